@@ -7,15 +7,12 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NotRequired, Protocol, Required, TypedDict, cast
+from typing import Literal, Protocol, TypedDict, cast
 
 from tisim.errors import InputError
 from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
 from tisim.models.jitter import JitterDict
-
-#: The columns that every result has had since its first version.
-NECESSARY = ("rank", "host", "finish", "compute", "communication")
 
 #: Columns of `Result.ranks`, in order.
 COLUMNS = (
@@ -121,8 +118,7 @@ class BreakdownDict(TypedDict):
     outliers: list[OutlierDict]
     slow_ranks: list[SlowRanksDict]
     gains: dict[str, float]
-    #: Left out by older versions.
-    links: NotRequired[list[LinkDict]]
+    links: list[LinkDict]
 
 
 class _Optional(TypedDict, total=False):
@@ -156,39 +152,6 @@ class ResultDict(SummaryDict):
     ranks: list[RankRow]
 
 
-class WrittenRow(TypedDict, total=False):
-    """One rank as a file has it: an older version of tisim has left some columns out."""
-
-    rank: Required[int]
-    host: Required[str]
-    finish: Required[float]
-    compute: Required[float]
-    communication: Required[float]
-    other: float
-    actions: int
-    bytes_sent: int
-    messages_sent: int
-
-
-class WrittenResult(TypedDict, total=False):
-    """A result as a file has it: an older version of tisim has left some entries out."""
-
-    tisim: str
-    trace: str
-    platform: str
-    simulated_time: float
-    actions: int
-    wall_time: float
-    config: dict[str, object]
-    warnings: list[str]
-    breakdown: BreakdownDict
-    uncertainty: dict[str, object]
-    jitter: JitterDict
-    steady: SteadyDict
-    io: IoDict
-    ranks: Required[list[WrittenRow]]
-
-
 def rank_row(values: RankValues) -> RankRow:
     """The values of a rank with their names."""
     rank, host, finish, compute, communication, other, actions, bytes_sent, messages_sent = values
@@ -205,25 +168,15 @@ def rank_row(values: RankValues) -> RankRow:
     }
 
 
-def time_of(row: RankRow | WrittenRow, name: TimeName) -> float:
-    """Seconds of a rank; older versions of tisim did not write `other`."""
-    if name == "other" and "other" not in row:
-        return float(row["finish"] - row["compute"] - row["communication"])
-    return row[name]
-
-
-def columns_of(rows: Sequence[WrittenRow]) -> dict[str, RankBuffer]:
+def columns_of(rows: Sequence[RankRow]) -> dict[str, RankBuffer]:
     """The columns of a result, by name.
 
-    Raises
-    ------
-    TypeError, ValueError, OverflowError
-        When one has no numbers, or too large ones.
+    Raises a TypeError, ValueError or OverflowError where one has no numbers, or too large ones.
     """
     columns: dict[str, RankBuffer] = {
-        name: array("d", (time_of(row, name) for row in rows)) for name in MEASURED_TIMES
+        name: array("d", (row[name] for row in rows)) for name in MEASURED_TIMES
     }
-    return columns | {name: array("q", (row.get(name, 0) for row in rows)) for name in COUNTS}
+    return columns | {name: array("q", (row[name] for row in rows)) for name in COUNTS}
 
 
 def json_pieces(
@@ -231,19 +184,8 @@ def json_pieces(
 ) -> Iterator[str]:
     """A result as JSON, a piece at a time: with a million ranks it is long.
 
-    Parameters
-    ----------
-    summary
-        What is said of the whole.
-    columns
-        Names of the numbers of a rank.
-    rows
-        Those numbers, of each rank; the second is the name of its host.
-
-    Yields
-    ------
-    str
-        What ``json.dumps(..., indent=1)`` would write, in a tenth of its time.
+    The same as ``json.dumps(..., indent=1)`` would write, in a tenth of its time. `rows` are the
+    values of the `columns` of each rank; the second one is the name of its host.
     """
     yield json.dumps(summary, indent=1).removesuffix("\n}") + ',\n "ranks": ['
     fields = ",\n".join(f'   "{name}": %s' for name in columns)
@@ -260,7 +202,7 @@ def json_pieces(
     yield "\n ]\n}"
 
 
-def read_file(path: str | os.PathLike[str]) -> WrittenResult:
+def read_file(path: str | os.PathLike[str]) -> ResultDict:
     """Read a file that ``tisim replay --json`` has written.
 
     Raises
@@ -277,7 +219,7 @@ def read_file(path: str | os.PathLike[str]) -> WrittenResult:
     return parse(text, path)
 
 
-def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResult:
+def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     """Read the JSON of a result.
 
     Parameters
@@ -286,12 +228,6 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResul
         The JSON.
     path
         Where it comes from, for the messages of errors.
-
-    Returns
-    -------
-    WrittenResult
-        What the JSON says. Its ``ranks`` have the columns `NECESSARY`, and those of today unless
-        an older version has written them. Their values have the types of `WrittenRow`.
 
     Raises
     ------
@@ -311,16 +247,10 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResul
         raise InputError(
             "this is no result; write one with: tisim replay --json FILE ...", file=path
         )
-    return cast("WrittenResult", result)
+    return cast("ResultDict", result)
 
 
 def _is_row(row: object) -> bool:
-    return (
-        isinstance(row, dict)
-        and set(NECESSARY) <= row.keys()
-        and all(
-            isinstance(row[name], str if name == "host" else (int, float))
-            for name in COLUMNS
-            if name in row
-        )
+    return isinstance(row, dict) and all(
+        isinstance(row.get(name), str if name == "host" else (int, float)) for name in COLUMNS
     )

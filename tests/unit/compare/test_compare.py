@@ -26,6 +26,7 @@ def result(times: list[tuple[float, float]], **more: Any) -> dict[str, Any]:
             "finish": compute + communication,
             "compute": compute,
             "communication": communication,
+            "other": 0.0,
             "actions": 3,
             "bytes_sent": 10,
             "messages_sent": 1,

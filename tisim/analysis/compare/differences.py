@@ -15,36 +15,30 @@ from tisim.analysis.result_json import (
     RankRow,
     ResultDict,
     TimeName,
-    WrittenResult,
-    WrittenRow,
-    time_of,
 )
 
-#: A result, as it is or as a file has it.
-AnyResult = ResultDict | WrittenResult
 
-
-def breakdown_of(result: AnyResult) -> BreakdownDict | None:
+def breakdown_of(result: ResultDict) -> BreakdownDict | None:
     """Where the time of a result went, if it says so (`tisim replay --breakdown`)."""
     breakdown = result.get("breakdown")
     known = isinstance(breakdown, Mapping) and {"states", "kinds", "waits"} <= breakdown.keys()
     return breakdown if known else None
 
 
-def state_times(result: AnyResult) -> dict[str, float]:
+def state_times(result: ResultDict) -> dict[str, float]:
     """Seconds in each state, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     return _means(result, breakdown["states"]) if breakdown else {}
 
 
-def kind_times(result: AnyResult) -> dict[str, float]:
+def kind_times(result: ResultDict) -> dict[str, float]:
     """Seconds in each kind of action, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     kinds = breakdown["kinds"] if breakdown else {}
     return _means(result, {kind: of["seconds"] for kind, of in kinds.items()})
 
 
-def wait_times(result: AnyResult) -> dict[str, float]:
+def wait_times(result: ResultDict) -> dict[str, float]:
     """Seconds waited for each rank, mean over ranks; empty without a breakdown."""
     breakdown = breakdown_of(result)
     sums: dict[str, float] = {}
@@ -54,7 +48,7 @@ def wait_times(result: AnyResult) -> dict[str, float]:
     return _means(result, sums)
 
 
-def _means(result: AnyResult, seconds: Mapping[str, float]) -> dict[str, float]:
+def _means(result: ResultDict, seconds: Mapping[str, float]) -> dict[str, float]:
     ranks = len(result["ranks"])
     return {name: value / ranks for name, value in seconds.items()}
 
@@ -64,10 +58,10 @@ _KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", 
 _TIMES: tuple[TimeName, ...] = ("compute", "communication", "other")
 _MEANS: tuple[TimeName, ...] = (*_TIMES, "finish")
 
-_Rows = Sequence[RankRow | WrittenRow]
+_Rows = Sequence[RankRow]
 
 
-def compare(a: AnyResult, b: AnyResult) -> Comparison:
+def compare(a: ResultDict, b: ResultDict) -> Comparison:
     """Compare two results.
 
     Parameters
@@ -81,7 +75,7 @@ def compare(a: AnyResult, b: AnyResult) -> Comparison:
     """
     has_a, has_b = breakdown_of(a) is not None, breakdown_of(b) is not None
 
-    def by(times: Callable[[AnyResult], dict[str, float]]) -> tuple[Difference, ...]:
+    def by(times: Callable[[ResultDict], dict[str, float]]) -> tuple[Difference, ...]:
         return tuple(_differences(times(a), times(b)) if has_a and has_b else ())
 
     rows_a, rows_b = a["ranks"], b["ranks"]
@@ -101,7 +95,7 @@ def compare(a: AnyResult, b: AnyResult) -> Comparison:
     return dataclasses.replace(comparison, reasons=find_reasons(comparison))
 
 
-def _warnings(a: AnyResult, b: AnyResult) -> Iterator[tuple[str, str]]:
+def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:
     """What the two warn of: such as numbers of a trace that are approximate."""
     of_a, of_b = ([str(text) for text in one.get("warnings", ())] for one in (a, b))
     for text in dict.fromkeys((*of_a, *of_b)):
@@ -113,10 +107,10 @@ def _end(rows: _Rows) -> float:
 
 
 def _mean(rows: _Rows, name: TimeName) -> float:
-    return math.fsum(time_of(row, name) for row in rows) / len(rows)
+    return math.fsum(row[name] for row in rows) / len(rows)
 
 
-def _inputs(a: AnyResult, b: AnyResult) -> Iterator[tuple[str, object, object]]:
+def _inputs(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, object, object]]:
     """What went into the two: their texts (such as names of files), and their options."""
     for key in dict.fromkeys((*a, *b)):
         text = isinstance(a.get(key, b.get(key)), str)
@@ -147,7 +141,7 @@ def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
             row_b["host"],
             row_a["finish"],
             row_b["finish"],
-            *(time_of(row_b, name) - time_of(row_a, name) for name in _TIMES),
+            *(row_b[name] - row_a[name] for name in _TIMES),
         )
         for row_a, row_b in zip(rows_a, rows_b, strict=True)
         if row_a["finish"] != row_b["finish"] or row_a["host"] != row_b["host"]
@@ -155,7 +149,7 @@ def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
     return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
 
 
-def _details(a: AnyResult, b: AnyResult) -> list[Difference]:
+def _details(a: ResultDict, b: ResultDict) -> list[Difference]:
     return _differences(dict(_numbers(a)), dict(_numbers(b)))
 
 
@@ -170,7 +164,7 @@ def _differences(
     return sorted((one for one in found if one.differs), key=lambda one: -abs(one.change))
 
 
-def _numbers(result: AnyResult) -> Iterator[tuple[str, float]]:
+def _numbers(result: ResultDict) -> Iterator[tuple[str, float]]:
     """The numbers of a result that have no place of their own, by their paths."""
     for key, value in result.items():
         if key not in _KNOWN and not (key == "breakdown" and breakdown_of(result)):

@@ -9,29 +9,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tisim.analysis.timeline.columns import kind_names
 from tisim.errors import InputError
 from tisim.traces import Trace
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _COLUMNS = {"rank": "i4", "start": "f8", "end": "f8", "line": "i8"}
 
 
 @dataclass(frozen=True)
 class MeasuredCalls:
-    """Calls of a rank, in the order of their lines; several of one line count as one.
+    """Calls of a rank in the order of their lines; several of one line count as one.
 
-    Attributes
-    ----------
-    line
-        Of the rank's trace.
-    start, end
-        In seconds on a clock of all ranks.
+    Times are seconds on a clock of all ranks.
     """
 
     line: NDArray[np.int64]
@@ -43,8 +36,6 @@ class MeasuredCalls:
         cls, line: NDArray[np.int64], start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> MeasuredCalls:
         """The calls of a rank, from all that was measured of its lines."""
-        import numpy as np
-
         order = np.argsort(line, kind="stable")
         line, start, end = line[order], start[order], end[order]
         if not len(line):
@@ -54,26 +45,11 @@ class MeasuredCalls:
 
 
 def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, MeasuredCalls]]:
-    """Read the calls of each rank from a table, as ``tisim execute --timeline`` writes it.
+    """The calls of each rank, from a table that ``tisim execute --timeline`` wrote.
 
-    Parameters
-    ----------
-    path
-        CSV with the columns ``rank``, ``start``, ``end`` (s) and ``line``.
-    ranks
-        Number of ranks.
-
-    Yields
-    ------
-    tuple
-        Each rank and its calls.
-
-    Raises
-    ------
-    InputError
-        When it is no such table.
+    The CSV file has the columns ``rank``, ``start``, ``end`` (s) and ``line``; any other file is an
+    `InputError`.
     """
-    import numpy as np
     import pandas as pd
 
     try:
@@ -106,18 +82,9 @@ _OPTIONS = {
 class Actions:
     """The actions of all ranks, those of a rank one after another, and who sends to whom.
 
-    Attributes
-    ----------
-    rows
-        The core's rows, by rank and line.
-    first
-        Of each rank, its first row; and behind them the number of rows.
-    messages
-        The core's rows of the messages that are known to belong to two actions.
-    send, receive
-        Of each message, the rows of these actions.
-    unmatched
-        Messages between pairs of ranks whose calls could not be counted off.
+    `first` has the first of the `rows` of each rank, and their number. `messages` are those whose
+    two actions are known: the rows `send` and `receive`. `unmatched` others are between pairs of
+    ranks whose calls could not be counted off.
     """
 
     rows: NDArray[np.void]
@@ -129,17 +96,7 @@ class Actions:
 
 
 def actions_of(trace: Trace) -> Actions:
-    """The actions of a trace and their messages.
-
-    Raises
-    ------
-    InputError
-        When the trace cannot be replayed.
-    SimulationError
-        When it comes to no end.
-    """
-    import numpy as np
-
+    """The actions of a trace and their messages, from a replay of it."""
     from tisim.platform import new
     from tisim.simulation.replay import replay
 
@@ -177,8 +134,6 @@ def _matched(
     Messages of a pair of ranks are counted off. Those that remain, of receives from any source and
     of calls that send to one rank and receive from another, are counted off by rank.
     """
-    import numpy as np
-
     found = np.full(len(posted), -1, np.intp)
     ranks = int(rows["rank"].max(initial=0)) + 1
     left = np.flatnonzero(wanted)
@@ -198,8 +153,6 @@ def _count_off(
     posted: NDArray[np.float64],
 ) -> None:
     """Give rows to the messages without one that are as many of one key as there are rows."""
-    import numpy as np
-
     missing = np.flatnonzero(found < 0)
     missing = missing[np.lexsort((posted[missing], message_keys[missing]))]
     places, keys = (column[np.argsort(keys, kind="stable")] for column in (places, keys))

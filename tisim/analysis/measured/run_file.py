@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions, MeasuredCalls, actions_of
 from tisim.analysis.measured.waits import Waits, waits_of
@@ -16,25 +18,13 @@ from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWrite
 from tisim.errors import InputError
 from tisim.traces import Trace
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 # What is said of the hosts of a run that were not recorded.
 _HOST = "a host that was not recorded"
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """What became of a measured run.
-
-    Attributes
-    ----------
-    calls
-        Calls with times that stand in the trace.
-    unmatched
-        Messages whose send or receive is unknown, which are left out.
-    """
+    """Numbers of calls with a time, and of messages that are left out: an end is unknown."""
 
     calls: int
     unmatched: int
@@ -64,8 +54,6 @@ def write_measured_run(
     InputError
         When no call has a time, or the file cannot be written.
     """
-    import numpy as np
-
     writer = RunFileWriter(Path(path), trace.ranks)
     try:
         actions = actions_of(trace)
@@ -94,8 +82,6 @@ def _place(
     end: NDArray[np.float64],
 ) -> int:
     """Give the actions of a rank the times of their calls; returns how many have one."""
-    import numpy as np
-
     first, last = actions.first[rank], actions.first[rank + 1]
     line = actions.rows["line"][first:last].astype(np.int64)
     place = np.searchsorted(line, calls.line)
@@ -118,8 +104,6 @@ def _fill(
     A computation lasts from the call before to the next one. Other actions take no time. The clock
     begins with the first call of all ranks.
     """
-    import numpy as np
-
     own, until = start[part], end[part]
     own -= zero
     until -= zero
@@ -151,8 +135,6 @@ def _write(
     end: NDArray[np.float64],
     waits: Waits,
 ) -> None:
-    import numpy as np
-
     types = row_types()
     rows = actions.rows.copy()
     rows["start"], rows["end"] = start, end
@@ -190,8 +172,6 @@ def _states(
     row_type: np.dtype[np.void],
 ) -> NDArray[np.void]:
     """The time of each rank without gaps: before each action, its wait, and the rest of it."""
-    import numpy as np
-
     count = len(start)
     before = np.append(0.0, end[:-1])
     before[actions.first[:-1][actions.first[:-1] < count]] = 0.0

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions
 from tisim.analysis.timeline.columns import STATES, kind_names
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _BLOCKING_SENDS = ("send", "ssend")
 _COMPLETING = frozenset({"wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"})
@@ -33,20 +31,10 @@ _COLLECTIVES = ("barrier", *_ALL_TO_ALL, *_FROM_ROOT, *_TO_ROOT)
 class Waits:
     """What each action waited for.
 
-    Attributes
-    ----------
-    until
-        When the wait was over, in seconds; NaN: there was none.
-    state
-        The wait state, a place in `STATES`.
-    rest
-        The state of the rest of the call.
-    cause
-        The rank that was late, -1: none.
-    peer, bytes
-        Of the message that the call received last, -1: none.
-    arrived
-        Of each message, when its receiver went on; NaN: unknown.
+    `until` is the end of the wait in seconds (NaN: no wait) and `state` its wait state, a place in
+    `STATES`; `rest` is the state of the rest of the call; `cause` the rank that was late, `peer`
+    and `bytes` those of the message that the call received last (-1: none). `arrived` has the time
+    at which the receiver of each message went on (NaN: unknown).
     """
 
     until: NDArray[np.float64]
@@ -59,17 +47,7 @@ class Waits:
 
 
 def waits_of(actions: Actions, start: NDArray[np.float64], end: NDArray[np.float64]) -> Waits:
-    """The wait states of a run.
-
-    Parameters
-    ----------
-    actions
-        Of all ranks.
-    start, end
-        Of each action, in seconds.
-    """
-    import numpy as np
-
+    """The wait states of a run whose actions start and end at these times, in seconds."""
     count = len(start)
     kinds = np.array(kind_names())[actions.rows["kind"]]
     rest = np.full(count, STATES.index("overhead"), np.uint8)
@@ -98,8 +76,6 @@ def _receivers(
     end: NDArray[np.float64],
 ) -> None:
     """Calls that complete receives wait until the last of the senders has called."""
-    import numpy as np
-
     completed = _completions(actions, kinds, start, end)
     known = np.flatnonzero(completed >= 0)
     # The last sender of a call comes last, and stays.
@@ -127,8 +103,6 @@ def _completions(
     A blocking receive is its own. Of others the trace is not asked which request is whose: a wait
     for one takes the oldest from that rank, a call for several all that have been sent by its end.
     """
-    import numpy as np
-
     completed = actions.receive.copy()
     posting = kinds[actions.receive] == "irecv"
     completed[posting] = -1
@@ -171,8 +145,6 @@ def _senders(
     end: NDArray[np.float64],
 ) -> None:
     """A blocking send that lasts until its receive is posted, and longer, waited for it."""
-    import numpy as np
-
     call, posted = actions.send, start[actions.receive]
     late = np.isin(kinds[call], _BLOCKING_SENDS) & (posted > start[call]) & (posted < end[call])
     call = call[late]
@@ -191,8 +163,6 @@ def _collectives(
     end: NDArray[np.float64],
 ) -> None:
     """In collectives of all ranks, ranks wait for the last of those that they need."""
-    import numpy as np
-
     ranks = len(actions.first) - 1
     is_one = np.isin(kinds, _COLLECTIVES)
     waits.rest[is_one] = STATES.index("transfer")

@@ -7,30 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.pictures.colours import COLOURS, rgb
 from tisim.analysis.timeline.columns import STATES
 from tisim.support.quantities import format_time, unit_of_time
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
-    from numpy.typing import NDArray
 
     from tisim.analysis.timeline.event_log import EventLog
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Ranks in groups of consecutive ones.
-
-    Attributes
-    ----------
-    ranks
-        Number of all ranks.
-    size
-        Ranks in each lane; the last may have fewer.
-    """
+    """Ranks in groups of `size` consecutive ones; the last group may have fewer."""
 
     ranks: int
     size: int
@@ -48,15 +41,11 @@ class Lanes:
     @property
     def groups(self) -> NDArray[np.int32]:
         """The lane of each rank; shape (ranks,)."""
-        import numpy as np
-
         return np.arange(self.ranks, dtype=np.int32) // np.int32(self.size)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Ranks in each lane; shape (count,)."""
-        import numpy as np
-
         return np.bincount(self.groups, minlength=self.count)
 
     def label(self, lane: int) -> str:
@@ -73,17 +62,7 @@ def _round_numbers() -> Iterator[int]:
 
 
 def longest_awaited(messages: NDArray[np.void], most: int) -> NDArray[np.void]:
-    """Messages that have arrived, those first whose receivers waited for them longest.
-
-    Parameters
-    ----------
-    messages
-        Rows of the core's `message_type`.
-    most
-        How many at most.
-    """
-    import numpy as np
-
+    """At most `most` messages that have arrived, those first that were waited for longest."""
     arrived, received = messages["arrived"], messages["received"]
     waited = np.where((arrived >= 0) & (received >= 0), arrived - received, 0.0)
     first: NDArray[np.void] = messages[np.argsort(-waited, kind="stable")[:most]]
@@ -102,15 +81,7 @@ _BAR = 0.86  # of a lane's height
 
 
 class GanttChart:
-    """What is drawn: ranks in lanes, over a part of the time.
-
-    Parameters
-    ----------
-    log
-        The event log of the replay.
-    begin, end
-        The part of the time, in seconds.
-    """
+    """Ranks in lanes, over a part of the time from `begin` to `end`, in seconds."""
 
     def __init__(self, log: EventLog, begin: float, end: float) -> None:
         self.lanes = Lanes.at_most(log.run.ranks, _LANES)
@@ -204,7 +175,6 @@ class GanttChart:
 
     def _frame_lanes(self, axes: Axes) -> None:
         """A thin line around each lane, from 0 to the end of its last rank."""
-        import numpy as np
         from matplotlib.collections import PolyCollection
 
         lanes = self.lanes
@@ -244,8 +214,6 @@ def _rectangles(
     start: NDArray[np.float64], end: NDArray[np.float64], lane: NDArray[np.int_]
 ) -> list[NDArray[np.float64]]:
     """The corners of bars, each of shape (4, 2)."""
-    import numpy as np
-
     low, high = lane - _BAR / 2, lane + _BAR / 2
     x = np.stack([start, end, end, start], axis=1)
     y = np.stack([low, low, high, high], axis=1)
@@ -255,13 +223,8 @@ def _rectangles(
 def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
     """Lanes whose columns are divided among states as their ranks' time is.
 
-    Returns
-    -------
-    ndarray
-        Colours, shape (lanes, rows of a lane, columns, 3); above and below each lane a white rim.
+    Colours, shape (lanes, rows of a lane, columns, 3); above and below each lane is a white rim.
     """
-    import numpy as np
-
     seconds = log.seconds_by_state(lanes.groups, lanes.count, _COLUMNS, begin, end)
     height = max(6, _ROWS // lanes.count)
     gap = max(1, round(height * (1 - _BAR)))

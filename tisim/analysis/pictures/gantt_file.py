@@ -21,13 +21,7 @@ _FORMATS = (".svg", ".png")
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a picture.
-
-    Raises
-    ------
-    InputError
-        When it has not.
-    """
+    """Raise an `InputError` unless a file has the suffix of a picture."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"a Gantt chart's suffix is one of {', '.join(_FORMATS)}", file=path)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tisim.analysis.pictures.colours import COLOURS
 from tisim.analysis.pictures.gantt import GanttChart, Lanes
 from tisim.analysis.timeline.columns import STATES
@@ -69,8 +71,6 @@ class Plots:
 
     def breakdown(self, axes: Axes | None = None) -> Axes:
         """Where the time of each rank went, by state; of many ranks, means of groups."""
-        import numpy as np
-
         drawn = _axes(axes)
         by_rank = self._log.breakdown.by_rank
         lanes = Lanes.at_most(len(by_rank), _BARS)
@@ -106,7 +106,6 @@ class Plots:
         InputError
             When it is neither.
         """
-        import numpy as np
         from matplotlib.colors import LogNorm
 
         if what not in ("bytes", "messages"):

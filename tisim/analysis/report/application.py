@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from tisim.analysis.report.page import facts, table
+from tisim.analysis.report.page import facts, rest, table
 from tisim.errors import InputError
 from tisim.support.quantities import format_bytes
 from tisim.traces.inspection import Inspection, inspect
@@ -148,6 +148,4 @@ def _classes(found: Inspection) -> str:
 
 
 def _rest(count: int) -> str:
-    if count <= _ROWS:
-        return ""
-    return f'<p class="note">and {count - _ROWS:,} more, which tisim inspect lists.</p>'
+    return rest(count, _ROWS, "tisim inspect lists")

@@ -13,17 +13,7 @@ _LESS, _MORE = "#0072B2", "#D55E00"
 
 
 class Bar(NamedTuple):
-    """One bar.
-
-    Attributes
-    ----------
-    name
-        What it is of.
-    low, high
-        Its ends; the one may be 0.
-    low_name, high_name
-        What is written at its ends.
-    """
+    """A bar from `low` to `high`, either of which may be 0, and what is written at its ends."""
 
     name: str
     low: float
@@ -33,17 +23,7 @@ class Bar(NamedTuple):
 
 
 def diverging_bars(bars: Sequence[Bar], *, label: str, show: Callable[[float], str]) -> str:
-    """Draw bars around 0, one a row.
-
-    Parameters
-    ----------
-    bars
-        At least one.
-    label
-        What their lengths are, with the unit.
-    show
-        Writes a length.
-    """
+    """Draw bars around 0, one a row; `label` names their length and its unit."""
     left = 6.6 * max(len(shorten(bar.name, _BAR_NAME)) for bar in bars) + 16
     margin = 6.6 * max(len(_end(bar, show, high)) for bar in bars for high in (False, True)) + 10
     ends = [end for bar in bars for end in (bar.low, bar.high)]
@@ -84,16 +64,9 @@ _LEGEND_NAME = 60
 
 
 class Curve(NamedTuple):
-    """Points of one curve.
+    """Points of a curve: x, y, and the least and greatest y there; lines may join them.
 
-    Attributes
-    ----------
-    name
-        What it is, for the legend; may be empty.
-    points
-        Their x, y, and the least and greatest y there.
-    joined
-        Whether lines join the points.
+    The legend has the name, unless it is empty.
     """
 
     name: str
@@ -114,18 +87,9 @@ def curves(
     show_y: Callable[[float], str],
     x_names: Sequence[str] | None = None,
 ) -> str:
-    """Draw curves.
+    """Draw curves; up to eight have colours and a legend.
 
-    Parameters
-    ----------
-    drawn
-        At least one, with at least one point. Up to eight have colours and a legend.
-    x_label, y_label
-        What the axes are, with units.
-    show_y
-        Writes a value of y.
-    x_names
-        Where x has names instead of numbers: the names of 0, 1, 2, ...
+    `x_names` are the names of 0, 1, 2, ... where x has names instead of numbers.
     """
     frame = _frame(drawn, x_names)
     parts = [*_axes(frame, x_label, y_label, show_y, x_names)]
@@ -249,19 +213,7 @@ def heat_map(
     column_label: str,
     show: Callable[[float], str],
 ) -> str:
-    """Draw cells with their values; None: there is none.
-
-    Parameters
-    ----------
-    values
-        By row and column.
-    rows, columns
-        Their names.
-    row_label, column_label
-        What they are.
-    show
-        Writes a value.
-    """
+    """Draw values by row and column as cells, empty ones where there is no value."""
     known = [value for row in values for value in row if value is not None]
     low, high = min(known), max(known)
     left = _LETTER * max(len(shorten(name, _CELL_NAME)) for name in rows) + 12
@@ -309,15 +261,7 @@ _BLUES = ((236, 240, 244), (161, 196, 220), (72, 140, 190), (19, 82, 139), (8, 3
 
 
 class TimeSeries(NamedTuple):
-    """Values in bins of time.
-
-    Attributes
-    ----------
-    name
-        What they are of.
-    values
-        In each bin from the beginning on; behind its end they are 0.
-    """
+    """Values in bins of time from the beginning on; behind the last one they are 0."""
 
     name: str
     values: Sequence[float]
@@ -331,20 +275,9 @@ def areas(
     y_label: str,
     show_y: Callable[[float], str],
 ) -> str:
-    """Draw up to eight series, one above the other.
+    """Draw up to eight series one above the other, the first one at the bottom.
 
-    Parameters
-    ----------
-    series
-        The first one is at the bottom.
-    width
-        Seconds of a bin.
-    end
-        When the axis ends, in seconds.
-    y_label
-        What the values are.
-    show_y
-        Writes a value.
+    `width` is the length of a bin and `end` that of the axis, in seconds.
     """
     count = max(len(one.values) for one in series)
     sums = [[0.0] * count]
@@ -382,16 +315,7 @@ def strips(
 ) -> str:
     """Draw each series as a row of cells: the darker, the more.
 
-    Parameters
-    ----------
-    series
-        At least one; from top to bottom.
-    width
-        Seconds of a bin.
-    end
-        When the axis ends, in seconds.
-    show
-        Writes a value, for tooltips.
+    `width` is the length of a bin and `end` that of the axis, in seconds.
     """
     most = max((value for one in series for value in one.values), default=0.0) or 1.0
     left = 6.8 * max(len(shorten(one.name, _STRIP_NAME)) for one in series) + 14

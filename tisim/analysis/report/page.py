@@ -108,13 +108,7 @@ def page_modules(main: str) -> dict[str, str]:
 
 
 def page_script(main: str) -> str:
-    """One script of a module and those that it imports, each as a function: pages of one file.
-
-    Raises
-    ------
-    ValueError
-        When a module imports or exports in a form that is not supported.
-    """
+    """One script of a module and those that it imports, each as a function."""
     functions = [_as_function(name, text) for name, text in page_modules(main).items()]
     return '"use strict";\nconst modules = {};\n' + "\n".join(functions)
 
@@ -138,15 +132,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    """One self-contained page. Its tables are sorted by a click on a column.
-
-    Parameters
-    ----------
-    title
-        Of the page.
-    sections
-        Heading and HTML of each part.
-    """
+    """One self-contained page of sections, each a heading and HTML; its tables can be sorted."""
     body = "\n".join(
         f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
         for heading, content in sections
@@ -186,10 +172,21 @@ def figures(parts: Sequence[str]) -> str:
     return f'<div class="plots">{"".join(parts)}</div>'
 
 
-def said(sentences: Sequence[str]) -> str:
-    """Sentences as a list."""
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-    return f'<ul class="said">{items}</ul>'
+def listed(sentences: Iterable[str]) -> str:
+    """Sentences of HTML as a list."""
+    return f'<ul class="said">{"".join(f"<li>{sentence}</li>" for sentence in sentences)}</ul>'
+
+
+def said(sentences: Iterable[str]) -> str:
+    """Sentences of plain text as a list."""
+    return listed(map(escape, sentences))
+
+
+def rest(count: int, shown: int, where: str = "the Python interface has") -> str:
+    """The number of rows that a table leaves out, and where they are."""
+    if count <= shown:
+        return ""
+    return f'<p class="note">and {count - shown:,} more, which {where}.</p>'
 
 
 def numbers(facts: Sequence[tuple[str, str]]) -> str:

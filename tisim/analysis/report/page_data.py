@@ -7,6 +7,9 @@ import json
 import zlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from tisim.analysis.pictures.colours import COLOURS
 from tisim.analysis.pictures.gantt import Lanes, longest_awaited
 from tisim.analysis.timeline.columns import STATES, kind_names
@@ -14,9 +17,6 @@ from tisim.errors import InputError
 from tisim.support.quantities import format_time
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
     from tisim.analysis.result import Result
     from tisim.analysis.timeline.event_log import EventLog
     from tisim.analysis.timeline.outliers import Outlier
@@ -38,8 +38,6 @@ def typical_part(
     Of equal ones the earliest. Shares are those of all ranks together, and differ by the sum of
     their absolute differences.
     """
-    import numpy as np
-
     end = log.run.end
     states = log.store.count("states") / log.run.ranks
     if states <= 2 * most or 2 * least >= end:
@@ -128,8 +126,6 @@ def lanes_of(log: EventLog) -> Lanes:
 
 def used_states(log: EventLog) -> list[int]:
     """The states that occur, by number."""
-    import numpy as np
-
     sums = log.breakdown.by_rank.sum().to_numpy()
     used: list[int] = np.nonzero(sums)[0].tolist()
     return used
@@ -163,8 +159,6 @@ def _label(one: Outlier) -> str:
 
 def _packed(values: ArrayLike, kind: str) -> dict[str, str]:
     """An array as text: little-endian, compressed, in base 64."""
-    import numpy as np
-
     raw = np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()
     return {"type": kind, "data": base64.b64encode(zlib.compress(raw, 9)).decode()}
 
@@ -179,13 +173,7 @@ def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
 
 
 def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[float, float]:
-    """The part of the time that someone wants to see first; `first_part` if nobody says so.
-
-    Raises
-    ------
-    InputError
-        When nothing is simulated in that time.
-    """
+    """The part of the time to show first; `first_part` if neither end is given."""
     if begin is None and end is None:
         return first_part(log)
     whole = log.run.end
@@ -210,8 +198,6 @@ def has_detail(log: EventLog) -> bool:
 
 def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
     """Every state of the typical part and as much around it, to move and zoom out a little."""
-    import numpy as np
-
     if not has_detail(log):
         return None
     around = end - begin
@@ -229,8 +215,6 @@ def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
 
 
 def _states_between(log: EventLog, low: float, high: float) -> NDArray[np.void]:
-    import numpy as np
-
     rows = log.store.read("states")
     parts = []
     for first in range(0, len(rows), _ROWS_AT_ONCE):
@@ -241,8 +225,6 @@ def _states_between(log: EventLog, low: float, high: float) -> NDArray[np.void]:
 
 def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> dict[str, object]:
     """States by rank and time; those of a rank follow one another without a gap."""
-    import numpy as np
-
     order = np.argsort(rows["rank"], kind="stable")
     place = np.zeros(len(STATES), dtype=np.uint8)
     place[used] = np.arange(len(used))
@@ -266,8 +248,6 @@ def _shares(log: EventLog) -> dict[str, object]:
 
 
 def _shares_of(log: EventLog, lanes: Lanes, bins: int) -> dict[str, object]:
-    import numpy as np
-
     seconds = log.seconds_by_state(lanes.groups, lanes.count, bins)[:, :, used_states(log)]
     room = lanes.sizes[:, None, None] * log.run.end / bins
     parts = np.rint(255 * np.clip(seconds / room, 0, 1))
@@ -297,8 +277,6 @@ def _path(log: EventLog) -> dict[str, object]:
 
 
 def _matrix(log: EventLog) -> dict[str, object]:
-    import numpy as np
-
     lanes = Lanes.at_most(log.run.ranks, BLOCKS)
     matrix = log.matrix
     source, destination = (
@@ -315,8 +293,6 @@ def _matrix(log: EventLog) -> dict[str, object]:
 
 
 def _links(log: EventLog) -> dict[str, object]:
-    import numpy as np
-
     links = log.links
     chosen = links.most_loaded(_LINKS)
     use = links.utilisation[chosen]

@@ -22,13 +22,7 @@ _SUFFIXES = (".html", ".htm")
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a report.
-
-    Raises
-    ------
-    InputError
-        When it has not.
-    """
+    """Raise an `InputError` unless a file has the suffix of a report."""
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise InputError("a report is a page: call it .html", file=path)
 

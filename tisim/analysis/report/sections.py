@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.analysis.pictures.colours import MEANINGS
 from tisim.analysis.pictures.gantt import Lanes
-from tisim.analysis.report.page import bar, facts, legend, percent, table
+from tisim.analysis.report.page import bar, facts, legend, listed, numbers, percent, rest, table
 from tisim.analysis.report.page_data import (
     BLOCKS,
     bins_of,
@@ -43,35 +43,23 @@ _WHAT_IF = {
 }
 
 
-def listed(sentences: Iterable[str]) -> str:
-    """Sentences as a list."""
-    return f'<ul class="said">{"".join(f"<li>{sentence}</li>" for sentence in sentences)}</ul>'
-
-
 def headline(result: Result, shares: Mapping[str, float]) -> str:
     """The numbers that matter most."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
-    numbers = [
-        (format_time(result.simulated_time, 6), "simulated time"),
-        (f"{len(result.finish):,}", "ranks"),
-        (f"{shares.get('compute', 0.0):.0%}", "computing"),
-        (f"{shares.get('transfer', 0.0) + shares.get('overhead', 0.0):.0%}", "communicating"),
-        (f"{waiting:.0%}", "waiting for late ranks"),
-    ]
-    cells = "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in numbers)
-    return f'<div class="numbers">{cells}</div>'
+    communicating = shares.get("transfer", 0.0) + shares.get("overhead", 0.0)
+    return numbers(
+        [
+            (format_time(result.simulated_time, 6), "simulated time"),
+            (f"{len(result.finish):,}", "ranks"),
+            (f"{shares.get('compute', 0.0):.0%}", "computing"),
+            (f"{communicating:.0%}", "communicating"),
+            (f"{waiting:.0%}", "waiting for late ranks"),
+        ]
+    )
 
 
 def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
-    """What there is to say about a run.
-
-    Parameters
-    ----------
-    result
-        A result with an event log.
-    shares
-        Parts of the time of all ranks, by state.
-    """
+    """Sentences about a run; `shares` are parts of the time of all ranks, by state."""
     waiting = sum(shares.get(state, 0.0) for state in WAITS)
     yield (
         f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "
@@ -178,15 +166,7 @@ _HOSTS = 200
 
 
 class PageParts:
-    """The sections of a report.
-
-    Parameters
-    ----------
-    result
-        A result with an event log.
-    part
-        Begin and end of what the Gantt chart shows first, in seconds.
-    """
+    """The sections of a report; `part` is what the Gantt chart shows first, in seconds."""
 
     def __init__(self, result: Result, part: tuple[float, float]) -> None:
         self._result = result
@@ -363,7 +343,7 @@ class PageParts:
             for time, (cause, total) in zip(times, totals.head(_ROWS).items(), strict=True)
         ]
         head = ["rank", "host", name, "share", ""]
-        return table(head, rows, 2) + _rest(len(totals), _ROWS)
+        return table(head, rows, 2) + rest(len(totals), _ROWS)
 
     def _wait_pairs(self, waits: pd.DataFrame) -> str:
         shown = waits.head(_ROWS)
@@ -373,7 +353,7 @@ class PageParts:
             for time, row in zip(times, shown.itertuples(), strict=True)
         ]
         head = ["wait state", "in", "rank", "waits for rank", name, "times"]
-        return table(head, rows, 2) + _rest(len(waits), _ROWS)
+        return table(head, rows, 2) + rest(len(waits), _ROWS)
 
     def path(self) -> str:
         """What the simulated time consists of, and what could be gained."""
@@ -430,7 +410,7 @@ class PageParts:
             for place, (rank, total) in enumerate(shown.items())
         ]
         head = ["rank", "host", acting, sending, "share"]
-        return table(head, rows, 2) + _rest(len(order), _ROWS)
+        return table(head, rows, 2) + rest(len(order), _ROWS)
 
     def _path_links(self, path: CriticalPath) -> str:
         links, words = path.links, self._log.link_words
@@ -449,7 +429,7 @@ class PageParts:
             for time, moved, row in zip(times, sizes, shown.itertuples(), strict=True)
         ]
         head = ["link", "where", name, "share", size, "transfers"]
-        return table(head, rows, 2) + _rest(len(links), _ROWS)
+        return table(head, rows, 2) + rest(len(links), _ROWS)
 
     def matrix(self) -> str:
         """The pairs that exchange most."""
@@ -470,7 +450,7 @@ class PageParts:
             else f'<p class="note">Each cell is the sum over {lanes.size} by {lanes.size} '
             "ranks.</p>"
         )
-        return f"{note}<h2>Pairs that exchange most</h2>{table(head, rows)}" + _rest(
+        return f"{note}<h2>Pairs that exchange most</h2>{table(head, rows)}" + rest(
             len(matrix), _ROWS
         )
 
@@ -507,7 +487,7 @@ class PageParts:
             for bandwidth, carried, row in zip(speeds, sizes, shown.itertuples(), strict=True)
         ]
         head = ["link", "where", speed, size, "mean use", "peak", "in use"]
-        return table(head, rows, 2) + _rest(len(links), _ROWS)
+        return table(head, rows, 2) + rest(len(links), _ROWS)
 
     def config(self) -> str:
         """The options used, and where ranks ran."""
@@ -531,12 +511,6 @@ class PageParts:
         made = facts(
             [("tisim", __version__), ("trace", result.trace), ("platform", result.platform)]
         )
-        return f"{made}<h2>Options</h2>{options}<h2>Hosts of ranks</h2>{hosts}" + _rest(
+        return f"{made}<h2>Options</h2>{options}<h2>Hosts of ranks</h2>{hosts}" + rest(
             len(result.hosts), _HOSTS
         )
-
-
-def _rest(count: int, shown: int) -> str:
-    if count <= shown:
-        return ""
-    return f'<p class="note">and {count - shown:,} more, which the Python interface has.</p>'

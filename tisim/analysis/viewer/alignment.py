@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     # Of a rank: kinds of its calls, and when they ended.
     Calls = tuple[NDArray[np.str_], NDArray[np.float64]]
 
@@ -23,26 +23,14 @@ _LEAST_COMMON = 0.5
 
 
 class Alignment:
-    """Which time of one run is which of another: when the same calls ended.
+    """Corresponding times of two runs: those at which the same calls ended.
 
     The n-th call of a rank in one run is its n-th in the other, as far as the kinds of their calls
-    agree. Between two calls time runs evenly. Ranks are aligned one by one; what is said of all is
-    their median.
-
-    Parameters
-    ----------
-    first, second
-        The runs.
-
-    Raises
-    ------
-    InputError
-        When they are not of one program on as many ranks.
+    agree. Between two calls time runs evenly. Ranks are aligned one by one; the times of the runs
+    are medians over them. Runs of different programs or numbers of ranks are an `InputError`.
     """
 
     def __init__(self, first: RunFile, second: RunFile) -> None:
-        import numpy as np
-
         if first.ranks != second.ranks:
             raise InputError(
                 f"has {second.ranks} ranks, {first.path} has {first.ranks}: only runs of as many "
@@ -68,8 +56,6 @@ class Alignment:
 
     def time(self, at: float, *, to_second: bool) -> float:
         """The time of a run that is a time of the other one."""
-        import numpy as np
-
         source, target = self._ends if to_second else self._ends[::-1]
         # Before the first call of all, and behind the last, the runs are what they are.
         if at <= 0.0:
@@ -84,8 +70,6 @@ class Alignment:
 
         The times are equal parts of the first run, from 0 to its end.
         """
-        import numpy as np
-
         times = np.linspace(0.0, self._ends[0], points)
         return np.array(
             [np.interp(times, *pair) - np.minimum(times, pair[0][-1]) for pair in self._times]
@@ -94,8 +78,6 @@ class Alignment:
 
 def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
     """The calls of some ranks, in their order."""
-    import numpy as np
-
     names = np.array(run.info["kinds"])
     is_call = ~np.isin(names, [*BETWEEN_CALLS])
     parts: list[list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = [[] for _ in ranks]
@@ -119,8 +101,6 @@ def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
 
 def _common(one: NDArray[np.str_], other: NDArray[np.str_]) -> int:
     """How many calls at the beginning are of the same kinds."""
-    import numpy as np
-
     shorter = min(len(one), len(other))
     different = np.flatnonzero(one[:shorter] != other[:shorter])
     return int(different[0]) if len(different) else shorter

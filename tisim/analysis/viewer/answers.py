@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.pictures.colours import COLOURS, MEANINGS
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
@@ -24,9 +27,6 @@ from tisim.analysis.viewer.state_colours import RECORD_COLOURS, StateColours
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Row = dict[str, object]
 
 #: The most columns and lanes of a picture, and the most rows of an answer.
@@ -89,20 +89,7 @@ _LEAST_STEP = 0.05
 
 
 class _TwoRunAnswers:
-    """Answers what the page asks of two runs.
-
-    Parameters
-    ----------
-    first, second
-        The runs.
-    orders
-        The orders of ranks of both.
-
-    Raises
-    ------
-    InputError
-        When they cannot be aligned.
-    """
+    """Answers about two runs: corresponding times, delays, differences."""
 
     def __init__(self, first: RunFile, second: RunFile, orders: RankOrders) -> None:
         self._runs = first, second
@@ -127,8 +114,6 @@ class _TwoRunAnswers:
 
     def _delays(self, query: Mapping[str, str]) -> Row:
         """By how much the second run is behind, over the time of the first."""
-        import numpy as np
-
         columns = max(count(query, "columns", MOST_COLUMNS, _PARTS), 2)
         delays = self._alignment.delays(columns + 1)
         return {
@@ -140,8 +125,6 @@ class _TwoRunAnswers:
 
     def _steps(self) -> list[Row]:
         """Parts of the first run in which the second loses or gains most; neighbours are joined."""
-        import numpy as np
-
         steps = np.diff(self._alignment.delays(_PARTS + 1), axis=1)
         median = np.median(steps, axis=0)
         sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
@@ -188,8 +171,6 @@ class _TwoRunAnswers:
 
 def _sums(part: Window) -> dict[tuple[str, str], float]:
     """Seconds by state and kind of action, in words: numbers may differ between versions."""
-    import numpy as np
-
     info = part.run.info
     tile = part.sums(1, np.arange(len(info["keys"]), dtype=np.int32))
     found: dict[tuple[str, str], float] = {}
@@ -205,18 +186,7 @@ _LONG = frozenset({"record", "sites", "links", "path", "depth", "order"})
 
 
 class Answers:
-    """Answers what the page asks of one run, or of two beside each other.
-
-    Parameters
-    ----------
-    runs
-        The runs.
-
-    Raises
-    ------
-    InputError
-        When two runs cannot be aligned.
-    """
+    """Answers the questions of the page about one run, or two, which must be of one program."""
 
     def __init__(self, runs: Sequence[RunFile]) -> None:
         # Two runs have the same order of ranks, which the first one gives.
@@ -228,14 +198,10 @@ class Answers:
         self._lock = threading.Lock()
 
     def answer(self, name: str, query: Mapping[str, str]) -> bytes | None:
-        """The answer to a question, JSON or the bytes of a picture; None: there is none.
+        """The answer to a question, JSON or the bytes of a picture; None: no such question.
 
-        ``of`` in the query says of which run: ``a`` or ``b``.
-
-        Raises
-        ------
-        InputError
-            When the query makes no sense.
+        ``of`` in the query names the run, ``a`` or ``b``. An `InputError` says what is wrong with a
+        query.
         """
         of = query.get("of", "a")
         if of not in self._of:
@@ -302,8 +268,6 @@ class _RunAnswers:
 
     def _classes(self, query: Mapping[str, str]) -> NDArray[np.int32]:
         """The class of each key: its state, or its kind."""
-        import numpy as np
-
         by = query.get("by", "state")
         keys = np.array(self.run.info["keys"], np.int32).reshape(-1, 2)
         if by == "key":
@@ -315,8 +279,6 @@ class _RunAnswers:
 
     def _tile(self, query: Mapping[str, str]) -> bytes:
         """Cells: see `page/tile.js`, which reads them."""
-        import numpy as np
-
         part = window(self.run, query, self._orders)
         columns = max(count(query, "columns", MOST_COLUMNS), 1)
         lanes = max(min(count(query, "lanes", MOST_LANES), part.ranks), 1)
@@ -366,8 +328,6 @@ class _RunAnswers:
 
     def _statistics(self, query: Mapping[str, str]) -> Row:
         """Sums over the window by state and kind of action, and by lane and state."""
-        import numpy as np
-
         part = window(self.run, query, self._orders)
         keys = self.run.info["keys"]
         tile = part.sums(1, np.arange(len(keys), dtype=np.int32))

@@ -9,6 +9,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block
@@ -16,9 +19,6 @@ from tisim.analysis.viewer.call_sites import Sites
 from tisim.traces.call_sites import BETWEEN
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Row = dict[str, object]
 
 # Calls of a window that are drawn one by one; of more, the longest in each of so many parts.
@@ -37,15 +37,7 @@ class _Span:
 
 
 class CallPathView:
-    """What a rank was in over time: functions, their calls, and the messages of collectives.
-
-    Parameters
-    ----------
-    run
-        The run.
-    sites
-        Its call sites.
-    """
+    """The functions that a rank was in over time, their calls, and messages of collectives."""
 
     def __init__(self, run: RunFile, sites: Sites) -> None:
         self._run = run
@@ -128,14 +120,10 @@ class CallPathView:
 
     def _calls(self, window: Window, rank: int) -> Block:
         """The actions of a rank in a window, or the longest ones of many."""
-        import numpy as np
-
         table = self._run.actions
         parts = [table.none()]
         for block in table.overlapping(window.begin, window.end):
-            rows = table.read(block)
-            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
-            cut = rows.rows(slice(int(low), int(high)))
+            cut = table.read(block).of_rank(rank)
             start, end = cut.reals("start"), cut.reals("end")
             inside = np.flatnonzero((end >= window.begin) & (start <= window.end))
             if len(inside):
@@ -173,8 +161,6 @@ class CallPathView:
 
     def _messages(self, window: Window, rank: int) -> list[Row]:
         """The messages of a rank inside collectives, the longest of many, in rows."""
-        import numpy as np
-
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "started", "arrived")
         parts = [table.none()]
@@ -223,8 +209,6 @@ def _common(one: list[str], other: list[str]) -> list[str]:
 
 def _longest(rows: Block, window: Window) -> Block:
     """Rows in the order of time; of many, the longest in each part of a window."""
-    import numpy as np
-
     if len(rows) <= _MOST_CALLS:
         return rows.rows(np.argsort(rows.reals("end"), kind="stable"))
     width = (window.end - window.begin) / _MOST_CALLS

@@ -10,6 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.errors import InputError
 from tisim.traces import Kind, Trace
@@ -18,22 +21,13 @@ from tisim.traces.samples import Samples, read_samples
 from tisim.traces.sources import Part
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     # Call paths such as ``main (a.c:9) > solve (a.c:20)`` with their shares of a computation.
     Shares = list[tuple[str, float]]
     Row = dict[str, object]
 
 
 class SampledPaths:
-    """The call paths that computations of a trace were sampled in.
-
-    Parameters
-    ----------
-    trace
-        The trace; only those that were recorded with ``--sample`` have any.
-    """
+    """The call paths of the computations of a trace that was recorded with ``--sample``."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -55,8 +49,6 @@ class SampledPaths:
         return self._ranks[rank]
 
     def _read(self, rank: int) -> Iterator[tuple[int, Shares]]:
-        import numpy as np
-
         samples = self._samples
         if samples is None or rank not in samples.ranks:
             return
@@ -99,40 +91,22 @@ _KEPT = 10_000_000
 
 @dataclass(frozen=True)
 class RankSites:
-    """The call sites of a rank.
-
-    Attributes
-    ----------
-    line
-        Lines of the trace of calls with a call site, ascending; shape (calls,).
-    path
-        The place of the call path of each in `Sites.names`; shape (calls,).
-    """
+    """Ascending lines of a rank's calls that have a call site, and places in `Sites.names`."""
 
     line: NDArray[np.int64]
     path: NDArray[np.int32]
 
     def of(self, line: int) -> int:
         """The call path of a line; -1: it has none."""
-        import numpy as np
-
         place = int(np.searchsorted(self.line, line))
         found = place < len(self.line) and int(self.line[place]) == line
         return int(self.path[place]) if found else -1
 
 
 class Sites:
-    """Call sites of a run, read from the trace that it was replayed from, if that is still there.
+    """Call sites of a run, from its trace, if that is still there or beside the run file.
 
-    Parameters
-    ----------
-    run
-        The run, which names its trace: from here, or beside the run file.
-
-    Attributes
-    ----------
-    names
-        Call paths that were met so far, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
+    `names` are the call paths that were met, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
     """
 
     def __init__(self, run: RunFile) -> None:
@@ -183,8 +157,6 @@ class Sites:
         return {place: path for place, path in found.items() if path is not None}
 
     def _read(self, rank: int) -> RankSites:
-        import numpy as np
-
         lines: list[int] = []
         raw: list[str] = []
         if self._trace is not None and self.are_known:
@@ -228,8 +200,6 @@ def site_sums(window: Window, sites: Sites) -> Row:
     call sites or samples. A computation that was sampled is divided among its call paths as the
     samples are; the others have none of their own: theirs is empty.
     """
-    import numpy as np
-
     if not sites.are_known and sites.sampled is None:
         return {"known": False, "rows": []}
     records = window.records(_MOST_RECORDS)
@@ -237,8 +207,7 @@ def site_sums(window: Window, sites: Sites) -> Row:
         return {"known": True, "rows": None}
     rank, line = records.numbers("rank"), records.numbers("line")
     state, kind = records.numbers("state"), records.numbers("kind")
-    seconds = np.minimum(records.reals("end"), window.end)
-    seconds = np.maximum(seconds - np.maximum(records.reals("start"), window.begin), 0.0)
+    seconds = np.maximum(records.seconds(window.begin, window.end), 0.0)
     wanted: dict[int, set[int]] = {}
     for one, of_line in {*zip(rank.tolist(), line.tolist(), strict=True)}:
         wanted.setdefault(one, set()).add(of_line)

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import BETWEEN_CALLS, WAITS
 from tisim.analysis.timeline.outliers import waits_due_to
 from tisim.analysis.timeline.run_file import RunFile, Window
@@ -18,9 +21,6 @@ from tisim.analysis.viewer.call_sites import Sites
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tisim.analysis.timeline.run_file.reader import BlockTable
 
     Row = dict[str, object]
@@ -47,13 +47,7 @@ class _Wait:
 
 
 class DelayChain:
-    """Follows waits to what delayed those who were waited for.
-
-    Parameters
-    ----------
-    run
-        The run.
-    """
+    """Follows waits to what delayed those who were waited for."""
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
@@ -97,8 +91,6 @@ class DelayChain:
 
     def _delay(self, wait: _Wait) -> Row | None:
         """What has delayed the cause since both last met; None: that cannot be told."""
-        import numpy as np
-
         since = self._last_met(wait)
         if since is None:
             return None
@@ -122,18 +114,13 @@ class DelayChain:
 
     def _sums(self, rows: Block, begin: float, end: float) -> tuple[float, float]:
         """Seconds in which a rank was busy, and waited, in a part of the time."""
-        import numpy as np
-
-        inside = np.minimum(rows.reals("end"), end) - np.maximum(rows.reals("start"), begin)
+        inside = np.maximum(rows.seconds(begin, end), 0.0)
         is_wait = np.isin(rows.numbers("state"), self._waits)
-        inside = np.maximum(inside, 0.0)
         return float(inside[~is_wait].sum()), float(inside[is_wait].sum())
 
     def _longest(self, rows: Block, begin: float, end: float) -> Row:
         """The longest state in a part of the time."""
-        import numpy as np
-
-        inside = np.minimum(rows.reals("end"), end) - np.maximum(rows.reals("start"), begin)
+        inside = rows.seconds(begin, end)
         place = int(inside.argmax())
         found: Row = self._run.states_of(rows.rows(slice(place, place + 1)))[0]
         return {**found, "within": float(inside[place]), "longer": None}
@@ -156,8 +143,6 @@ class DelayChain:
         return (collective, late) if collective > message[0] and late > message[1] else message
 
     def _last_message(self, wait: _Wait) -> tuple[float, float] | None:
-        import numpy as np
-
         table = self._run.messages
         for count, block in enumerate(_backwards(table, wait.begin, "arrived")):
             if count == _MOST_BLOCKS_BACK:
@@ -181,8 +166,6 @@ class DelayChain:
 
         None: it would take too long to find.
         """
-        import numpy as np
-
         table = self._run.actions
         kinds = self._run.info["kinds"]
         meetings = [place for place, name in enumerate(kinds) if name in _MEETINGS]
@@ -193,8 +176,7 @@ class DelayChain:
             if count == _MOST_BLOCKS_BACK:
                 return None
             rows = table.read(block)
-            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
-            own = rows.rows(slice(int(low), int(high)))
+            own = rows.of_rank(rank)
             fits = np.isin(own.numbers("kind"), meetings) & (own.reals("end") <= time)
             if fits.any():
                 return max(float(own.reals("end")[fits].max()), since)
@@ -203,8 +185,6 @@ class DelayChain:
 
 def _backwards(table: BlockTable, time: float, column: str) -> list[int]:
     """The blocks with rows up to a time, the last one first."""
-    import numpy as np
-
     least, most = table.range_of(column)
     blocks = np.flatnonzero(least <= time)
     return [int(block) for block in blocks[np.argsort(-most[blocks], kind="stable")]]
@@ -221,13 +201,7 @@ _MOST_OF_CALL = 200
 
 
 class Causes:
-    """Tells of any instant of a rank what it does, in which call, and why it waits.
-
-    Parameters
-    ----------
-    run
-        The run.
-    """
+    """The state of a rank at any instant, its call, and why it waits."""
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
@@ -236,17 +210,11 @@ class Causes:
         self.sites = Sites(run)
 
     def details(self, rank: int, time: float) -> Row:
-        """What a rank does at a time: its state, the call, the message, the chain of causes.
-
-        Raises
-        ------
-        InputError
-            When the rank does nothing at that time.
-        """
+        """What a rank does at a time: its state, the call, the message, the chain of causes."""
         state = self._at(self._run.states, rank, time)
         if state is None:
             raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
-        shown = self._state(state)
+        shown = self._run.states_of(state)[0]
         call = self._at(self._run.actions, rank, time)
         line = int(state.numbers("line")[0])
         return {
@@ -268,12 +236,8 @@ class Causes:
 
     def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
         """The record of a rank in which a time lies; of several, the longest."""
-        import numpy as np
-
         for block in table.overlapping(time, time):
-            rows = table.read(block)
-            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
-            cut = rows.rows(slice(int(low), int(high)))
+            cut = table.read(block).of_rank(rank)
             end = cut.reals("end")
             place = int(np.searchsorted(end, time, side="right"))
             if place < len(cut) and cut.reals("start")[place] <= time:
@@ -298,8 +262,6 @@ class Causes:
 
     def _line_before(self, rank: int, time: float) -> int:
         """The line of the last action of a rank that has ended by then; -1: there is none."""
-        import numpy as np
-
         for rows in reversed(self._actions_around(rank, time)):
             place = int(np.searchsorted(rows.reals("end"), time, side="right")) - 1
             if place >= 0:
@@ -308,8 +270,6 @@ class Causes:
 
     def _line_after(self, rank: int, time: float) -> int:
         """The line of the first action of a rank that begins from then on; -1: there is none."""
-        import numpy as np
-
         for rows in self._actions_around(rank, time):
             place = int(np.searchsorted(rows.reals("start"), time, side="left"))
             if place < len(rows):
@@ -318,17 +278,8 @@ class Causes:
 
     def _actions_around(self, rank: int, time: float) -> list[Block]:
         """Actions of a rank, from the blocks that hold those around a time."""
-        import numpy as np
-
-        found = []
-        for block in self._run.actions.overlapping(time, time):
-            rows = self._run.actions.read(block)
-            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
-            found.append(rows.rows(slice(int(low), int(high))))
-        return found
-
-    def _state(self, row: Block) -> Row:
-        return self._run.states_of(row)[0]
+        table = self._run.actions
+        return [table.read(block).of_rank(rank) for block in table.overlapping(time, time)]
 
     def _call(self, row: Block) -> Row:
         return {
@@ -344,8 +295,6 @@ class Causes:
 
     def _message_of(self, state: Block, call: Block | None) -> Row | None:
         """The message that a rank is held up by: its arrival ends the state, or one after it."""
-        import numpy as np
-
         rank, peer = int(state.numbers("rank")[0]), int(state.numbers("peer")[0])
         end = until = float(state.reals("end")[0])
         if peer < 0:
@@ -371,8 +320,6 @@ class Causes:
 
     def _messages_in(self, call: Block) -> list[Row]:
         """The messages whose send or receive a call posted, also inside a collective."""
-        import numpy as np
-
         if self._run.info["kinds"][int(call.numbers("kind")[0])] in BETWEEN_CALLS:
             return []  # a call of no length at the same instant has posted them
         rank = int(call.numbers("rank")[0])
@@ -393,8 +340,6 @@ class Causes:
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
         """Who waits for the rank during a state, or for those who do; None: too many states."""
-        import numpy as np
-
         rank = int(state.numbers("rank")[0])
         begin, end = float(state.reals("start")[0]), float(state.reals("end")[0])
         rows = Window(self._run, begin, end, 0, self._run.ranks - 1).records(_MOST_RECORDS)
@@ -418,8 +363,6 @@ class Causes:
         With `cells`, columns and lanes of a picture: of the messages that begin in one cell and end
         in one cell, the one that was waited for longest.
         """
-        import numpy as np
-
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
         if len(blocks) > _MOST_BLOCKS:
@@ -443,8 +386,6 @@ class Causes:
 
 def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[np.int64]:
     """The cells of a picture in which messages begin and end; shape (messages, 4)."""
-    import numpy as np
-
     width = (window.end - window.begin) / columns
     places = []
     for rank, time in (("source", "started"), ("destination", "arrived")):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import path_parts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Row = dict[str, object]
 
 # States of a run whose path is followed: they are copied to a temporary file of 1 GB at most.
@@ -25,11 +25,6 @@ class RunPath:
     """The chain of computations and transfers that the simulated time consists of.
 
     The core follows it, as for the critical path of a result, through the states of the run file.
-
-    Parameters
-    ----------
-    run
-        The run.
     """
 
     def __init__(self, run: RunFile) -> None:
@@ -56,8 +51,6 @@ class RunPath:
         than can be seen, those that are longest near each of so many times. `kinds` are sums by
         state and kind, `ranks` those of the ranks that act or send, `longest` the longest parts.
         """
-        import numpy as np
-
         if self.unknown:
             return {"unknown": self.unknown}
         rows = self._parts
@@ -117,8 +110,6 @@ class RunPath:
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
     """Which parts are drawn: all, or the longest at each of so many times."""
-    import numpy as np
-
     if len(rows) <= _MOST_DRAWN:
         return np.arange(len(rows))
     width = (window.end - window.begin) / _MOST_DRAWN

@@ -7,15 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.links import link_words
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.platform import Platform
 from tisim.platform.zones.cluster import ClusterZone, cable_words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tisim.models.settings import Settings
 
     Row = dict[str, object]
@@ -31,13 +31,8 @@ _MOST_LINKS = 200
 class RunNetwork:
     """Routes and loads of a run, on the platform that its file holds.
 
-    A message loads the links of its route evenly while it is under way, with what the network
-    model moves for it (`tisim.analysis.timeline.links.Links`).
-
-    Parameters
-    ----------
-    run
-        The run.
+    A message loads the links of its route evenly while it is under way, with what the network model
+    moves for it (`tisim.analysis.timeline.links.Links`).
     """
 
     def __init__(self, run: RunFile) -> None:
@@ -72,8 +67,6 @@ class RunNetwork:
     @cached_property
     def _host_of(self) -> NDArray[np.int64]:
         """Of each rank, the index of its host in the platform."""
-        import numpy as np
-
         used = [self._platform.host_index(name) for name in self._run.info["hosts"]]
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
@@ -108,8 +101,6 @@ class RunNetwork:
 
     def loads(self, begin: float, end: float) -> dict[int, tuple[float, int]] | None:
         """Bytes and messages of each link that is used in some time; None: they are too many."""
-        import numpy as np
-
         table = self._run.messages
         blocks = table.overlapping(begin, end, "started", "arrived")
         if len(blocks) > _MOST_BLOCKS:
@@ -151,8 +142,6 @@ class RunNetwork:
 
     def _moved(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
         """What the network moves for messages of some bytes."""
-        import numpy as np
-
         network = self._settings.network
         sizes, place = np.unique(size, return_inverse=True)
         whole = sizes + network.envelope
@@ -166,8 +155,6 @@ class RunNetwork:
         `share` is the part of the bandwidth that the message has, `load` that of all messages
         together, and `messages` how many there are: means over the time of this one.
         """
-        import numpy as np
-
         start, stop = message["started"], message["arrived"]
         if self.unknown or not isinstance(start, float) or not isinstance(stop, float):
             return None

@@ -23,20 +23,7 @@ _START = 60.0
 
 
 class FramedView:
-    """A server in a thread of this process, for a frame of a page on this machine.
-
-    Parameters
-    ----------
-    answers
-        To the questions of the page.
-    height
-        Of the frame, in pixels.
-
-    Attributes
-    ----------
-    address
-        Of the page.
-    """
+    """A server in a thread of this process, for a frame of a page on this machine."""
 
     def __init__(self, answers: Answers, height: int) -> None:
         self._height = height
@@ -66,15 +53,7 @@ class FramedView:
 
 
 def make_widget(answers: Answers, height: int) -> AnyWidget | None:
-    """A widget that shows the page of the viewer; None when anywidget is not installed.
-
-    Parameters
-    ----------
-    answers
-        To the questions of the page.
-    height
-        Of the page, in pixels.
-    """
+    """A widget that shows the page of the viewer; None when anywidget is not installed."""
     try:
         from anywidget import AnyWidget
     except ImportError:
@@ -91,15 +70,7 @@ def make_widget(answers: Answers, height: int) -> AnyWidget | None:
 
 
 class KernelAnswers:
-    """Answers the messages of a page in a notebook.
-
-    Parameters
-    ----------
-    answers
-        To the questions of the page.
-    height
-        Of the page, in pixels.
-    """
+    """Answers the messages of a page in a notebook."""
 
     def __init__(self, answers: Answers, height: int) -> None:
         self._answers = answers

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.viewer.network import RunNetwork
@@ -13,9 +16,6 @@ from tisim.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     Row = dict[str, object]
 
@@ -27,30 +27,14 @@ _MOST_GROUPS = 2000
 
 @dataclass(frozen=True)
 class RankOrder:
-    """The ranks of a run in some order.
-
-    Attributes
-    ----------
-    ranks
-        The rank at each position, from the top; shape (ranks,).
-    groups
-        Names and first positions of groups of ranks; empty where there are none.
-    """
+    """The rank at each position, from the top, and names and first positions of groups of ranks."""
 
     ranks: NDArray[np.int64]
     groups: Sequence[tuple[str, int]] = ()
 
 
 class RankOrders:
-    """Orders of the ranks of a run, each of which is worked out once.
-
-    Parameters
-    ----------
-    run
-        The run.
-    network
-        Where its hosts are.
-    """
+    """Orders of the ranks of a run, each of which is worked out once."""
 
     def __init__(self, run: RunFile, network: RunNetwork) -> None:
         self._run = run
@@ -76,20 +60,12 @@ class RankOrders:
         return [{"name": name, "words": words} for name, words in rows]
 
     def order(self, name: str) -> RankOrder:
-        """An order by its name.
-
-        Raises
-        ------
-        InputError
-            When there is no such order, or it would take too long.
-        """
+        """An order by its name; an `InputError` where there is none, or it would take too long."""
         if name not in self._known:
             self._known[name] = self._made(name)
         return self._known[name]
 
     def _made(self, name: str) -> RankOrder:
-        import numpy as np
-
         info = self._run.info
         by, _, what = name.partition(":")
         if name == "rank":
@@ -115,8 +91,6 @@ class RankOrders:
 
     def _most(self, of_keys: NDArray[np.float64], column: int, wanted: Sequence[int]) -> RankOrder:
         """By the sum, or the longest, of states with some of the keys."""
-        import numpy as np
-
         keys = np.array(self._run.info["keys"], np.int64).reshape(-1, 2)
         chosen = of_keys[:, np.isin(keys[:, column], wanted)]
         values = chosen.max(axis=1, initial=0.0) if of_keys is self._longest else chosen.sum(axis=1)
@@ -125,8 +99,6 @@ class RankOrders:
     @cached_property
     def _of_keys(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of each rank and key, the seconds, and the longest; shape (ranks, keys)."""
-        import numpy as np
-
         run = self._run
         count = len(run.info["keys"])
         whole = Window(run, 0.0, run.end, 0, run.ranks - 1)
@@ -146,8 +118,6 @@ class RankOrders:
 
     def _grouped(self, names: Sequence[str]) -> RankOrder:
         """Ranks with the same name next to each other, in the order of the first of each."""
-        import numpy as np
-
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         group = np.array([places[name] for name in names], np.int64)
         ranks = np.argsort(group, kind="stable")
@@ -158,8 +128,6 @@ class RankOrders:
 
     def _communicators(self) -> list[str]:
         """Of each rank, the communicator other than the world's whose calls take it longest."""
-        import numpy as np
-
         table = self._run.actions
         if table.blocks > _MOST_BLOCKS:
             raise InputError("this run has too many calls to find the communicators of ranks")
@@ -183,7 +151,6 @@ class RankOrders:
 
     def _similar(self) -> RankOrder:
         """Ranks beside those that spend their time like them: the leaves of a clustering."""
-        import numpy as np
         from scipy.cluster.hierarchy import leaves_list, linkage
 
         ranks = self._run.ranks

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block
@@ -14,9 +17,6 @@ from tisim.errors import InputError
 from tisim.support.quantities import parse_time
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Test = Callable[[Block], NDArray[np.bool_]]
 
 # What a condition may be about.
@@ -32,22 +32,12 @@ _SHOWN_HOSTS = 3
 
 
 class Search:
-    """States that fulfil all of some conditions.
+    """States that fulfil all conditions of a text, which are joined by ``and``.
 
-    Parameters
-    ----------
-    run
-        The run.
-    text
-        Conditions, joined by ``and``: ``wait`` (seconds of a wait state), ``time`` (of any state),
-        ``start``, ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state``
-        or ``host`` (a name or a pattern such as ``node-1*``); one of ``< <= > >= = !=``, or ``in``
-        with a range as ``1..9``; a value.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read; says which condition.
+    A condition is about ``wait`` (seconds of a wait state), ``time`` (of any state), ``start``,
+    ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state`` or ``host`` (a
+    name or a pattern such as ``node-1*``); it has one of ``< <= > >= = !=`` and a value, or ``in``
+    and a range as ``1..9``. An `InputError` says which condition cannot be read.
     """
 
     def __init__(self, run: RunFile, text: str) -> None:
@@ -58,17 +48,7 @@ class Search:
         self._tests = [self._test(part) for part in parts]
 
     def found(self, window: Window, most: int) -> dict[str, object]:
-        """The states of a window that fulfil the conditions, the longest first.
-
-        Parameters
-        ----------
-        window
-            Where to look.
-        most
-            How many states to return.
-        """
-        import numpy as np
-
+        """Up to `most` states of a window that fulfil the conditions, the longest first."""
         table = self._run.states
         best = table.none()
         matches, seconds = 0, 0.0
@@ -101,8 +81,6 @@ class Search:
         raise InputError(f"{name!r} is nothing to search for; there are {known}")
 
     def _named(self, name: str, sign: str, value: str) -> Test:
-        import numpy as np
-
         names = self._run.info["kinds" if name == "call" else "states"]
         column = "kind" if name == "call" else "state"
         wanted = value.strip("'\"").lower().removeprefix("mpi_")
@@ -115,8 +93,6 @@ class Search:
 
     def _on_hosts(self, sign: str, value: str) -> Test:
         """States of ranks on hosts whose names match a pattern."""
-        import numpy as np
-
         if sign not in ("=", "!="):
             raise InputError(f"host is = or != a name, not {sign}")
         hosts, pattern = self._run.info["hosts"], value.strip("'\"")
@@ -128,8 +104,6 @@ class Search:
         return lambda rows: chosen[rows.numbers("rank")] == (sign == "=")
 
     def _timed(self, name: str, sign: str, value: str) -> Test:
-        import numpy as np
-
         bound = parse_time(value) if sign != "in" else 0.0
         ends = [parse_time(one.strip()) for one in value.split("..")] if sign == "in" else []
         if sign == "in" and len(ends) != 2:
@@ -165,8 +139,6 @@ def _between(values: NDArray[np.float64], low: float, high: float) -> NDArray[np
 
 
 def _compared(values: NDArray[np.float64], sign: str, bound: float) -> NDArray[np.bool_]:
-    import numpy as np
-
     compare = {
         "<": np.less,
         "<=": np.less_equal,

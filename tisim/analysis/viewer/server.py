@@ -50,15 +50,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request gets nothing.
-
-    Attributes
-    ----------
-    status
-        Of HTTP.
-    reason
-        What the answer says.
-    """
+    """The HTTP status and the reason of an answer that refuses a request."""
 
     status: int
     reason: str
@@ -67,14 +59,8 @@ class Refusal:
 class Guard:
     """Checks requests.
 
-    Parameters
-    ----------
-    port
-        Of the server.
-    token
-        The first part of all paths; a random one when not given.
-    framed
-        Whether notebooks on this machine may show the page in a frame.
+    `token` is the first part of all paths, a random one when not given. With `framed`, notebooks on
+    this machine may show the page in a frame.
     """
 
     def __init__(self, port: int, token: str | None = None, *, framed: bool = False) -> None:
@@ -90,17 +76,7 @@ class Guard:
         return {**_HEADERS, "Content-Security-Policy": _POLICY + ancestors}
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Why a request gets nothing; None: it is allowed.
-
-        Parameters
-        ----------
-        method
-            Of HTTP.
-        path
-            With its query.
-        headers
-            By their names in lower case.
-        """
+        """Why a request gets nothing; None: it is allowed. Names of headers are in lower case."""
         if headers.get("host", "") not in self._hosts:
             return Refusal(421, "ask for the address that tisim view has printed")
         origin = headers.get("origin")
@@ -164,13 +140,7 @@ def serve(
 
 
 def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) -> Server:
-    """A server that has not been started.
-
-    Raises
-    ------
-    InputError
-        When uvicorn is not installed.
-    """
+    """A server that has not been started."""
     try:
         import uvicorn
     except ImportError:
@@ -200,13 +170,7 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on the loopback interface.
-
-    Raises
-    ------
-    InputError
-        When the port is taken.
-    """
+    """A socket on the loopback interface."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
 from tisim.analysis.viewer.call_path import functions_of
 from tisim.analysis.viewer.call_sites import Sites
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tisim.analysis.timeline.run_file.reader import Block
 
 #: What `StateColours` knows.
@@ -60,15 +60,7 @@ class ColourClass:
 
 
 class StateColours:
-    """Classes of states by what their records say.
-
-    Parameters
-    ----------
-    run
-        The run.
-    sites
-        Its call sites.
-    """
+    """Classes of states by what their records say."""
 
     def __init__(self, run: RunFile, sites: Sites) -> None:
         self._run = run
@@ -79,15 +71,9 @@ class StateColours:
     ) -> tuple[list[ColourClass], RecordClasses] | str:
         """The classes of a window; a sentence where it has none.
 
-        Parameters
-        ----------
-        window
-            The window.
-        by
-            Of `RECORD_COLOURS`: the function that called, or that most samples of a computation
-            are in; how far the other rank is, in ranks; the rank that is waited for.
-        depth
-            Of the functions, from 1; 0: the innermost.
+        `by` is one of `RECORD_COLOURS`: the function that called, or that most samples of a
+        computation are in; the distance of the other rank, in ranks; the rank that is waited for.
+        `depth` is that of the functions, from 1; 0: the innermost.
         """
         blocks = len(self._run.states.overlapping(window.begin, window.end))
         if blocks > _MOST_BLOCKS or window.ranks > _MOST_RANKS:
@@ -101,8 +87,6 @@ class StateColours:
         return self._by_procedure(window, depth)
 
     def _by_distance(self, window: Window) -> tuple[list[ColourClass], RecordClasses]:
-        import numpy as np
-
         run = self._run
         places, peers = self._peers(window)
         steps = max(1, math.ceil(math.log2(max(run.ranks, 2))))
@@ -129,8 +113,6 @@ class StateColours:
 
     def _peers(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The other ends of the calls of a window, by rank and line in one number."""
-        import numpy as np
-
         table = self._run.actions
         places, peers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for block in table.overlapping(window.begin, window.end):
@@ -142,16 +124,13 @@ class StateColours:
         return every, np.concatenate(peers)[first]
 
     def _by_cause(self, window: Window) -> tuple[list[ColourClass], RecordClasses]:
-        import numpy as np
-
         waits = [self._run.info["states"].index(name) for name in WAITS]
         sums = np.zeros(self._run.ranks)
         table = self._run.states
         for block in table.overlapping(window.begin, window.end):
             rows = window.rows_of(table.read(block))
             rows = rows.rows((rows.numbers("cause") >= 0) & np.isin(rows.numbers("state"), waits))
-            seconds = np.minimum(rows.reals("end"), window.end)
-            seconds = seconds - np.maximum(rows.reals("start"), window.begin)
+            seconds = rows.seconds(window.begin, window.end)
             sums += np.bincount(rows.numbers("cause"), weights=seconds, minlength=len(sums))
         chosen = [int(rank) for rank in np.argsort(-sums, kind="stable")[: len(_PALETTE)]]
         chosen = [rank for rank in chosen if sums[rank] > 0]
@@ -170,8 +149,6 @@ class StateColours:
         return made, RecordClasses(len(made), of)
 
     def _by_procedure(self, window: Window, depth: int) -> tuple[list[ColourClass], RecordClasses]:
-        import numpy as np
-
         names: dict[str, int] = {}
         sums: list[float] = []
         classes: dict[int, NDArray[np.int32]] = {}
@@ -180,8 +157,7 @@ class StateColours:
             rows = window.rows_of(table.read(block))
             found = self._procedures(rows, depth, names)
             classes[block] = found
-            seconds = np.minimum(rows.reals("end"), window.end)
-            seconds = seconds - np.maximum(rows.reals("start"), window.begin)
+            seconds = rows.seconds(window.begin, window.end)
             more = np.bincount(found, weights=seconds, minlength=len(names))
             sums += [0.0] * (len(more) - len(sums))
             sums = [one + other for one, other in zip(sums, more.tolist(), strict=True)]
@@ -205,8 +181,6 @@ class StateColours:
 
     def _procedures(self, rows: Block, depth: int, names: dict[str, int]) -> NDArray[np.int32]:
         """The function of each state at a depth, as places in `names`, which grows."""
-        import numpy as np
-
         rank, line = rows.numbers("rank"), rows.numbers("line")
         found = np.zeros(len(rows), np.int32)
         borders = np.flatnonzero(np.diff(rank, prepend=-1, append=-1))
@@ -238,8 +212,6 @@ class StateColours:
         found: NDArray[np.int32],
     ) -> None:
         """Put the function of most samples for each computation of a rank that was sampled."""
-        import numpy as np
-
         if self._sites.sampled is None:
             return
         shares = self._sites.sampled.of_rank(rank)
@@ -264,8 +236,6 @@ def _looked_up(
     places: NDArray[np.int64], values: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The value of each wanted place; -1: there is none."""
-    import numpy as np
-
     if not len(places):
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(places, wanted), len(places) - 1)

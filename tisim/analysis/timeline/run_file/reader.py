@@ -185,6 +185,19 @@ class Block:
         columns = self._columns
         return Block(_Columns(tuple(columns), lambda name: {name: columns[name][chosen]}))
 
+    def of_rank(self, rank: int) -> Block:
+        """The rows of a rank, where they are ordered by rank."""
+        import numpy as np
+
+        low, high = np.searchsorted(self.numbers("rank"), [rank, rank + 1])
+        return self.rows(slice(int(low), int(high)))
+
+    def seconds(self, begin: float, end: float) -> NDArray[np.float64]:
+        """The seconds of each row between two times; negative outside."""
+        import numpy as np
+
+        return np.minimum(self.reals("end"), end) - np.maximum(self.reals("start"), begin)
+
     @staticmethod
     def joined(blocks: Iterable[Block]) -> Block:
         """The rows of several blocks, of which there is at least one."""
