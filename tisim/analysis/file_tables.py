@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
-#: What the files are on that are on no file system of servers.
+#: The home of files that are not on a file system with servers.
 DISKS = "disks of hosts"
 _OTHER_FILES = "(further files)"
 _SERVED: Final = ("seconds", "requests", "bytes_read", "bytes_written", "waited", "awaited")
@@ -42,7 +42,7 @@ def size_class(number: int) -> str:
 
 
 def order_words(accesses: AccessesDict, opens: int) -> str:
-    """Whether calls go on where the one before has ended: in a word, with the share of those.
+    """The order of accesses in a word, with the share of calls that follow the one before.
 
     The first call of each handle follows none.
     """
@@ -68,7 +68,7 @@ def common_size(accesses: AccessesDict) -> str:
 
 
 def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
-    """How each name is read and written: a heading, and the rows of so many names at most."""
+    """Reads and writes of each name: a heading, and the rows of at most `most` names."""
     yield ("files", "on", "", "opens", "calls", "bytes", "sizes", "order", "aligned")
     for use in sorted(uses, key=_bytes_of, reverse=True)[:most]:
         for direction, accesses in (("reads", use["reads"]), ("writes", use["writes"])):
@@ -103,7 +103,7 @@ def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str,
 
 
 def server_rows(io: IoDict, most: int) -> Iterator[Row]:
-    """What the servers of each file system did, and how long ranks waited for them.
+    """The work of the servers of each file system, and the time that ranks waited for them.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def server_rows(io: IoDict, most: int) -> Iterator[Row]:
 
 
 def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
-    """Who waited longest for which server: a heading, and so many rows at most."""
+    """The longest waits of ranks for servers: a heading, and at most `most` rows."""
     waits = io.get("waits", [])[:most]
     seconds = time_column("waited", [wait["seconds"] for wait in waits])
     yield ("rank", "for", "of", "calls", seconds[0])
@@ -181,7 +181,7 @@ def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
 
 
 class FileTables:
-    """What was done with files, as frames; they are empty where nothing was.
+    """Accesses to files as frames, which are empty where there were none.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class FileTables:
 
     @property
     def waits(self) -> pd.DataFrame:
-        """Who waited longest for which server: of each file system a hundred, longest first.
+        """The longest waits of ranks for servers: a hundred of each file system, longest first.
 
         Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
         """

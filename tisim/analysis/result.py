@@ -1,4 +1,4 @@
-"""What a replay gives."""
+"""The result of a replay."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Result:
                 warnings=[str(text) for text in written.get("warnings", ())],
             )
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"is no result of a replay: {error}", file=path) from None
+            raise InputError(f"is not the result of a replay: {error}", file=path) from None
         result.version = str(written.get("tisim", ""))
         result._breakdown = written.get("breakdown")
         result.jitter, result.steady = written.get("jitter"), written.get("steady")
@@ -254,17 +254,17 @@ class Result:
 
     @property
     def timeline(self) -> pd.DataFrame:
-        """What every rank did: one row an action. Like all that follows it needs the event log."""
+        """The actions of every rank, one row each. Like all that follows it needs the event log."""
         return self.require_event_log().timeline
 
     @property
     def breakdown(self) -> Breakdown:
-        """Where the time of each rank went, by state and by kind of action."""
+        """The time of each rank by state and by kind of action."""
         return self.require_event_log().breakdown
 
     @property
     def states(self) -> pd.DataFrame:
-        """What every rank was in at every time: one row a state, in the order of their ends.
+        """The states of every rank, one row each, in the order of their ends.
 
         Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
         was waited for (-1: none), and `line`, of the action in the trace.
@@ -278,7 +278,7 @@ class Result:
 
     @property
     def waits(self) -> pd.DataFrame:
-        """Who waited for whom, the longest first.
+        """Waits of ranks for each other, the longest first.
 
         One row for each `rank`, `cause` (the rank that was waited for), `state` (the pattern, such
         as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
@@ -288,7 +288,7 @@ class Result:
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """Who sent how much to whom: one row a pair of ranks that has exchanged messages.
+        """The communication matrix: one row for each pair of ranks that exchanged messages.
 
         Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
         collectives, `collective_bytes` and `collective_messages`.
@@ -297,12 +297,12 @@ class Result:
 
     @property
     def critical_path(self) -> CriticalPath:
-        """What the simulated time consists of, and what better machines could gain."""
+        """The critical path: the parts of the simulated time, and possible gains."""
         return self.require_event_log().critical_path
 
     @property
     def links(self) -> Links:
-        """What each link carried over time."""
+        """The load of each link over time."""
         return self.require_event_log().links
 
     @property
@@ -333,11 +333,11 @@ class Result:
         return "".join(self.json_pieces())
 
     def json_pieces(self) -> Iterator[str]:
-        """What `to_json` returns, a piece at a time: with a million ranks it is long."""
+        """The text of `to_json`, a piece at a time: with a million ranks it is long."""
         return json_pieces(self._summary(), COLUMNS, self._rows())
 
     def _summary(self) -> SummaryDict:
-        """What is said of the whole."""
+        """The result without its ranks."""
         summary: SummaryDict = {
             "tisim": self.version,
             "trace": self.trace,
@@ -370,7 +370,7 @@ class Result:
         return chain((range(len(self.hosts)), self.hosts), times, self._counts.values())
 
     def __eq__(self, other: object) -> bool:
-        """Whether all numbers and texts are the same, the wall time included."""
+        """Equal when all numbers and texts are, the wall time included."""
         return self.to_dict() == other.to_dict() if isinstance(other, Result) else NotImplemented
 
     def __getstate__(self) -> dict[str, object]:

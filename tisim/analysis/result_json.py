@@ -35,7 +35,7 @@ COUNTS: tuple[CountName, ...] = ("actions", "bytes_sent", "messages_sent")
 #: The columns of seconds that the core measures.
 MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
 
-# So many ranks become text at once.
+# Ranks that become text at once.
 _RANKS_AT_ONCE = 4096
 
 
@@ -64,7 +64,7 @@ RankValues = tuple[int, str, float, float, float, float, int, int, int]
 
 
 class KindDict(TypedDict):
-    """Where the time of one kind of action went, in seconds, summed over the ranks."""
+    """The time of one kind of action by state, in seconds, summed over the ranks."""
 
     actions: int
     seconds: float
@@ -110,7 +110,7 @@ class LinkDict(TypedDict):
 
 
 class BreakdownDict(TypedDict):
-    """Where the time of a result went, see `tisim.analysis.timeline.EventLog.to_dict`."""
+    """The breakdown of a result; see `tisim.analysis.timeline.EventLog.to_dict`."""
 
     states: dict[str, float]
     kinds: dict[str, KindDict]
@@ -208,7 +208,7 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
     Raises
     ------
     InputError
-        When the file cannot be read or is no result.
+        When the file cannot be read or is not a result.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -232,7 +232,7 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     Raises
     ------
     InputError
-        When it is no result.
+        When it is not a result.
     """
     try:
         result = json.loads(text)
@@ -245,7 +245,7 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     rows = result.get("ranks") if isinstance(result, dict) else None
     if not (isinstance(rows, list) and rows and all(_is_row(row) for row in rows)):
         raise InputError(
-            "this is no result; write one with: tisim replay --json FILE ...", file=path
+            "this is not a result; write one with: tisim replay --json FILE ...", file=path
         )
     return cast("ResultDict", result)
 

@@ -207,7 +207,7 @@ def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"ranks": [], "x": 1}', "this is no result"),
+        ('{"ranks": [], "x": 1}', "this is not a result"),
         ("{", "this is not JSON"),
         (None, "has no load of links; write one with: tisim replay --breakdown --json"),
     ],

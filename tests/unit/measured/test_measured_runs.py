@@ -128,7 +128,7 @@ def test_a_table_without_calls_of_the_trace_is_refused(trace: Trace, tmp_path: P
         write_measured_run(trace, read_calls(table, 2), tmp_path / "none.tir")
     assert not (tmp_path / "none.tir").exists()
     table.write_text("rank,what\n")
-    with pytest.raises(InputError, match="is no table of calls with the columns"):
+    with pytest.raises(InputError, match="is not a table of calls with the columns"):
         [*read_calls(table, 2)]
 
 

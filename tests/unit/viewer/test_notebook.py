@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import http.server
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.test_page import panel_says, wait_for
 from tests.unit.viewer.viewer import Viewer
+from tisim.analysis.report.page import page_file
+from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.viewer import NotebookView
+from tisim.analysis.viewer import notebook as widgets
+from tisim.analysis.viewer.answers import Answers
+from tisim.analysis.viewer.notebook import KernelAnswers
 from tisim.analysis.viewer.server import Guard
 from tisim.errors import InputError
 
@@ -100,3 +110,160 @@ def test_a_page_of_another_port_shows_it(shown: NotebookView, tmp_path: Path) ->
                 time.sleep(0.05)
             assert driver.execute_script(script)
         server.shutdown()
+
+
+# A page as that of a notebook: a model whose messages come to the test.
+_PAGE = """<!doctype html><title>notebook</title><div id="cell"></div>
+<script type="module">
+import widget from "./widget.js";
+const listeners = new Set();
+const bytesOf = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+const bytes = (text) => new DataView(bytesOf(text).buffer);
+const model = {
+  on: (name, listener) => listeners.add(listener),
+  off: (name, listener) => listeners.delete(listener),
+  send: async (content) => {
+    const response = await fetch("message", { method: "POST", body: JSON.stringify(content) });
+    const answer = await response.json();
+    for (const one of [...listeners]) one(answer.content, answer.buffers.map(bytes));
+  },
+};
+window.end = await widget.render({ model, el: document.getElementById("cell") });
+window.listeners = listeners;
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def answers(run_file: Path) -> Answers:
+    return Answers([RunFile(run_file)])
+
+
+def test_messages_are_answered(answers: Answers) -> None:
+    answer = KernelAnswers(answers, 300)
+    told, body = answer({"id": "7", "name": "run", "query": {}})
+    assert told == {"id": "7"} and body is not None and json.loads(body)["ranks"] == 4
+    told, body = answer({"id": "8", "name": "page"})
+    page = json.loads(body or b"")
+    assert page["height"] == 300 and {"viewer.html", "viewer.js", "viewer.css"} <= {*page["files"]}
+    # A picture is the same as that of the server.
+    query = {"columns": "50", "lanes": "4"}
+    assert answer({"id": "9", "name": "tile", "query": query})[1] == answers.answer("tile", query)
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        ("no question", "a question has a name and a query"),
+        ({"id": "1", "name": "run"}, "a question has a name and a query"),
+        ({"id": "1", "name": "run", "query": {"of": 3}}, "a query has texts by name"),
+        ({"id": "1", "name": "passwords", "query": {}}, "there is no such question"),
+        ({"id": "1", "name": "run", "query": {"of": "c"}}, "there is no run 'c'"),
+    ],
+)
+def test_senseless_messages_get_an_error(answers: Answers, question: object, error: str) -> None:
+    told, body = KernelAnswers(answers, 300)(question)
+    assert told["error"] == error and body is None
+
+
+def test_a_notebook_shows_a_widget(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget")
+    view = NotebookView(run_file, height=500)
+    assert view.widget is not None and view.address is None
+    bundle, _ = view._repr_mimebundle_()
+    shown: Any = bundle["application/vnd.jupyter.widget-view+json"]
+    assert shown["model_id"] == view.widget.model_id
+    assert "export default { render }" in view.widget.get_state()["_esm"]
+    sent: list[tuple[dict[str, str], list[bytes]]] = []
+    monkeypatch.setattr(view.widget, "send", lambda *message: sent.append(message))
+    view.widget._handle_custom_msg({"id": "1", "name": "run", "query": {}}, [])
+    ((told, (body,)),) = sent
+    assert told == {"id": "1"} and json.loads(body)["ranks"] == 4
+    view.close()
+
+
+def test_without_anywidget_there_is_a_frame(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    assert widgets.make_widget(Answers([RunFile(run_file)]), 100) is None
+    view = NotebookView(run_file)
+    html = str(view._repr_mimebundle_()[0]["text/html"])
+    assert html.startswith(f'<iframe src="{view.address}"') and "pip install" in html
+    view.close()
+
+
+@pytest.mark.filterwarnings("default")  # of Jupyter's own
+def test_a_notebook_that_runs_has_it(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("anywidget", "ipykernel", "nbclient", "nbformat"):
+        pytest.importorskip(name)
+    import nbclient
+    import nbformat
+
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    code = f"from tisim.analysis.viewer import NotebookView\nNotebookView({str(run_file)!r})"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    (output,) = notebook.cells[0].outputs
+    model = output["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+    state = notebook.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    assert "askKernel" in state[model]["state"]["_esm"]
+
+
+@contextmanager
+def _notebook_page(answer: KernelAnswers) -> Iterator[str]:
+    """A server of a page with the widget, whose messages `answer` answers."""
+    script = page_file("widget.js").encode()
+    files = {"/": ("text/html", _PAGE.encode()), "/widget.js": ("text/javascript", script)}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._send(*files.get(self.path, ("text/plain", b"")))
+
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told, body = answer(question)
+            buffers = [] if body is None else [base64.b64encode(body).decode()]
+            text = json.dumps({"content": told, "buffers": buffers})
+            self._send("application/json", text.encode())
+
+        def _send(self, kind: str, content: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
+def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
+    page = _notebook_page(KernelAnswers(answers, 700))
+    with page as address, chromium.browser(tmp_path / "profile") as driver:
+        driver.get(address)
+        wait_for(driver, "return document.querySelector('iframe')?.style.height === '700px'")
+        driver.switch_to.frame(0)
+        wait_for(driver, "return document.getElementById('chart')?.dataset.drawn")
+        panel_says(driver, "States of the window")
+        # The address of the page holds the view here too, and errors are sentences.
+        driver.execute_script("location.hash = '#tab=found&q=state+%3D+late+sender'")
+        panel_says(driver, "the longest first")
+        driver.execute_script("location.hash = '#tab=found&q=nonsense'")
+        wait_for(driver, "return !document.getElementById('message').hidden")
+        driver.switch_to.default_content()
+        assert [one for one in driver.get_log("browser") if "favicon" not in one["message"]] == []
+        asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+        urls = {
+            one["params"]["request"]["url"]
+            for one in asked
+            if one["method"] == "Network.requestWillBeSent"
+        }
+        assert {one for one in urls if one.startswith("http") and "/ask/" in one} == set()
+        driver.execute_script("window.end()")
+        assert driver.execute_script("return window.listeners.size") == 0

@@ -178,7 +178,7 @@ def test_an_error_is_one_sentence(page: Any) -> None:
     text = wait_for(
         page, "const m = document.getElementById('message'); return !m.hidden && m.textContent"
     )
-    assert text.startswith("'rank' is no condition, such as: wait > 1ms")
+    assert text.startswith("'rank' is not a condition such as: wait > 1ms")
     # The browser logs the status of every answer that says no.
     refused = page.get_log("browser")
     assert all("status of 400" in entry["message"] for entry in refused)

@@ -65,7 +65,7 @@ def test_conditions(run_file: Path, text: str, fits: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rank", "'rank' is no condition"),
+        ("rank", "'rank' is not a condition"),
         ("rank > x", "rank is a whole number, not 'x'"),
         ("rank in 3", "in needs a range such as 100..200"),
         ("wait in 1ms", "in needs a range such as 1ms..2ms"),

@@ -1,4 +1,4 @@
-"""What differs between two results, and why.
+"""The differences between two results, and the reasons for them.
 
 `read_result` reads what ``tisim replay --json`` wrote, `compare` puts two of them beside each other
 (`comparison` has the numbers, `differences` finds them, `reasons` explains them in words).

@@ -27,12 +27,12 @@ class Difference:
 
     @property
     def change(self) -> float:
-        """How much larger it is in the second one; what is missing counts as 0."""
+        """The second value less the first; a missing one counts as 0."""
         return (self.b or 0.0) - (self.a or 0.0)
 
     @property
     def differs(self) -> bool:
-        """Whether it differs by more than rounding."""
+        """True when the values differ by more than rounding."""
         return not math.isclose(self.a or 0.0, self.b or 0.0, rel_tol=_SAME, abs_tol=0.0)
 
 
@@ -51,7 +51,7 @@ class RankDifference:
 
     @property
     def finish(self) -> float:
-        """How much later it ends in the second one."""
+        """The delay of the rank's end in the second result."""
         return self.finish_b - self.finish_a
 
 

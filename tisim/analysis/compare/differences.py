@@ -19,7 +19,7 @@ from tisim.analysis.result_json import (
 
 
 def breakdown_of(result: ResultDict) -> BreakdownDict | None:
-    """Where the time of a result went, if it says so (`tisim replay --breakdown`)."""
+    """The breakdown of a result that has one (`tisim replay --breakdown`)."""
     breakdown = result.get("breakdown")
     known = isinstance(breakdown, Mapping) and {"states", "kinds", "waits"} <= breakdown.keys()
     return breakdown if known else None
@@ -96,7 +96,7 @@ def compare(a: ResultDict, b: ResultDict) -> Comparison:
 
 
 def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:
-    """What the two warn of: such as numbers of a trace that are approximate."""
+    """The warnings of both results, such as approximate numbers in a trace."""
     of_a, of_b = ([str(text) for text in one.get("warnings", ())] for one in (a, b))
     for text in dict.fromkeys((*of_a, *of_b)):
         yield ("both" if text in of_a and text in of_b else "a" if text in of_a else "b"), text
@@ -111,7 +111,7 @@ def _mean(rows: _Rows, name: TimeName) -> float:
 
 
 def _inputs(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, object, object]]:
-    """What went into the two: their texts (such as names of files), and their options."""
+    """Inputs that differ: texts such as names of files, and options."""
     for key in dict.fromkeys((*a, *b)):
         text = isinstance(a.get(key, b.get(key)), str)
         if text and key not in _KNOWN and a.get(key) != b.get(key):
@@ -156,7 +156,7 @@ def _details(a: ResultDict, b: ResultDict) -> list[Difference]:
 def _differences(
     numbers_a: Mapping[str, float], numbers_b: Mapping[str, float]
 ) -> list[Difference]:
-    """What differs, the greatest difference first."""
+    """Numbers that differ, the greatest difference first."""
     found = [
         Difference(name, numbers_a.get(name), numbers_b.get(name))
         for name in dict.fromkeys((*numbers_a, *numbers_b))
@@ -193,7 +193,7 @@ def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def _label(row: object, place: int) -> str:
-    """What identifies a row of a list: its texts and its rank, or else its place."""
+    """The identity of a row of a list: its texts and its rank, or else its place."""
     if isinstance(row, Mapping):
         words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
         if words:

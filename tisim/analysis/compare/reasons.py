@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tisim.analysis.compare.comparison import Comparison, Difference
 from tisim.support.quantities import format_time
 
-# Less than this part of the difference, or else of all time, is not worth a sentence.
+# Smaller parts of the difference, or else of all time, get no sentence.
 _BREAKDOWN_PART = 0.05
 _MOST_SENTENCES = 2  # sentences of a kind
 _MEAN = "on average over ranks"
@@ -38,7 +38,7 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
         )
 
 
-# Less than this part of a difference is not worth a sentence.
+# Smaller parts of a difference get no sentence.
 _PART = 0.005
 # More inputs that differ than this are counted and not named.
 _FEW = 3
@@ -47,7 +47,7 @@ _VERBS = {"compute": "computing", "communication": "communicating", "other": "ot
 
 
 def find_reasons(comparison: Comparison) -> tuple[str, ...]:
-    """What explains the difference, in sentences; the most important one first."""
+    """Sentences that explain the difference, the most important one first."""
     return (
         *_verdict(comparison),
         *_where(comparison),
@@ -71,7 +71,7 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
 
 
 def _where(comparison: Comparison) -> Iterator[str]:
-    """Which of computing and communicating it is, over all ranks."""
+    """The shares of computing and communicating, over all ranks."""
     *parts, finish = comparison.times
     if not finish.differs:
         if any(_matters(part, finish) for part in parts):
@@ -95,7 +95,7 @@ def _matters(part: Difference, whole: Difference) -> bool:
 
 
 def _work(comparison: Comparison) -> Iterator[str]:
-    """Whether they do the same at all."""
+    """Differences in the work that is done."""
     counts = {one.name: one for one in comparison.counts}
     if counts["ranks"].differs:
         yield f"a has {counts['ranks'].a:,.0f} ranks, b {counts['ranks'].b:,.0f}"
@@ -140,7 +140,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
 
 
 def _is_time(one: Difference) -> bool:
-    """Whether a number can be part of the seconds that ranks spend."""
+    """True for a number that can be part of the seconds that ranks spend."""
     known = [abs(value) for value in (one.a, one.b) if value is not None]
     words = ("bytes", "count", "messages", "number", "actions", "rank:")
     return math.isfinite(sum(known)) and not any(word in one.name for word in words)

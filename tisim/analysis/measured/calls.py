@@ -56,7 +56,7 @@ def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, 
         table = pd.read_csv(path, usecols=[*_COLUMNS], dtype=_COLUMNS)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"is no table of calls with the columns {', '.join(_COLUMNS)}: {error}", file=path
+            f"is not a table of calls with the columns {', '.join(_COLUMNS)}: {error}", file=path
         ) from None
     table = table.sort_values("rank", kind="stable", ignore_index=True)
     borders = np.searchsorted(table["rank"].to_numpy(), np.arange(ranks + 1))
@@ -68,7 +68,7 @@ def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, 
 
 _SENDS = frozenset({"send", "ssend", "bsend", "isend", "issend", "ibsend", "sendrecv"})
 _RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
-# No send waits for its receive; calls take time, so that those of a rank follow one another.
+# Sends do not wait for receives; calls take time, so that those of a rank follow one another.
 _OPTIONS = {
     "smpi/async-small-thresh": "0",
     "smpi/send-is-detached-thresh": str(1 << 60),

@@ -18,7 +18,7 @@ from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWrite
 from tisim.errors import InputError
 from tisim.traces import Trace
 
-# What is said of the hosts of a run that were not recorded.
+# The name of all hosts of a measured run.
 _HOST = "a host that was not recorded"
 
 
@@ -31,7 +31,7 @@ class MeasuredRun:
 
 
 def is_run_file(path: str | os.PathLike[str] | None) -> bool:
-    """Whether a timeline is to be a run file."""
+    """True when a timeline is to be a run file."""
     return path is not None and Path(path).suffix == SUFFIX
 
 
@@ -107,7 +107,7 @@ def _fill(
     own, until = start[part], end[part]
     own -= zero
     until -= zero
-    # No call begins before the one before has ended.
+    # A call begins after the end of the one before.
     known = np.flatnonzero(~np.isnan(own))
     until[known] = np.maximum.accumulate(np.maximum(until[known], own[known]))
     own[known[1:]] = np.maximum(own[known[1:]], until[known[:-1]])
@@ -118,7 +118,7 @@ def _fill(
     following = np.where(np.isinf(following), ended, following)
     kinds = np.array(kind_names())[actions.rows["kind"][part]]
     computes = missing & (kinds == "compute")
-    # Of several computations in a row the first has all of the time.
+    # The first of several computations in a row has all of the time.
     again = computes & np.append(False, missing[:-1] & computes[:-1])
     own[missing] = ended[missing]
     until[missing] = ended[missing]

@@ -3,7 +3,7 @@
 The definitions are those of `docs/results.md`, which are Scalasca's: a receive waits for its sender
 until that has called, a collective for the rank that calls last. When a message arrived was not
 measured, only when the receiver went on. What a call takes beyond its wait is `transfer`, or
-`overhead` where it waits for nobody.
+`overhead` where it does not wait.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLLECTIVES = ("barrier", *_ALL_TO_ALL, *_FROM_ROOT, *_TO_ROOT)
 
 @dataclass(frozen=True)
 class Waits:
-    """What each action waited for.
+    """The wait of each action.
 
     `until` is the end of the wait in seconds (NaN: no wait) and `state` its wait state, a place in
     `STATES`; `rest` is the state of the rest of the call; `cause` the rank that was late, `peer`
@@ -111,7 +111,7 @@ def _completions(
     wanted = np.flatnonzero(is_send | np.isin(kinds, ["irecv", *_COMPLETING]))
     rank, peers = actions.rows["rank"], actions.rows["peer"]
     sent, source = start[actions.send], actions.messages["source"]
-    # Of the rank at hand: receives that are not complete, and how many sends, by the other rank.
+    # Incomplete receives of the rank at hand, and the number of its sends, by the other rank.
     pending: dict[int, deque[int]] = {}
     sends: dict[int, int] = {}
     before = -1

@@ -98,7 +98,7 @@ class AllStates {
     return `rank ${rank}: ${state}, in ${page.kinds[this.kind[i]]}${cause}\n${span}`;
   }
 
-  // How many of some ranks are in each state.
+  // The number of ranks in each state.
   countRanks(low, high, time, page) {
     const counts = page.states.map(({ name }) => [0, name]);
     for (let rank = low; rank <= high; rank += 1) {
@@ -235,7 +235,7 @@ export class EmbeddedRun {
     return this.source(view, this.rowSize(view)).describe(first, last, time, this.page);
   }
 
-  // How exact the picture of a window is, in sentences; `pixel`: the seconds of a column of it.
+  // The resolution of the picture of a window, in sentences; `pixel`: the seconds of a column.
   notes(view, pixel) {
     const rowSize = this.rowSize(view);
     const { step, size, part } = this.source(view, rowSize);

@@ -171,7 +171,7 @@ export class Gantt {
     context.drawImage(this.image, x, y, right - x, bottom - y);
   }
 
-  // Those that were waited for longest are drawn last, on top.
+  // The messages that were waited for longest are drawn last, on top.
   drawMessages(context) {
     context.strokeStyle = context.fillStyle = themed("--ink");
     context.lineWidth = 1;
@@ -268,7 +268,7 @@ export class Gantt {
     }
   }
 
-  // Where groups of ranks begin, with their names where there is room.
+  // A line at the first rank of each group, with its name where there is room.
   drawGroups(context) {
     const { groups } = this.view.arrangement || { groups: [] };
     const { left, width, height } = this.area;

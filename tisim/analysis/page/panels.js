@@ -146,7 +146,7 @@ function innermost(callPath) {
   return functions.length > 1 ? `\u2026 > ${functions.at(-1)}` : callPath;
 }
 
-// Where in the program the time of the window goes.
+// The time of the window by the places in the program.
 function sites({ known, rows }, panels) {
   if (!known) return [note(NO_SITES)];
   if (rows === null) {
@@ -174,7 +174,7 @@ function sites({ known, rows }, panels) {
   ];
 }
 
-// What the simulated time consists of.
+// The parts of the critical path.
 function path(answer, panels) {
   const { view } = panels;
   const step = (view.end - view.begin) / 1000;
@@ -206,7 +206,7 @@ function path(answer, panels) {
   ];
 }
 
-// What the links carry, on the drawn topology.
+// The load of the links, on the drawn topology.
 function links({ all, picture, rows }) {
   const drawn = element("img", {
     class: "platform",
@@ -276,7 +276,7 @@ function signed(seconds) {
   return `${seconds ? sign : ""}${time(Math.abs(seconds))}`;
 }
 
-// Where the time of two runs differs: in the window, and in all of them.
+// Differences in time between two runs: in the window, and in the whole of them.
 function differences({ a, b, ranks: count, rows }, panels) {
   const { steps } = panels.second.delays.answer ?? { steps: [] };
   const [inA, inB] = [a.end - a.begin, b.end - b.begin];

@@ -68,7 +68,7 @@ function ganttOf(run, page) {
   return gantt;
 }
 
-// What the chart shows, in words beside and below it.
+// Describes the window beside and below the chart.
 function describeWindow(run, view, gantt) {
   const { begin, end, first, last } = view;
   const step = (end - begin) / 1000;

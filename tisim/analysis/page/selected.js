@@ -116,7 +116,7 @@ export class Selection {
     return box;
   }
 
-  // What it waited for, up to the origin.
+  // The chain of causes of a wait, up to its origin.
   chainParts({ state, chain }) {
     if (!chain.length) return [];
     const items = chain.map((cause) => {
@@ -158,7 +158,7 @@ export class Selection {
       times("sent after", ({ posted }) => (posted ?? first) - first),
       times("under way", underWay),
     ];
-    // What the other end does when it posts the message.
+    // Shows the other end at the time when it posts the message.
     const click = ({ source, destination, posted, received }) => {
       const [other, at] = source === rank ? [destination, received] : [source, posted];
       if (at !== null) this.go(other, at);

@@ -16,7 +16,7 @@ const CALLS = [
   ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"],
   ["#8A7A00", "#7A3B9A", "#4D4D4D", "#A6761D", "#1B9E77", "#B2182B"],
 ].flat();
-// What only two runs have.
+// Elements of the page that only two runs use.
 const OF_TWO = [
   ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label"],
   ["depth-name-b", "depth-chart-b"],

@@ -1,4 +1,4 @@
-// What the viewer shows beside the window: the selection, the colours and the rest of the address.
+// The state of the viewer that its address holds: window, selection, colours, bookmarks.
 
 import { View, fromAddress, toAddress } from "./view.js";
 

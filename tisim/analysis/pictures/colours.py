@@ -24,7 +24,7 @@ COLOURS = {
     "early scan": "#3F0D4F",
 }
 
-#: What each state means, for legends.
+#: Meanings of states, for legends.
 MEANINGS = {
     "compute": "computing",
     "sleep": "sleeping",

@@ -30,7 +30,7 @@ class Lanes:
 
     @classmethod
     def at_most(cls, ranks: int, most: int) -> Lanes:
-        """No more than `most` lanes, of 1, 2, 5, 10, 20, ... ranks."""
+        """At most `most` lanes, of 1, 2, 5, 10, 20, ... ranks."""
         return cls(ranks, next(size for size in _round_numbers() if size * most >= ranks))
 
     @property
@@ -206,7 +206,7 @@ class GanttChart:
         return f"Arrows: the {len(rows):,} of {count:,} messages that were waited for longest."
 
     def _height(self, rank: int) -> float:
-        """Where a rank is in its lane."""
+        """The place of a rank on the axis of lanes."""
         return float((rank + 0.5) / self.lanes.size - 0.5)
 
 

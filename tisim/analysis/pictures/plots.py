@@ -38,7 +38,7 @@ class Plots:
     def gantt(
         self, axes: Axes | None = None, *, begin: float = 0.0, end: float | None = None
     ) -> Axes:
-        """What every rank was doing over time.
+        """The states of every rank over time.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Plots:
         return drawn
 
     def breakdown(self, axes: Axes | None = None) -> Axes:
-        """Where the time of each rank went, by state; of many ranks, means of groups."""
+        """The time of each rank by state; for many ranks, means of groups."""
         drawn = _axes(axes)
         by_rank = self._log.breakdown.by_rank
         lanes = Lanes.at_most(len(by_rank), _BARS)
@@ -92,7 +92,7 @@ class Plots:
         return drawn
 
     def matrix(self, axes: Axes | None = None, *, what: str = "bytes") -> Axes:
-        """Who sent how much to whom.
+        """The communication matrix.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Plots:
         return drawn
 
     def links(self, axes: Axes | None = None) -> Axes:
-        """How much of their bandwidth the most loaded links gave, over time."""
+        """The utilisation of the most loaded links over time."""
         drawn = _axes(axes)
         links, words = self._log.links, self._log.link_words
         chosen = links.most_loaded(_LINKS)

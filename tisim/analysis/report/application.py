@@ -1,4 +1,4 @@
-"""What an application does, as a section of a report: from its packed trace alone."""
+"""The behaviour of an application as a section of a report, from its packed trace alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = 12
 
 
 def application_of(trace: str) -> Inspection | None:
-    """Inspect the trace of a result; None when it is no packed file of version 2, or not there.
+    """Inspect the trace of a result; None when it is not a packed file, or missing.
 
     Other traces would have to be packed first, which takes longer than a page is worth.
     """
@@ -98,7 +98,7 @@ def _calls(found: Inspection) -> str:
 
 
 def _call_paths(found: Inspection) -> str:
-    """Where in the program calls are made; only recorded traces say that."""
+    """Calls by call path; only recorded traces have them."""
     if not found.call_paths:
         return ""
     rows = [
@@ -109,7 +109,7 @@ def _call_paths(found: Inspection) -> str:
 
 
 def _computed_paths(found: Inspection) -> str:
-    """Where in the program computations are; only traces with samples say that."""
+    """Computations by call path; only traces with samples have them."""
     if not found.computed_paths:
         return ""
     rows = [

@@ -1,4 +1,4 @@
-"""What was done with files, as a section of a report."""
+"""Accesses to files, as a section of a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tisim.kernel.file_sums import IoDict
 
 _ROWS = 30
-# So many servers of each file system, and so many names of files, have a row in the pictures.
+# Rows of a picture: servers of a file system, or names of files.
 _STRIPS = 40
 
 
@@ -117,7 +117,7 @@ def _servers(io: IoDict, end: float) -> str:
 
 
 def _sizes(io: IoDict) -> str:
-    """How many calls of each name have which sizes."""
+    """The number of calls of each name by size."""
     uses = sorted(
         io.get("files", []),
         key=lambda use: -(use["reads"]["calls"] + use["writes"]["calls"]),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: States of a rank in it, on average; a run with up to twice as many is shown whole.
 TYPICAL_STATES = 60
-# Parts of the time that it consists of, and at most so many of the whole run: it begins at one.
+# Bins in a typical part, which begins at one, and the most bins of the whole run.
 _TYPICAL_STEPS = 4
 _MOST_TYPICAL_STEPS = 1 << 14
 
@@ -56,7 +56,7 @@ def typical_part(
     return end * first / bins, end * (first + _TYPICAL_STEPS) / bins
 
 
-# What a page holds at most, so that it stays small: ranks with a lane each, or else lanes; all
+# The most that a page holds, so that it stays small: ranks with a lane each, or else lanes; all
 # states, or else shares in so many cells; messages, turns of the critical path, links. Of more
 # ranks, it has shares of smaller groups, too, in longer bins, and fewer states of a part.
 _RANKS, _LANES = 128, 64
@@ -109,12 +109,12 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
 
 
 def is_exact(log: EventLog) -> bool:
-    """Whether a page has room for every state of every rank."""
+    """True when a page has room for every state of every rank."""
     return log.store.count("states") <= most_states(log)
 
 
 def most_states(log: EventLog) -> int:
-    """How many states a page has room for."""
+    """The number of states that a page has room for."""
     return _STATES if lanes_of(log).size == 1 else _STATES_OF_MANY
 
 
@@ -132,13 +132,13 @@ def used_states(log: EventLog) -> list[int]:
 
 
 def bins_of(log: EventLog) -> int:
-    """Parts of the time that shares are given for, where there is no room for every state."""
+    """The number of bins of shares, where there is no room for every state."""
     lanes = lanes_of(log)
     return max(500, (_CELLS if lanes.size == 1 else _CELLS_OF_MANY) // lanes.count)
 
 
 def finer_bins_of(lanes: Lanes) -> int:
-    """Parts of the time that shares are given for in smaller groups."""
+    """The number of bins of shares in smaller groups."""
     return _FINER_CELLS // lanes.count
 
 
@@ -152,7 +152,7 @@ def finer_lanes_of(log: EventLog) -> Lanes | None:
 
 
 def _label(one: Outlier) -> str:
-    """What the chart says at an outlier."""
+    """The label of an outlier in the chart."""
     usual = format_time(one.usual, 3)
     return f"rank {one.rank} computes for {format_time(one.seconds, 3)}, usually {usual}"
 
@@ -192,7 +192,7 @@ def first_part(log: EventLog) -> tuple[float, float]:
 
 
 def has_detail(log: EventLog) -> bool:
-    """Whether a page has every state of the typical part, where it has not those of the whole."""
+    """True when a page has every state of the typical part only."""
     return not is_exact(log) and most_states(log) >= 2 * _FEWEST_STATES * log.run.ranks
 
 

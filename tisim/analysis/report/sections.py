@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.timeline.critical_path import CriticalPath
 
-# Of the ranks on slow hosts so many are named.
+# Ranks on slow hosts that are named.
 _NAMED = 8
 # Ranks above and below the one that a link leads to.
 _BESIDE = 8
@@ -116,7 +116,7 @@ def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
 
 
 def next_steps(result: Result) -> Iterator[str]:
-    """What to do next, by what was found."""
+    """Next steps, by the findings."""
     log = result.require_event_log()
     if log.outliers:
         yield (
@@ -213,7 +213,7 @@ class PageParts:
         )
 
     def gantt_note(self) -> str:
-        """What is shown first, and how the chart is made."""
+        """The first window, and the resolution of the chart."""
         begin, end = self._part
         if (begin, end) == (0.0, self._log.run.end):
             return self._how_drawn()
@@ -226,7 +226,7 @@ class PageParts:
         )
 
     def _how_drawn(self) -> str:
-        """How the chart is made."""
+        """The resolution of the chart."""
         end = self._log.run.end
         if is_exact(self._log):
             return (
@@ -356,7 +356,7 @@ class PageParts:
         return table(head, rows, 2) + rest(len(waits), _ROWS)
 
     def path(self) -> str:
-        """What the simulated time consists of, and what could be gained."""
+        """The parts of the critical path, and possible gains."""
         path = self._result.critical_path
         gain, *times = time_column("gain", [*path.gains["seconds"]])
         gains = [

@@ -1,4 +1,4 @@
-"""What SVG charts are made of: elements, colours, and scales from values to places."""
+"""Parts of SVG charts: elements, colours, and scales from values to places."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def blend(ramp: Sequence[tuple[int, int, int]], part: float) -> tuple[int, int, 
 
 
 def shorten(words: str, most: int) -> str:
-    """A text of so many characters at most."""
+    """A text cut to `most` characters."""
     return words if len(words) <= most else words[: most - 3] + "..."
 
 
@@ -84,7 +84,7 @@ class Scale:
         return cls(low, high, begin, end, logarithmic)
 
     def place(self, value: float) -> float:
-        """Where a value is."""
+        """The place of a value."""
         low, high, at = self.low, self.high, value
         if self.logarithmic:
             low, high, at = math.log(low), math.log(high), math.log(value)

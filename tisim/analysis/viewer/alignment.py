@@ -12,7 +12,7 @@ from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    # Of a rank: kinds of its calls, and when they ended.
+    # The kinds of a rank's calls, and their ends.
     Calls = tuple[NDArray[np.str_], NDArray[np.float64]]
 
 # Ranks that are looked at, evenly spaced, and calls of each that are kept.
@@ -66,7 +66,7 @@ class Alignment:
         return float(np.median([np.interp(at, one, other) for one, other in pairs]))
 
     def delays(self, points: int) -> NDArray[np.float64]:
-        """By how much the second run is behind the first: a row a rank, a column a time.
+        """The delay of the second run behind the first: a row a rank, a column a time.
 
         The times are equal parts of the first run, from 0 to its end.
         """
@@ -100,7 +100,7 @@ def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
 
 
 def _common(one: NDArray[np.str_], other: NDArray[np.str_]) -> int:
-    """How many calls at the beginning are of the same kinds."""
+    """The number of calls at the beginning that are of the same kinds."""
     shorter = min(len(one), len(other))
     different = np.flatnonzero(one[:shorter] != other[:shorter])
     return int(different[0]) if len(different) else shorter

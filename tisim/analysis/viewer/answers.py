@@ -18,7 +18,7 @@ from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
 from tisim.analysis.viewer.alignment import Alignment
 from tisim.analysis.viewer.call_path import CallPathView
 from tisim.analysis.viewer.call_sites import site_sums
-from tisim.analysis.viewer.causes import Causes
+from tisim.analysis.viewer.causes import Causes, rows_of
 from tisim.analysis.viewer.critical_path import RunPath
 from tisim.analysis.viewer.network import RunNetwork
 from tisim.analysis.viewer.rank_orders import RankOrders
@@ -84,7 +84,7 @@ def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window
 # Parts of the first run whose delays are listed.
 _PARTS = 256
 _MOST_STEPS = 20
-# Of the largest step of one of them; smaller ones are not listed.
+# Smaller steps, relative to the largest one, are not listed.
 _LEAST_STEP = 0.05
 
 
@@ -113,7 +113,7 @@ class _TwoRunAnswers:
         return {"begin": begin, "end": end}
 
     def _delays(self, query: Mapping[str, str]) -> Row:
-        """By how much the second run is behind, over the time of the first."""
+        """The delay of the second run over the time of the first."""
         columns = max(count(query, "columns", MOST_COLUMNS, _PARTS), 2)
         delays = self._alignment.delays(columns + 1)
         return {
@@ -130,21 +130,15 @@ class _TwoRunAnswers:
         sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
         borders = np.flatnonzero(np.diff(np.concatenate(([0.0], sign, [0.0]))))
         width = self._runs[0].end / _PARTS
-        found: list[Row] = []
-        for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            if not sign[begin]:
-                continue
-            of_ranks = steps[:, begin:end].sum(axis=1)
-            found.append(
-                {
-                    "begin": begin * width,
-                    "end": end * width,
-                    "seconds": float(np.median(of_ranks)),
-                    "rank": self._alignment.ranks[int(np.abs(of_ranks).argmax())],
-                }
-            )
-        found.sort(key=lambda one: -abs(float(str(one["seconds"]))))
-        return found[:_MOST_STEPS]
+        parts = [part for part in zip(borders[:-1], borders[1:], strict=True) if sign[part[0]]]
+        changes = [steps[:, begin:end].sum(axis=1) for begin, end in parts]
+        found = rows_of(
+            begin=[float(begin * width) for begin, _ in parts],
+            end=[float(end * width) for _, end in parts],
+            seconds=[float(np.median(change)) for change in changes],
+            rank=[self._alignment.ranks[int(np.abs(change).argmax())] for change in changes],
+        )
+        return sorted(found, key=lambda step: -abs(float(str(step["seconds"]))))[:_MOST_STEPS]
 
     def _differences(self, query: Mapping[str, str]) -> Row:
         """Seconds by state and call of a window of the first run, and of the same calls."""
@@ -152,20 +146,18 @@ class _TwoRunAnswers:
         begin, end = (self._alignment.time(at, to_second=True) for at in (first.begin, first.end))
         later = {**query, "begin": str(begin), "end": str(max(end, begin + 1e-15))}
         second = window(self._runs[1], later, self._orders)
-        sums = [_sums(one) for one in (first, second)]
+        sums = [_sums(part) for part in (first, second)]
+        keys = sorted({*sums[0], *sums[1]})
         return {
             "a": {"begin": first.begin, "end": first.end},
             "b": {"begin": begin, "end": end},
             "ranks": first.ranks,
-            "rows": [
-                {
-                    "state": key[0],
-                    "kind": key[1],
-                    "a": sums[0].get(key, 0.0),
-                    "b": sums[1].get(key, 0.0),
-                }
-                for key in sorted({*sums[0], *sums[1]})
-            ],
+            "rows": rows_of(
+                state=[state for state, _ in keys],
+                kind=[kind for _, kind in keys],
+                a=[sums[0].get(key, 0.0) for key in keys],
+                b=[sums[1].get(key, 0.0) for key in keys],
+            ),
         }
 
 
@@ -223,22 +215,24 @@ class _RunAnswers:
         self.run = run
         self._orders = orders
         self._causes = Causes(run)
-        self._colours = StateColours(run, self._causes.sites)
-        self._call_paths = CallPathView(run, self._causes.sites)
         self._network = RunNetwork(run)
-        self._path = RunPath(run)
+        sites = self._causes.sites
+        self._colours = StateColours(run, sites)
+        call_paths, path = CallPathView(run, sites), RunPath(run)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
             "run": self._run,
             "tile": self._tile,
             "statistics": self._statistics,
             "record": self._record,
             "messages": self._messages,
-            "search": self._search,
-            "sites": self._sites,
             "links": self._links,
-            "path": self._path_of,
             "order": self._order,
-            "depth": self._depth,
+            "search": self._search,
+            "sites": lambda query: site_sums(window(run, query, orders), sites),
+            "path": lambda query: path.within(window(run, query, orders)),
+            "depth": lambda query: call_paths.within(
+                window(run, query, orders), count(query, "rank", run.ranks - 1)
+            ),
         }
 
     def _run(self, query: Mapping[str, str]) -> Row:
@@ -300,19 +294,10 @@ class _RunAnswers:
         share = np.clip(np.rint(255 * tile.seconds / whole), 0, 255).astype(np.uint8)
         seen = (tile.longest >= width).astype(np.uint8)
         level = part.level(columns, lanes, is_exact=False)
-        head = {
-            "cells": len(share),
-            "columns": columns,
-            "lanes": lanes,
-            "begin": part.begin,
-            "end": part.end,
-            "first": part.first,
-            "last": part.last,
-            "level": None if level is None or legend else level["parts"],
-            "by": by,
-            "note": note,
-            "legend": legend,
-        }
+        head: Row = {"cells": len(share), "columns": columns, "lanes": lanes}
+        head |= {"begin": part.begin, "end": part.end, "first": part.first, "last": part.last}
+        head |= {"level": None if level is None or legend else level["parts"]}
+        head |= {"by": by, "note": note, "legend": legend}
         text = json.dumps(head).encode()
         text += b" " * (-len(text) % 4)
         pieces = [
@@ -331,32 +316,21 @@ class _RunAnswers:
         part = window(self.run, query, self._orders)
         keys = self.run.info["keys"]
         tile = part.sums(1, np.arange(len(keys), dtype=np.int32))
-        by_key = [
-            {
-                "state": keys[key][0],
-                "kind": keys[key][1],
-                "seconds": float(seconds),
-                "count": int(number_),
-                "longest": float(longest),
-            }
-            for key, seconds, longest, number_ in zip(
-                tile.key.tolist(), tile.seconds, tile.longest, tile.count, strict=True
-            )
-        ]
+        by_key = rows_of(
+            state=[keys[key][0] for key in tile.key],
+            kind=[keys[key][1] for key in tile.key],
+            seconds=tile.seconds.tolist(),
+            count=tile.count.tolist(),
+            longest=tile.longest.tolist(),
+        )
         lanes = min(part.ranks, count(query, "lanes", MOST_LANES, 256))
         states = np.array([state for state, _ in keys], np.int32)
         of_lane = part.sums(lanes, states)
         first = part.first + -(-np.arange(lanes + 1) * part.ranks // lanes)
-        rows = [
-            [int(first[lane]), int(first[lane + 1]) - 1, int(state), float(seconds), float(longest)]
-            for lane, state, seconds, longest in zip(
-                of_lane.lane, of_lane.key, of_lane.seconds, of_lane.longest, strict=True
-            )
-        ]
+        columns = first[of_lane.lane], first[of_lane.lane + 1] - 1, of_lane.key
+        sums = of_lane.seconds, of_lane.longest
+        rows = [*zip(*(column.tolist() for column in (*columns, *sums)), strict=True)]
         return {"seconds": (part.end - part.begin) * part.ranks, "keys": by_key, "lanes": rows}
-
-    def _sites(self, query: Mapping[str, str]) -> Row:
-        return site_sums(window(self.run, query, self._orders), self._causes.sites)
 
     def _record(self, query: Mapping[str, str]) -> Row:
         """All that is known of what a rank does at a time."""
@@ -372,16 +346,9 @@ class _RunAnswers:
         order = self._orders.order(query.get("name", "rank"))
         return {"ranks": order.ranks.tolist(), "groups": [list(one) for one in order.groups]}
 
-    def _depth(self, query: Mapping[str, str]) -> Row:
-        part = window(self.run, query, self._orders)
-        return self._call_paths.within(part, count(query, "rank", self.run.ranks - 1))
-
     def _links(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)
         return self._network.used(part.begin, part.end)
-
-    def _path_of(self, query: Mapping[str, str]) -> Row:
-        return self._path.within(window(self.run, query, self._orders))
 
     def _messages(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)

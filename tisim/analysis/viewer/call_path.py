@@ -21,7 +21,7 @@ from tisim.traces.call_sites import BETWEEN
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# Calls of a window that are drawn one by one; of more, the longest in each of so many parts.
+# Calls of a window that are drawn one by one; of more, the longest in each of as many parts.
 _MOST_CALLS = 4000
 _MOST_BLOCKS = 64
 _MOST_MESSAGES = 500

@@ -1,4 +1,4 @@
-"""Where in the source of the program calls were made, and where its time goes."""
+"""Call sites: places in the source of the program that its calls and its time belong to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SampledPaths:
 
     @property
     def are_known(self) -> bool:
-        """Whether the trace has samples."""
+        """True when the trace has samples."""
         return self._samples is not None
 
     def of_rank(self, rank: int) -> Mapping[int, Shares]:
@@ -120,7 +120,7 @@ class Sites:
 
     @property
     def are_known(self) -> bool:
-        """Whether there is a trace with call sites."""
+        """True when there is a trace with call sites."""
         return self._trace is not None and "call_site" in self._trace.attributes
 
     @cached_property

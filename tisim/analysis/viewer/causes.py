@@ -1,4 +1,4 @@
-"""What a rank did at a time, which message ended it, and what delayed those it waited for.
+"""The state of a rank at a time, the message that ended it, and the chain of its causes.
 
 The chain of delays follows Boehme, Wolf, de Supinski, Schulz, Geimer: "Identifying the root causes
 of wait states in large-scale parallel applications" (2010). A rank is late because, since it last
@@ -7,6 +7,8 @@ met the rank that waits for it, it was busy for longer, or waited itself.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,7 +83,7 @@ class DelayChain:
         return chain
 
     def _meanwhile(self, wait: _Wait) -> Row | None:
-        """What the cause did during the wait for the longest time."""
+        """The longest state of the cause during the wait."""
         if not wait.begin < wait.end:
             return None
         rows = self._states(wait.cause, wait.begin, wait.end)
@@ -90,7 +92,7 @@ class DelayChain:
         return self._longest(rows, wait.begin, wait.end)
 
     def _delay(self, wait: _Wait) -> Row | None:
-        """What has delayed the cause since both last met; None: that cannot be told."""
+        """The state that delayed the cause since both last met; None: unknown."""
         since = self._last_met(wait)
         if since is None:
             return None
@@ -126,7 +128,7 @@ class DelayChain:
         return {**found, "within": float(inside[place]), "longer": None}
 
     def _last_met(self, wait: _Wait) -> tuple[float, float] | None:
-        """When the one that waits, and its cause, last met before the wait.
+        """The last meeting, before a wait, of the waiting rank and its cause: a time of each.
 
         They meet when they exchange a message or take part in a collective of all to all. Of the
         message, that is when its source sends, and its destination has it. The beginning of the run
@@ -162,7 +164,7 @@ class DelayChain:
         return 0.0, 0.0
 
     def _end_of_collective(self, rank: int, time: float, since: float) -> float | None:
-        """When a rank last left a collective of all to all between two times, or the earlier one.
+        """The time when a rank last left a collective of all to all, `since` at the earliest.
 
         None: it would take too long to find.
         """
@@ -206,11 +208,11 @@ class Causes:
     def __init__(self, run: RunFile) -> None:
         self._run = run
         self._delays = DelayChain(run)
-        #: Where calls were made.
+        #: The call sites of the run.
         self.sites = Sites(run)
 
     def details(self, rank: int, time: float) -> Row:
-        """What a rank does at a time: its state, the call, the message, the chain of causes."""
+        """All about a rank at a time: its state, the call, the message, the chain of causes."""
         state = self._at(self._run.states, rank, time)
         if state is None:
             raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
@@ -282,15 +284,11 @@ class Causes:
         return [table.read(block).of_rank(rank) for block in table.overlapping(time, time)]
 
     def _call(self, row: Block) -> Row:
+        whole = ("line", "peer", "bytes", "communicator")
         return {
             "kind": self._run.info["kinds"][int(row.numbers("kind")[0])],
-            "start": float(row.reals("start")[0]),
-            "end": float(row.reals("end")[0]),
-            "line": int(row.numbers("line")[0]),
-            "peer": int(row.numbers("peer")[0]),
-            "bytes": int(row.numbers("bytes")[0]),
-            "volume": float(row.reals("volume")[0]),
-            "communicator": int(row.numbers("communicator")[0]),
+            **{name: float(row.reals(name)[0]) for name in ("start", "end", "volume")},
+            **{name: int(row.numbers(name)[0]) for name in whole},
         }
 
     def _message_of(self, state: Block, call: Block | None) -> Row | None:
@@ -331,7 +329,7 @@ class Causes:
             for block in blocks if len(blocks) <= _MOST_BLOCKS else ():
                 rows = table.read(block)
                 at = rows.reals(time)
-                # What is posted at the end belongs to the next call.
+                # A post at the end belongs to the next call.
                 inside = (at >= start) & ((at < end) if end > start else (at == start))
                 found.append(rows.rows(inside & (rows.numbers(side) == rank)))
         rows = Block.joined(found)
@@ -339,7 +337,7 @@ class Causes:
         return _messages(rows)
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
-        """Who waits for the rank during a state, or for those who do; None: too many states."""
+        """Ranks that wait for the rank during a state, directly or not; None: too many states."""
         rank = int(state.numbers("rank")[0])
         begin, end = float(state.reals("start")[0]), float(state.reals("end")[0])
         rows = Window(self._run, begin, end, 0, self._run.ranks - 1).records(_MOST_RECORDS)
@@ -352,10 +350,7 @@ class Causes:
             rank, begin, end, (*who, rows.reals("start"), rows.reals("end"))
         )
         order = np.argsort(-seconds, kind="stable")
-        return [
-            {"rank": int(ranks[place]), "seconds": float(seconds[place])}
-            for place in order.tolist()
-        ]
+        return rows_of(rank=ranks[order].tolist(), seconds=seconds[order].tolist())
 
     def messages(self, window: Window, most: int, cells: tuple[int, int] | None = None) -> Row:
         """Messages that are posted or under way in a window, the longest waits for them first.
@@ -397,13 +392,16 @@ def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[
 
 
 def _messages(rows: Block) -> list[Row]:
-    import math
+    def times(name: str) -> list[object]:
+        return [None if math.isnan(time) else time for time in rows.reals(name).tolist()]
 
-    times = ("posted", "received", "started", "arrived")
     whole = ("source", "destination", "bytes", "tag", "collective")
-    columns = {name: rows.numbers(name).tolist() for name in whole}
-    columns |= {
-        name: [None if math.isnan(time) else time for time in rows.reals(name).tolist()]
-        for name in times
-    }
-    return [{name: column[i] for name, column in columns.items()} for i in range(len(rows))]
+    columns: dict[str, list[object]] = {name: rows.numbers(name).tolist() for name in whole}
+    columns |= {name: times(name) for name in ("posted", "received", "started", "arrived")}
+    return rows_of(**columns)
+
+
+def rows_of(**columns: Sequence[object]) -> list[Row]:
+    """Rows of an answer from its columns."""
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

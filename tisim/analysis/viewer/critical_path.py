@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import path_parts
+from tisim.analysis.viewer.causes import rows_of
 
 if TYPE_CHECKING:
     Row = dict[str, object]
@@ -63,45 +64,35 @@ class RunPath:
         sums, counts = np.bincount(place, weights=seconds), np.bincount(place)
         of_rank = np.bincount(rows["source"], weights=seconds, minlength=self._run.ranks)
         busiest = np.argsort(-of_rank, kind="stable")[:_MOST_ROWS]
+        busiest = busiest[of_rank[busiest] > 0]
         drawn = rows[_seen(rows, seconds, window)]
         return {
             "unknown": None,
             "seconds": float(seconds.sum()),
             "parts": len(rows),
-            "kinds": [
-                {
-                    "state": info["states"][key >> 8],
-                    "kind": info["kinds"][key & 255],
-                    "seconds": float(total),
-                    "count": int(count),
-                }
-                for key, total, count in zip(keys.tolist(), sums, counts, strict=True)
-            ],
-            "ranks": [
-                {"rank": int(rank), "seconds": float(of_rank[rank])}
-                for rank in busiest
-                if of_rank[rank] > 0
-            ],
-            "longest": [
-                self._part(rows[at]) for at in np.argsort(-seconds, kind="stable")[:_MOST_ROWS]
-            ],
+            "kinds": rows_of(
+                state=[info["states"][key >> 8] for key in keys.tolist()],
+                kind=[info["kinds"][key & 255] for key in keys.tolist()],
+                seconds=sums.tolist(),
+                count=counts.tolist(),
+            ),
+            "ranks": rows_of(rank=busiest.tolist(), seconds=of_rank[busiest].tolist()),
+            "longest": self._listed(rows[np.argsort(-seconds, kind="stable")[:_MOST_ROWS]]),
             "drawn": {
                 name: drawn[name].tolist() for name in ("start", "end", "source", "destination")
             },
         }
 
-    def _part(self, row: np.void) -> Row:
+    def _listed(self, rows: NDArray[np.void]) -> list[Row]:
         info = self._run.info
-        return {
-            "start": float(row["start"]),
-            "end": float(row["end"]),
-            "rank": int(row["source"]),
-            "destination": int(row["destination"]),
-            "state": info["states"][int(row["state"])],
-            "kind": info["kinds"][int(row["kind"])],
-            "line": int(row["line"]),
-            "bytes": int(row["bytes"]),
-        }
+        columns = {name: rows[name].tolist() for name in ("start", "end", "line", "bytes")}
+        return rows_of(
+            rank=rows["source"].tolist(),
+            destination=rows["destination"].tolist(),
+            state=[info["states"][state] for state in rows["state"].tolist()],
+            kind=[info["kinds"][kind] for kind in rows["kind"].tolist()],
+            **columns,
+        )
 
     @cached_property
     def _parts(self) -> NDArray[np.void]:
@@ -109,7 +100,7 @@ class RunPath:
 
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
-    """Which parts are drawn: all, or the longest at each of so many times."""
+    """The parts that are drawn: all, or the longest one in each column of time."""
     if len(rows) <= _MOST_DRAWN:
         return np.arange(len(rows))
     width = (window.end - window.begin) / _MOST_DRAWN

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Blocks of messages that are looked through, and pairs of hosts whose routes are: a second's work.
 _MOST_BLOCKS = 64
 _MOST_PAIRS = 50_000
-# What a message takes from the way back with network/crosstraffic.
+# The share of a message on the way back with network/crosstraffic.
 _CROSSTRAFFIC = 0.05
 _MOST_LINKS = 200
 
@@ -66,7 +66,7 @@ class RunNetwork:
 
     @cached_property
     def _host_of(self) -> NDArray[np.int64]:
-        """Of each rank, the index of its host in the platform."""
+        """The index in the platform of the host of each rank."""
         used = [self._platform.host_index(name) for name in self._run.info["hosts"]]
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
@@ -126,7 +126,7 @@ class RunNetwork:
     def _spread(
         self, pairs: NDArray[np.int64], sums: NDArray[np.float64], counts: NDArray[np.int64]
     ) -> dict[int, tuple[float, int]]:
-        """What pairs of hosts move, as what links carry."""
+        """The load of links from the volumes of pairs of hosts."""
         loads: dict[int, tuple[float, int]] = {}
         rows = zip(pairs.tolist(), sums.tolist(), counts.tolist(), strict=True)
         for pair, moved, count in rows:
@@ -141,7 +141,7 @@ class RunNetwork:
         return loads
 
     def _moved(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the network moves for messages of some bytes."""
+        """The volumes that the network moves for messages of some sizes."""
         network = self._settings.network
         sizes, place = np.unique(size, return_inverse=True)
         whole = sizes + network.envelope
@@ -216,6 +216,6 @@ class RunNetwork:
 
 
 def _common_domain(hosts: list[str]) -> str:
-    """What all names of hosts have behind their first dot, with the dot."""
+    """The domain that all names of hosts have in common, with its dot."""
     domains = {name[name.index(".") :] if "." in name else "" for name in hosts}
     return domains.pop() if len(domains) == 1 else ""

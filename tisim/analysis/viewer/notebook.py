@@ -132,7 +132,7 @@ class NotebookView:
     Raises
     ------
     InputError
-        When a file is no run file, two runs cannot be aligned, or a frame needs what is not
+        When a file is not a run file, two runs cannot be aligned, or a frame needs what is not
         installed.
 
     Attributes
@@ -164,7 +164,7 @@ class NotebookView:
                 shown.close()
 
     def _repr_mimebundle_(self, **options: object) -> tuple[dict[str, object], dict[str, object]]:
-        """What notebooks show."""
+        """The output of a notebook's cell."""
         if self.widget is not None:
             bundle, metadata = self.widget._repr_mimebundle_(**options)
             return bundle, metadata

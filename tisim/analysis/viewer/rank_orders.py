@@ -98,7 +98,7 @@ class RankOrders:
 
     @cached_property
     def _of_keys(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of each rank and key, the seconds, and the longest; shape (ranks, keys)."""
+        """The seconds, and the longest state, of each rank and key; shape (ranks, keys)."""
         run = self._run
         count = len(run.info["keys"])
         whole = Window(run, 0.0, run.end, 0, run.ranks - 1)
@@ -127,7 +127,7 @@ class RankOrders:
         return RankOrder(ranks, groups[:_MOST_GROUPS])
 
     def _communicators(self) -> list[str]:
-        """Of each rank, the communicator other than the world's whose calls take it longest."""
+        """For each rank, the communicator, other than the world's, that it spends most time in."""
         table = self._run.actions
         if table.blocks > _MOST_BLOCKS:
             raise InputError("this run has too many calls to find the communicators of ranks")

@@ -19,7 +19,7 @@ from tisim.support.quantities import parse_time
 if TYPE_CHECKING:
     Test = Callable[[Block], NDArray[np.bool_]]
 
-# What a condition may be about.
+# Subjects of conditions.
 _NUMBERS = ("rank", "cause", "peer", "bytes", "line")
 _TIMES = ("wait", "time", "start", "end")
 _NAMES = ("call", "state")
@@ -67,7 +67,7 @@ class Search:
     def _test(self, text: str) -> Test:
         parsed = _CONDITION.fullmatch(text)
         if parsed is None:
-            raise InputError(f"{text[:60]!r} is no condition, {_EXAMPLE}")
+            raise InputError(f"{text[:60]!r} is not a condition {_EXAMPLE}")
         name, sign, value = parsed[1].lower(), parsed[2], parsed[3]
         if name in _NAMES:
             return self._named(name, sign, value)

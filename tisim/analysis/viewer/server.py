@@ -95,7 +95,7 @@ class Guard:
         return None
 
     def _is_frame(self, path: str, headers: Mapping[str, str]) -> bool:
-        """Whether a notebook asks for the page itself: all the rest is asked for by the page."""
+        """True when a notebook asks for the page itself, which asks for all the rest."""
         asked = headers.get("sec-fetch-dest") == "iframe"
         return self._framed and asked and path == f"/{self.token}/"
 

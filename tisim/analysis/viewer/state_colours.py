@@ -18,7 +18,7 @@ from tisim.analysis.viewer.call_sites import Sites
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run_file.reader import Block
 
-#: What `StateColours` knows.
+#: The ways of colouring that `StateColours` knows.
 RECORD_COLOURS = ("procedure", "distance", "cause")
 
 # Blocks of states that are looked at one by one for a picture.

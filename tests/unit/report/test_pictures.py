@@ -1,18 +1,82 @@
-"""Gantt charts."""
+"""Gantt charts as files, plots on axes, and the colours of states."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib as mpl
+import numpy as np
 import pytest
 from matplotlib import image
 
 import tisim
 from tests.unit.command_line import CommandLine
 from tisim.analysis.pictures import draw_gantt
-from tisim.analysis.pictures.colours import COLOURS, rgb
+from tisim.analysis.pictures.colours import COLOURS, MEANINGS, rgb
 from tisim.analysis.pictures.gantt import Lanes, share_image
 from tisim.analysis.report import write_report
+from tisim.analysis.timeline.columns import STATES
+from tisim.errors import InputError, TisimError
+
+# What people see who lack a kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.
+MATRICES = {
+    "normal": np.eye(3),
+    "protanopia": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopia": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+    "tritanopia": np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
+    ),
+}
+TO_XYZ = np.array(
+    [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+) / np.array([[0.9505], [1.0], [1.089]])
+
+
+def lab(colour: str, seen: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of a colour as somebody sees it."""
+    parts = np.array(rgb(colour)) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    xyz = TO_XYZ @ np.clip(seen @ linear, 0, 1)
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_every_state_has_a_colour_and_a_meaning() -> None:
+    assert tuple(COLOURS) == tuple(MEANINGS) == STATES
+
+
+def test_no_two_are_one_grey() -> None:
+    lightness = {state: lab(colour, np.eye(3))[0] for state, colour in COLOURS.items()}
+    lightness["white"] = 100.0
+    for one, other in itertools.combinations(lightness, 2):
+        assert abs(lightness[one] - lightness[other]) > 5.5, (one, other)
+
+
+@pytest.mark.parametrize("eyes", MATRICES)
+def test_all_can_be_told_apart(eyes: str) -> None:
+    """A difference of 2.3 is just noticeable side by side."""
+    seen = {state: lab(colour, MATRICES[eyes]) for state, colour in COLOURS.items()}
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 6, (one, other)
+
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -151,3 +215,71 @@ def test_without_a_record_there_is_no_picture(tmp_path: Path) -> None:
     with pytest.raises(tisim.TisimError, match="event_log=True"):
         draw_gantt(result, tmp_path / "ring.svg")
     assert not list(tmp_path.iterdir())
+
+
+mpl.use("agg")
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_the_gantt_chart_has_the_time_and_every_rank(lu: tisim.Result) -> None:
+    axes = lu.plot.gantt(begin=0.0385, end=0.0402)
+    assert axes.get_xlabel() == "simulated time, ms"
+    assert axes.get_xlim() == pytest.approx((38.5, 40.2))
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["0", "1", "2", "3"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert any("late sender" in text.get_text() for text in legend.get_texts())
+    with pytest.raises(InputError, match="draw a part of that"):
+        lu.plot.gantt(begin=1.0)
+
+
+def test_bars_of_the_breakdown_add_up(lu: tisim.Result) -> None:
+    import matplotlib.pyplot as plt
+
+    _, given = plt.subplots()
+    axes = lu.plot.breakdown(given)
+    assert axes is given
+    ends = [0.0] * 4
+    for bars in axes.containers:
+        for rank, bar in enumerate(bars):
+            ends[rank] += bar.get_width()
+    assert ends == pytest.approx([1e3 * end for end in lu.finish])
+
+
+def test_the_matrix_has_what_was_sent(lu: tisim.Result) -> None:
+    for what in ("bytes", "messages"):
+        (image,) = lu.plot.matrix(what=what).get_images()
+        data = image.get_array()
+        assert data is not None
+        assert float(data.sum()) == lu.matrix[what].sum()
+    with pytest.raises(InputError, match="bytes or messages"):
+        lu.plot.matrix(what="flops")
+
+
+def test_links_and_path(lu: tisim.Result) -> None:
+    axes = lu.plot.links()
+    assert "graphene-0.nancy.grid5000.fr, up" in [t.get_text() for t in axes.get_yticklabels()]
+    (line,) = lu.plot.path().get_lines()
+    assert max(line.get_xdata()) == pytest.approx(1e3 * lu.simulated_time)
+
+
+def test_there_are_no_pictures_without_an_event_log() -> None:
+    result = tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE)
+    with pytest.raises(TisimError, match="event_log=True"):
+        _ = result.plot
+
+
+def test_notebooks_show_objects_as_tables(lu: tisim.Result, tmp_path: Path) -> None:
+    assert '<td style="text-align:left">0.0793505345 s</td>' in lu._repr_html_()
+    assert ">hosts<" in tisim.Platform.load(GRAPHENE)._repr_html_()
+    trace = tmp_path / "a<b.txt"
+    trace.write_text("0 compute 1\n")
+    shown = tisim.Trace.open(trace)._repr_html_()
+    assert "a&lt;b.txt" in shown and "a<b.txt" not in shown

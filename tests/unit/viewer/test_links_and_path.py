@@ -1,9 +1,10 @@
-"""The critical path of a run file."""
+"""The links of messages and the critical path, as the viewer shows them."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
 
@@ -14,12 +15,96 @@ import tisim
 from tests.unit.viewer import viewer as viewers
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.viewer.critical_path import RunPath
+from tisim.analysis.viewer.network import RunNetwork
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
 )
 
 ROOT = Path(__file__).resolve().parents[3]
+_PAIR = """<?xml version="1.0"?>
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <host id="a.site.org" speed="1Gf"/><host id="b.site.org" speed="1Gf"/>
+    <link id="cable" bandwidth="1MBps" latency="1ms"/>
+    <link id="wide" bandwidth="4MBps" latency="1ms"/>
+    <route src="a.site.org" dst="b.site.org"><link_ctn id="cable"/><link_ctn id="wide"/></route>
+  </zone>
+</platform>
+"""
+
+
+def _network(path: Path) -> RunNetwork:
+    return RunNetwork(RunFile(path))
+
+
+def test_links_carry_what_the_core_counts(tmp_path: Path) -> None:
+    result = tisim.replay(
+        ROOT / "traces/npb.S.tar.xz/lu.S.4",
+        platform=ROOT / "platforms/graphene.xml",
+        timeline=tmp_path / "run.tir",
+        event_log=True,
+    )
+    run = RunFile(tmp_path / "run.tir")
+    answer = RunNetwork(run).used(0.0, run.end)
+    rows = answer["rows"]
+    assert isinstance(rows, list) and answer["all"] == len(result.links.table) == 12
+    counted = result.links.table.set_index("link")
+    for row in rows:
+        assert row["bytes"] == pytest.approx(counted["bytes"][row["link"]], rel=1e-12)
+        assert row["load"] == pytest.approx(counted["mean"][row["link"]], rel=1e-12)
+    # The halves of the run are the whole of it.
+    halves = [RunNetwork(run).used(*part)["rows"] for part in ((0.0, 0.03), (0.03, run.end))]
+    for row in rows:
+        parts = [
+            one["bytes"]
+            for half in halves
+            if isinstance(half, list)
+            for one in half
+            if one["link"] == row["link"]
+        ]
+        assert sum(parts) == pytest.approx(row["bytes"], rel=1e-12)
+
+
+def test_a_message_alone_has_all_of_its_narrowest_link(tmp_path: Path) -> None:
+    (tmp_path / "pair.xml").write_text(_PAIR)
+    for rank, call in ((0, "send 1"), (1, "recv 0")):
+        calls = ["init", f"{call} 0 1000000 6", f"{call} 0 1000000 6", "finalize"]
+        text = "".join(f"{rank} {one}\n" for one in calls)
+        (tmp_path / f"t.{rank}").write_text(text)
+    (tmp_path / "t.txt").write_text("t.0\nt.1\n")
+    tisim.replay(
+        tmp_path / "t.txt",
+        platform=tmp_path / "pair.xml",
+        config={"network/model": "raw", "network/crosstraffic": False},
+        timeline=tmp_path / "run.tir",
+    )
+    run = RunFile(tmp_path / "run.tir")
+    rows = run.messages.read(0)
+    message = {name: rows.numbers(name)[0] for name in ("source", "destination", "bytes")}
+    times = {name: float(rows.reals(name)[0]) for name in ("started", "arrived")}
+    route = RunNetwork(run).route_of({**message, **times})
+    assert route is not None
+    # With an envelope of 16 bytes; it takes some time until the first byte arrives.
+    moving = 1.000016 / (times["arrived"] - times["started"])
+    assert [row["link"] for row in route] == ["cable", "wide"]
+    assert [row["share"] for row in route] == pytest.approx([moving, moving / 4])
+    assert [row["load"] for row in route] == pytest.approx([moving, moving / 4])
+    assert [row["messages"] for row in route] == [1, 1]
+    assert 0.99 < moving < 1.0
+
+
+def test_the_picture_is_that_of_the_platform(run_file: Path) -> None:
+    picture = _network(run_file).used(0.0, 0.01)["picture"]
+    assert isinstance(picture, str)
+    assert "graphene" in picture
+    ET.fromstring(picture)
+
+
+def test_names_of_links_lack_the_domain_that_all_hosts_have(run_file: Path) -> None:
+    rows = _network(run_file).used(0.0, 0.01)["rows"]
+    assert isinstance(rows, list)
+    assert {"graphene-0, up", "graphene-3, both ways"} <= {row["words"] for row in rows}
 
 
 @pytest.fixture(scope="module")
