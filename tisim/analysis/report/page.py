@@ -155,7 +155,8 @@ def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 {body}
 </main>
 <script>
-{page_script("charts_only.js")}
+{page_script("tables.js")}
+modules["tables.js"].wireTables(() => {{}});
 </script>
 </body>
 </html>

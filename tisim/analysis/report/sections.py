@@ -367,7 +367,7 @@ class PageParts:
             '<p class="note">The chain of computations and transfers that ends with rank '
             f"{path.rank}: each begins where the one before it ended, and together they are the "
             "simulated time. Shortening anything else gains nothing. The Gantt chart draws it as a "
-            "black line.</p>"
+            "red line.</p>"
             "<h2>What better machines could gain at most</h2>"
             f"{table(['if there were', gain, 'share', 'speedup'], gains)}"
             '<p class="note">As if that cost nothing at all; another chain may become the longest '

@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,11 +131,11 @@ class _TwoRunAnswers:
         sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
         borders = np.flatnonzero(np.diff(np.concatenate(([0.0], sign, [0.0]))))
         width = self._runs[0].end / _PARTS
-        parts = [part for part in zip(borders[:-1], borders[1:], strict=True) if sign[part[0]]]
+        parts = [part for part in pairwise(borders.tolist()) if sign[part[0]]]
         changes = [steps[:, begin:end].sum(axis=1) for begin, end in parts]
         found = rows_of(
-            begin=[float(begin * width) for begin, _ in parts],
-            end=[float(end * width) for _, end in parts],
+            begin=[begin * width for begin, _ in parts],
+            end=[end * width for _, end in parts],
             seconds=[float(np.median(change)) for change in changes],
             rank=[self._alignment.ranks[int(np.abs(change).argmax())] for change in changes],
         )
