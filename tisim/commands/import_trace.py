@@ -14,8 +14,7 @@ from tisim.errors import InputError
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.traces import Trace
-from tisim.traces.importers.conversion import convert
-from tisim.traces.importers.registry import formats
+from tisim.traces.importers.conversion import convert, formats
 
 _SHOWN_NOTES = 20
 

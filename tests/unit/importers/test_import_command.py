@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
-from tisim.traces.importers import ForeignTrace, Importer, ImportOptions, Notes, convert, registry
+from tisim.traces.importers import ForeignTrace, Importer, ImportOptions, Notes, conversion, convert
 
 TABLE = "rank,call,start,end,peer,bytes\n0,MPI_Init,0,1,,\n0,MPI_Put,2,3,,\n0,MPI_Finalize,3,4,,\n"
 
@@ -89,7 +89,7 @@ class _PingTrace(ForeignTrace):
 
 
 def test_another_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("pings", f"{__name__}:_Pings", registry.GROUP)
+    entry = EntryPoint("pings", f"{__name__}:_Pings", conversion.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda self: _Pings)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
     (tmp_path / "pings").write_text("ping 0 1\nping 1 0\n")
@@ -99,7 +99,7 @@ def test_another_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_broken_importer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("broken", "no.such.module:Importer", registry.GROUP)
+    entry = EntryPoint("broken", "no.such.module:Importer", conversion.GROUP)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
     with pytest.raises(InputError, match=r"the importer .broken. .* cannot be loaded"):
-        registry.importer("broken")
+        conversion.importer("broken")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.traces.importers.importer import ImportOptions
-from tisim.traces.importers.notes import Notes
+from tisim.traces.importers.importer import ImportOptions, Notes
 
 otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 

@@ -18,9 +18,9 @@ otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 from otf2.enums import Paradigm  # noqa: E402
 
 from tests.unit.importers.otf2_archive import TICKS, Archive, RankEvents, begin, end  # noqa: E402
-from tisim.traces.importers.otf2.functions import function_name  # noqa: E402
+from tisim.traces.importers.otf2.archive import function_name  # noqa: E402
 
-FAST = "tisim.traces.importers.otf2.fast_events"
+FAST = "tisim.traces.importers.otf2.fast"
 
 
 @pytest.fixture(params=["core", "package"])

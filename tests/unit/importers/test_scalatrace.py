@@ -14,9 +14,8 @@ from tests.unit.importers.foreign import foreign, mutations
 from tisim.errors import InputError
 from tisim.traces import check, unpack
 from tisim.traces.importers import Conversion, convert
-from tisim.traces.importers.scalatrace.events import read_events
+from tisim.traces.importers.scalatrace.events import RankList, read_events
 from tisim.traces.importers.scalatrace.importer import volume_bins
-from tisim.traces.importers.scalatrace.rank_list import RankList
 
 HISTOGRAM = "(4 20.00 0 10.00 1 40.00){0.00 0.00 0.00 0.00 5.00 0}{5.00 10.00 12.00 14.00 16.00 3}"
 HISTOGRAM += "{16.00 40.00 40.00 40.00 80.00 1}"

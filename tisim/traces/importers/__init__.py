@@ -1,8 +1,7 @@
 """Traces of other tools: OTF2, tables of calls, and what installed packages add."""
 
 from tisim.traces.importers.conversion import Conversion, convert
-from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions
-from tisim.traces.importers.notes import Note, Notes
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Note, Notes
 from tisim.traces.importers.rank_calls import RankCalls
 
 __all__ = [

@@ -1,16 +1,186 @@
-"""What the reader of a foreign format provides."""
+"""What the reader of a foreign format provides, and takes: options, notes, times of calls."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.call_times import CallTimes
-from tisim.traces.importers.notes import Notes
+from tisim.support.files import replacing, write_file
+from tisim.traces.importers.words import kind_of
 from tisim.traces.program import CallSequence, Program
+
+#: What traces of several formats lack.
+NO_FINALIZE = "a rank without MPI_Finalize, which is added"
+NO_WAIT = "a request that nothing waits for is waited for at the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One kind of guess or loss.
+
+    Attributes
+    ----------
+    text
+        What was guessed or lost, such as ``MPI_Put is left out``.
+    count
+        How often.
+    first
+        The first place, such as ``rank 3, event 120``.
+    """
+
+    text: str
+    count: int
+    first: str
+
+    def __str__(self) -> str:
+        times = f"{self.count:,} times, " if self.count > 1 else ""
+        return f"{self.text} ({times}first at {self.first})"
+
+
+class Notes:
+    """Collects the guesses and losses of one import, by kind."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        self._count: dict[str, int] = {}
+
+    def add(self, text: str, place: str, times: int = 1) -> None:
+        """Count a guess or loss.
+
+        Parameters
+        ----------
+        text
+            Its kind; the same text is the same kind.
+        place
+            Where it is.
+        times
+            How often it stands there.
+        """
+        self._first.setdefault(text, place)
+        self._count[text] = self._count.get(text, 0) + times
+
+    def clear(self) -> None:
+        """Forget all kinds."""
+        self._first.clear()
+        self._count.clear()
+
+    def __iter__(self) -> Iterator[Note]:
+        """The kinds in the order of their first places."""
+        for text, first in self._first.items():
+            yield Note(text, self._count[text], first)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+
+PARQUET = ".parquet"
+_COLUMNS = ("rank", "kind", "start", "end", "line")
+# Rows of a block of Parquet.
+_BLOCK = 1 << 17
+
+
+class CallTimes:
+    """Keeps the times of calls in a temporary file: the first one is known in the end only."""
+
+    def __init__(self) -> None:
+        import tempfile  # replays can do without it
+
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - see close
+        self._first: int | None = None
+        # The rank whose call came last, and when that ended.
+        self._last = (-1, 0)
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._file.close()
+
+    def add(self, rank: int, function: str, begin: int, end: int, line: int) -> None:
+        """Keep a call.
+
+        Parameters
+        ----------
+        rank
+            The rank, whose calls come in their order.
+        function
+            The name of the call in MPI, without ``MPI_``, or a word of a trace.
+        begin, end
+            Nanoseconds on a clock of all ranks.
+        line
+            The last line of the rank's trace that came of the call.
+        """
+        if self._first is None or begin < self._first:
+            self._first = begin
+        before, ended = self._last
+        if before == rank and begin > ended:
+            self._file.write(f"{rank},compute,{ended},{begin},{max(line - 1, 0)}\n")
+        self._file.write(f"{rank},{kind_of(function)},{begin},{end},{line}\n")
+        self._last = rank, end
+
+    def write(self, target: str | os.PathLike[str]) -> None:
+        """Write the table: ``rank,kind,start,end,line``, in seconds since the first call began.
+
+        Raises
+        ------
+        InputError
+            When it cannot be written.
+        """
+        if Path(target).suffix == PARQUET:
+            self._write_parquet(target)
+        else:
+            write_file(target, self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield ",".join(_COLUMNS) + "\n"
+        for rank, kind, start, end, line in self._rows():
+            yield f"{rank},{kind},{start:.9f},{end:.9f},{line}\n"
+
+    def _rows(self) -> Iterator[tuple[int, str, float, float, int]]:
+        first = self._first or 0
+        self._file.seek(0)
+        for row in self._file:
+            rank, kind, begin, end, line = row.split(",")
+            start, finish = ((int(time) - first) * 1e-9 for time in (begin, end))
+            yield int(rank), kind, start, finish, int(line)
+
+    def _write_parquet(self, target: str | os.PathLike[str]) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        types = (pa.int32(), pa.string(), pa.float64(), pa.float64(), pa.int64())
+        schema = pa.schema(list(zip(_COLUMNS, types, strict=True)))
+        rows = self._rows()
+        with replacing(target) as unfinished, ParquetWriter(unfinished, schema) as writer:
+            while block := list(islice(rows, _BLOCK)):
+                columns = zip(*block, strict=True)
+                made = [pa.array(col, kind) for col, kind in zip(columns, types, strict=True)]
+                writer.write_table(pa.Table.from_arrays(made, schema=schema))
+
+
+def check_timeline(target: str | os.PathLike[str]) -> None:
+    """Refuse a file of another kind, or one whose package is not installed.
+
+    Raises
+    ------
+    InputError
+        With what to do.
+    """
+    suffix = Path(target).suffix
+    if suffix not in (".csv", PARQUET):
+        raise InputError(f"the timeline of an import is written as .csv or {PARQUET}", file=target)
+    if suffix == PARQUET:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise InputError(
+                "Parquet needs one more package: pip install 'tisim[parquet]', or name a .csv file",
+                file=target,
+            ) from None
+
 
 #: The least and the largest volume of each bin of a histogram, and how many there are.
 VolumeHistogram = list[tuple[float, float, int]]

@@ -1,11 +1,110 @@
-"""Spells the MPI calls of one rank as lines of a trace."""
+"""The calls of one rank as lines of a trace: requests, communicators, lines that wait."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import heapq
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tisim.traces.importers.line_queue import LineQueue, Slot
-from tisim.traces.importers.requests import RequestNumbers
+
+class Slot:
+    """The place of a line whose text is not known yet."""
+
+    __slots__ = ("line",)
+
+    def __init__(self) -> None:
+        self.line: str | None = None
+
+
+class LineQueue:
+    """Keeps lines back behind those that are not known, and no others.
+
+    A non-blocking receive, for instance, is written in many formats where it completes: its source
+    and its size are known there only, and its line stands where it was posted.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[tuple[str | Slot, int]] = deque()
+        #: How many lines have been added or reserved.
+        self.count = 0
+        #: Where in the program the lines are made that are added now: a number of the reader's own.
+        self.site = 0
+
+    def add(self, line: str) -> None:
+        """Append a line."""
+        self.count += 1
+        self._lines.append((line, self.site))
+
+    def reserve(self) -> Slot:
+        """Append the place of a line; `fill` gives it its text."""
+        slot = Slot()
+        self.count += 1
+        self._lines.append((slot, self.site))
+        return slot
+
+    @staticmethod
+    def fill(slot: Slot, line: str) -> None:
+        """Give a reserved place its line; an empty text leaves the line out."""
+        slot.line = line
+
+    def ready(self) -> Iterator[str]:
+        """Take the lines that stand before the first unknown one."""
+        return (line for line, _ in self.ready_with_sites())
+
+    def ready_with_sites(self) -> Iterator[tuple[str, int]]:
+        """Take the same lines, each with its `site`."""
+        lines = self._lines
+        while lines:
+            head, site = lines[0]
+            if isinstance(head, Slot):
+                if head.line is None:
+                    return
+                head = head.line
+            lines.popleft()
+            if head:
+                yield head, site
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+class RequestNumbers:
+    """Gives each pending request the smallest free number.
+
+    Numbers that return in a loop keep the trace of the loop small, whatever the other format calls
+    its requests.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._free: list[int] = []
+
+    def give(self, request: Hashable) -> int:
+        """A number for a new request; one of the same name that is pending is forgotten."""
+        if request in self._numbers:
+            self.release(request)
+        number = heapq.heappop(self._free) if self._free else len(self._numbers)
+        self._numbers[request] = number
+        return number
+
+    def release(self, request: Hashable) -> int | None:
+        """The number of a request that completes, which is free then; None: it is not pending."""
+        number = self._numbers.pop(request, None)
+        if number is not None:
+            heapq.heappush(self._free, number)
+        return number
+
+    def number(self, request: Hashable) -> int | None:
+        """The number of a pending request; None: it is not pending."""
+        return self._numbers.get(request)
+
+    def __contains__(self, request: Hashable) -> bool:
+        return request in self._numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
 
 #: The number of the world among communicators.
 WORLD = 0
@@ -152,3 +251,93 @@ class RankCalls:
 
 def _in(comm: int) -> str:
     return f" comm={comm}" if comm else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Communicator:
+    """The ranks of a communicator.
+
+    Attributes
+    ----------
+    ranks
+        In their order in the communicator; None: each rank has one of itself alone.
+    """
+
+    ranks: tuple[int, ...] | None
+
+
+class Communicators:
+    """Numbers communicators as a trace does, and declares them by ``comm_split``.
+
+    Communicators that have no rank in common share a number, as those of one split do: a program on
+    a process grid of 100 rows needs one number for all rows.
+
+    Parameters
+    ----------
+    ranks
+        How many ranks the world has.
+    known
+        The communicators, by their names in the other format.
+    """
+
+    def __init__(self, ranks: int, known: Mapping[int, Communicator]) -> None:
+        self._world = tuple(range(ranks))
+        self._number: dict[int, int] = {}
+        # For each number above the world's: the color and the key of each rank that is in one.
+        self._splits: list[dict[int, tuple[int, int]]] = []
+        self._known = dict(known)
+        # The places of ranks in communicators, each made when it is first asked for.
+        self._places: dict[int, dict[int, int]] = {}
+        for name, communicator in self._known.items():
+            self._number[name] = self._number_for(communicator)
+
+    def number(self, name: int) -> int | None:
+        """The number of a communicator in the trace; None if it was not defined."""
+        return self._number.get(name)
+
+    def rank_in(self, name: int, rank: int) -> int:
+        """The rank of a rank of the world in a communicator that it belongs to."""
+        members = self._known[name].ranks
+        return 0 if members is None else self._places_in(name, members)[rank]
+
+    def has(self, name: int, rank: int) -> bool:
+        """Whether a communicator is known and a rank of the world belongs to it."""
+        if name not in self._known:
+            return False
+        members = self._known[name].ranks
+        return members is None or rank in self._places_in(name, members)
+
+    def _places_in(self, name: int, members: tuple[int, ...]) -> dict[int, int]:
+        if name not in self._places:
+            self._places[name] = {member: place for place, member in enumerate(members)}
+        return self._places[name]
+
+    def size(self, name: int) -> int:
+        """How many ranks a communicator has."""
+        members = self._known[name].ranks
+        return 1 if members is None else len(members)
+
+    def members(self, name: int, rank: int) -> tuple[int, ...]:
+        """The ranks of the world that are in the communicator of a rank, in their order."""
+        members = self._known[name].ranks
+        return (rank,) if members is None else members
+
+    def declarations(self, rank: int) -> Iterator[str]:
+        """Yield the actions, without the rank, that make the communicators on one rank."""
+        for number, split in enumerate(self._splits, WORLD + 1):
+            color, key = split.get(rank, (-1, 0))
+            yield f"comm_split {WORLD} {number} {color} {key}"
+
+    def _number_for(self, communicator: Communicator) -> int:
+        if communicator.ranks == self._world:
+            return WORLD
+        members = communicator.ranks
+        if members is None:
+            self._splits.append({rank: (rank, 0) for rank in self._world})
+        elif self._splits and not any(rank in self._splits[-1] for rank in members):
+            split = self._splits[-1]
+            color = 1 + max(color for color, _ in split.values())
+            split.update({rank: (color, key) for key, rank in enumerate(members)})
+        else:
+            self._splits.append({rank: (0, key) for key, rank in enumerate(members)})
+        return len(self._splits)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 
-from tisim.traces.importers.collectives import all_to_all_of_totals, vector_collective
-from tisim.traces.importers.communicators import Communicators
-from tisim.traces.importers.notes import Notes
+from tisim.traces.importers.importer import Notes
+from tisim.traces.importers.rank_calls import Communicators
+from tisim.traces.importers.words import all_to_all_of_totals, vector_collective
 
 #: What a rank contributes to a collective, by its name, what the rank sends and receives in all,
 #: the ranks of the communicator, and whether it is the root.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import _otf2
 
-from tisim.traces.importers.otf2.opened import opened_events
+from tisim.traces.importers.otf2.archive import Definitions, opened_events
+from tisim.traces.importers.vectors import Records
+from tisim.traces.importers.words import COLLECTIVES, VECTORS
 
 #: An event: its kind, its time in ticks, and the numbers of its record.
 Event = tuple[str, int, tuple[int, ...]]
-
 # Events are read in batches of this size.
 _BATCH = 4096
 # The kind of each event and the ending of the function that registers its callback.
@@ -156,3 +158,15 @@ class LocationEvents:
             self._batch.append(("metric", time, numbers))
 
         return take
+
+
+def read_records(anchor: Path, definitions: Definitions) -> Records:
+    """What each rank sends and receives in each vector collective, by communicator."""
+    found: Records = defaultdict(list)
+    names = definitions.operations
+    for rank, location in enumerate(definitions.locations):
+        for _, _, numbers in LocationEvents(anchor, location, ("collective", "icollective")):
+            operation, comm, _, sent, received = numbers[:5]
+            if COLLECTIVES.get(names.get(operation, "").lower()) in VECTORS:
+                found[rank, comm].append((sent, received))
+    return found

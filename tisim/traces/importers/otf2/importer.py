@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions
-from tisim.traces.importers.notes import Notes
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.program import CallSequence
 
 if TYPE_CHECKING:
     from tisim.traces.importers.otf2.events import LocationEvents
-    from tisim.traces.importers.otf2.rank_reader import RankReader
+    from tisim.traces.importers.otf2.rank_reader import EventReader
 
 
 class Otf2Importer(Importer):
@@ -35,7 +34,7 @@ class Otf2Importer(Importer):
 class _Otf2Trace(ForeignTrace):
     def __init__(self, anchor: Path, options: ImportOptions, notes: Notes) -> None:
         try:
-            from tisim.traces.importers.otf2.definitions import read_definitions
+            from tisim.traces.importers.otf2.archive import read_definitions
         except ModuleNotFoundError as error:
             if error.name not in ("otf2", "_otf2"):
                 raise
@@ -44,10 +43,9 @@ class _Otf2Trace(ForeignTrace):
                 'pip install "tisim[otf2]"',
                 file=anchor,
             ) from None
-        from tisim.traces.importers.communicators import Communicators
-        from tisim.traces.importers.otf2.opened_trace import OpenedTrace
-        from tisim.traces.importers.otf2.sizes import own_share
-        from tisim.traces.importers.otf2.vectors import read_records
+        from tisim.traces.importers.otf2.events import read_records
+        from tisim.traces.importers.otf2.rank_reader import OpenedTrace, own_share
+        from tisim.traces.importers.rank_calls import Communicators
         from tisim.traces.importers.vectors import VectorSizes
 
         self._anchor = anchor
@@ -73,10 +71,10 @@ class _Otf2Trace(ForeignTrace):
         if known.files.handles:
             return self._sited_program(rank)  # the core collects no events of files
         try:
-            from tisim.traces.importers.otf2.fast_events import collect_calls
+            from tisim.traces.importers.otf2.fast import collect_calls
         except ImportError:  # another package gives no access to the functions of the library
             return self._sited_program(rank)
-        from tisim.traces.importers.otf2.fast_rank import call_sequence
+        from tisim.traces.importers.otf2.fast import call_sequence
 
         times = self._trace.options.times
         collected = collect_calls(
@@ -91,16 +89,15 @@ class _Otf2Trace(ForeignTrace):
         functions = self._trace.definitions.functions
         if not functions:
             return None
-        from tisim.traces.importers.otf2.sited_rank import sited_sequence
+        from tisim.traces.importers.otf2.rank_reader import sited_sequence
 
         return sited_sequence(rank, self._reader(rank), self._events(rank), functions)
 
-    def _reader(self, rank: int) -> RankReader:
-        from tisim.traces.importers.otf2.file_rank_reader import FileRankReader
-        from tisim.traces.importers.otf2.rank_reader import RankReader
+    def _reader(self, rank: int) -> EventReader:
+        from tisim.traces.importers.otf2.rank_reader import EventReader, FileEventReader
 
         has_files = bool(self._trace.definitions.files.handles)
-        return (FileRankReader if has_files else RankReader)(rank, self._trace)
+        return (FileEventReader if has_files else EventReader)(rank, self._trace)
 
     def _events(self, rank: int) -> LocationEvents:
         from tisim.traces.importers.otf2.events import LocationEvents

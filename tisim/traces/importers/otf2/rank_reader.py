@@ -2,18 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from tisim import _core
-from tisim.traces.importers.collectives import ROOTED, VECTORS, uniform_collective
-from tisim.traces.importers.line_queue import Slot
-from tisim.traces.importers.notes import NO_FINALIZE
+from tisim.traces.importers.file_calls import FileCalls
+from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
+from tisim.traces.importers.otf2.archive import CallPaths, Definitions
 from tisim.traces.importers.otf2.events import Event
-from tisim.traces.importers.otf2.opened_trace import OpenedTrace
-from tisim.traces.importers.otf2.sizes import note_ambiguity, uniform_size
-from tisim.traces.importers.rank_calls import RankCalls
-from tisim.traces.importers.requests import RequestNumbers
-from tisim.traces.importers.words import COLLECTIVES, is_lost
+from tisim.traces.importers.rank_calls import Communicators, RankCalls, RequestNumbers, Slot
+from tisim.traces.importers.vectors import VectorSizes
+from tisim.traces.importers.words import COLLECTIVES, ROOTED, VECTORS, is_lost, uniform_collective
+from tisim.traces.program import CallSequence
+
+
+@dataclass(frozen=True)
+class OpenedTrace:
+    """A trace whose definitions have been read."""
+
+    definitions: Definitions
+    communicators: Communicators
+    #: Sizes of vector collectives.
+    vectors: VectorSizes
+    options: ImportOptions
+    notes: Notes
+
+
+# OTF2 keeps two numbers of a collective and rank: the bytes sent and the bytes received. What they
+# are made of is a convention of the writer; this is Score-P's, in which a rank also sends to itself
+# unless the call is in place.
+
+
+def uniform_size(action: str, sent: int, received: int, size: int, rank: int, is_root: bool) -> int:
+    """The bytes that a rank contributes to a collective in which all contribute as much.
+
+    Parameters
+    ----------
+    action
+        The collective.
+    sent, received
+        The bytes of OTF2's record.
+    size, rank
+        Of the communicator, and the rank in it.
+    is_root
+        Whether this rank is the root.
+    """
+    if action in ("gather", "reduce"):
+        if not is_root:
+            return sent
+        return sent if sent else received // max(size - 1, 1)
+    if action in ("bcast", "scatter"):
+        if not is_root:
+            return received
+        return received if received else sent // max(size - 1, 1)
+    if action == "scan":
+        return received // (rank + 1) if received % (rank + 1) == 0 else received // max(rank, 1)
+    if action == "exscan":
+        return received // rank if rank else sent // max(size - 1, 1)
+    if action == "barrier":
+        return 0
+    return _part(sent, size)
+
+
+def own_share(action: str, sent: int, received: int, size: int, is_root: bool) -> int:
+    """The bytes of one rank in a collective in which each has its own.
+
+    In a gatherv or scatterv in place the root's own share is not in the record; it moves nowhere.
+    """
+    if action == "gatherv":
+        return sent
+    if action == "scatterv":
+        return received
+    if action == "allgatherv":
+        return _part(sent, size)
+    return _part(received, size)  # reducescatter
+
+
+def note_ambiguity(action: str, sent: int, size: int, notes: Notes, place: str) -> None:
+    """Note a size that is another one if the call was in place."""
+    if action in ("allreduce", "allgather", "alltoall") and size > 1 and sent:
+        others = size - 1
+        if sent % size == 0 and sent % others == 0 and others > 1:
+            notes.add(f"the size of {action} is taken as not in place, which it may be", place)
+
+
+def _part(total: int, size: int) -> int:
+    """The part of each of all ranks, or of each other rank where only that is whole."""
+    if total % size == 0 or size < 2 or total % (size - 1):
+        return total // size
+    return total // (size - 1)
+
 
 # How the send of a call is written; MPI_Send and all others: as it stands.
 _SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
@@ -34,7 +113,7 @@ LOSSES = {
 }
 
 
-class RankReader:
+class EventReader:
     """Reads the events of one rank in their order.
 
     Parameters
@@ -321,3 +400,187 @@ class RankReader:
                 self._calls.post(word, peer, tag, nbytes, halves[-1], number)
         self._calls.complete(halves)
         self._sent_in_call = self._received_in_call = None
+
+
+def sited_sequence(
+    rank: int, reader: EventReader, events: Iterable[Event], functions: Mapping[int, str]
+) -> CallSequence:
+    """The lines of a rank, those of each call path once.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    reader
+        Makes lines of events.
+    events
+        Those of the rank.
+    functions
+        How call paths name each region.
+    """
+    import numpy as np  # slow to load
+
+    numbers: dict[tuple[str, int], int] = {}
+    calls, volumes = array("I"), array("q")
+    computation = f"{rank} compute "
+    volume = -1
+    for line, node in reader.lines(events):
+        if line.startswith(computation):
+            volume = max(volume, 0) + int(line[len(computation) :])
+            continue
+        calls.append(numbers.setdefault((line, node), len(numbers)))
+        volumes.append(volume)
+        volume = -1
+    paths = CallPaths(reader.functions.nodes, functions)
+    path_of = [paths.number(node) for _, node in numbers]
+    return CallSequence(
+        [line.rstrip("\n") for line, _ in numbers],
+        [[place] for place in range(len(numbers))],
+        np.array(calls, np.uint32),
+        np.array(volumes, np.int64),
+        paths.paths,
+        path_of if paths.paths else (),
+    )
+
+
+# OTF2_IO_ACCESS_MODE_*: reads, writes, both; others are of directories and programs.
+_ACCESS = {0: "r", 1: "w", 2: "rw"}
+# Bits of OTF2_IO_CREATION_FLAG_*, OTF2_IO_STATUS_FLAG_* and OTF2_IO_OPERATION_FLAG_*.
+_CREATE, _TRUNCATE, _EXCLUSIVE = 1 << 0, 1 << 1, 1 << 3
+_APPEND = 1 << 1
+_NON_BLOCKING, _COLLECTIVE = 1 << 0, 1 << 1
+# OTF2_IO_OPERATION_MODE_*
+_WRITE, _FLUSH = 1, 2
+_UNKNOWN_SIZE = 2**64 - 1
+
+
+@dataclass
+class _Operation:
+    """A read, a write or a flush that has begun."""
+
+    handle: int
+    mode: int
+    flags: int
+    nbytes: int
+    began: int
+
+
+class FileEventReader(EventReader):
+    """Reads the events of one rank in their order, those of I/O too.
+
+    An operation inside another one, as the writes of POSIX by which one of MPI-IO is made, is part
+    of that.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    trace
+        Its trace.
+    """
+
+    def __init__(self, rank: int, trace: OpenedTrace) -> None:
+        super().__init__(rank, trace)
+        self._known_files = trace.definitions.files
+        self._files = FileCalls(rank, self._calls)
+        # By handle and matching number.
+        self._under_way: dict[tuple[int, int], _Operation] = {}
+
+    def _on_io_create(self, time: int, numbers: tuple[int, ...]) -> None:
+        handle, mode, creation, status = numbers
+        file = self._known_files.handles.get(handle)
+        if file is None or mode not in _ACCESS:
+            return
+        flags = _ACCESS[mode]
+        for letter, is_set in (
+            ("c", creation & _CREATE),
+            ("t", creation & _TRUNCATE and "w" in flags),
+            ("a", status & _APPEND and "w" in flags),
+        ):
+            flags += letter if is_set else ""
+        self._compute_until(time)
+        self._files.open(handle, self._known_files.names[file], flags)
+
+    def _on_io_destroy(self, time: int, numbers: tuple[int, ...]) -> None:
+        if self._files.is_open(numbers[0]):
+            self._compute_until(time)
+            self._files.close(numbers[0])
+
+    def _on_io_duplicate(self, _time: int, _numbers: tuple[int, ...]) -> None:
+        self._notes.add("a copy of a handle is left out, with its accesses", self._place())
+
+    def _on_io_delete(self, time: int, numbers: tuple[int, ...]) -> None:
+        name = self._known_files.names.get(numbers[1])
+        if name is not None:
+            self._compute_until(time)
+            self._files.name("unlink", name)
+
+    def _on_io_seek(self, time: int, numbers: tuple[int, ...]) -> None:
+        handle, _, _, result = numbers
+        if self._files.is_open(handle) and not self._under_way:
+            self._compute_until(time)
+            self._files.seek(handle, result, "set")
+
+    def _on_io(self, time: int, numbers: tuple[int, ...]) -> None:
+        handle, mode, flags, nbytes, number = numbers
+        if not self._under_way:
+            self._compute_until(time)
+        self._under_way[handle, number] = _Operation(handle, mode, flags, nbytes, time)
+
+    def _on_io_complete(self, time: int, numbers: tuple[int, ...]) -> None:
+        handle, nbytes, number = numbers
+        operation = self._under_way.pop((handle, number), None)
+        if operation is None or self._under_way:
+            return  # part of another one
+        if nbytes == _UNKNOWN_SIZE:
+            nbytes = operation.nbytes
+        self._write_operation(operation, nbytes)
+        if not self._open:
+            self._restart(time)
+            word = ("read", "write", "fsync")[min(operation.mode, _FLUSH)]
+            self._entered = operation.began
+            self._keep_times(word, time)
+
+    def _on_io_cancelled(self, time: int, numbers: tuple[int, ...]) -> None:
+        if self._under_way.pop((numbers[0], numbers[1]), None) is not None:
+            self._notes.add("a cancelled access of a file is left out", self._place())
+            if not self._under_way and not self._open:
+                self._restart(time)
+
+    def _write_operation(self, operation: _Operation, nbytes: int) -> None:
+        if operation.handle in self._known_files.standard:
+            return
+        if not self._files.is_open(operation.handle):
+            self._notes.add(
+                "an access of a file that was not opened in the trace is left out", self._place()
+            )
+            return
+        if operation.mode == _FLUSH:
+            self._files.sync(operation.handle)
+            return
+        if operation.flags & _NON_BLOCKING:
+            self._notes.add(
+                "an access of a file that does not block stands where it ends", self._place()
+            )
+        if operation.flags & _COLLECTIVE:
+            self._notes.add(
+                "a collective access of a file is each rank's own, which waits for nobody",
+                self._place(),
+            )
+        self._notes.add(
+            "OTF2 has no offsets of accesses: they are at the positions of their handles",
+            self._place(),
+        )
+        self._files.transfer(operation.handle, nbytes, writes=operation.mode == _WRITE)
+
+    def _compute_until(self, time: int) -> None:
+        """What the rank has computed up to here, outside of calls of MPI."""
+        if self._began is not None and not self._open:
+            self._calls.compute(self._volume(time))
+            self._restart(time)
+
+    def _restart(self, time: int) -> None:
+        if self._began is not None:
+            self._began = time
+            self._started_count = self._counted
+            self._flushed = 0

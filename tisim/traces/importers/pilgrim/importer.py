@@ -3,27 +3,107 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.traces.importers.calls import CreationNumbers
-from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions
-from tisim.traces.importers.notes import Notes
-from tisim.traces.importers.pilgrim.call_lines import CallLines
-from tisim.traces.importers.pilgrim.grammars import read_grammars
-from tisim.traces.importers.pilgrim.rank_program import (
-    rules_of_lines,
-    seconds_before_lines,
-    sequence_of_calls,
-)
-from tisim.traces.importers.pilgrim.signatures import read_signatures
-from tisim.traces.program import Program, length_of
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
+from tisim.traces.importers.mpi_calls import CreationNumbers
+from tisim.traces.importers.pilgrim.calls import CallLines
+from tisim.traces.importers.pilgrim.files import read_grammars, read_signatures
+from tisim.traces.program import Program, Rule, length_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def sequence_of_calls(rules: Sequence[Rule]) -> NDArray[np.int32]:
+    """The numbers of the signatures that a grammar stands for."""
+    import numpy as np  # slow to load
+
+    found: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(rules)
+    for rule in range(len(rules) - 1, -1, -1):
+        parts = [
+            np.tile(found[number], times) if is_rule else np.full(times, number, np.int32)
+            for is_rule, number, times in rules[rule]
+        ]
+        found[rule] = np.concatenate(parts)
+    return found[0]
+
+
+def rules_of_lines(rules: Sequence[Rule], places: Mapping[int, Sequence[int]]) -> list[Rule]:
+    """Put lines in the place of calls, between a first and a last line.
+
+    Parameters
+    ----------
+    rules
+        The grammar of calls.
+    places
+        For each call the numbers of its lines: none, one, or several. Line 0 begins the program,
+        and line 1 ends it.
+
+    Returns
+    -------
+    list
+        The grammar of lines.
+    """
+    made: list[Rule] = [[] for _ in rules]
+    repeated: list[Rule] = []
+    for rule in range(len(rules) - 1, -1, -1):
+        items = made[rule]
+        for is_rule, number, times in rules[rule]:
+            if is_rule:
+                if made[number]:
+                    items.append((True, number, times))
+                continue
+            lines: Rule = [(False, line, 1) for line in places[number]]
+            if len(lines) == 1:
+                items.append((False, places[number][0], times))
+            elif times == 1:
+                items.extend(lines)
+            elif lines:
+                items.append((True, len(rules) + len(repeated), times))
+                repeated.append(lines)
+    made[0] = [(False, 0, 1), *made[0], (False, 1, 1)]
+    made += repeated
+    kept = [number for number, items in enumerate(made) if items]
+    new = {number: place for place, number in enumerate(kept)}
+    return [
+        [
+            (is_rule, new[number] if is_rule else number, times)
+            for is_rule, number, times in made[rule]
+        ]
+        for rule in kept
+    ]
+
+
+def seconds_before_lines(
+    gaps: NDArray[np.float64], lines: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How long the rank computes before each of its lines.
+
+    Parameters
+    ----------
+    gaps
+        For each call the seconds since the one before.
+    lines
+        How many lines each call has; what is computed before one without a line counts for the
+        next line.
+    """
+    import numpy as np  # slow to load
+
+    # One line before those of the calls, and one behind them.
+    found = np.zeros(int(lines.sum()) + 2)
+    written = np.flatnonzero(lines)
+    passed = np.cumsum(gaps)
+    first = 1 + np.cumsum(lines)[written] - lines[written]
+    found[first] = np.diff(passed[written], prepend=0.0)
+    done = passed[written[-1]] if len(written) else 0.0
+    found[-1] = (passed[-1] if len(passed) else 0.0) - done
+    return found
+
 
 _METADATA, _SIGNATURES, _GRAMMARS = "pilgrim.mt", "funcs.dat", "grammars.dat"
 _STARTS, _ENDS = "intervals.dat", "durations.dat"

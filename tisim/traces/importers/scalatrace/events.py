@@ -3,12 +3,72 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.scalatrace.rank_list import RankList
+
+
+class RankList:
+    """A few regular sections of the ranks.
+
+    ``2 -1 0 2 1 -1 3 1 0`` has two sections of one dimension: 2 ranks from 0 on with a stride of 1,
+    and one rank, 3. ``1 -2 5 2 4 2 1`` has one of two dimensions: 5, 6, 9 and 10.
+
+    Parameters
+    ----------
+    text
+        The list.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+
+    def __init__(self, text: str) -> None:
+        numbers = [int(word) for word in text.split()]
+        sections, place = numbers[0], 1
+        self._sections: list[tuple[int, list[tuple[int, int]]]] = []
+        for _ in range(sections):
+            dimensions, start = -numbers[place], numbers[place + 1]
+            ends = place + 2 + 2 * dimensions
+            rest = numbers[place + 2 : ends]
+            if dimensions < 1 or start < 0 or len(rest) != 2 * dimensions or min(rest) < 0:
+                raise ValueError(text)
+            pairs = list(zip(rest[::2], rest[1::2], strict=True))
+            if any(count < 1 or (count > 1 and not stride) for count, stride in pairs):
+                raise ValueError(text)
+            self._sections.append((start, pairs))
+            place = ends
+        if place != len(numbers) or not sections:
+            raise ValueError(text)
+
+    def __contains__(self, rank: object) -> bool:
+        """Whether a rank is in the list."""
+        return isinstance(rank, int) and any(
+            _is_in(rank - start, pairs) for start, pairs in self._sections
+        )
+
+    def largest(self) -> int:
+        """The last rank."""
+        return max(
+            start + sum((count - 1) * stride for count, stride in pairs)
+            for start, pairs in self._sections
+        )
+
+
+def _is_in(distance: int, pairs: list[tuple[int, int]]) -> bool:
+    if not pairs:
+        return distance == 0
+    count, stride = pairs[0]
+    if len(pairs) == 1:
+        if count == 1:
+            return distance == 0
+        return distance % stride == 0 and 0 <= distance // stride < count
+    return any(_is_in(distance - i * stride, pairs[1:]) for i in range(count))
+
 
 #: What is known of computations: microseconds, or thousands of instructions.
 MICROSECONDS, INSTRUCTIONS = "4b", "4c"
@@ -166,3 +226,109 @@ def _bins(text: str) -> list[Bin]:
         if int(count):
             made.append(Bin(float(least), float(mean), float(most), int(count)))
     return made
+
+
+#: Calls: blocking and non-blocking sends, collectives of one size, and others.
+SENDS = {1012: "bsend", 1108: "send", 1113: "send", 1117: "ssend"}
+ISENDS = {1072: "ibsend", 1091: "isend", 1092: "isend", 1093: "issend"}
+COLLECTIVES = {
+    1004: "allreduce",
+    1010: "barrier",
+    1011: "bcast",
+    1104: "reduce",
+    1110: "scan",
+}
+RECV, IRECV, WAIT, INIT, FINALIZE = 1102, 1090, 1148, 1084, 1045
+#: Calls that need no line: those that ask for ranks, sizes and times.
+SILENT = frozenset({1031, 1035, 1046, 1049, 1051, 1085, 1152, 1153})
+#: Parameters of calls.
+COMM, COUNT, TYPE, ROOT, DESTINATION, TAG, SOURCE = "10", "12", "14", "19", "1a", "1b", "2b"
+_REDUCTION, _REQUEST = "18", "1c"
+_ARGUMENTS = ("33", "34")  # of MPI_Init
+PARAMETERS = frozenset(
+    {COMM, COUNT, TYPE, ROOT, DESTINATION, TAG, SOURCE, _REDUCTION, _REQUEST, *_ARGUMENTS}
+)
+WORLD = 2
+#: Any source; other peers are distances from the own rank.
+ANY = 2**31 - 1
+#: Bytes of MPI_INTEGER and MPI_DOUBLE_PRECISION, which are the types of the known traces.
+TYPE_SIZES = {14: 4, 16: 8}
+
+
+class OverlappingLoopsError(Exception):
+    """A loop ends within another; the argument is the event where it begins."""
+
+
+@dataclass(slots=True)
+class Loop:
+    """Events that are repeated."""
+
+    times: int
+    body: list[Loop | Event]
+
+
+def program_of(events: Sequence[Event], rank: int) -> list[Loop | Event]:
+    """The events of a rank, in their loops.
+
+    Raises
+    ------
+    OverlappingLoopsError
+        If loops do not nest.
+    """
+    own = [event for event in events if rank in event.ranks]
+    loops = [_loops_of(event, rank) for event in own]
+    made: list[Loop | Event] = []
+    place = 0
+    while place < len(own):
+        element, place = _element(own, loops, place, 0)
+        made.append(element)
+    return made
+
+
+def events_in(program: Sequence[Loop | Event]) -> Iterator[Event]:
+    """Yield each event of a program, once for each place where it stands."""
+    for element in program:
+        if isinstance(element, Event):
+            yield element
+        else:
+            yield from events_in(element.body)
+
+
+def times_of(program: Sequence[Loop | Event], times: int = 1) -> Iterator[tuple[Event, int]]:
+    """Yield each event of a program and how often it is executed in all."""
+    for element in program:
+        if isinstance(element, Event):
+            yield element, times
+        else:
+            yield from times_of(element.body, times * element.times)
+
+
+def _loops_of(event: Event, rank: int) -> list[tuple[int, int]]:
+    found = []
+    for times, members in event.loops:
+        how_often, over = of_rank(times, rank), of_rank(members, rank)
+        if how_often is not None and over is not None:
+            if how_often[0] < 1 or over[0] < 1:
+                raise OverlappingLoopsError(event)
+            found.append((how_often[0], over[0]))
+    return found
+
+
+def _element(
+    own: Sequence[Event], loops: Sequence[list[tuple[int, int]]], place: int, depth: int
+) -> tuple[Loop | Event, int]:
+    """The loop or event at a place, inside of so many of the loops that begin there."""
+    if depth == len(loops[place]):
+        return own[place], place + 1
+    times, members = loops[place][depth]
+    end = place + members
+    if end > len(own):
+        raise OverlappingLoopsError(own[place])
+    first, after = _element(own, loops, place, depth + 1)
+    body = [first]
+    while after < end:
+        element, after = _element(own, loops, after, 0)
+        body.append(element)
+    if after != end:
+        raise OverlappingLoopsError(own[place])
+    return Loop(times, body), end

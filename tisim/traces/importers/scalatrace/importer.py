@@ -11,21 +11,19 @@ from tisim.traces.importers.importer import (
     ForeignTrace,
     Importer,
     ImportOptions,
+    Notes,
     VolumeHistogram,
 )
-from tisim.traces.importers.notes import Notes
 from tisim.traces.importers.scalatrace.events import (
     INSTRUCTIONS,
     MICROSECONDS,
     Bin,
     Event,
+    OverlappingLoopsError,
     read_events,
 )
-from tisim.traces.importers.scalatrace.open_receives import Sources, sources_of
-from tisim.traces.importers.scalatrace.program import OverlappingLoopsError
-from tisim.traces.importers.scalatrace.rank_program import RankProgram
-from tisim.traces.importers.scalatrace.rank_reader import RankReader
-from tisim.traces.importers.scalatrace.tags import compare_sizes, lack_tags
+from tisim.traces.importers.scalatrace.rank_reader import RankProgram, ScalaTraceRank
+from tisim.traces.importers.scalatrace.receives import Sources, compare_sizes, lack_tags, sources_of
 from tisim.traces.program import Program
 
 _BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
@@ -145,7 +143,7 @@ class _ScalaTrace(ForeignTrace):
         return self._histograms
 
     def program(self, rank: int) -> Program:
-        reader = RankReader(
+        reader = ScalaTraceRank(
             rank,
             self._ranks,
             self._file,

@@ -1,0 +1,256 @@
+"""Darshan's extended traces (DXT), as darshan-dxt-parser prints them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tisim.errors import InputError
+from tisim.traces.importers.file_calls import FileCalls
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
+from tisim.traces.importers.rank_calls import RankCalls
+from tisim.traces.importers.rank_spool import RankSpool
+
+#: What a listing begins with, and what its tables begin with.
+FIRST = "# darshan log version:"
+_FILE = re.compile(r"# DXT, file_id: (\d+), file_name: (.*)$")
+_RANK = re.compile(r"# DXT, rank: (-?\d+), hostname:")
+_COUNTS = re.compile(r"# DXT, write_count: (\d+), read_count: (\d+)")
+_PROCESSES = re.compile(r"# nprocs: (\d+)")
+_INCOMPLETE = "*WARNING*"
+# The columns of a row that are read; behind them come OSTs of Lustre and a thread.
+_COLUMNS = 8
+_POSIX, _MPI_IO = "X_POSIX", "X_MPIIO"
+
+
+class Access(NamedTuple):
+    """One read or write of a rank.
+
+    Attributes
+    ----------
+    start, end
+        Seconds since the job began.
+    file
+        Its path.
+    writes
+        Whether it is a write.
+    offset, nbytes
+        What it moves.
+    """
+
+    start: float
+    end: float
+    file: str
+    writes: bool
+    offset: int
+    nbytes: int
+
+
+class Listing:
+    """The accesses of a job, by rank.
+
+    Parameters
+    ----------
+    path
+        What darshan-dxt-parser has printed.
+    notes
+        Takes what is lost.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or cut.
+    """
+
+    def __init__(self, path: Path, notes: Notes) -> None:
+        self.path = path
+        self.ranks = 0
+        self._spool = RankSpool()
+        try:
+            self._read(notes)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        self._spool.close()
+
+    def accesses(self, rank: int) -> list[Access]:
+        """Those of a rank, by their beginnings."""
+        found = (json.loads(row) for row in self._spool.rows(rank))
+        return sorted(Access(*row) for row in found)
+
+    def _read(self, notes: Notes) -> None:
+        table = _Table("", 0)
+        has_posix = False
+        try:
+            with self.path.open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, 1):
+                    if line.startswith("#"):
+                        table = self._heading(line.rstrip("\n"), number, table, notes)
+                        continue
+                    words = line.split()
+                    if not words:
+                        continue
+                    is_posix = words[0] == _POSIX
+                    has_posix |= is_posix
+                    if is_posix or words[0] == _MPI_IO:
+                        table.left -= 1
+                        self._row(words, number, table, notes)
+                    else:
+                        raise InputError("is no row of a table of DXT", file=self.path, line=number)
+        except UnicodeDecodeError:
+            raise InputError("is no listing of DXT: it is not text", file=self.path) from None
+        if not self.ranks:
+            raise InputError("has no line '# nprocs:', as listings of DXT have", file=self.path)
+        self._check_whole(table)
+        if not self._spool.ranks():
+            raise InputError(
+                "has no accesses: was DXT on when the program ran (DXT_ENABLE_IO_TRACE=1)?",
+                file=self.path,
+            )
+
+    def _heading(self, line: str, number: int, table: _Table, notes: Notes) -> _Table:
+        """Take a comment; the table that the rows behind it belong to."""
+        place = f"line {number}"
+        if (found := _PROCESSES.match(line)) is not None:
+            self.ranks = int(found[1])
+        elif (found := _FILE.match(line)) is not None:
+            self._check_whole(table)
+            return _Table(found[2], number)
+        elif (found := _RANK.match(line)) is not None:
+            table.rank = int(found[1])
+            if not 0 <= table.rank < self.ranks:
+                raise InputError(
+                    f"{table.rank} is no rank: there are {self.ranks}", file=self.path, line=number
+                )
+        elif (found := _COUNTS.match(line)) is not None:
+            table.left = int(found[1]) + int(found[2])
+        elif _INCOMPLETE in line:
+            notes.add("Darshan's memory was full: it lacks accesses", place)
+        return table
+
+    def _check_whole(self, table: _Table) -> None:
+        if table.left:
+            raise InputError(
+                f"is cut: {table.left} accesses of rank {table.rank} to {table.file} are missing",
+                file=self.path,
+                line=table.line,
+            )
+
+    def _row(self, words: list[str], number: int, table: _Table, notes: Notes) -> None:
+        try:
+            module, rank, way, _, offset, nbytes, start, end = words[:_COLUMNS]
+            access = Access(
+                float(start), float(end), table.file, way == "write", int(offset), int(nbytes)
+            )
+            is_whole = int(rank) == table.rank and way in ("read", "write") and access.nbytes >= 0
+        except ValueError:
+            is_whole = False
+        if not is_whole or access.offset < 0:
+            raise InputError("is no access as DXT lists them", file=self.path, line=number)
+        if module == _MPI_IO:
+            notes.add(
+                "an access of MPI-IO is left out: those of POSIX by which it was made are in the "
+                "trace",
+                f"line {number}",
+            )
+            return
+        self._spool.add(table.rank, json.dumps(access))
+
+
+class _Table:
+    """The accesses of one rank to one file, while they are read."""
+
+    def __init__(self, file: str, line: int) -> None:
+        self.file = file
+        self.line = line
+        self.rank = -1
+        self.left = 0
+
+
+_BINARY = "is no text: run darshan-dxt-parser LOG > dxt.txt, and import what it prints"
+
+
+class DarshanImporter(Importer):
+    """Reads what darshan-dxt-parser prints."""
+
+    name = "darshan"
+    title = "Darshan's extended traces (DXT), printed by darshan-dxt-parser"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        return head.startswith(FIRST.encode()) or files[0].suffix == ".darshan"
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        if len(files) > 1 or files[0].is_dir():
+            raise InputError("a listing of DXT is one file; name that", file=files[0])
+        with files[0].open("rb") as stream:
+            if not stream.read(len(FIRST)).startswith(FIRST.encode()):
+                raise InputError(_BINARY, file=files[0])
+        if options.counter is not None:
+            raise InputError("DXT has no hardware counters; use --speed", file=files[0])
+        options.volume_of(0.0)  # refuses a trace without --speed before anything is written
+        return _DarshanTrace(Listing(files[0], notes), options, notes)
+
+
+class _DarshanTrace(ForeignTrace):
+    def __init__(self, listing: Listing, options: ImportOptions, notes: Notes) -> None:
+        self._listing = listing
+        self._options = options
+        self._notes = notes
+        notes.add(
+            "DXT has reads and writes of files alone: what a rank did between them, messages too, "
+            "counts as computing",
+            "rank 0",
+        )
+
+    @property
+    def ranks(self) -> int:
+        return self._listing.ranks
+
+    @property
+    def has_times(self) -> bool:
+        return True
+
+    def lines(self, rank: int) -> Iterator[str]:
+        calls = RankCalls(rank)
+        files = FileCalls(rank, calls)
+        accesses = self._listing.accesses(rank)
+        last = {access.file: number for number, access in enumerate(accesses)}
+        ways: dict[str, set[str]] = {}
+        for access in accesses:
+            ways.setdefault(access.file, set()).add("w" if access.writes else "r")
+        calls.action("init")
+        ended = 0.0
+        for number, access in enumerate(accesses):
+            if access.start < ended:
+                self._notes.add(
+                    "an access that begins before the one before has ended comes after it",
+                    f"rank {rank}, {access.start:.4f} s",
+                )
+            calls.compute(self._options.volume_of(max(access.start - ended, 0.0)))
+            ended = max(ended, access.end)
+            if not files.is_open(access.file):
+                # Who made a file is not known: without the flag c it was there before.
+                files.open(access.file, access.file, "".join(sorted(ways[access.file])))
+            files.transfer(access.file, access.nbytes, writes=access.writes, offset=access.offset)
+            self._keep_times(rank, access, calls)
+            if last[access.file] == number:
+                files.close(access.file)
+            yield from calls.ready()
+        calls.action("finalize")
+        yield from calls.ready()
+
+    def close(self) -> None:
+        self._listing.close()
+
+    def _keep_times(self, rank: int, access: Access, calls: RankCalls) -> None:
+        times = self._options.times
+        if times is not None:
+            word = "pwrite" if access.writes else "pread"
+            begin, end = round(access.start * 1e9), round(access.end * 1e9)
+            times.add(rank, word, begin, end, calls.lines.count)

@@ -1,0 +1,99 @@
+"""Calls of files in the words of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from heapq import heappop, heappush
+
+from tisim.traces.importers.rank_calls import RankCalls
+
+_NUMBER = re.compile(r"\d+")
+
+
+def trace_name(path: str, rank: int) -> str:
+    """The word of a trace for a file.
+
+    Where a number in the last part of the path is that of the rank, a pattern stands in the place
+    of the last such one, so that the files of all ranks have one name. Blanks and ``#``, which a
+    word cannot have, become ``_``.
+    """
+    folder, slash, name = path.rpartition("/")
+    folder, name = (_word(part.replace("%", "%%")) for part in (folder, name))
+    for match in reversed([*_NUMBER.finditer(name)]):
+        digits = match[0]
+        if int(digits) == rank:
+            pattern = f"%0{len(digits)}d" if len(digits) > len(str(rank)) else "%d"
+            name = name[: match.start()] + pattern + name[match.end() :]
+            break
+    return f"{folder}{slash}{name}"
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[\s#]", "_", text) if text else text
+
+
+class FileCalls:
+    """Files that a rank has open, by what the other format calls each of them.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    calls
+        Takes the lines.
+    """
+
+    def __init__(self, rank: int, calls: RankCalls) -> None:
+        self._rank = rank
+        self._calls = calls
+        self._handles: dict[Hashable, int] = {}
+        self._free: list[int] = []
+        self._next = 0
+
+    def is_open(self, file: Hashable) -> bool:
+        """Whether a file is open."""
+        return file in self._handles
+
+    def open(self, file: Hashable, path: str, flags: str) -> None:
+        """A file is opened, with the flags of a trace; an open one is closed first."""
+        self.close(file)
+        handle = heappop(self._free) if self._free else self._next
+        self._next += handle == self._next
+        self._handles[file] = handle
+        self._calls.action(f"open {handle} {trace_name(path, self._rank)} {flags}".rstrip())
+
+    def close(self, file: Hashable) -> None:
+        """A file is closed; one that is not open is left alone."""
+        handle = self._handles.pop(file, None)
+        if handle is not None:
+            heappush(self._free, handle)
+            self._calls.action(f"close {handle}")
+
+    def close_all(self) -> None:
+        """What is still open is closed, in the order in which it was opened."""
+        for file in list(self._handles):
+            self.close(file)
+
+    def transfer(
+        self, file: Hashable, nbytes: int, *, writes: bool, offset: int | None = None
+    ) -> None:
+        """A read or write of an open file: at an offset, or at its position."""
+        word = "write" if writes else "read"
+        handle = self._handles[file]
+        if offset is None:
+            self._calls.action(f"{word} {handle} {nbytes}")
+        else:
+            self._calls.action(f"p{word} {handle} {nbytes} {offset}")
+
+    def seek(self, file: Hashable, offset: int, origin: str) -> None:
+        """The position of an open file moves: ``set``, ``cur`` or ``end``."""
+        self._calls.action(f"lseek {self._handles[file]} {offset} {origin}")
+
+    def sync(self, file: Hashable) -> None:
+        """The data of an open file go to its disk."""
+        self._calls.action(f"fsync {self._handles[file]}")
+
+    def name(self, word: str, path: str) -> None:
+        """A call by name: ``stat``, ``unlink`` or ``mkdir``."""
+        self._calls.action(f"{word} {trace_name(path, self._rank)}")

@@ -1,5 +1,0 @@
-"""GOAL schedules, which LogGOPSim simulates."""
-
-from tisim.traces.importers.goal.importer import GoalImporter
-
-__all__ = ["GoalImporter"]

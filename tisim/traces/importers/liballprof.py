@@ -1,0 +1,388 @@
+"""Traces of liballprof, the recorder of the LogGOPSim toolchain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
+from tisim.traces.importers.mpi_calls import (
+    NULL,
+    SELF_HANDLE,
+    WORLD_HANDLE,
+    Call,
+    CallReader,
+    CreationNumbers,
+)
+
+# A field is NAME, or NAME/KIND: d is a datatype (number, size, extent), c a communicator (handle,
+# rank, size), v an array with a size for each rank (its address, then the sizes), r the address of
+# a request or of an array of them. A dot is a field that nothing needs.
+_MESSAGE = ". count datatype/d {0} tag comm/c"
+_POST = _MESSAGE + " request/r"
+_REDUCE = ". . count datatype/d . "
+_SEND, _RECEIVE = "sendcount sendtype/d", "recvcount recvtype/d"
+_SENDS, _RECEIVES = "sendcounts/v ./v sendtype/d", "recvcounts/v ./v recvtype/d"
+_TEXT = {
+    **dict.fromkeys(("Send", "Bsend", "Ssend", "Rsend"), _MESSAGE.format("dest")),
+    **dict.fromkeys(("Isend", "Ibsend", "Issend", "Irsend"), _POST.format("dest")),
+    **dict.fromkeys(("Send_init", "Bsend_init", "Ssend_init", "Rsend_init"), _POST.format("dest")),
+    **dict.fromkeys(("Irecv", "Recv_init"), _POST.format("source")),
+    "Recv": _MESSAGE.format("source") + " .",
+    "Probe": "source tag comm/c .",
+    "Sendrecv": f". {_SEND} dest sendtag . {_RECEIVE} source recvtag comm/c .",
+    "Sendrecv_replace": ". count datatype/d dest sendtag source recvtag comm/c .",
+    "Wait": "request/r .",
+    "Test": "request/r . .",
+    "Start": "request/r",
+    "Startall": "count requests/r",
+    "Waitall": "count requests/r .",
+    "Testall": "count requests/r . .",
+    "Waitany": "count requests/r . .",
+    "Testany": "count requests/r . . .",
+    "Waitsome": "count requests/r . . .",
+    "Testsome": "count requests/r . . .",
+    "Barrier": "comm/c",
+    "Bcast": ". count datatype/d root comm/c",
+    "Reduce": _REDUCE + "root comm/c",
+    **dict.fromkeys(("Allreduce", "Scan", "Exscan"), _REDUCE + "comm/c"),
+    "Gather": f". {_SEND} . {_RECEIVE} root comm/c",
+    "Scatter": f". {_SEND} . {_RECEIVE} root comm/c",
+    **dict.fromkeys(("Allgather", "Alltoall"), f". {_SEND} . {_RECEIVE} comm/c"),
+    "Gatherv": f". {_SEND} . {_RECEIVES} root comm/c",
+    "Scatterv": f". {_SENDS} . {_RECEIVE} root comm/c",
+    "Allgatherv": f". {_SEND} . {_RECEIVES} comm/c",
+    "Alltoallv": f". {_SENDS} . {_RECEIVES} comm/c",
+    "Reduce_scatter": ". . recvcounts/v datatype/d . comm/c",
+    "Comm_split": "oldcomm/c color key .",
+    "Comm_dup": "oldcomm/c .",
+    "Comm_create": "oldcomm/c . .",
+    "Cart_create": "oldcomm/c . . . . .",
+    "Comm_rank": "comm/c .",
+    "Comm_size": "comm/c .",
+    "Init": ". .",
+    "Init_thread": ". . . .",
+    "Finalize": "",
+}
+#: For each function, its fields as pairs of a name (empty: nothing needs it) and a kind.
+LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
+    function: tuple(
+        (name.strip("."), kind)
+        for name, _, kind in (field.partition("/") for field in fields.split())
+    )
+    for function, fields in _TEXT.items()
+}
+#: Calls that have no line in a trace, and say nothing that another line needs.
+SILENT = frozenset(
+    {
+        *("Initialized", "Finalized", "Wtime", "Wtick", "Get_processor_name", "Get_count"),
+        *("Get_version", "Get_elements", "Get_address", "Address", "Abort", "Pcontrol"),
+        *("Buffer_attach", "Buffer_detach", "Query_thread", "Is_thread_main", "Error_string"),
+        *("Op_create", "Op_free", "Cart_coords", "Cart_rank", "Cart_shift", "Cart_get"),
+        *("Dims_create", "Group_size", "Group_rank", "Group_incl", "Group_excl", "Group_free"),
+        *("Group_translate_ranks", "Comm_group", "Comm_compare", "Comm_set_errhandler"),
+        *("Errhandler_set", "Attr_get", "Attr_put", "Keyval_create", "Comm_get_attr"),
+        *("Info_create", "Info_set", "Info_free", "Alloc_mem", "Free_mem", "Test_cancelled"),
+    }
+)
+_NAME = re.compile(r"MPI_(\w+):")
+# MPICH's handle of the world, and its numbers of any source and of no rank; in others these are -1
+# and less.
+_MPICH_WORLD, _MPICH_ANY_SOURCE, _MPICH_NULL = 0x44000000, -2, -1
+_NO_RANK = -2
+# Handles that are given to communicators in the order in which the rank makes them.
+_FIRST_MADE = 16
+_POSTS = frozenset(
+    {*("Isend", "Ibsend", "Issend", "Irsend", "Irecv")}
+    | {*("Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init")}
+)
+# Which requests these have found complete is not in the trace.
+_UNDECIDED = frozenset({"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"})
+_MAKERS = frozenset({"Comm_split", "Comm_dup", "Comm_create", "Cart_create"})
+# What a rank that is not the root has of its array is not meant for anybody.
+_AT_ROOT = {"Gatherv": "recvcounts", "Scatterv": "sendcounts"}
+
+
+class StatedSizes:
+    """Datatypes whose numbers are their sizes: each call states the size of its type."""
+
+    def size(self, number: int) -> int | None:
+        """The size, which is the number."""
+        return number
+
+    def learn(self, call: Call) -> None:
+        """Do nothing: there is nothing to learn."""
+
+
+class TraceFile:
+    """The trace of one rank.
+
+    Parameters
+    ----------
+    path
+        The file.
+    rank, ranks
+        The rank, and how many there are.
+    notes
+        Takes what is guessed.
+    """
+
+    def __init__(self, path: Path, rank: int, ranks: int, notes: Notes) -> None:
+        self.path = path
+        self.counters: list[str] = []
+        self._rank = rank
+        self._ranks = ranks
+        self._notes = notes
+        self._line = 0
+        # DUMPI's numbers of communicators by liballprof's handles, and those that no call of the
+        # trace has used yet.
+        self._handles: dict[int, int] = {}
+        self._unused: list[int] = []
+        self._made = 0
+        self._is_mpich = False
+        # Addresses of requests: pending ones, and persistent ones.
+        self._posted: set[int] = set()
+        self._persistent: set[int] = set()
+
+    def calls(self) -> Iterator[Call]:
+        """Yield the calls in their order.
+
+        Raises
+        ------
+        InputError
+            If a line is none of liballprof's, or is cut.
+        """
+        with self.path.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                self._line += 1
+                if line.startswith("#") or not line.strip():
+                    continue
+                named = _NAME.match(line)
+                if named is None or not line.endswith("\n"):
+                    raise self._error("is cut here, or is no trace of liballprof")
+                call = self._call(named[1], line.rstrip("\n").split(":")[1:])
+                if call is not None:
+                    yield call
+
+    def _error(self, message: str) -> InputError:
+        return InputError(message, file=self.path, line=self._line)
+
+    def _call(self, function: str, words: list[str]) -> Call | None:
+        """A call; None if it says nothing."""
+        place = f"line {self._line}"
+        if function in SILENT or function.startswith("Type_"):
+            return None
+        layout = LAYOUTS.get(function)
+        if function == "Iprobe" or layout is None:
+            self._notes.add(f"MPI_{function} is left out", f"rank {self._rank}, {place}")
+            return None
+        if len(words) < 2:
+            raise self._error(f"MPI_{function} has no times")
+        start, end = self._nanoseconds(words[0]), self._nanoseconds(words[-1])
+        if function == "Finalize":
+            end = start
+        call = Call(function, place, start, end)
+        try:
+            self._read(call, layout, words[1:-1])
+        except (IndexError, ValueError):
+            raise self._error(
+                f"MPI_{function} has other fields than liballprof writes for it"
+            ) from None
+        self._complete(call)
+        return None if function in ("Comm_rank", "Comm_size") else call
+
+    def _nanoseconds(self, text: str) -> int:
+        if text == "-":
+            return 0
+        whole, _, part = text.partition(".")
+        try:
+            # A clock may begin with 0, which stands for no time in a call.
+            return 1 + int(whole) * 1000 + int(f"{part:0<3}"[:3])
+        except ValueError:
+            raise self._error(f"{text!r} is no time in microseconds") from None
+
+    def _read(self, call: Call, layout: tuple[tuple[str, str], ...], words: list[str]) -> None:
+        place = 0
+        for name, kind in layout:
+            word = words[place]
+            place += 1
+            if kind == "v":
+                word = words[place]
+                place += 1
+                if name:
+                    call.lists[name] = [int(count) for count in word.split(",")]
+            elif kind == "d":
+                call.numbers[name] = int(word.split(",")[1])
+            elif kind == "c":
+                handle, rank, size = map(int, word.split(","))
+                call.numbers[name] = self._communicator(handle, rank, size)
+                call.numbers["commsize"] = size
+                call.numbers["commrank"] = rank
+            elif name:
+                call.numbers[name] = int(word)
+        if place != len(words):
+            raise ValueError(words)
+
+    def _communicator(self, handle: int, rank: int, size: int) -> int:
+        """DUMPI's number of a communicator, by its handle here, the rank in it and its size."""
+        known = self._handles.get(handle)
+        if known is not None:
+            return known
+        if not self._made and size == self._ranks:
+            known = WORLD_HANDLE
+            if rank != self._rank:
+                self._notes.add(
+                    "a rank calls itself another one than its file's name does",
+                    f"rank {self._rank}, line {self._line}",
+                )
+            self._is_mpich = handle == _MPICH_WORLD
+        elif self._unused:
+            if len(self._unused) > 1:
+                self._notes.add(
+                    "which of several new communicators a handle means is taken from their order",
+                    f"rank {self._rank}, line {self._line}",
+                )
+            known = self._unused.pop(0)
+        elif size == 1:
+            known = SELF_HANDLE
+        else:
+            raise self._error(
+                f"the communicator {handle} of {size} ranks was made by no call of the trace"
+            )
+        self._handles[handle] = known
+        return known
+
+    def _complete(self, call: Call) -> None:
+        """Make of the fields what DUMPI has of them."""
+        numbers, function = call.numbers, call.function
+        if self._is_mpich:
+            for side in ("source", "dest"):
+                peer = numbers.get(side, 0)
+                if peer < 0:
+                    is_any = side == "source" and peer == _MPICH_ANY_SOURCE
+                    numbers[side] = -1 if is_any else _NO_RANK
+        if function in _POSTS:
+            kept = self._persistent if function.endswith("_init") else self._posted
+            kept.add(numbers["request"])
+        elif function in _MAKERS:
+            self._make(call)
+        elif function in _AT_ROOT and numbers["root"] != numbers["commrank"]:
+            del call.lists[_AT_ROOT[function]]
+        elif "requests" in numbers:
+            call.lists["requests"] = self._array(numbers.pop("requests"), numbers["count"])
+        if function.startswith(("Wait", "Test")):
+            self._finish(call)
+        elif function.startswith("Start"):
+            self._posted.update(call.lists.get("requests", [numbers.get("request", 0)]))
+
+    def _make(self, call: Call) -> None:
+        numbers = call.numbers
+        self._made += 1
+        if numbers.get("color", 0) < 0:
+            numbers["newcomm"] = NULL
+            return
+        numbers["newcomm"] = _FIRST_MADE + self._made
+        self._unused.append(numbers["newcomm"])
+
+    def _array(self, address: int, count: int) -> list[int]:
+        """The addresses of the requests in an array; they take 8 bytes each, or 4."""
+        if count > 1 << 24 or count < 0:
+            raise ValueError(count)
+        known = self._posted | self._persistent if self._persistent else self._posted
+        wide, narrow = (range(address, address + count * step, step) for step in (8, 4))
+        found = [sum(request in known for request in requests) for requests in (wide, narrow)]
+        return list(narrow if found[1] > found[0] else wide)
+
+    def _finish(self, call: Call) -> None:
+        requests = call.lists.get("requests", [call.numbers.get("request", 0)])
+        missing = sum(request not in self._posted for request in requests)
+        if missing:
+            self._notes.add(
+                "a wait or a test of a request that no call has made at its address (a null "
+                "request, or a copy) is left out",
+                f"rank {self._rank}, line {self._line}",
+                missing,
+            )
+        if call.function in _UNDECIDED:
+            call.outcome_known = False
+        else:
+            self._posted.difference_update(requests)
+
+
+_BEGINS = re.compile(rb"^(?:#[^\n]*\n|\s)*MPI_Init(?:ialized|_thread)?:", re.MULTILINE)
+# Names end in -RANK.SUFFIX, with zeros before the rank or without.
+_RANK = re.compile(r"(.*-)(\d+)(\.\w+)")
+
+
+class LiballprofImporter(Importer):
+    """Reads the text files that liballprof writes, one for each rank."""
+
+    name = "liballprof"
+    title = "liballprof, whose traces LogGOPSim's schedgen reads"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        if files[0].is_dir():
+            return _first_in(files[0]) is not None
+        return _BEGINS.match(head) is not None
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        if options.counter is not None:
+            raise InputError("liballprof records no hardware counters; use --speed", file=files[0])
+        options.volume_of(0.0)  # refuses a trace without --speed
+        first = _first_in(files[0]) if files[0].is_dir() else files[0]
+        if first is None:
+            raise InputError("is a directory without a trace of liballprof", file=files[0])
+        return _LiballprofTrace(list(files) if len(files) > 1 else _beside(first), options, notes)
+
+
+class _LiballprofTrace(ForeignTrace):
+    def __init__(self, files: list[Path], options: ImportOptions, notes: Notes) -> None:
+        self._files = files
+        self._options = options
+        self._notes = notes
+        self._numbers = CreationNumbers()
+
+    @property
+    def has_times(self) -> bool:
+        return True
+
+    @property
+    def ranks(self) -> int:
+        return len(self._files)
+
+    def lines(self, rank: int) -> Iterator[str]:
+        file = TraceFile(self._files[rank], rank, len(self._files), self._notes)
+        types = StatedSizes()
+        yield from CallReader(rank, file, types, self._numbers, self._options, self._notes).lines()
+
+
+def _first_in(directory: Path) -> Path | None:
+    """The file of rank 0 in a directory that has one such trace."""
+    found = []
+    for path in sorted(directory.iterdir()):
+        named = _RANK.fullmatch(path.name)
+        if named is not None and path.is_file() and int(named[2]) == 0:
+            with path.open("rb") as stream:
+                if _BEGINS.match(stream.read(1 << 12)) is not None:
+                    found.append(path)
+    return found[0] if len(found) == 1 else None
+
+
+def _beside(first: Path) -> list[Path]:
+    """The files of all ranks, of which one is known."""
+    named = _RANK.fullmatch(first.name)
+    if named is None:
+        return [first]
+    ranks: dict[int, Path] = {}
+    for path in first.parent.iterdir():
+        other = _RANK.fullmatch(path.name)
+        if other is not None and (other[1], other[3]) == (named[1], named[3]):
+            ranks[int(other[2])] = path
+    for rank in range(len(ranks)):
+        if rank not in ranks:
+            raise InputError(
+                f"the file of rank {rank} is missing beside that of rank {max(ranks)}", file=first
+            )
+    return [ranks[rank] for rank in range(len(ranks))]

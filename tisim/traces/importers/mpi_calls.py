@@ -1,0 +1,537 @@
+"""Calls of MPI with all their arguments, as DUMPI, liballprof and Pilgrim keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
+from tisim.traces.importers.rank_calls import (
+    ANY_SOURCE,
+    ANY_TAG,
+    PROC_NULL,
+    WORLD,
+    RankCalls,
+    RequestNumbers,
+)
+from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query, uniform_collective
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of one rank.
+
+    Attributes
+    ----------
+    function
+        Its name without ``MPI_``.
+    place
+        Where it is in the file, for messages.
+    start, end
+        Nanoseconds; 0 for both where the trace has no times.
+    counters
+        The value of each hardware counter before and after the call.
+    numbers
+        The fields of one value, by their names in MPI.
+    lists
+        The fields that are arrays.
+    sources
+        The source of each status.
+    outcome_known
+        Whether the trace says which requests a test or a wait for some has found complete.
+    """
+
+    function: str
+    place: str
+    start: int
+    end: int
+    counters: tuple[tuple[int, int], ...] = ()
+    numbers: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, list[int]] = field(default_factory=dict)
+    sources: list[int] = field(default_factory=list)
+    outcome_known: bool = True
+
+
+class CallFile(Protocol):
+    """The recorded calls of one rank.
+
+    Attributes
+    ----------
+    counters
+        The names of the hardware counters.
+    """
+
+    counters: list[str]
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    def calls(self) -> Iterator[Call]:
+        """Yield the calls in their order."""
+        ...
+
+
+class TypeSizes(Protocol):
+    """The sizes of one rank's datatypes."""
+
+    def size(self, number: int) -> int | None:
+        """The bytes of one element; None if the type is not known."""
+        ...
+
+    def learn(self, call: Call) -> None:
+        """Take the size of a type that a call makes, or tells."""
+        ...
+
+
+class Datatypes:
+    """The sizes of one rank's datatypes.
+
+    Parameters
+    ----------
+    known
+        The sizes that are known without a call, by number.
+    """
+
+    def __init__(self, known: Mapping[int, int]) -> None:
+        self._size = dict(known)
+
+    def size(self, number: int) -> int | None:
+        """The bytes of one element; None if the type is not known."""
+        return self._size.get(number)
+
+    def learn(self, call: Call) -> None:
+        """Take the size of a type that a call makes, or tells."""
+        numbers = call.numbers
+        if call.function == "Type_size":
+            self._size[numbers["datatype"]] = numbers["size"]
+        elif "newtype" in numbers:
+            size = self._made(call)
+            if size is not None:
+                self._size[numbers["newtype"]] = size
+
+    def _made(self, call: Call) -> int | None:
+        numbers, lists = call.numbers, call.lists
+        if call.function in ("Type_struct", "Type_create_struct"):
+            lengths = lists.get("lengths", lists.get("blocklengths", []))
+            sizes = [self.size(number) for number in lists.get("oldtypes", [])]
+            if len(sizes) != len(lengths) or None in sizes:
+                return None
+            pairs = zip(lengths, sizes, strict=True)
+            return sum(length * size for length, size in pairs if size is not None)
+        size = self.size(numbers.get("oldtype", numbers.get("datatype", -1)))
+        if size is None:
+            return None
+        elements = 1
+        if call.function == "Type_contiguous":
+            elements = numbers["count"]
+        elif "blocklength" in numbers:
+            elements = numbers["count"] * numbers["blocklength"]
+        elif "lengths" in lists or "blocklengths" in lists:
+            elements = sum(lists.get("lengths", lists.get("blocklengths", [])))
+        elif call.function == "Type_create_subarray":
+            for length in lists.get("subsizes", []):
+                elements *= length
+        return size * elements
+
+
+#: The handles of those that are always there, as DUMPI numbers them.
+NULL, WORLD_HANDLE, SELF_HANDLE = 1, 2, 3
+# The creations that led to a communicator: the third of the first of the world is (0, 2).
+_Path = tuple[int, ...]
+
+
+class CreationNumbers:
+    """Numbers communicators by how they were made, over all ranks.
+
+    A rank's handles are its own. But the members of a communicator make new ones of it in the same
+    order, so that the path of creations is the same on all of them.
+    """
+
+    def __init__(self) -> None:
+        self._number: dict[_Path, int] = {(): WORLD}
+
+    def number(self, path: _Path) -> int:
+        """The number of a path, which is new or was given before."""
+        return self._number.setdefault(path, len(self._number))
+
+
+class RankCommunicators:
+    """The communicators of one rank, by its handles.
+
+    Parameters
+    ----------
+    numbers
+        Of all ranks.
+    """
+
+    def __init__(self, numbers: CreationNumbers) -> None:
+        self._numbers = numbers
+        self._path: dict[int, _Path] = {WORLD_HANDLE: ()}
+        self._made: dict[_Path, int] = {}
+
+    def number(self, handle: int) -> int | None:
+        """The number of a communicator; None if the handle is not known."""
+        path = self._path.get(handle)
+        return None if path is None else self._numbers.number(path)
+
+    def make(self, parent: int, handle: int) -> tuple[int, int] | None:
+        """Make a communicator of another.
+
+        Returns
+        -------
+        tuple or None
+            The numbers of the parent and of the new one; None if the parent is not known.
+        """
+        path = self._path.get(parent)
+        if path is None:
+            return None
+        place = self._made.get(path, 0)
+        self._made[path] = place + 1
+        child = (*path, place)
+        if handle != NULL:
+            self._path[handle] = child
+        return self._numbers.number(path), self._numbers.number(child)
+
+    def free(self, handle: int) -> int | None:
+        """Forget a communicator; its number, or None if the handle is not known."""
+        path = self._path.pop(handle, None)
+        return None if path is None else self._numbers.number(path)
+
+
+_UNIFORM_CALLS = {
+    "Barrier": "barrier",
+    "Bcast": "bcast",
+    "Reduce": "reduce",
+    "Allreduce": "allreduce",
+    "Scan": "scan",
+    "Exscan": "exscan",
+}
+_REFUSED = {"Comm_spawn", "Comm_spawn_multiple", "Intercomm_create", "Comm_accept", "Comm_connect"}
+# The null request, and the numbers of any source and any tag.
+_NULL_REQUEST, _ANY = 1, -1
+
+
+class CallReader:
+    """Reads the calls of one rank in their order.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    file
+        Its calls. Handles and special ranks are as DUMPI numbers them.
+    types
+        The sizes of its datatypes.
+    numbers
+        Of the communicators of all ranks.
+    options, notes
+        Of the import.
+    requests
+        Gives requests their numbers; the smallest free ones by default.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        file: CallFile,
+        types: TypeSizes,
+        numbers: CreationNumbers,
+        options: ImportOptions,
+        notes: Notes,
+        requests: RequestNumbers | None = None,
+    ) -> None:
+        self._rank = rank
+        self._file = file
+        self._options = options
+        self._notes = notes
+        self._calls = RankCalls(rank, requests)
+        self._types = types
+        self._comms = RankCommunicators(numbers)
+        self._counter = None if options.counter is None else file.counters.index(options.counter)
+        # Where the call before ended: nanoseconds, or the counter; None: before MPI_Init.
+        self._ended: int | None = None
+        self._persistent: dict[int, tuple[str, int, int, int, int]] = {}
+        self._call = Call("", "", 0, 0)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the rank."""
+        self._calls.action("init")
+        for call in self._file.calls():
+            self._call = call
+            self._compute()
+            if call.function == "Finalize":
+                break
+            self._write()
+            self._keep_times()
+            yield from self._calls.ready()
+        else:
+            self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
+        self._calls.action("finalize")
+        if self._call.function == "Finalize":
+            self._keep_times()
+        yield from self._calls.ready()
+
+    def lines_of(self, call: Call) -> list[str]:
+        """The lines of one call alone, each with its newline."""
+        self._call = call
+        self._write()
+        return list(self._calls.ready())
+
+    def _keep_times(self) -> None:
+        call, times = self._call, self._options.times
+        if times is not None:
+            line = self._calls.lines.count
+            times.add(self._rank, call.function, call.start, max(call.end, call.start), line)
+
+    def _place(self) -> str:
+        return f"rank {self._rank}, {self._call.place}"
+
+    def _error(self, message: str) -> InputError:
+        return InputError(f"{self._call.place}: {message}", file=self._file.path)
+
+    def _compute(self) -> None:
+        """Write what the rank computed before this call."""
+        call = self._call
+        if self._counter is None:
+            start, end = call.start, call.end
+            if not start and not end:
+                raise self._error("a call without times; DUMPI was told to keep none")
+        else:
+            if self._counter >= len(call.counters):
+                raise self._error("a call without hardware counters")
+            start, end = call.counters[self._counter]
+        if self._ended is not None and start < self._ended:
+            self._notes.add(
+                "a call that begins before the one above it has ended comes right after it",
+                self._place(),
+            )
+        if self._ended is not None and start > self._ended:
+            amount = start - self._ended
+            seconds = amount / 1e9
+            is_time = self._counter is None
+            self._calls.compute(self._options.volume_of(seconds) if is_time else amount)
+        if self._ended is not None or call.function in ("Init", "Init_thread"):
+            self._ended = end
+
+    def _write(self) -> None:
+        try:
+            self._write_call(self._call)
+        except KeyError as missing:
+            function = self._call.function
+            raise self._error(f"MPI_{function} lacks its argument {missing}") from None
+
+    def _write_call(self, call: Call) -> None:
+        function = call.function
+        if function in SENDS:
+            self._calls.message(SENDS[function], *self._message("dest"))
+        elif function == "Recv":
+            self._calls.message("recv", *self._message("source"))
+        elif function in ISENDS:
+            self._post(ISENDS[function], "dest")
+        elif function == "Irecv":
+            self._post("irecv", "source")
+        elif function in INITS:
+            side = "source" if function == "Recv_init" else "dest"
+            peer, tag, nbytes, comm = self._message(side)
+            self._persistent[call.numbers["request"]] = (INITS[function], peer, tag, nbytes, comm)
+        elif function in ("Start", "Startall"):
+            self._start()
+        elif function.startswith(("Wait", "Test")) and "status" not in function:
+            self._complete()
+        elif function.startswith("Sendrecv"):
+            self._exchange()
+        elif function == "Probe" or (function == "Iprobe" and call.numbers["flag"]):
+            peer, tag = self._peer("source"), self._tag("tag")
+            self._calls.action(f"probe {peer} {tag}", self._comm())
+        elif function.startswith("Type_"):
+            self._types.learn(call)
+        elif function.startswith("Comm_") or function == "Cart_create":
+            self._communicator()
+        elif function == "Cancel":
+            self._calls.cancel(call.numbers["request"])
+        elif function == "Request_free":
+            self._calls.free(call.numbers["request"])
+        elif function in _REFUSED or function in ("Cart_sub", "Intercomm_merge", "Graph_create"):
+            raise self._error(f"MPI_{function}: who is in the new communicator is not in the trace")
+        else:
+            self._collective()
+
+    def _comm(self) -> int:
+        number = self._comms.number(self._call.numbers["comm"])
+        if number is None:
+            raise self._error(
+                f"MPI_{self._call.function} on a communicator that no call of the trace has made"
+            )
+        return number
+
+    def _size(self, field: str) -> int:
+        number = self._call.numbers[field]
+        size = self._types.size(number)
+        if size is None:
+            self._notes.add("a datatype of unknown size counts as one byte", self._place())
+            return 1
+        return size
+
+    def _bytes(self, count: str = "count", datatype: str = "datatype") -> int:
+        return max(self._call.numbers[count], 0) * self._size(datatype)
+
+    def _peer(self, field: str) -> int:
+        peer = self._call.numbers[field]
+        if peer >= 0:
+            return peer
+        return ANY_SOURCE if field == "source" and peer == _ANY else PROC_NULL
+
+    def _tag(self, field: str) -> int:
+        tag = self._call.numbers[field]
+        return ANY_TAG if tag == _ANY else tag
+
+    def _message(self, side: str) -> tuple[int, int, int, int]:
+        return self._peer(side), self._tag("tag"), self._bytes(), self._comm()
+
+    def _post(self, word: str, side: str) -> None:
+        peer, tag, nbytes, comm = self._message(side)
+        self._calls.post(word, peer, tag, nbytes, self._call.numbers["request"], comm)
+
+    def _start(self) -> None:
+        requests = self._call.lists.get("requests") or [self._call.numbers["request"]]
+        for request in requests:
+            made = self._persistent.get(request)
+            if made is None:
+                raise self._error(f"starts the request {request}, which no call has made")
+            word, peer, tag, nbytes, comm = made
+            self._calls.post(word, peer, tag, nbytes, request, comm)
+
+    def _complete(self) -> None:
+        """The requests that a wait or a test has found complete; failed tests are left out."""
+        call = self._call
+        numbers, lists = call.numbers, call.lists
+        function = call.function
+        if function.startswith("Test") and not numbers.get("flag", 1):
+            return
+        if "request" in numbers:
+            found = [numbers["request"]]
+        elif not call.outcome_known:
+            found = lists.get("requests", [])
+        elif function.endswith("any"):
+            index = numbers["index"]
+            found = lists["requests"][index : index + 1] if index >= 0 else []
+        elif function.endswith("some"):
+            found = [
+                lists["requests"][index]
+                for index in lists.get("indices", [])
+                if 0 <= index < len(lists["requests"])
+            ]
+        else:
+            found = lists.get("requests", [])
+        if not call.outcome_known:
+            self._notes.add(
+                f"MPI_{function} does not say what it found complete: the replay decides",
+                self._place(),
+            )
+            self._calls.attempt(function.lower(), found)
+            return
+        self._calls.complete([request for request in found if request != _NULL_REQUEST])
+
+    def _exchange(self) -> None:
+        """A trace's sendrecv has no tags: it is written as its halves and a wait, as recorded."""
+        replaces = self._call.function.endswith("replace")
+        comm = self._comm()
+        sent = self._bytes() if replaces else self._bytes("sendcount", "sendtype")
+        received = sent if replaces else self._bytes("recvcount", "recvtype")
+        halves = [("exchange", "isend"), ("exchange", "irecv")]
+        peer, tag = self._peer("dest"), self._tag("sendtag")
+        self._calls.post("isend", peer, tag, sent, halves[0], comm)
+        peer, tag = self._peer("source"), self._tag("recvtag")
+        self._calls.post("irecv", peer, tag, received, halves[1], comm)
+        self._calls.complete(halves)
+
+    def _communicator(self) -> None:
+        call = self._call
+        numbers = call.numbers
+        if call.function == "Comm_free":
+            number = self._comms.free(numbers["comm"])
+            if number is not None:
+                self._calls.action(f"comm_free {number}")
+            return
+        if "newcomm" not in numbers:
+            return
+        made = self._comms.make(numbers["oldcomm"], numbers["newcomm"])
+        if made is None:
+            raise self._error(f"MPI_{call.function} of a communicator that no call has made")
+        parent, number = made
+        if call.function == "Comm_dup":
+            self._calls.action(f"comm_dup {parent} {number}")
+            return
+        color, key = 0, 0
+        if call.function == "Comm_split":
+            color, key = numbers["color"], numbers["key"]
+        else:
+            self._notes.add(
+                f"the order of ranks that MPI_{call.function} makes is taken to be the parent's",
+                self._place(),
+            )
+        if numbers["newcomm"] == NULL:
+            color = -1
+        self._calls.action(f"comm_split {parent} {number} {color} {key}")
+
+    def _collective(self) -> None:
+        call = self._call
+        function = call.function
+        root = call.numbers.get("root", 0)
+        if function in _UNIFORM_CALLS:
+            nbytes = 0 if function == "Barrier" else self._bytes()
+            words = uniform_collective(_UNIFORM_CALLS[function], nbytes, root)
+            self._calls.action(words or "", self._comm())
+            return
+        if function in ("Gather", "Allgather", "Alltoall"):
+            nbytes = self._bytes("sendcount", "sendtype")
+            words = uniform_collective(function.lower(), nbytes, root)
+        elif function == "Scatter":
+            words = uniform_collective("scatter", self._bytes("recvcount", "recvtype"), root)
+        elif function in ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Reduce_scatter"):
+            words = self._vector()
+        else:
+            if not is_query(function):
+                self._notes.add(f"MPI_{function} is left out", self._place())
+            return
+        if words is not None:
+            self._calls.action(words, self._comm())
+
+    def _vector(self) -> str:
+        """A collective with a size for each rank, without the rank."""
+        call = self._call
+        function = call.function
+        size = call.numbers["commsize"]
+        rank = call.numbers.get("commrank", self._rank)
+
+        def listed(field: str, datatype: str) -> str:
+            counts = call.lists.get(field, [])
+            if len(counts) != size:
+                # Where it is not the root, a rank has none.
+                if call.numbers.get("root", rank) == rank:
+                    self._notes.add(
+                        f"the sizes of MPI_{function} are missing, and count as 0", self._place()
+                    )
+                counts = [0] * size
+            element = self._size(datatype) if datatype in call.numbers else 1
+            return " ".join(str(count * element) for count in counts)
+
+        if function == "Reduce_scatter":
+            return f"reducescatter {listed('recvcounts', 'datatype')} 0"
+        if function == "Allgatherv":
+            sent = self._bytes("sendcount", "sendtype")
+            return f"allgatherv {sent} {listed('recvcounts', 'recvtype')}"
+        if function == "Gatherv":
+            sent = self._bytes("sendcount", "sendtype")
+            return f"gatherv {sent} {listed('recvcounts', 'recvtype')} {call.numbers['root']}"
+        if function == "Scatterv":
+            received = self._bytes("recvcount", "recvtype")
+            return f"scatterv {listed('sendcounts', 'sendtype')} {received} {call.numbers['root']}"
+        sends, gets = listed("sendcounts", "sendtype"), listed("recvcounts", "recvtype")
+        totals = [sum(map(int, part.split())) for part in (sends, gets)]
+        return f"alltoallv {totals[0]} {sends} {totals[1]} {gets}"

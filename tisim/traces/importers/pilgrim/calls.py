@@ -1,0 +1,250 @@
+"""The lines of a rank for its calls in Pilgrim's table of signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import ImportOptions, Notes
+from tisim.traces.importers.mpi_calls import (
+    NULL,
+    SELF_HANDLE,
+    WORLD_HANDLE,
+    Call,
+    CallReader,
+    CreationNumbers,
+    Datatypes,
+)
+from tisim.traces.importers.pilgrim.files import (
+    ANY_SOURCE,
+    ANY_TAG,
+    NULL_REQUEST,
+    PROC_NULL,
+    Signature,
+    layouts,
+)
+from tisim.traces.importers.rank_calls import RequestNumbers
+from tisim.traces.importers.words import COLLECTIVES
+
+# The sizes of built-in datatypes, on machines of 64 bits; they are numbered from -1 downwards.
+_SIZES = (
+    *(0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 4, 8, 16, 1, 4, 1, 0, 0, 8, 16, 32, 8, 1, 1, 1, 4, 4, 4, 8),
+    *(8, 8, 16, 4, 8, 8, 16, 16, 32, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 8, 8, 12, 12, 6, 20, 8),
+)
+_COMMUNICATORS = {-9989: NULL, -9988: WORLD_HANDLE, -9987: SELF_HANDLE}
+# Handles of other communicators and of requests, behind those that have a meaning here.
+_FIRST_COMMUNICATOR, _FIRST_REQUEST = 4, 2
+_NO_REQUEST = 1
+# The trace does not say which request these make, start or cancel.
+_UNNAMED_REQUESTS = {
+    *("Start", "Startall", "Cancel", "Ibsend", "Issend", "Irsend", "Imrecv", "Mrecv", "Comm_idup"),
+    *(f"I{name}" for name in (*COLLECTIVES, "neighbor_allgather", "neighbor_alltoall")),
+}
+# Who is in the communicators that these make is not in the trace.
+_UNKNOWN_MEMBERS = {"Comm_split", "Comm_split_type", "Comm_create", "Comm_create_group", "Cart_sub"}
+_VAGUE = frozenset({"Waitany", "Waitsome", "Testany", "Testsome"})
+# Calls that are the same as others here.
+_SAME = {
+    "Type_create_resized": "Type_dup",
+    "Comm_dup_with_info": "Comm_dup",
+    "Mprobe": "Probe",
+}
+
+
+class _GivenNumbers(RequestNumbers):
+    """Leaves requests the numbers that Pilgrim gave them, which return in loops."""
+
+    def __init__(self, free: int) -> None:
+        super().__init__()
+        self._first_free = free
+        self._halves: dict[Hashable, int] = {}
+
+    def give(self, request: Hashable) -> int:
+        return self._number(request)
+
+    def release(self, request: Hashable) -> int | None:
+        return self.number(request)
+
+    def number(self, request: Hashable) -> int | None:
+        return None if request == _NO_REQUEST else self._number(request)
+
+    def _number(self, request: Hashable) -> int:
+        if isinstance(request, int):
+            return request - _FIRST_REQUEST
+        # The halves of an exchange, which is written as two calls and a wait.
+        return self._first_free + self._halves.setdefault(request, len(self._halves))
+
+
+class _NoFile:
+    """What a reader of calls asks of a file that it does not read itself."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counters: list[str] = []
+
+    def calls(self) -> Iterator[Call]:
+        return iter(())
+
+
+class CallLines:
+    """Spells signatures as lines of one rank, in the order in which it first makes them.
+
+    Parameters
+    ----------
+    rank, ranks
+        The rank, and how many there are.
+    file
+        The table of signatures, for messages.
+    numbers
+        Of the communicators of all ranks.
+    first_free
+        A number above those of all requests.
+    options, notes
+        Of the import.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        ranks: int,
+        file: Path,
+        numbers: CreationNumbers,
+        first_free: int,
+        options: ImportOptions,
+        notes: Notes,
+    ) -> None:
+        self._rank = rank
+        self._ranks = ranks
+        self._file = file
+        self._notes = notes
+        self._found = Notes()
+        self._types = Datatypes({-1 - i: size for i, size in enumerate(_SIZES)})
+        self._derived: dict[int, int | None] = {}
+        self._reader = CallReader(
+            rank,
+            _NoFile(file),
+            self._types,
+            numbers,
+            options,
+            self._found,
+            _GivenNumbers(first_free),
+        )
+        # Communicators whose ranks are not known, and the calls that made them.
+        self._unknown: dict[int, str] = {}
+
+    def lines(self, signature: Signature, number: int, times: int) -> list[str]:
+        """The lines of a call without newlines; none where it needs no line.
+
+        Parameters
+        ----------
+        signature, number
+            The call, and its number in the table.
+        times
+            How often the rank makes it, for notes.
+
+        Raises
+        ------
+        InputError
+            If Pilgrim has not kept what the line must say.
+        """
+        call = signature.call(f"signature {number}")
+        function = call.function = _SAME.get(signature.function, signature.function)
+        if function in _UNNAMED_REQUESTS:
+            raise self._error(call, "Pilgrim does not keep whose request that is")
+        if function == "Alltoallw" or function.startswith("Neighbor_"):
+            raise self._error(call, "it is not described")
+        if function in layouts():
+            self._translate(call)
+        made = [] if self._skips(call) else self._reader.lines_of(call)
+        if function.startswith("Type_") and "newtype" in call.numbers:
+            self._note_type(call)
+        for note in self._found:
+            self._notes.add(note.text, note.first, note.count * times)
+        self._found.clear()
+        return [line.rstrip("\n") for line in made]
+
+    def _error(self, call: Call, message: str) -> InputError:
+        return InputError(
+            f"{call.place}, rank {self._rank}: MPI_{call.function}: {message}", file=self._file
+        )
+
+    def _translate(self, call: Call) -> None:
+        """Give fields the numbers that other traces of calls have."""
+        numbers = call.numbers
+        for name in ("dest", "source"):
+            if name in numbers:
+                numbers[name] = self._peer(call, numbers[name])
+        for name in ("tag", "recvtag"):
+            if numbers.get(name) == ANY_TAG:
+                numbers[name] = -1
+        for name in ("comm", "oldcomm", "newcomm"):
+            if name in numbers:
+                number = numbers[name]
+                numbers[name] = _COMMUNICATORS.get(number, number + _FIRST_COMMUNICATOR)
+        if "request" in numbers:
+            numbers["request"] = _request(numbers["request"])
+        if "requests" in call.lists:
+            call.lists["requests"] = [_request(number) for number in call.lists["requests"]]
+        call.outcome_known = call.function not in _VAGUE
+        if call.function == "Reduce_scatter_block":
+            call.function = "Reduce_scatter"
+            numbers["commsize"] = self._ranks
+            call.lists["recvcounts"] = [numbers["recvcount"]] * self._ranks
+        if call.function in ("Gatherv", "Scatterv") and numbers["root"] != self._rank:
+            # Only the root's sizes were read by MPI; others may be anything.
+            call.lists.clear()
+
+    def _peer(self, call: Call, distance: int) -> int:
+        if distance in (ANY_SOURCE, PROC_NULL):
+            return -1 if distance == ANY_SOURCE else -2
+        peer = self._rank - distance
+        if not 0 <= peer < self._ranks:
+            raise self._error(call, f"there is no rank {peer}")
+        return peer
+
+    def _skips(self, call: Call) -> bool:
+        """Whether there is nothing to write, by what Pilgrim keeps of the call."""
+        numbers, function = call.numbers, call.function
+        handle = numbers.get("comm", numbers.get("oldcomm", WORLD_HANDLE))
+        if function in _UNKNOWN_MEMBERS:
+            self._unknown[numbers["newcomm"]] = function
+            self._note("MPI_{} is left out: Pilgrim does not keep who is in the communicator", call)
+            return True
+        if handle in self._unknown:
+            if function == "Comm_free":
+                return True
+            raise self._error(
+                call,
+                f"on a communicator that MPI_{self._unknown[handle]} has made, of which Pilgrim "
+                "does not keep who is in it",
+            )
+        if handle == SELF_HANDLE:
+            self._note("MPI_{} on MPI_COMM_SELF is left out", call)
+            return True
+        if function in _VAGUE:
+            # None is complete, or all requests were null; then the index says nothing.
+            return (
+                numbers.get("flag", 1) == 0
+                or numbers.get("outcount", 1) < 1
+                or numbers.get("index", 0) < 0
+            )
+        return False
+
+    def _note(self, text: str, call: Call) -> None:
+        self._found.add(text.format(call.function), f"rank {self._rank}, {call.place}")
+
+    def _note_type(self, call: Call) -> None:
+        """A number that stands for types of several sizes would be right for one of them only."""
+        number = call.numbers["newtype"]
+        size = self._types.size(number)
+        if self._derived.setdefault(number, size) != size:
+            raise self._error(
+                call,
+                f"the number {number} stands for datatypes of {self._derived[number]} and of "
+                f"{size} bytes, one after the other",
+            )
+
+
+def _request(number: int) -> int:
+    return _NO_REQUEST if number <= NULL_REQUEST else number + _FIRST_REQUEST

@@ -1,0 +1,281 @@
+"""The files of a trace of Pilgrim: signatures of calls, and grammars of their order."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from tisim.errors import InputError
+from tisim.traces.importers.mpi_calls import Call
+from tisim.traces.program import Rule, length_of, sequence_of
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a call.
+
+    Attributes
+    ----------
+    name
+        As in MPI; empty where nothing needs it.
+    kind
+        ``i32``, ``peer``, ``request`` and so on.
+    length
+        The field that says how many there are; empty: it is one value.
+    """
+
+    name: str
+    kind: str
+    length: str
+
+
+@cache
+def functions() -> tuple[str, ...]:
+    """The names of functions without ``MPI_``, by their numbers."""
+    text = resources.files(__package__).joinpath("functions.txt").read_text()
+    return tuple(text.partition("\n")[2].split())
+
+
+@cache
+def layouts() -> dict[str, tuple[Field, ...]]:
+    """The fields of the calls that become lines, by the name of the function."""
+    text = resources.files(__package__).joinpath("layouts.txt").read_text()
+    found: dict[str, tuple[Field, ...]] = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            function, *fields = line.split()
+            found[function] = tuple(map(_field, fields))
+    return found
+
+
+def _field(text: str) -> Field:
+    name, _, kind = text.rpartition(":")
+    kind, _, length = kind.removesuffix("]").partition("[")
+    return Field(name, kind, length)
+
+
+#: Pilgrim's numbers for what is no number of a rank, a tag or a request.
+ANY_SOURCE, ANY_TAG, PROC_NULL, NULL_REQUEST = -99999, -99998, -99997, -1
+_HEADER = struct.Struct("<iiiI")
+_SIZES = {"i32": 4, "peer": 4, "comm": 4, "request": 4, "i64": 8, "status": 8, "pointer": 32}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A call with its arguments, which ranks may make.
+
+    Attributes
+    ----------
+    function
+        Its name without ``MPI_``.
+    thread
+        The number of the thread that makes it.
+    numbers, lists
+        The fields of one value, and those that are arrays, by their names in MPI. Peers are the
+        rank's own number less theirs.
+    """
+
+    function: str
+    thread: int
+    numbers: dict[str, int]
+    lists: dict[str, list[int]]
+
+    def call(self, place: str) -> Call:
+        """The call as its rank made it, with fields that may be changed."""
+        lists = {name: list(values) for name, values in self.lists.items()}
+        return Call(self.function, place, 0, 0, numbers=dict(self.numbers), lists=lists)
+
+
+def read_signatures(file: Path) -> list[Signature]:
+    """The signatures by their numbers.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    data = file.read_bytes()
+    try:
+        (count,) = struct.unpack_from("<i", data)
+        # An entry takes 22 bytes at least.
+        if not 0 < count <= len(data) // 22:
+            raise ValueError
+        found: dict[int, Signature] = {}
+        place = 4
+        for _ in range(count):
+            number, _, size, _ = _HEADER.unpack_from(data, place)
+            place += _HEADER.size
+            if not 0 <= number < count or size < 6 or place + size > len(data):
+                raise ValueError
+            found[number] = _signature(data[place : place + size])
+            place += size
+        if place != len(data) or len(found) != count:
+            raise ValueError
+    except (ValueError, struct.error):
+        raise InputError("is no table of calls of Pilgrim's, or is cut", file=file) from None
+    return [found[number] for number in range(count)]
+
+
+def _signature(key: bytes) -> Signature:
+    number, thread = struct.unpack_from("<hi", key)
+    if not 0 <= number < len(functions()):
+        raise ValueError
+    function = functions()[number]
+    numbers: dict[str, int] = {}
+    lists: dict[str, list[int]] = {}
+    place = 6
+    for field in layouts().get(function, ()):
+        if field.kind == "rest":
+            place = len(key)
+            break
+        size = _SIZES[field.kind]
+        times = numbers[field.length] if field.length else 1
+        if times < 0 or place + times * size > len(key):
+            raise ValueError
+        if field.name:
+            values = struct.unpack_from(
+                f"<{times}{'q' if field.kind == 'i64' else 'i'}", key, place
+            )
+            if field.length:
+                lists[field.name] = list(values)
+            else:
+                numbers[field.name] = values[0]
+        place += times * size
+    if function in layouts() and place != len(key):
+        raise ValueError
+    return Signature(function, thread, numbers, lists)
+
+
+# The grammars together are written by a grammar of their own, of pairs of a number and how often it
+# stands. So many pairs are believed.
+_MOST_PAIRS = 1 << 26
+# A damaged grammar can claim any length.
+_MOST_CALLS = 1 << 40
+# The number of the first rule of a rank; others count down from it.
+_START = -1
+_Pair = tuple[int, int]
+
+
+class Grammars(NamedTuple):
+    """The distinct grammars, of the numbers of signatures, and which one each rank has."""
+
+    rules: list[list[Rule]]
+    of_rank: list[int]
+
+
+def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
+    """Read the grammars of all ranks.
+
+    Parameters
+    ----------
+    file
+        The file.
+    ranks
+        How many ranks there are.
+    signatures
+        How many call signatures there are.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    data = file.read_bytes()
+    try:
+        of_rank = list(struct.unpack_from(f"<{ranks}i", data))
+        place = 4 * ranks
+        count, start, length, rules = struct.unpack_from("<iiQi", data, place)
+        if not 0 < count <= ranks or not set(of_rank) <= set(range(count)):
+            raise ValueError
+        found: dict[int, list[_Pair]] = {}
+        place += 20
+        for _ in range(rules):
+            rule, symbols = struct.unpack_from("<ii", data, place)
+            numbers = struct.unpack_from(f"<{2 * symbols}i", data, place + 8)
+            found[rule] = list(zip(numbers[::2], numbers[1::2], strict=True))
+            place += 8 + 8 * symbols
+        if place != len(data):
+            raise ValueError
+        pairs = _pairs(found, start, length // 2)
+        return Grammars(_split(pairs, count, signatures), of_rank)
+    except (ValueError, KeyError, StopIteration, struct.error):
+        raise InputError("has no grammars of Pilgrim's, or is cut", file=file) from None
+
+
+def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair]:
+    """What the grammar of all grammars stands for; numbers up to that of its start are rules.
+
+    A terminal of it is a pair, whose second number is no repetition.
+    """
+    pairs: dict[_Pair, int] = {}
+    ordered = [
+        [item if item[0] else (False, pairs.setdefault(item[1:], len(pairs)), 1) for item in rule]
+        for rule in _ordered(rules, start)
+    ]
+    if length > _MOST_PAIRS or length_of(ordered) != length:
+        raise ValueError
+    by_number = list(pairs)
+    return [by_number[number] for number in sequence_of(ordered)]
+
+
+def _split(pairs: list[_Pair], count: int, signatures: int) -> list[list[Rule]]:
+    """The grammars, one behind the other: how many rules there are, then each rule."""
+    numbers = iter(pairs)
+    made = []
+    for _ in range(count):
+        rules: dict[int, list[_Pair]] = {}
+        for _ in range(next(numbers, (0, 0))[0]):
+            rule, symbols = next(numbers)[0], next(numbers)[0]
+            rules[rule] = list(islice(numbers, max(symbols, 0)))
+            if len(rules[rule]) != symbols:
+                raise ValueError
+        ordered = _ordered(rules, _START)
+        terminals = [number for rule in ordered for is_rule, number, _ in rule if not is_rule]
+        if any(number >= signatures for number in terminals) or length_of(ordered) > _MOST_CALLS:
+            raise ValueError
+        made.append(ordered)
+    if next(numbers, None) is not None:
+        raise ValueError
+    return made
+
+
+def _ordered(rules: dict[int, list[_Pair]], start: int) -> list[Rule]:
+    """Number rules so that each only names later ones, the first one 0.
+
+    Rules are numbered downwards from `start`; other numbers are terminals.
+    """
+    done: list[int] = []
+    # The rules around the place, outermost first, and what is left of each.
+    around = [(start, iter(rules[start]))]
+    seen = {start}
+    while around:
+        number, items = around[-1]
+        inner = next(
+            (symbol for symbol, _ in items if symbol <= start and symbol not in seen), None
+        )
+        if inner is None:
+            done.append(number)
+            around.pop()
+        else:
+            seen.add(inner)
+            around.append((inner, iter(rules[inner])))
+    done.reverse()
+    place = {number: i for i, number in enumerate(done)}
+    made: list[Rule] = []
+    for i, number in enumerate(done):
+        rule: Rule = []
+        for symbol, times in rules[number]:
+            is_rule = symbol <= start
+            # A rule that stands before this one is around it: it would contain itself.
+            if times < 1 or (is_rule and place[symbol] <= i):
+                raise ValueError
+            rule.append((is_rule, place[symbol] if is_rule else symbol, times))
+        if not rule:
+            raise ValueError
+        made.append(rule)
+    return made

@@ -1,0 +1,310 @@
+"""Recorder's traces, as recorder2text writes them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tisim.errors import InputError
+from tisim.traces.importers.file_calls import FileCalls
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
+from tisim.traces.importers.rank_calls import RankCalls
+
+_ROW = re.compile(r"(-?\d+\.\d+) (-?\d+\.\d+) (\S+) (\d+) (\d+) \( ?(.*)\)$")
+#: What the first bytes of a file look like.
+ROW_BYTES = re.compile(rb"-?\d+\.\d+ -?\d+\.\d+ [A-Za-z_]\w* \d+ \d+ \(")
+
+
+class RecordedCall(NamedTuple):
+    """A call.
+
+    Attributes
+    ----------
+    begin, end
+        Seconds.
+    line
+        Where it stands.
+    function
+        Its name.
+    arguments
+        As Recorder spells them, which has names of files in place of descriptors.
+    """
+
+    begin: float
+    end: float
+    line: int
+    function: str
+    arguments: Sequence[str]
+
+
+def read_calls(path: Path) -> list[RecordedCall]:
+    """The calls of one rank, by their beginnings: a call stands before those inside it.
+
+    Raises
+    ------
+    InputError
+        If the file is something else, or cut.
+    """
+    calls = []
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.rstrip("\n")
+                if not text:
+                    continue
+                row = _ROW.match(text)
+                if row is None:
+                    raise InputError(
+                        "is no call as recorder2text writes them; was the file cut?",
+                        file=path,
+                        line=number,
+                    )
+                begin, end = float(row[1]), float(row[2])
+                calls.append(RecordedCall(begin, end, number, row[3], row[6].split()))
+    except UnicodeDecodeError:
+        raise InputError("is no text of recorder2text", file=path) from None
+    return sorted(calls, key=lambda call: (call.begin, -call.end, call.line))
+
+
+_WORLD = "MPI_COMM_WORLD"
+_ORIGINS = ("set", "cur", "end")  # SEEK_SET, SEEK_CUR, SEEK_END
+# Flags of a trace for the modes of standard I/O.
+_MODES = {"r": "r", "r+": "rw", "w": "wct", "w+": "rwct", "a": "wca", "a+": "rwca"}
+# Which argument is the file, and which are multiplied to the bytes.
+_READS = {"read": (0, (2,)), "readv": (0, (1,)), "fread": (3, (1, 2))}
+_WRITES = {
+    "write": (0, (2,)),
+    "writev": (0, (1,)),
+    "fwrite": (3, (1, 2)),
+    "fprintf": (0, (1,)),
+    "vfprintf": (0, (1,)),
+}
+_POSITIONED = {"pread": False, "pwrite": True}
+_SEEKS = frozenset({"lseek", "fseek", "fseeko"})
+_NAMES = {
+    "__xstat": ("stat", 1),
+    "__lxstat": ("stat", 1),
+    "stat": ("stat", 0),
+    "lstat": ("stat", 0),
+    "unlink": ("unlink", 0),
+    "remove": ("unlink", 0),
+    "mkdir": ("mkdir", 0),
+}
+# Calls of which a trace loses nothing.
+_SILENT = frozenset(
+    {"access", "faccessat", "ftell", "ftello", "getcwd", "umask", "fileno", "fflush", "__fxstat"}
+    | {"fcntl", "opendir", "readdir", "closedir", "readlink", "utime", "chmod", "chown"}
+)
+# The same of MPI: parts of names.
+_MPI_QUERIES = ("Init", "Finalize", "Comm_rank", "Comm_size", "Get_", "Wtime", "Type_commit")
+
+
+class RecordedRank:
+    """Reads the calls of one rank in their order.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    path
+        Its text, for messages.
+    options, notes
+        Of the import.
+    """
+
+    def __init__(self, rank: int, path: Path, options: ImportOptions, notes: Notes) -> None:
+        self._rank = rank
+        self._path = path
+        self._options = options
+        self._notes = notes
+        self._calls = RankCalls(rank)
+        self._files = FileCalls(rank, self._calls)
+        self._ended: float | None = None
+
+    def lines(self, recorded: Iterable[RecordedCall]) -> Iterator[str]:
+        """Yield the lines of the rank."""
+        calls = self._calls
+        calls.action("init")
+        for call in recorded:
+            if self._ended is not None:
+                if call.begin < self._ended:
+                    self._notes.add(
+                        "a call that begins before the one before has ended comes after it",
+                        self._place(call),
+                    )
+                calls.compute(self._options.volume_of(max(call.begin - self._ended, 0.0)))
+            try:
+                self._write(call)
+            except (ValueError, IndexError, KeyError):
+                raise InputError(
+                    f"{call.function} has other arguments than Recorder writes",
+                    file=self._path,
+                    line=call.line,
+                ) from None
+            self._keep_times(call)
+            self._ended = max(call.end, self._ended or call.end)
+            yield from calls.ready()
+        self._files.close_all()
+        calls.action("finalize")
+        yield from calls.ready()
+
+    def _write(self, call: RecordedCall) -> None:
+        name, arguments = call.function.removesuffix("64"), call.arguments
+        if name.startswith("MPI_"):
+            self._write_mpi(name.removeprefix("MPI_"), call)
+        elif name in ("open", "creat", "fopen", "fdopen"):
+            self._files.open(arguments[0], arguments[0], _flags(name, arguments[1]))
+        elif name in ("close", "fclose"):
+            self._files.close(arguments[0])
+        elif name in _NAMES:
+            word, place = _NAMES[name]
+            self._files.name(word, arguments[place])
+        elif name in _READS or name in _WRITES:
+            place, factors = (_READS | _WRITES)[name]
+            nbytes = 1
+            for factor in factors:
+                nbytes *= int(arguments[factor])
+            if self._is_known(arguments[place], call):
+                self._files.transfer(arguments[place], nbytes, writes=name in _WRITES)
+        elif name in _POSITIONED:
+            nbytes, offset = int(arguments[2]), int(arguments[3])
+            if self._is_known(arguments[0], call):
+                writes = _POSITIONED[name]
+                self._files.transfer(arguments[0], nbytes, writes=writes, offset=offset)
+        elif name in _SEEKS:
+            origin = _ORIGINS[int(arguments[2])]
+            if self._is_known(arguments[0], call):
+                self._files.seek(arguments[0], int(arguments[1]), origin)
+        elif name in ("fsync", "fdatasync"):
+            if self._is_known(arguments[0], call):
+                self._files.sync(arguments[0])
+        elif name not in _SILENT:
+            self._notes.add(f"{call.function} is left out", self._place(call))
+
+    def _write_mpi(self, name: str, call: RecordedCall) -> None:
+        if name == "Barrier" and call.arguments[0] == _WORLD:
+            self._calls.action("barrier")
+        elif name.startswith("File_"):
+            self._notes.add(
+                "a call of MPI-IO is left out: those of POSIX that it made are in the trace",
+                self._place(call),
+            )
+        elif not name.startswith(_MPI_QUERIES):
+            self._notes.add(f"{call.function} is left out", self._place(call))
+
+    def _is_known(self, file: str, call: RecordedCall) -> bool:
+        if not self._files.is_open(file):
+            self._notes.add(
+                "an access of a file that was not opened in the trace is left out",
+                self._place(call),
+            )
+        return self._files.is_open(file)
+
+    def _keep_times(self, call: RecordedCall) -> None:
+        times = self._options.times
+        if times is not None:
+            begin, end = round(call.begin * 1e9), round(call.end * 1e9)
+            function = call.function.removeprefix("MPI_")
+            times.add(self._rank, function, begin, end, self._calls.lines.count)
+
+    def _place(self, call: RecordedCall) -> str:
+        return f"{self._path.name}, line {call.line}"
+
+
+def _flags(function: str, text: str) -> str:
+    """The flags of a trace for those of `open`, or the mode of `fopen`."""
+    if function == "creat":
+        return "wct"
+    if function != "open":
+        return _MODES[text.replace("b", "").replace("e", "").replace("t", "")]
+    bits = int(text, 0)
+    access = {os.O_RDONLY: "r", os.O_WRONLY: "w", os.O_RDWR: "rw"}[bits & os.O_ACCMODE]
+    for letter, bit in (("c", os.O_CREAT), ("t", os.O_TRUNC), ("a", os.O_APPEND)):
+        access += letter if bits & bit else ""
+    return access
+
+
+# The folder that recorder2text makes in that of the trace.
+_FOLDER = "_text"
+
+
+class RecorderImporter(Importer):
+    """Reads what recorder2text writes."""
+
+    name = "recorder"
+    title = "Recorder's traces, written as text by recorder2text"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        return ROW_BYTES.match(head) is not None or (
+            files[0].is_dir() and bool(_texts(files[0]) or _is_binary(files[0]))
+        )
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        if options.counter is not None:
+            raise InputError("Recorder has no hardware counters; use --speed", file=files[0])
+        options.volume_of(0.0)  # refuses a trace without --speed before anything is written
+        texts = list(files)
+        if files[0].is_dir():
+            texts = _texts(files[0])
+            if not texts:
+                raise InputError(
+                    "has no texts of recorder2text; run: recorder2text DIRECTORY", file=files[0]
+                )
+        elif len(files) == 1:
+            texts = _beside(files[0])
+        return _RecorderTrace(texts, options, notes)
+
+
+class _RecorderTrace(ForeignTrace):
+    def __init__(self, texts: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
+        self._texts = texts
+        self._options = options
+        self._notes = notes
+
+    @property
+    def ranks(self) -> int:
+        return len(self._texts)
+
+    @property
+    def has_times(self) -> bool:
+        return True
+
+    def lines(self, rank: int) -> Iterator[str]:
+        text = self._texts[rank]
+        yield from RecordedRank(rank, text, self._options, self._notes).lines(read_calls(text))
+
+
+def _texts(folder: Path) -> list[Path]:
+    """The texts of all ranks in their order; none: there are none.
+
+    Raises
+    ------
+    InputError
+        If one is missing.
+    """
+    inner = folder / _FOLDER
+    numbered = {
+        int(path.stem): path
+        for path in (inner if inner.is_dir() else folder).glob("*.txt")
+        if path.stem.isdecimal()
+    }
+    missing = next((rank for rank in range(len(numbered)) if rank not in numbered), None)
+    if missing is not None:
+        raise InputError(
+            f"has no text of rank {missing}, but one of rank {max(numbered)}", file=folder
+        )
+    return [numbered[rank] for rank in range(len(numbered))]
+
+
+def _beside(file: Path) -> list[Path]:
+    """The texts of all ranks where one of them was named."""
+    found = _texts(file.parent) if file.stem.isdecimal() else []
+    return found if file in found else [file]
+
+
+def _is_binary(folder: Path) -> bool:
+    """Whether Recorder has written a trace there, which nobody has made text of."""
+    return (folder / "recorder.mt").exists()

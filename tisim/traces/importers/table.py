@@ -1,0 +1,545 @@
+"""Tables of calls, as CSV or Parquet: the way in for every tool that can print what happened."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import (
+    NO_FINALIZE,
+    ForeignTrace,
+    Importer,
+    ImportOptions,
+    Notes,
+)
+from tisim.traces.importers.rank_calls import WORLD, Communicator, Communicators, RankCalls
+from tisim.traces.importers.rank_spool import RankSpool
+from tisim.traces.importers.words import uniform_collective
+
+#: The quantities that a table may have, and the names of columns that are taken for them.
+QUANTITIES: dict[str, tuple[str, ...]] = {
+    "rank": ("rank", "process", "proc"),
+    "call": ("call", "name", "function", "action", "operation"),
+    "start": ("start", "begin", "enter", "start_time"),
+    "end": ("end", "finish", "leave", "end_time"),
+    "peer": ("peer", "partner", "destination", "source", "dst", "src"),
+    "bytes": ("bytes", "size", "nbytes", "length"),
+    "tag": ("tag",),
+    "root": ("root",),
+    "communicator": ("communicator", "comm"),
+    "communicator_rank": ("communicator_rank", "comm_rank"),
+    "request": ("request", "requests"),
+    "volume": ("volume", "flops", "instructions"),
+    "receive_peer": ("receive_peer", "source_peer"),
+    "receive_bytes": ("receive_bytes",),
+    "receive_tag": ("receive_tag",),
+}
+_NEEDED = ("rank", "call")
+PARQUET = b"PAR1"
+#: The cells of a row, by quantity, as text; cells that are empty are left out.
+Row = dict[str, str]
+
+
+def read_rows(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a table with their numbers, from 1 without the header.
+
+    Parameters
+    ----------
+    file
+        CSV (separated by commas, semicolons or tabs, with a header) or Parquet.
+    columns
+        The column of a quantity, where it has another name than the usual ones.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or lacks a column.
+    """
+    with file.open("rb") as stream:
+        is_parquet = stream.read(len(PARQUET)) == PARQUET
+    yield from _parquet(file, columns) if is_parquet else _csv(file, columns)
+
+
+def has_columns(header: str) -> bool:
+    """Whether a first line names the columns that are needed."""
+    names = {name.strip().strip('"').lower() for name in _split(header)}
+    return all(names & {*QUANTITIES[quantity]} for quantity in _NEEDED)
+
+
+def _split(header: str) -> list[str]:
+    return header.strip().split(_separator(header))
+
+
+def _separator(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[str, str]:
+    """The column of each quantity that the table has."""
+    for quantity, column in columns.items():
+        if quantity not in QUANTITIES:
+            raise InputError(
+                f"there is no quantity {quantity!r}; a table has {', '.join(QUANTITIES)}"
+            )
+        if column not in names:
+            raise InputError(f"has no column {column!r}; it has {_listed(names)}", file=file)
+    lower = {name.lower(): name for name in reversed(names)}
+    chosen = dict(columns)
+    for quantity, usual in QUANTITIES.items():
+        if quantity not in chosen:
+            found = next((lower[name] for name in usual if name in lower), None)
+            if found is not None:
+                chosen[quantity] = found
+    for quantity in _NEEDED:
+        if quantity not in chosen:
+            raise InputError(
+                f"has no column for the {quantity}: say which it is by --column "
+                f"{quantity}=COLUMN; it has {_listed(names)}",
+                file=file,
+            )
+    return chosen
+
+
+def _listed(names: list[str]) -> str:
+    return _printable(", ".join(names))
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _csv(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            header = stream.readline()
+            stream.seek(0)
+            reader = csv.DictReader(stream, delimiter=_separator(header))
+            names = [name for name in reader.fieldnames or [] if name]
+            chosen = _chosen(names, columns, file)
+            for number, cells in enumerate(reader, 1):
+                texts = {quantity: cells[name] or "" for quantity, name in chosen.items()}
+                yield number, {q: text.strip() for q, text in texts.items() if text.strip()}
+    except UnicodeDecodeError:
+        raise InputError("is no table: it is not text", file=file) from None
+    except csv.Error as error:
+        raise InputError(f"is no table: {error}", file=file) from None
+
+
+def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise InputError(
+            'Parquet is read by pyarrow, which is not installed: pip install "tisim[parquet]"',
+            file=file,
+        ) from None
+    try:
+        with pq.ParquetFile(file) as table:
+            chosen = _chosen(list(table.schema_arrow.names), columns, file)
+            number = 0
+            for batch in table.iter_batches(columns=sorted({*chosen.values()})):
+                for cells in batch.to_pylist():
+                    number += 1
+                    row = {q: cells[name] for q, name in chosen.items()}
+                    yield number, {q: str(value) for q, value in row.items() if value is not None}
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        # The library's messages have several lines, and bytes of the file.
+        why = _printable(" ".join(str(error).split()))
+        raise InputError(f"cannot be read as Parquet: {why}", file=file) from None
+
+
+_WORLDS = frozenset({"", "0", "WORLD", "MPI_COMM_WORLD"})
+
+
+class Members:
+    """Collects which ranks name which communicator.
+
+    A communicator is of the ranks whose rows name it, in the order of the column
+    ``communicator_rank``, or else in the world's.
+    """
+
+    def __init__(self) -> None:
+        # By name: the rank in the communicator, where a row says it, by rank of the world.
+        self._ranks: dict[str, dict[int, int | None]] = {}
+        self._number: dict[str, int] = {}
+
+    def learn(self, rank: int, row: Row, file: Path) -> None:
+        """Take the communicator of a row.
+
+        Raises
+        ------
+        InputError
+            If its rank in the communicator is no number, or another one than before.
+        """
+        name = row.get("communicator", "")
+        if name.upper() in _WORLDS:
+            return
+        self._number.setdefault(name, len(self._number))
+        text = row.get("communicator_rank")
+        members = self._ranks.setdefault(name, {})
+        known = members.get(rank)
+        if text is None:
+            members.setdefault(rank, None)
+            return
+        if not text.isdecimal() or known not in (None, int(text)):
+            raise InputError(
+                f"the communicator_rank {text!r} of rank {rank} is no number, or was another one "
+                "above",
+                file=file,
+                line=int(row["line"]),
+            )
+        members[rank] = int(text)
+
+    def number(self, name: str) -> int | None:
+        """The number of a communicator; None: it is the world."""
+        return None if name.upper() in _WORLDS else self._number[name]
+
+    def communicators(self, notes: Notes) -> dict[int, Communicator]:
+        """The ranks of each communicator by its number, in their order.
+
+        Raises
+        ------
+        InputError
+            If two ranks have the same place in one.
+        """
+        found = {}
+        for name, members in self._ranks.items():
+            places = [place for place in members.values() if place is not None]
+            if not places:
+                notes.add(
+                    "the ranks of a communicator without communicator_rank are those that name it, "
+                    "in the world's order",
+                    f"communicator {name}",
+                )
+            elif sorted(places) != list(range(len(members))):
+                raise InputError(
+                    f"the communicator {name!r} has {len(members)} ranks whose communicator_rank "
+                    f"are not 0 to {len(members) - 1}"
+                )
+            order = sorted(members, key=lambda rank: (members[rank] or 0, rank))
+            found[self._number[name]] = Communicator(tuple(order))
+        return found
+
+
+_BLOCKING = {"send", "ssend", "bsend", "recv"}
+_NON_BLOCKING = {"isend", "issend", "ibsend", "irecv"}
+_RENAMED = {"rsend": "send", "irsend": "isend"}
+_SILENT = {"init", "init_thread", "comm_size", "comm_rank", "get_count", "type_commit", "wtime"}
+_WAITS = {"wait", "waitall", "waitany", "waitsome"}
+
+
+class RankRows:
+    """Reads the rows of one rank in their order.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    file
+        The table, for messages.
+    members, communicators
+        The communicators that rows name.
+    options, notes
+        Of the import.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        file: Path,
+        members: Members,
+        communicators: Communicators,
+        options: ImportOptions,
+        notes: Notes,
+    ) -> None:
+        self._rank = rank
+        self._members = members
+        self._communicators = communicators
+        self._file = file
+        self._options = options
+        self._notes = notes
+        self._calls = RankCalls(rank)
+        self._row: Row = {}
+        self._ended_at: float | None = None
+        self._unnamed = 0
+        self._pending: list[str] = []
+
+    def lines(self, rows: Iterable[Row]) -> Iterator[str]:
+        """Yield the lines of the rank."""
+        calls = self._calls
+        calls.action("init")
+        for words in self._communicators.declarations(self._rank):
+            calls.action(words)
+        is_finalized = False
+        for row in rows:
+            self._row = row
+            if "call" not in row:
+                raise self._error("a row without a call")
+            word = self._word()
+            self._compute(word)
+            if word == "finalize":
+                is_finalized = True
+                break
+            self._write(word)
+            self._keep_times(word)
+            yield from calls.ready()
+        if self._pending:
+            text = "a request that nothing waits for"
+            self._notes.add(text, self._place(), len(self._pending))
+        if not is_finalized:
+            self._notes.add(NO_FINALIZE, self._place())
+        calls.action("finalize")
+        if is_finalized:
+            self._keep_times("finalize")
+        yield from calls.ready()
+
+    def _word(self) -> str:
+        name = self._row.get("call", "").lower().removeprefix("mpi_").removesuffix("_")
+        return _RENAMED.get(name, name)
+
+    def _place(self) -> str:
+        return f"line {self._row.get('line', '?')}"
+
+    def _number(self, quantity: str, default: int | None = None) -> int:
+        text = self._row.get(quantity)
+        if text is None:
+            if default is not None:
+                return default
+            raise self._error(f"the {self._row['call']} has no {quantity}")
+        try:
+            number = float(text)
+            whole = int(number)
+        except (ValueError, OverflowError):
+            raise self._error(f"the {quantity} {text!r} is no number") from None
+        if number != whole:
+            self._notes.add(f"a {quantity} is cut to a whole number", self._place())
+        return whole
+
+    def _seconds(self, quantity: str) -> float | None:
+        text = self._row.get(quantity)
+        if text is None:
+            return None
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = math.inf
+        if not math.isfinite(seconds):
+            raise self._error(f"the {quantity} {text!r} is no number of seconds")
+        return seconds
+
+    def _error(self, message: str) -> InputError:
+        return InputError(message, file=self._file, line=int(self._row["line"]))
+
+    def _compute(self, word: str) -> None:
+        """Write what the rank computed before this row."""
+        start, end = self._seconds("start"), self._seconds("end")
+        if start is not None and end is not None and end < start:
+            raise self._error(f"the call ends ({end:g} s) before it starts ({start:g} s)")
+        if start is not None and self._ended_at is not None and word != "init":
+            if start < self._ended_at:
+                raise self._error(
+                    f"starts at {start:.9g} s, before the call above it ends at "
+                    f"{self._ended_at:.9g} s; sort the rows of each rank by start"
+                )
+            if start > self._ended_at:
+                self._calls.compute(self._options.volume_of(start - self._ended_at))
+        if end is not None:
+            self._ended_at = end
+        if word != "compute" and "volume" in self._row:
+            self._calls.compute(float(self._number("volume")))
+
+    def _write(self, word: str) -> None:
+        calls = self._calls
+        if word == "compute":
+            if "volume" in self._row:
+                calls.compute(float(self._number("volume")))
+            else:
+                start, end = self._seconds("start"), self._seconds("end")
+                if start is None or end is None:
+                    raise self._error("a compute needs a volume, or a start and an end")
+                calls.compute(self._options.volume_of(end - start))
+        elif word in _BLOCKING:
+            calls.message(
+                word,
+                self._number("peer"),
+                self._number("tag", 0),
+                self._number("bytes"),
+                self._comm(),
+            )
+        elif word in _NON_BLOCKING:
+            calls.post(
+                word,
+                self._number("peer"),
+                self._number("tag", 0),
+                self._number("bytes"),
+                self._new_request(),
+                self._comm(),
+            )
+        elif word in ("sendrecv", "sendrecv_replace"):
+            self._exchange()
+        elif word in _WAITS or (word.startswith("test") and "request" in self._row):
+            self._complete()
+        elif word in _SILENT:
+            pass
+        else:
+            self._collective(word)
+
+    def _new_request(self) -> str:
+        request = self._row.get("request")
+        if request is None:
+            self._unnamed += 1
+            request = f"#{self._unnamed}"
+        self._pending.append(request)
+        return request
+
+    def _complete(self) -> None:
+        named = self._row.get("request")
+        if named is None:
+            requests, self._pending = self._pending, []
+            if self._word() != "waitall" and len(requests) > 1:
+                self._notes.add(
+                    f"{self._row['call']} without a request is taken to wait for all", self._place()
+                )
+        else:
+            requests = named.replace(";", " ").replace(",", " ").split()
+            for request in requests:
+                if request not in self._pending:
+                    raise self._error(f"waits for the request {request!r}, which is not pending")
+                self._pending.remove(request)
+        self._calls.complete(requests)
+
+    def _exchange(self) -> None:
+        row = self._row
+        tag = self._number("tag", 0)
+        nbytes = self._number("bytes")
+        peer = self._number("peer")
+        halves = [("exchange", "isend"), ("exchange", "irecv")]
+        comm = self._comm()
+        self._calls.post("isend", peer, tag, nbytes, halves[0], comm)
+        if "receive_peer" not in row:
+            self._notes.add(
+                "an exchange without receive_peer is taken to be with the same peer", self._place()
+            )
+        self._calls.post(
+            "irecv",
+            self._number("receive_peer", peer),
+            self._number("receive_tag", tag),
+            self._number("receive_bytes", nbytes),
+            halves[1],
+            comm,
+        )
+        self._calls.complete(halves)
+
+    def _collective(self, word: str) -> None:
+        words = uniform_collective(word, self._number("bytes", 0), self._number("root", 0))
+        if words is None:
+            self._notes.add(f"{self._row['call']} is left out", self._place())
+        elif word.startswith("i"):
+            self._calls.start(words, self._new_request(), self._comm())
+        else:
+            self._calls.action(words, self._comm())
+
+    def _comm(self) -> int:
+        name = self._members.number(self._row.get("communicator", ""))
+        number = WORLD if name is None else self._communicators.number(name)
+        assert number is not None  # all rows were read before
+        return number
+
+    def _keep_times(self, word: str) -> None:
+        times, start, end = self._options.times, self._seconds("start"), self._seconds("end")
+        if times is not None and start is not None and end is not None:
+            begin, finish = round(start * 1e9), round(end * 1e9)
+            times.add(self._rank, word, begin, finish, self._calls.lines.count)
+
+
+class TableImporter(Importer):
+    """Reads one row a call: rank, call, start, end, peer, bytes and so on."""
+
+    name = "table"
+    title = "a table of calls as CSV or Parquet"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        if head.startswith(PARQUET):
+            return True
+        first = head.partition(b"\n")[0]
+        try:
+            return has_columns(first.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            return False
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        spool = RankSpool()
+        try:
+            members = Members()
+            for file in files:
+                _fill(spool, members, file, options)
+            return _TableTrace(files[0], spool, members, options, notes)
+        except BaseException:
+            spool.close()
+            raise
+
+
+def _fill(spool: RankSpool, members: Members, file: Path, options: ImportOptions) -> None:
+    if file.is_dir():
+        raise InputError("is a directory; name a table", file=file)
+    for number, row in read_rows(file, options.columns):
+        text = row.pop("rank", "")
+        try:
+            rank = int(float(text))
+        except (ValueError, OverflowError):
+            raise InputError(f"{text!r} is no rank", file=file, line=number + 1) from None
+        if rank < 0:
+            raise InputError(f"{rank} is no rank", file=file, line=number + 1)
+        row["line"] = str(number + 1)
+        members.learn(rank, row, file)
+        spool.add(rank, json.dumps(row))
+
+
+class _TableTrace(ForeignTrace):
+    def __init__(
+        self,
+        file: Path,
+        spool: RankSpool,
+        members: Members,
+        options: ImportOptions,
+        notes: Notes,
+    ) -> None:
+        self._file = file
+        self._spool = spool
+        self._options = options
+        self._notes = notes
+        ranks = spool.ranks()
+        if not ranks:
+            raise InputError("has no rows", file=file)
+        missing = next((rank for rank in range(len(ranks)) if ranks[rank] != rank), None)
+        if missing is not None:
+            raise InputError(
+                f"has no row of rank {missing}, but some of rank {ranks[-1]}; the ranks are 0, 1, "
+                "2 and so on",
+                file=file,
+            )
+        self._ranks = len(ranks)
+        self._members = members
+        self._communicators = Communicators(self._ranks, members.communicators(notes))
+
+    @property
+    def has_times(self) -> bool:
+        return True
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks
+
+    def lines(self, rank: int) -> Iterator[str]:
+        rows = RankRows(
+            rank, self._file, self._members, self._communicators, self._options, self._notes
+        )
+        yield from rows.lines(json.loads(row) for row in self._spool.rows(rank))
+
+    def close(self) -> None:
+        self._spool.close()
