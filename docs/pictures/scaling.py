@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tisim import Platform
 from tisim.traces.extrapolation.recordings import Recordings
-from tisim.traces.extrapolation.scaling.curves import scaling_curves
-from tisim.traces.extrapolation.scaling.picture import draw_scaling
+from tisim.traces.extrapolation.scaling import scaling_curves
+from tisim.traces.extrapolation.scaling import draw_scaling
 from tisim.traces.generate import Halo2D
 
 ROOT = Path(__file__).resolve().parents[2]

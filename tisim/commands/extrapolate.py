@@ -16,7 +16,7 @@ from tisim.traces.writer import PACKED_SUFFIX
 if TYPE_CHECKING:
     from tisim.platform import Platform
     from tisim.traces.extrapolation import Extrapolation
-    from tisim.traces.extrapolation.scaling.curves import ScalingCurves
+    from tisim.traces.extrapolation.scaling import ScalingCurves
 
 
 @click.command(
@@ -176,7 +176,7 @@ def extrapolate_command(
         click.echo(f"the numbers of calls that are data are approximate: {listed}")
     report_written(output)
     if report_file is not None or plot_file is not None:
-        from tisim.traces.extrapolation.scaling.curves import scaling_curves
+        from tisim.traces.extrapolation.scaling import scaling_curves
 
         recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
         curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
@@ -222,7 +222,7 @@ def _check_pictures(report: str | None, plot: str | None) -> None:
         check_report(report)
         check_writable(report)
     if plot is not None:
-        from tisim.traces.extrapolation.scaling.picture import check_scaling_picture
+        from tisim.traces.extrapolation.scaling import check_scaling_picture
 
         check_scaling_picture(plot)
         check_writable(plot)
@@ -233,12 +233,12 @@ def _draw(made: Extrapolation, curves: ScalingCurves, report: str | None, plot: 
     for ranks, curve in curves.dominating():
         click.echo(f"from {ranks:,} ranks on most is {curve.text}")
     if report is not None:
-        from tisim.traces.extrapolation.scaling.report import write_scaling_report
+        from tisim.traces.extrapolation.scaling import write_scaling_report
 
         write_scaling_report(made, curves, report)
         report_written(report)
     if plot is not None:
-        from tisim.traces.extrapolation.scaling.picture import draw_scaling
+        from tisim.traces.extrapolation.scaling import draw_scaling
 
         draw_scaling(curves, plot)
         report_written(plot)

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from tisim.traces.extrapolation import extrapolate
-from tisim.traces.extrapolation.recorded.accidental_loops import (
+from tisim.traces.extrapolation.accidental_loops import (
     spelled_out,
     without_accidental_loops,
 )
-from tisim.traces.extrapolation.recorded.loops import Item, Repeat
-from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
 from tisim.traces.extrapolation.shapes import ClassCall, Shape
 from tisim.traces.tit import TitTrace
 from tisim.traces.writer import write_trace

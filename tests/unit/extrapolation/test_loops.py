@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tisim.traces.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized
-from tisim.traces.extrapolation.recorded.requests import with_starters
+from tisim.traces.extrapolation.recorded import Item, Repeat, loops_of, normalized, with_starters
 from tisim.traces.extrapolation.shapes import ClassCall, Shape
 from tisim.traces.tit.grammar import Grammar
 

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.extrapolation.test_solvers import written
 from tisim.traces.extrapolation.grids import Place, known_grids
 from tisim.traces.extrapolation.guards import Evidence, Scene, known_conditions
-from tisim.traces.extrapolation.merging.parts import parted
+from tisim.traces.extrapolation.merging import parted
 from tisim.traces.extrapolation.recordings import Recordings
 
 SIZES = (8, 16, 32)

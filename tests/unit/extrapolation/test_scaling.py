@@ -14,7 +14,7 @@ from tests.unit.extrapolation.test_solvers import written
 from tisim import Platform
 from tisim.errors import InputError
 from tisim.traces.extrapolation.recordings import Recordings
-from tisim.traces.extrapolation.scaling.curves import scaling_curves
+from tisim.traces.extrapolation.scaling import scaling_curves
 
 SIZES = (4, 8, 16)
 

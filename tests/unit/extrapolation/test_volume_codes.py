@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tisim.errors import InputError
-from tisim.traces.extrapolation.volume_codes import code_of, codes_of, value_of
+from tisim.traces.extrapolation.volumes import code_of, codes_of, value_of
 
 
 @pytest.mark.parametrize("value", [0, 7, 999_999, 1_000_000, (1 << 50) - 1, 1 << 50, 10**17 - 1])

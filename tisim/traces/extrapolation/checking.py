@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.extrapolation.recorded.program import read_trace
+from tisim.traces.extrapolation.recorded import read_trace
 from tisim.traces.tit import TitTrace
 
 #: Of actions, a sum of the trace that was made and one of that which was recorded.

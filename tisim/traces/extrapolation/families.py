@@ -194,7 +194,7 @@ def fits(
     grids
         Process grids; functions of their sides are tried.
     dealt
-        Points that are dealt over these sides, see `tisim.traces.extrapolation.shares`.
+        Points that are dealt over these sides, see `tisim.traces.extrapolation.features`.
     """
     wanted = [Fraction(value) for value in values]
     if len(set(wanted)) == 1:

@@ -17,11 +17,10 @@ from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Grid, Place, known_grids
 from tisim.traces.extrapolation.model import Model
-from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.nodes import staged
+from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.skeleton import merged
-from tisim.traces.extrapolation.stages import staged
-from tisim.traces.extrapolation.target import write_program
-from tisim.traces.extrapolation.target_nodes import TargetNode
+from tisim.traces.extrapolation.target import TargetNode, write_program
 
 
 @dataclass(frozen=True)

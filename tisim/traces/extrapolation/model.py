@@ -10,15 +10,14 @@ import numpy as np
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.families import Slope
+from tisim.traces.extrapolation.features import dealt_counts
 from tisim.traces.extrapolation.findings import Findings, FittedVolume
-from tisim.traces.extrapolation.grids import Place
+from tisim.traces.extrapolation.grids import PeerForm, Place
 from tisim.traces.extrapolation.guards import Evidence, Scene
 from tisim.traces.extrapolation.nodes import Loop, Mask, Node, Site, Stages, described
 from tisim.traces.extrapolation.numbers import NumberFitter, few, seen_scenes
-from tisim.traces.extrapolation.peers import PeerForm
 from tisim.traces.extrapolation.shapes import Numbers
-from tisim.traces.extrapolation.shares import dealt_counts
-from tisim.traces.extrapolation.target_nodes import TargetCall, TargetLoop, TargetNode
+from tisim.traces.extrapolation.target import TargetCall, TargetLoop, TargetNode
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, fit_volumes
 
 # Numbers of ranks that a call must have been seen at.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.traces.extrapolation.merging.kinds import Forms, Kind
-from tisim.traces.extrapolation.peers import PeerForm
+from tisim.traces.extrapolation.grids import PeerForm
+from tisim.traces.extrapolation.kinds import Forms, Kind
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 
 Mask = NDArray[np.bool_]
@@ -209,3 +210,141 @@ def described(node: Site | Loop, at: str) -> str:
     if isinstance(node, Loop):
         return f"loop {at}".rstrip()
     return f"{f'call {at}'.rstrip()} ({node.shape.shown()})"
+
+
+# In stage k a rank talks to the ranks at the distance 2^k, or k + 1. The merged program has the
+# calls of each stage one after the other, and their number depends on the number of ranks.
+
+# Calls of a stage, and stages of the largest trace that show what follows from their numbers.
+_MOST_CALLS = 12
+_FEWEST_STAGES = 2
+_FORMS = tuple(
+    StagedForm(kind, sign, doubles)
+    for kind in ("plus", "around", "xor")
+    for sign in ((1,) if kind == "xor" else (1, -1))
+    for doubles in (True, False)
+)
+
+
+def staged(nodes: Sequence[Node]) -> list[Node]:
+    """The program with its stages found."""
+    made: list[Node] = []
+    rest = list(nodes)
+    while rest:
+        node = rest[0]
+        if isinstance(node, Loop):
+            before, loop, rest = _turned(node, rest[1:])
+            # What is now before the loop may end the stages that it follows.
+            if before:
+                made = staged([*made, *before])
+            made.append(loop)
+            continue
+        found = _stages_at(rest, 0)
+        if found is None:
+            made.append(rest.pop(0))
+        else:
+            made.append(found)
+            del rest[: len(found.sites) * len(found.sites[0])]
+    return made
+
+
+def _turned(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]:
+    """A loop that begins where most stages are found: what is before it, it, and what is behind.
+
+    Loops begin as early as they can, which may be within a stage.
+    """
+    most = 0
+    while most < min(len(rest), len(loop.body) - 1) and _same(loop.body[most], rest[most]):
+        most += 1
+    turned = []
+    for count in range(most + 1):
+        body = staged([*loop.body[count:], *loop.body[:count]])
+        turned.append(replace(loop, body=body))
+    best = min(range(most + 1), key=lambda count: _nodes(turned[count].body))
+    return rest[:best], turned[best], rest[best:]
+
+
+def _nodes(nodes: Sequence[Node]) -> int:
+    return sum(1 + _nodes(node.body) if isinstance(node, Loop) else 1 for node in nodes)
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two calls are made by the same ranks with the same numbers."""
+    if not isinstance(one, Site) or not isinstance(other, Site) or one.shape != other.shape:
+        return False
+    return all(
+        np.array_equal(mine, theirs)
+        for mine, theirs in zip(
+            [*one.present, *chain(*one.numbers)],
+            [*other.present, *chain(*other.numbers)],
+            strict=True,
+        )
+    )
+
+
+def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
+    """The stages that begin at a call, as many as can be."""
+    best: Stages | None = None
+    for length in range(1, _MOST_CALLS + 1):
+        windows = _windows(nodes, start, length)
+        for count in range(len(windows), _FEWEST_STAGES - 1, -1):
+            for falls in (False, True):
+                found = _fitted(windows[:count], falls)
+                if found and (best is None or count * length > len(best.sites) * len(best.forms)):
+                    best = found
+            if best is not None:
+                break
+    return best
+
+
+def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[Site]]:
+    """Groups of calls in a row with the same texts as the first ones."""
+    windows: list[list[Site]] = []
+    for first in range(start, len(nodes) - length + 1, length):
+        window = [node for node in nodes[first : first + length] if isinstance(node, Site)]
+        if len(window) < length:
+            break
+        if windows and any(a.shape != b.shape for a, b in zip(window, windows[0], strict=True)):
+            break
+        windows.append(window)
+    return windows
+
+
+def _fitted(windows: Sequence[list[Site]], falls: bool) -> Stages | None:
+    sites = list(reversed(windows)) if falls else list(windows)
+    counts = _counts(sites)
+    if counts is None or len(set(counts)) == 1:
+        return None
+    forms: list[dict[int, list[StagedForm]]] = []
+    depends = False
+    for column in zip(*sites, strict=True):
+        of_call: dict[int, list[StagedForm]] = {}
+        for hole in column[0].forms:
+            common = frozenset.intersection(*(site.forms[hole] for site in column))
+            found = [StagedForm("", fixed=form) for form in sorted(common)]
+            found += [
+                form
+                for form in _FORMS
+                if all(form.at(stage) in site.forms[hole] for stage, site in enumerate(column))
+            ]
+            if not found:
+                return None
+            depends = depends or not common
+            of_call[hole] = found
+        depends = depends or any(column[0].varying)
+        forms.append(of_call)
+    return Stages(sites, counts, falls, forms) if depends else None
+
+
+def _counts(sites: Sequence[list[Site]]) -> list[int] | None:
+    """How many stages each trace has; None when it does not have the first ones."""
+    counts = []
+    for size in range(len(sites[0][0].present)):
+        has = [[bool(site.present[size].any()) for site in window] for window in sites]
+        if any(any(window) != all(window) for window in has):
+            return None
+        count = sum(all(window) for window in has)
+        if not all(all(window) for window in has[:count]):
+            return None
+        counts.append(count)
+    return counts

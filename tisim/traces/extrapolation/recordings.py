@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from tisim.errors import InputError
 from tisim.traces.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
-from tisim.traces.extrapolation.data.approximation import Approximation
+from tisim.traces.extrapolation.accidental_loops import without_accidental_loops
+from tisim.traces.extrapolation.data import Approximation
 from tisim.traces.extrapolation.hypotheses import Explanation, explain
-from tisim.traces.extrapolation.recorded.accidental_loops import without_accidental_loops
-from tisim.traces.extrapolation.recorded.program import ClassProgram, read_trace
+from tisim.traces.extrapolation.recorded import ClassProgram, read_trace
 from tisim.traces.extrapolation.target import write_program
 from tisim.traces.extrapolation.volumes import SCALINGS, UnexplainedVolumeError
 

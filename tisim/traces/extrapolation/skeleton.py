@@ -12,15 +12,12 @@ from functools import reduce
 
 import numpy as np
 
-from tisim.traces.extrapolation.grids import Place
-from tisim.traces.extrapolation.merging.kinds import Forms, Kind, Kinds
-from tisim.traces.extrapolation.merging.parts import parted
-from tisim.traces.extrapolation.merging.worths import Pairs, Worths, best
+from tisim.traces.extrapolation.grids import Place, peer_forms
+from tisim.traces.extrapolation.kinds import Forms, Kind, Kinds
+from tisim.traces.extrapolation.merging import Pairs, Worths, best, parted
 from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, Node, Site
-from tisim.traces.extrapolation.peers import peer_forms
-from tisim.traces.extrapolation.recorded.loops import Item, Repeat
-from tisim.traces.extrapolation.recorded.loops import places as count_places
-from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
+from tisim.traces.extrapolation.recorded import places as count_places
 from tisim.traces.extrapolation.shapes import ClassCall, Numbers
 
 # How often every class is laid beside the whole again.

@@ -1,4 +1,4 @@
-"""Writes the extrapolated program class by class."""
+"""The program at the target, and the trace that is written of it class by class."""
 
 from __future__ import annotations
 
@@ -11,14 +11,50 @@ import numpy as np
 
 from tisim.errors import InputError
 from tisim.traces.class_writer import ClassCalls, ClassTraceWriter
-from tisim.traces.extrapolation.data.approximation import Approximation
-from tisim.traces.extrapolation.data.vector_calls import spelled_out
+from tisim.traces.extrapolation.data import Approximation, spelled_out
 from tisim.traces.extrapolation.nodes import Loop, Mask, Site, described
 from tisim.traces.extrapolation.shapes import Numbers
-from tisim.traces.extrapolation.target_nodes import TargetLoop, TargetNode
-from tisim.traces.extrapolation.volume_codes import COMPUTE, code_of
+from tisim.traces.extrapolation.volumes import COMPUTE, code_of
 from tisim.traces.program import Rule
 from tisim.traces.tit.shapes import NO_RANK
+
+
+@dataclass(eq=False)
+class TargetCall:
+    """A call at the target.
+
+    Attributes
+    ----------
+    site
+        What was recorded of it.
+    present
+        Which ranks make it.
+    numbers
+        Of each hole, the number of each rank, or one for all.
+    volume
+        Of the computation before it, where it was fitted.
+    name
+        What messages call it: the same at all numbers of ranks.
+    """
+
+    site: Site
+    present: Mask
+    numbers: list[Numbers]
+    volume: int = 0
+    name: str = ""
+
+
+@dataclass(eq=False)
+class TargetLoop:
+    """A loop at the target."""
+
+    loop: Loop
+    present: Mask
+    times: int
+    body: list[TargetNode]
+
+
+TargetNode = TargetCall | TargetLoop
 
 
 def write_program(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tisim.errors import InputError
 from tisim.traces.extrapolated import LeftOut
+from tisim.traces.tit.shapes import VOLUME
+from tisim.traces.tit.volumes import FIRST_LONG, MILLION, volume_text
 
 #: How volumes may scale with the number of ranks.
 SCALINGS = ("auto", "strong", "weak")
 #: Sizes that are needed to check a function.
 FEWEST_SIZES = 3
-
 # Terms t of the functions a t and a t + c: those that fall with the number of ranks, and others.
 _FALLING: dict[str, Callable[[float], float]] = {
     "1/P": lambda p: 1 / p,
@@ -147,3 +149,50 @@ def _fitted(
         without,
         tuple(errors),
     )
+
+
+#: The text of a computation, with the mark of its volume.
+COMPUTE = b"compute " + bytes([VOLUME])
+# Whole numbers in digits, see docs/tit.md: those below this stand behind it, larger ones behind
+# FIRST_LONG.
+_DIGITS = 1 << 50
+_MOST = 10**17
+
+
+def value_of(code: int) -> Fraction:
+    """The number that a code stands for."""
+    return Fraction(volume_text(code))
+
+
+def code_of(value: int) -> int:
+    """The code of a whole number, written in digits.
+
+    Raises
+    ------
+    InputError
+        When it has more than 17 digits.
+    """
+    return int(codes_of(np.array([min(value, _MOST)], dtype=np.int64))[0])
+
+
+def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The codes of whole numbers, as `code_of`."""
+    most = int(values.max(initial=0))
+    if most >= _MOST:
+        raise InputError(
+            "a computation would have 10^17 instructions or more, and a packed trace holds volumes "
+            "of up to 17 digits; extrapolate to fewer ranks"
+        )
+    first: NDArray[np.int64] = np.select(
+        [values < MILLION, values < _DIGITS], [0, _DIGITS], FIRST_LONG
+    )
+    return values + first
+
+
+def whole_volumes(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The whole numbers of codes; None where a volume is no whole number."""
+    known, at = np.unique(codes, return_inverse=True)
+    volumes = [value_of(code) for code in known.tolist()]
+    if any(volume.denominator != 1 for volume in volumes):
+        return None
+    return np.array([int(volume) for volume in volumes], dtype=np.int64)[at]

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tisim.traces.extrapolation.peers import PeerForm
+from tisim.traces.extrapolation.grids import PeerForm
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 
 #: Formulas for ranks that hold so far.
 Forms = frozenset[PeerForm]
-
 # What a pair of equal calls is worth, and what each number that differs between traces takes off.
 # Numbers that differ within a trace are of different calls.
 _SAME_CALL = 8

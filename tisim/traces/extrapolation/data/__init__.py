@@ -1,1 +1,0 @@
-"""Numbers of calls that are data, and calls that have a number for each rank."""

@@ -1,1 +1,0 @@
-"""Which calls of several classes of ranks are the same ones."""

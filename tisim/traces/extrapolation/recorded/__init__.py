@@ -1,1 +1,0 @@
-"""What traces show of the programs of their ranks."""

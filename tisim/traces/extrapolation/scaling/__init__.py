@@ -1,1 +1,0 @@
-"""How what a program does grows with the number of ranks: curves, a picture and a page."""
