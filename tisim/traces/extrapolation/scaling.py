@@ -434,7 +434,7 @@ style-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
-{page_style("style.css")}
+{page_style("report.css")}
 img {{ width: 100%; max-width: 1000px; background: #ffffff; }}
 </style>
 </head>
