@@ -1,4 +1,4 @@
-// What will happen at a known date: ends of sleeps, computations, accesses and services, latencies
+// Events at known dates: ends of sleeps, computations, accesses and services, latencies
 // that are paid.
 #pragma once
 
@@ -51,7 +51,7 @@ class Agenda {
       throw std::length_error("the agenda cannot number that many ranks or flows");
     heap_.push(date, id(type, index));
   }
-  // Of a resource: the only event that it has.
+  // Moves the only event of a resource.
   void update(double date, EventType type, std::int32_t resource) {
     heap_.update(date, id(type, resource));
   }

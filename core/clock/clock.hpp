@@ -31,14 +31,14 @@ class ReadyQueue {
     order_.choose(owners_, next_);
     return owners_[next_++];
   }
-  // All have acted.
+  // Empties the queue after all have acted.
   void clear() {
     owners_.clear();
     next_ = 0;
   }
 
 #ifdef TISIM_VERIFY
-  // Of those who wait to act a drawn one is taken.
+  // Takes a random one of those that wait to act.
   void draw_order(std::uint32_t seed) { order_.draw(seed); }
 #endif
 

@@ -82,7 +82,7 @@ class Cpu {
   // Appends the hosts that compute without any speed.
   void list_starving(std::vector<std::int32_t>& hosts) const { hosts_.list_starved(hosts); }
 
-  // Of a core, flop/s, as the platform says.
+  // Nominal speed of a core, flop/s.
   double speed(std::int32_t host) const {
     return platform_.host_speed[static_cast<std::size_t>(host)];
   }

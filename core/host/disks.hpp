@@ -24,7 +24,7 @@ namespace tisim {
 
 enum class Access : std::uint8_t { read = 0, write = 1 };
 
-// What one read and one write of a disk get, bytes/s, when so many of them share it.
+// Rates of one read and one write of a disk, bytes/s, for given numbers of reads and writes.
 struct DiskRates {
   double read = 0.0;
   double write = 0.0;

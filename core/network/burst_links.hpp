@@ -21,7 +21,7 @@ namespace tisim {
 
 class BurstLinks {
  public:
-  // Whether a platform has such links.
+  // True if a platform has such links.
   static bool any(const PlatformData& platform);
   explicit BurstLinks(const PlatformData& platform);
 

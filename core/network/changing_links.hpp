@@ -23,7 +23,7 @@ class ChangingLinks {
  public:
   ChangingLinks(const PlatformData& platform, const FlowModel& model, max_min::System& system,
                 Flows& flows);
-  // Whether the profiles of a platform change some bandwidth or latency.
+  // True if the profiles of a platform change some bandwidth or latency.
   static bool any(const PlatformData& platform);
 
   // Seconds that the links of a route take more than the platform says.
@@ -43,7 +43,7 @@ class ChangingLinks {
  private:
   friend struct NetworkTampering;  // corrupts the state, to see `verify` object
 
-  // How a pair depends on links that change.
+  // A pair over links that change.
   struct Course {
     FlowTerms terms;
     std::vector<std::int32_t> links;  // of the way there

@@ -1,4 +1,4 @@
-// What the links of a route make of the weight and the bound of its flows (CM02 and LV08: Velho and
+// Weight and rate bound of a flow, computed from the links of its route (CM02 and LV08: Velho and
 // Legrand 2009, Clauss et al. 2011; SimGrid 3.32, network_cm02.cpp).
 #pragma once
 
@@ -20,11 +20,11 @@ class FlowModel {
  public:
   FlowModel(const Model& model, const max_min::System& system) : model_(model), system_(system) {}
 
-  // Of flows that start now. `latency`: of the route.
+  // The terms of flows that start now on a route of that latency.
   FlowTerms terms(const std::vector<std::int32_t>& links, double latency) const;
-  // What a link of a bandwidth adds to the penalty, seconds.
+  // The penalty in seconds that a link of some bandwidth adds.
   double penalty(double bandwidth) const;
-  // Of one flow, negative: none.
+  // Rate bound of one flow, negative: none.
   double bound(const FlowTerms& terms) const;
   // Gives a type the bound and the penalty of flows that start now.
   void apply(const FlowTerms& terms, max_min::VariableType& type) const;

@@ -95,7 +95,7 @@ class Flows final : public max_min::ShareListener {
   friend struct NetworkTampering;  // corrupts the state, to see `verify` object
   static constexpr std::int32_t kLost = std::numeric_limits<std::int32_t>::min();
 
-  // How far the flows of a pair are.
+  // Progress of the flows of a pair.
   struct Progress {
     VirtualClock clock;            // bytes; in a bottleneck, `updated` is on the clock of that
     double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
@@ -118,7 +118,7 @@ class Flows final : public max_min::ShareListener {
     }
     std::int32_t get(std::uint32_t id) const { return flows->bottlenecks_[id].position; }
   };
-  // What the pairs of a bottleneck share.
+  // The common clock of the pairs of a bottleneck.
   struct CommonClock {
     explicit CommonClock(PairPositions positions) : ends(positions) {}
     EventHeap<PairPositions> ends;  // of the pairs, on `clock`
@@ -154,7 +154,7 @@ class Flows final : public max_min::ShareListener {
   void collect_from_bottlenecks(double now, double latest);
   static double date_of(const CommonClock& common);
 
-  // How many flows the heap of a pair has.
+  // Number of flows in the heap of a pair.
   std::int32_t verify_heap(std::int32_t pair) const;
   void verify_end(std::int32_t pair, double now) const;
   void verify_bottlenecks() const;

@@ -7,7 +7,7 @@
 namespace tisim {
 
 namespace {
-// What a flow takes from the links of the way back (network/crosstraffic).
+// Part of its rate with which a flow loads the reverse route (network/crosstraffic).
 constexpr double kCrosstraffic = 0.05;
 }  // namespace
 

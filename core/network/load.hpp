@@ -1,4 +1,4 @@
-// How much each link carries over time, for those who ask.
+// The load of each link over time, recorded on request.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class LoadRecorder {
   // The flows of a pair have had a share, in bytes/s, since some time.
   void charge(std::int32_t pair, double share, double since, double now);
 
-  // What has been charged so far.
+  // The load charged so far.
   const TimeBins& load();
 
  private:
-  // What a pair has moved in one bin and has not been added to its links yet.
+  // Bytes that a pair has moved in one bin and that its links do not count yet.
   struct Pending {
     double bytes = 0.0;
     double middle = 0.0;  // seconds, of the bin

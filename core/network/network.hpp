@@ -63,14 +63,14 @@ class Network {
   // Appends the owners of the flows that end at `now`, in the order in which they started.
   void collect_ended(double now, Stack<std::int32_t>& owners) { flows_.collect_ended(now, owners); }
 
-  // What a profile changes, before anything else of the instant.
+  // Changes by profiles, before anything else of the instant.
   void set_bandwidth(std::int32_t link, double bandwidth);
   void set_latency(std::int32_t link, double latency);
   // Takes a flow out before it has ended; nobody is told.
   void drop(std::int32_t flow, double now);
   // A flow that was taken out while it paid its latency: true, and it is gone.
   bool discard(std::int32_t flow);
-  // Whether the link is on the way of a pair, there or (with crosstraffic) back.
+  // True if the link is on the route of a pair or, with crosstraffic, on its reverse route.
   bool leads_over(std::int32_t pair, std::int32_t link) const;
   // A link on the way that is one of `which`, -1: none.
   std::int32_t find_on_way(std::int32_t pair, const std::vector<bool>& which) const;
@@ -81,7 +81,7 @@ class Network {
   void list_starving(std::vector<std::int32_t>& links) const;
 
 #ifdef TISIM_VERIFY
-  // What has changed is solved for in a drawn order.
+  // Changes are solved for in a random order.
   void draw_order(std::uint32_t seed) { solver_.draw_order(seed); }
 #endif
 

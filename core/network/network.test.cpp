@@ -255,7 +255,7 @@ TEST("network: random systems run as the definition says") {
 
 namespace {
 
-// What random systems of many pairs have in common.
+// Common parts of random systems of many pairs.
 class ManyPairs {
  public:
   explicit ManyPairs(std::uint32_t seed) : random_(seed) {

@@ -50,7 +50,7 @@ struct Overheads {
   OverheadTable receive;  // smpi/or
 };
 
-// What a simulation is parameterised with. The values come from `tisim/config`, which holds the
+// The parameters of a simulation. The values come from `tisim/config`, which holds the
 // defaults: there are none here.
 struct Model {
   // Network (SimGrid 3.32, network_cm02.cpp, network_smpi.cpp)

@@ -1,5 +1,5 @@
-// What changes while a simulation runs: speeds, bandwidths, latencies and states that follow
-// profiles, and ranks that are killed at a given time.
+// Quantities that change while a simulation runs: speeds, bandwidths, latencies and states that
+// follow profiles, and ranks that are killed at a given time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Quantity : std::uint8_t {
   life        // of a rank, which ends
 };
 
-// How one quantity changes, perhaps in rounds.
+// The changes of one quantity, perhaps repeated.
 struct ResourceProfile {
   bool is_link = false;
   std::int32_t index = 0;  // of the host or link
@@ -26,7 +26,7 @@ struct ResourceProfile {
   std::vector<double> times;  // seconds from the start of a round, not decreasing
   std::vector<double> values;
 
-  // Whether some value is above 0.
+  // True if some value is above 0.
   bool rises() const;
 };
 
@@ -52,9 +52,9 @@ class Changes {
   }
   Change pop();
 
-  // Whether ranks are still to be killed.
+  // True while ranks are still to be killed.
   bool kills() const { return kills_ > 0; }
-  // Whether a profile to come gives a resource more than nothing.
+  // True if a later change makes the value of a resource positive.
   bool rises(bool is_link, std::int32_t index, Quantity what) const;
 
  private:

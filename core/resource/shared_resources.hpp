@@ -1,7 +1,7 @@
 // Resources of one kind whose actions progress, all on a resource at the same rate: computations on
 // the cores of a host, transfers from and to a disk.
 //
-// What kind that is a policy says, which has
+// A policy defines the kind of resource. It has
 //   double rate(std::int32_t resource, double capacity, std::size_t actions) const
 //     units of work that each of so many actions does a second; where it depends on anything else,
 //     `disturb` says that this has changed;
@@ -186,7 +186,7 @@ class SharedResources {
     ensure_of(std::isfinite(resource.rate) && resource.rate >= 0, index, "its rate is none");
     VirtualClock clock = resource.clock;
     clock.advance(resource.rate, now);
-    // What ends within the precision ends now; dates round.
+    // Actions that end within the precision end now, because dates round.
     const double late = (2 * precision_ + now * 1e-12) * resource.rate;
     ensure_of(resource.actions.first_finish() >= clock.done - late, index,
               "the end of an action has been missed");

@@ -16,7 +16,7 @@ constexpr std::int32_t kMostChanges = 1000;
 constexpr std::size_t kMostScanned = 512;
 }  // namespace
 
-// Of the bottleneck at a constraint.
+// The number of the bottleneck at a constraint.
 std::int32_t Bottlenecks::number_of(std::int32_t constraint) {
   std::int32_t& number = system_.constraint(constraint).pipe_or_bottleneck;
   if (number < 0) {
@@ -169,7 +169,7 @@ void Bottlenecks::change_members(std::int32_t number, std::int32_t index, double
       listener_.remove_member(number, index);
     }
   } else if (weight <= 0 || variable.share > 0 || variable.count == 0) {
-    // Something that is no part of the bottleneck has changed in its component.
+    // Something outside of the bottleneck has changed in its component.
     bottleneck.broken |= variable.share > 0 || variable.count > 0;
   } else if (!bottleneck.broken) {
     add_member(number, variable);

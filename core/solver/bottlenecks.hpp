@@ -1,4 +1,4 @@
-// Variables that all wait for one constraint: see ADR 21.
+// Variables that share one saturated constraint follow its level: see ADR 21.
 //
 // Where many variables fill one constraint and nothing else holds them back, a flow that starts or
 // ends moves the shares of all of them, by one factor. Then they follow the *level* of their
@@ -31,11 +31,11 @@ class Bottlenecks {
   // Takes account of what has changed since the last solution where the solution keeps its form;
   // dissolves the bottlenecks of all else.
   void adjust();
-  // Its variables are solved for again, one by one.
+  // Releases its variables, which are solved for again one by one.
   void dissolve(std::int32_t bottleneck);
 
   bool any() const { return in_use_ > 0; }
-  // Whether one has been dissolved since that was asked to be forgotten: components are solved
+  // True if one was dissolved since the last `forget_dissolved`: components are solved
   // whole then.
   bool any_dissolved() const { return any_dissolved_; }
   void forget_dissolved() { any_dissolved_ = false; }

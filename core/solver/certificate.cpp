@@ -100,7 +100,8 @@ void Certificate::check_variable(std::int32_t index) const {
   }
   const std::span<const Element> way = system_.elements(variable);
   if (way.empty()) return;  // its flows end when they begin
-  if (!std::isfinite(share) || share < 0) refute("variable ", index, "its share is no bandwidth");
+  if (!std::isfinite(share) || share < 0)
+    refute("variable ", index, "its share is not a bandwidth");
   if (share > variable.limit * kMore) refute("variable ", index, "its share exceeds its limit");
   if (share >= variable.limit * kLess) return;
   for (const Element& element : way) {

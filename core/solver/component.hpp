@@ -21,7 +21,7 @@ class Component {
 
   // A new solution begins: what was visited before it counts as not visited.
   void begin_solution();
-  // What was gathered so far may be gathered again.
+  // Parts that have been gathered may be gathered again.
   void allow_again() { first_mark_ = mark_ + 2; }
   // An empty component.
   void begin();
@@ -32,12 +32,12 @@ class Component {
   // than `most` variables.
   bool gather(std::int32_t seed, std::size_t most, double& resume_level, Bottlenecks& bottlenecks);
 
-  // What the constraints of the component, and its variables without a share, are marked with.
+  // The mark of the constraints of the component and of its variables without a share.
   std::uint32_t mark() const { return mark_; }
   bool was_gathered(const Constraint& constraint) const { return constraint.visit >= first_mark_; }
   bool contains(const Constraint& constraint) const { return constraint.visit == mark_; }
   bool contains(const Variable& variable) const { return variable.mark == mark_; }
-  // Of a variable of the component: whether it has a share.
+  // True if a variable of the component has a share.
   bool is_fixed(std::int32_t variable) const { return system_.variable(variable).mark != mark_; }
   void mark_fixed(Variable& variable) const { variable.mark = mark_ + 1; }
   void mark_unfixed(Variable& variable) const { variable.mark = mark_; }
@@ -61,7 +61,7 @@ class Component {
   const Stack<Share>& shares() const { return shares_; }
   // No variable has its limit at a lower level.
   double lowest_limit() const { return lowest_limit_; }
-  // How often a variable has been met that keeps its share.
+  // Number of variables met that keep their shares.
   std::size_t kept() const { return kept_; }
 
  private:

@@ -50,7 +50,7 @@ void ProgressiveFilling::open_constraints() {
       constraint.usage = fatpipe_usage(constraint);
     }
     open(constraint);
-    // What other variables keep may leave nothing of it.
+    // Variables that keep their shares may leave nothing of it.
     if (extent_ != Extent::whole) note_change(constraint);
   }
 }
@@ -84,7 +84,7 @@ void ProgressiveFilling::close(Constraint& constraint) {
   levels_.pop_back();
 }
 
-// Of the constraints on which something was fixed.
+// Updates the levels of the constraints on which a share was fixed.
 void ProgressiveFilling::update_levels() {
   for (Constraint* constraint : changed_) {
     constraint->changed = false;

@@ -37,8 +37,8 @@ struct BottleneckProposal {
   LevelRange range;
 };
 
-// What is filled: a whole component from level 0; only the variables at and above a level; or a
-// part of a component, on what all other variables leave.
+// The extent of a filling: a whole component from level 0; only the variables at and above a level;
+// or a part of a component, on what all other variables leave.
 enum class Extent { whole, resumed, local };
 
 class ProgressiveFilling {
@@ -52,7 +52,7 @@ class ProgressiveFilling {
       : system_(system), component_(component), precision_(precision) {}
 
   void fill(Extent extent);
-  // What the last filling ended with.
+  // The bottleneck that the last filling ended with, if any.
   const BottleneckProposal& proposal() const { return proposal_; }
 
  private:

@@ -1,4 +1,4 @@
-// Whoever lets flows progress at the shares that the solver finds.
+// Interface of the class whose flows progress at the shares of the solver.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tisim::max_min {
 
-// The solver tells of every change of a share, in the order in which they come about. The shares of
+// The solver reports every change of a share, in the order of the changes. The shares of
 // the variables of a *bottleneck* are its level times their priorities: of those only the changes
 // of the level are told.
 class ShareListener {

@@ -24,7 +24,7 @@ bool LocalSolver::solve(std::int32_t seed) {
   }
   component_.allow_again();
   if (!possible) {
-    // What was found on the way is no solution.
+    // The levels found on the way are not those of a solution.
     for (const std::int32_t index : component_.constraints()) {
       system_.constraint(index).saturation_level = kUnknownLevel;
     }
@@ -100,7 +100,7 @@ void LocalSolver::include(std::int32_t index) {
   }
 }
 
-// What the part weighs on each constraint, and what all others leave of it.
+// Sums the weights of the part on each constraint, and the capacity that all others leave to it.
 void LocalSolver::sum_up() {
   component_.forget_limits();
   for (const std::int32_t index : component_.variables()) {
@@ -112,7 +112,7 @@ void LocalSolver::sum_up() {
   }
 }
 
-// The highest level of a variable of the constraint that is no part.
+// The highest level of a variable of the constraint that is not in the part.
 double LocalSolver::sum_up_constraint(Constraint& constraint) {
   Component::clear_sums(constraint);
   double outside = 0.0;

@@ -35,12 +35,12 @@ class LocalSolver {
   // so many times.
   void accept(int assumed_large);
 
-  // How often a part has been filled up.
+  // Number of parts that have been filled up.
   std::size_t fillings() const { return fillings_; }
 
  private:
   // The levels at which a constraint that the part crosses saturated before, and of those of its
-  // variables that are no part.
+  // variables that are not in the part.
   struct Levels {
     double before = 0.0, outside = 0.0;
   };

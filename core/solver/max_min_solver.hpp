@@ -45,13 +45,13 @@ class MaxMinSolver {
   void solve();
   bool is_solved() const { return system_.touched().empty(); }
 
-  // The solutions of the past are out of date: a capacity or a type has changed.
+  // Drops cached solutions after a capacity or a type has changed.
   void forget_solutions() { cache_.clear(); }
   // The variable follows no bottleneck any more. It is solved for again, with all that did.
   void separate(std::int32_t variable);
 
 #ifdef TISIM_VERIFY
-  // What has changed is solved for in a drawn order.
+  // Changes are solved for in a random order.
   void draw_order(std::uint32_t seed) { order_.draw(seed); }
 #endif
 
@@ -60,7 +60,7 @@ class MaxMinSolver {
   // Components that have been filled up, or found in the cache.
   std::size_t solves() const { return solves_ + local_.fillings(); }
 
-  // Of one flow, bytes/s, whether its variable follows a bottleneck or not.
+  // The rate of one flow, bytes/s, also for variables that follow a bottleneck.
   double share(std::int32_t variable) const;
 
   // Throws std::logic_error where the shares are not feasible or not max-min, or the state of the

@@ -1,4 +1,4 @@
-// From which level on shares must be found anew: see ADR 21.
+// The level from which shares must be computed again: see ADR 21.
 //
 // Progressive filling raises the level of all variables together until something holds back some of
 // them. Up to the level at which a constraint that has changed saturated before, or saturates now,
@@ -24,11 +24,11 @@ class Resumption {
   // A level up to which the constraint has room for all its variables, at most `most`.
   double saturates_at(const Constraint& constraint, double most);
 
-  // What is slack holds nobody back; it may have saturated before.
+  // Marks slack constraints as not saturated; they may have saturated before.
   void note_slack();
 
  private:
-  // What a variable weighs on a constraint, and the level at which it is held back.
+  // The weight of a variable on a constraint, and the level at which it is held back.
   struct Demand {
     double weight, level;
   };

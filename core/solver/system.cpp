@@ -26,7 +26,7 @@ void check_room(bool fits, const char* what) {
   if (!fits) throw std::length_error(what);
 }
 
-// What members, counts and so on of one constraint or variable say.
+// Checks a property of one constraint or variable.
 void ensure_of(bool holds, const char* kind, std::int32_t index, const char* what) {
   if (!holds) throw BrokenInvariant(kind + std::to_string(index) + ": " + what);
 }
@@ -123,7 +123,7 @@ std::int32_t System::add_variable(VariableType type) {
   return static_cast<std::int32_t>(variables_.size()) - 1;
 }
 
-// What so many flows of a type can use together at most, bytes/s.
+// The largest rate of `count` flows of a type together, bytes/s.
 double System::demand(std::int32_t count, const VariableType& type) {
   const double most = count * type.bound;
   const bool jointly =
@@ -254,7 +254,7 @@ void System::verify_variable(std::int32_t index, std::vector<std::size_t>& liste
   for (const Element& element : elements(variable)) {
     ensure_of(element.weight < weights_.size(), "variable ", index, "a weight does not exist");
     ensure_of(element.listed || variable.count == 0, "variable ", index,
-              "it has flows but is no member of a constraint");
+              "it has flows but is not a member of a constraint");
     if (element.listed) ++listed[static_cast<std::size_t>(element.constraint)];
   }
   if (variable.count == 0) return;

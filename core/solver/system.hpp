@@ -36,8 +36,8 @@ struct Element {
   bool listed = false;   // among the members of the constraint
 };
 
-// What variables of like routes have in common. Where capacities change, each variable has a type
-// of its own.
+// The common properties of variables with like routes. Where capacities change, each variable has a
+// type of its own.
 struct VariableType {
   double penalty = 1.0;       // seconds; 1 where there is no latency
   double priority = 1.0;      // the inverse of the penalty
@@ -102,7 +102,7 @@ struct alignas(32) Constraint {
 static_assert(sizeof(Element) == 8 && sizeof(Member) == 8 && sizeof(Variable) == 40 &&
               sizeof(Constraint) == 96);
 
-// What is known of a fat pipe besides, since it was idle.
+// Further properties of a fat pipe, accumulated since it was idle.
 struct FatPipe {
   double highest_level = 0.0;  // bytes: the largest bound / priority
   double weight_bound = 0.0;   // 1/s: the largest weight * priority

@@ -4,7 +4,7 @@
 
 namespace tisim::tolerance {
 
-// What a link's variables can ask for at most is kept up to date by adding and subtracting, 1e4
+// The largest demand of a link's variables is kept up to date by adding and subtracting, 1e4
 // times and more between two instants at which the link is idle. Errors of up to 1e4 operations
 // may not make a link that its variables just fill look like a bottleneck.
 inline constexpr double kRunningSum = 1e-12;
@@ -31,7 +31,7 @@ inline constexpr double kSameForm = 1e-12;
 inline constexpr double kResumed = 1e-9;
 
 // Levels of a constraint, before and after a local solution, that are as close count as equal.
-// What is kept is compared with the level it has, so that such differences do not add up.
+// Shares that are kept are compared with their own level, so that such differences do not add up.
 inline constexpr double kSameLevel = 1e-12;
 
 // A constraint whose variables used all but this part of it was saturated: shares that came from

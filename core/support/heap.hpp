@@ -73,7 +73,7 @@ class EventHeap {
     for (const Entry& entry : entries_) f(entry.date(), entry.id());
   }
 
-  // Whether an event is dated from `first` to `last`.
+  // True if an event is dated from `first` to `last`.
   bool has_between(double first, double last, std::size_t at = 0) const {
     if (at >= entries_.size() || entries_[at].date() > last) return false;
     if (entries_[at].date() >= first) return true;
@@ -84,7 +84,7 @@ class EventHeap {
     return false;
   }
 
-  // Whether every event leaves after the one above it, and stands where `Positions` has it.
+  // True if every event leaves after its parent and has the position that `Positions` stores.
   bool is_consistent(bool (*has_position)(std::uint32_t id)) const {
     for (std::size_t at = 0; at < entries_.size(); ++at) {
       const Entry& entry = entries_[at];

@@ -1,4 +1,4 @@
-// What `verify()` of a class throws: its state contradicts itself, which is a defect of tisim.
+// Exception of `verify()`: the state of a class contradicts itself, which is a defect of tisim.
 #pragma once
 
 #include <stdexcept>

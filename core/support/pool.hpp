@@ -29,13 +29,13 @@ class Pool {
 
   T& operator[](std::int32_t index) { return items_[static_cast<std::size_t>(index)]; }
   const T& operator[](std::int32_t index) const { return items_[static_cast<std::size_t>(index)]; }
-  // Which of the numbers up to `capacity` are free. For tests and `verify`: it takes long.
+  // The free numbers up to `capacity`. For tests and `verify`: it takes long.
   std::vector<bool> free_numbers() const {
     std::vector<bool> free(items_.size());
     for (const std::int32_t number : free_) free.at(static_cast<std::size_t>(number)) = true;
     return free;
   }
-  // Whether every free number was released once.
+  // True if every free number was released once.
   bool is_consistent() const {
     const std::vector<bool> free = free_numbers();
     return static_cast<std::size_t>(std::count(free.begin(), free.end(), true)) == free_.size();

@@ -83,13 +83,13 @@ class Stepping(NamedTuple):
     step: int
 
     def links(self, count: int) -> Iterable[int]:
-        """That many links of the column."""
+        """The first `count` links of the column."""
         if self.step == 0:
             return array("i", [self.first]) * count
         return range(self.first, self.first + count * self.step, self.step)
 
     def pick(self, numbers: array[float], count: int) -> array[float]:
-        """The numbers of that many links of the column."""
+        """The numbers of the first `count` links of the column."""
         if self.step == 0:
             return numbers[self.first : self.first + 1] * count
         return numbers[self.first : self.first + (count - 1) * self.step + 1 : self.step]
@@ -257,7 +257,7 @@ def _compose_star(
 
 
 def _have_links_of_their_own(zone: StarZone) -> bool:
-    """Whether no link but the backbone is on one vertex's way up and on another's way down.
+    """True if only the backbone is on one vertex's way up and on another's way down.
 
     A star takes such a link once, so that a route is not what its two ends say.
     """
@@ -468,7 +468,7 @@ def _list_pairs(
 
 
 def _middle(router: Router, src: Group, dst: Group) -> tuple[list[int], list[Term]] | None:
-    """What is between two groups: links, and the terms of its latency."""
+    """The middle of routes between two groups: links, and the terms of its latency."""
     if src is dst:
         return list(src.middle), list(src.middle)
     try:

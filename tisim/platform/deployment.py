@@ -106,12 +106,12 @@ class Deployment(Sequence[Placement]):
         """Read a deployment: ``<actor host= function= >`` elements, one a rank.
 
         The rank is the property ``rank`` or the function, a number perhaps after a ``p``
-        (``function="p3"``); a first ``<argument>`` that is no number of a rank is its trace.
+        (``function="p3"``); a first ``<argument>`` that is not the number of a rank is its trace.
 
         Raises
         ------
         InputError
-            If the file cannot be read, a rank comes twice, is missing, or is no number.
+            If the file cannot be read, a rank comes twice, is missing, or is not a number.
         """
         from tisim.platform.description.xml import read_document
 
@@ -264,7 +264,7 @@ def _rank_of(node: Node) -> int:
     match = _RANK.fullmatch(written.strip())
     if match is None:
         raise node.error(
-            f'function={node["function"]!r} is no rank; write function="3", function="p3" or '
+            f'function={node["function"]!r} is not a rank; write function="3", function="p3" or '
             'a <prop id="rank" value="3"/>'
         )
     return int(match.group(1))

@@ -20,7 +20,7 @@ SIZE: Final = "size"
 
 
 def holds(mount: str, file: str) -> bool:
-    """Whether what is mounted at a directory holds a file, both with their paths from the root."""
+    """True if a directory is above a file, both given by their paths from the root."""
     return bool(mount) and (mount == "/" or file == mount or file.startswith(f"{mount}/"))
 
 
@@ -103,7 +103,7 @@ class DiskTable:
         return max(held, key=lambda disk: len(disk.mount), default=None)
 
     def columns(self) -> dict[str, Numbers]:
-        """What `tisim.platform.columns.Resources` says of disks."""
+        """The disk columns of `tisim.platform.columns.Resources`."""
         return {
             "disk_host": array("i", [disk.host for disk in self.disks]),
             "disk_read_bandwidth": array("d", [disk.read_bandwidth for disk in self.disks]),
@@ -174,7 +174,7 @@ class FileSystem:
 
     @property
     def flushes_on_close(self) -> bool:
-        """Whether a close waits for the cache of its host, as NFS does."""
+        """True if a close waits for the cache of its host, as in NFS."""
         return self.type == NFS
 
 

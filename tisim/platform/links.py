@@ -165,7 +165,7 @@ class LinkTable:
         self._starts.append(self._count)
 
     def is_listed(self, name: str) -> bool:
-        """Whether the file gives a link, or a half or the whole of a SPLITDUPLEX one, that name."""
+        """True if a listed link, or a half or the whole of a SPLITDUPLEX one, has that name."""
         return name in self._listed or name in self._split
 
     def find(self, name: str) -> int | None:

@@ -177,7 +177,7 @@ class Platform:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What is worked out from these is worked out again by another process.
+        # Another process computes the derived data again.
         made = partial(
             Platform,
             file=self.file,
@@ -248,7 +248,7 @@ class Platform:
         return tuple(self._topology.file_systems.systems)
 
     def disk_of(self, host: int, file: str) -> int:
-        """What holds a file on a host; see `Topology.holding`."""
+        """The disk or file system that holds a file on a host; see `Topology.holding`."""
         return self._topology.holding(host, file)
 
     def host_names(self) -> Iterable[str]:

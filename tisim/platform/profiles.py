@@ -18,8 +18,8 @@ from typing import Final
 
 from tisim.errors import InputError
 
-#: What a profile changes: a host's speed (its values are fractions of the declared speed), a
-#: link's bandwidth (bytes/s) or latency (s), or whether the resource is on (value > 0).
+#: Quantities that profiles change: the speed of a host (as fractions of the declared speed), the
+#: bandwidth (bytes/s) or latency (s) of a link, or the state of either (on if the value is > 0).
 SPEED, BANDWIDTH, LATENCY, STATE = range(4)
 
 _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*|UNIF.*")
@@ -77,7 +77,7 @@ def made_profile(changes: Mapping[float, float], period: float | None) -> Profil
     Raises
     ------
     InputError
-        If there is no change, a date or a value is no number, or dates go back.
+        If there is no change, a date or a value is not a number, or dates go back.
     """
     try:
         values = tuple(float(value) for value in changes.values())

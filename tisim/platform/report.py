@@ -1,4 +1,4 @@
-"""What a platform file describes: sizes, zones, diameter, bisection bandwidth, one route."""
+"""Summary of a platform: sizes, zones, diameter, bisection bandwidth, one route."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ZoneSummary:
 
 @dataclass(frozen=True, slots=True)
 class PlatformReport:
-    """What a platform is made of.
+    """Summary of a platform.
 
     Attributes
     ----------

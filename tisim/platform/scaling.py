@@ -105,7 +105,7 @@ def _first(patterns: Patterns) -> str:
 def _matching(
     count: int, name: Callable[[int], str], patterns: Patterns, suffixes: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Which names match one of the patterns, with or without a suffix."""
+    """Mask of the names that match one of the patterns, with or without a suffix."""
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     if "*" in wanted:
         return np.ones(count, dtype=np.bool_)

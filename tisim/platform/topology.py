@@ -54,7 +54,7 @@ class Topology:
         return self.hosts.names()
 
     def holding(self, host: int, file: str) -> int:
-        """What holds a file on a host: the index of a disk, or of a file system after all disks.
+        """The holder of a file on a host: index of a disk, or of a file system after all disks.
 
         That with the longest mount point holds it. A file without a path from the root is on the
         first disk of the host; of a host without disks, on the first file system.

@@ -309,7 +309,7 @@ def _named_errors(path: _Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _is_replaceable(path: _Path) -> bool:
-    """Whether a path leads to a regular file or to nothing, so that a new file can take its name.
+    """True if a path leads to a regular file or to nothing, so that a new file can take its name.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class ProgressBar:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a terminal to show it on."""
+        """True if there is a terminal to show it on."""
         return self._wanted and sys.stderr.isatty()
 
     def show(self, fraction: float, note: str = "", *, title: str | None = None) -> None:

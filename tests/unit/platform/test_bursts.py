@@ -34,7 +34,7 @@ def test_a_short_message_passes_at_once(tmp_path: Path) -> None:
     with_burst, without = platform(tmp_path, "4500B"), platform(tmp_path, None)
     assert one_way(without, 1000) == pytest.approx(50e-6 + 1016 / BANDWIDTH, rel=1e-6)
     assert one_way(with_burst, 1000) == pytest.approx(50e-6, rel=1e-6)
-    # Of a longer one, what exceeds the burst takes its time.
+    # The bytes of a longer one that exceed the burst take their time.
     saved = one_way(without, 100_000) - one_way(with_burst, 100_000)
     assert saved == pytest.approx(BURST / BANDWIDTH, rel=1e-6)
 

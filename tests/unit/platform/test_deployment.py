@@ -1,4 +1,4 @@
-"""Which host a rank runs on: deployments, host files, round robin."""
+"""Placement of ranks on hosts: deployments, host files, round robin."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_ranks_in_every_way_of_writing_them(write: Write) -> None:
             "1 is missing",
             None,
         ),
-        (['<actor host="a" function="main"/>'], "'main' is no rank", 2),
+        (['<actor host="a" function="main"/>'], "'main' is not a rank", 2),
         (['<actor host="a"/>'], "needs the attribute function", 2),
         (['<actor host="a" function="0" start_time="soon"/>'], "start_time must be a number", 2),
     ],

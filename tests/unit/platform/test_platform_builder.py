@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def same(one: Platform, two: Platform) -> bool:
-    """Whether two platforms are the same to the core and to a reader of names."""
+    """True if two platforms are the same to the core and to a reader of names."""
     columns = [(p.compiled.columns, p.compiled.events.columns) for p in (one, two)]
     first, second = [[c.numbers for part in parts for c in part.values()] for parts in columns]
     return (
@@ -270,7 +270,7 @@ NET = {"speed": 1, "bandwidth": 1, "latency": 0}
         (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates are three numbers"),
         (lambda p: p.link("m", bandwidth=0), "bandwidth of link m must be above zero"),
         (lambda p: p.link("m", 1, sharing="FAT"), "sharing_policy='FAT' of <link> must be one of"),
-        (lambda p: p.route("a", "b", ["l"]), "dst='b' is no host, router or zone"),
+        (lambda p: p.route("a", "b", ["l"]), "dst='b' is not a host, router or zone"),
         (lambda p: p.route("a", "a", []), "has no <link_ctn>"),
         (lambda p: p.route("a", "a", ["m"]), "there is no link 'm'"),
         (lambda p: p.route("a", "a", [("l", "SIDE")]), "direction='SIDE' of <link_ctn> must be"),

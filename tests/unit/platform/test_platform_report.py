@@ -1,4 +1,4 @@
-"""What `tisim platform` says and draws, and the bisection bandwidth of clusters."""
+"""Output and pictures of `tisim platform`, and the bisection bandwidth of clusters."""
 
 from __future__ import annotations
 

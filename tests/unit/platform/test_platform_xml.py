@@ -131,7 +131,10 @@ def test_pstates_and_speeds(load: Load) -> None:
         ('<hots id="a" speed="1Gf"/>', "unknown element <hots>; did you mean host?"),
         ('<link_ctn id="l"/>', "<link_ctn> does not belong in <zone>"),
         (TWO_HOSTS + LINK + ROUTE + ROUTE, "has a route from a to b already"),
-        (TWO_HOSTS + LINK + ROUTE.replace('dst="b"', 'dst="c"'), "'c' is no host, router or zone"),
+        (
+            TWO_HOSTS + LINK + ROUTE.replace('dst="b"', 'dst="c"'),
+            "'c' is not a host, router or zone",
+        ),
         (TWO_HOSTS + LINK + '<route src="a" dst="b"/>', "has no <link_ctn>"),
         (TWO_HOSTS + LINK.replace("/>", ' sharing_policy="FAT"/>'), "must be one of SHARED"),
         (

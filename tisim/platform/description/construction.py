@@ -38,7 +38,7 @@ class ConfigItem:
 
 
 class Construction:
-    """What has been described so far, and where in the tree of zones the description is.
+    """The description so far, and the open zones.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Construction:
 
     @property
     def depth(self) -> int:
-        """How many zones are open."""
+        """Number of open zones."""
         return len(self._zones)
 
     def enter(self, zone: Zone) -> None:

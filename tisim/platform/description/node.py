@@ -49,7 +49,7 @@ def text_of(value: Value) -> str:
 
 
 class Attribute(NamedTuple):
-    """What a file may say about one attribute: its default, and the words that it may be."""
+    """One attribute of an element: its default, and the allowed words if they are listed."""
 
     default: str | None
     choices: tuple[str, ...] = ()

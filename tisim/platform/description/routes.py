@@ -85,7 +85,9 @@ def _point(topology: Topology, node: Node, attribute: str) -> Point:
     point = topology.find_point(name)
     if point is None:
         hint = did_you_mean(name, topology.points, topology.host_names())
-        raise node.error(f"{attribute}={name!r} is no host, router or zone declared so far{hint}")
+        raise node.error(
+            f"{attribute}={name!r} is not a host, router or zone declared so far{hint}"
+        )
     return point
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: ``read=2GBps,write=1GBps,mount=/scratch,size=1TB``. SimGrid ignores it.
 DISK: Final = "tisim/disk"
 
-# What the words of the property are in a <disk>: attributes, then properties.
+# Words of the property, and the attributes and properties of a <disk> that they set.
 _ATTRIBUTES: Final = {"id": "id", "read": "read_bw", "write": "write_bw"}
 _PROPERTIES: Final = {"mount": MOUNT, "size": SIZE}
 
@@ -73,7 +73,7 @@ def disk_of_text(text: str) -> Node:
 #: ``tisim/file-system/scratch``.
 FILE_SYSTEM: Final = "tisim/file-system/"
 
-# What a file system has where its line does not say it. Stripes: Lustre's lov stripe_size and
+# Defaults of a file system. Stripes: Lustre's lov stripe_size and
 # stripe_count; requests and window: its osc max_pages_per_rpc and max_rpcs_in_flight. NFS: the
 # largest rsize and wsize of Linux's client, and the slots of a session of version 4.1.
 _DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -88,7 +88,7 @@ _COMMON: Final[Mapping[str, str]] = {
     "client-cache": "0",
     "server-cache": "0",
 }
-#: What `tisim platform new --pfs` takes of the words of a file system.
+#: Words of a file system that `tisim platform new --pfs` accepts.
 PFS_WORDS: Final = (
     *("servers", "read", "write", "mount", "stripe", "count", "metadata-latency"),
     *("metadata-rate", "request", "window", "header", "size", "client-cache"),
@@ -186,7 +186,7 @@ class _FileSystemReader:
         )
 
     def _read_rates(self, words: Mapping[str, str]) -> tuple[float, float] | None:
-        """What disks of its own read and write, bytes/s; None: the servers have theirs."""
+        """Rates of its own disks, bytes/s, for reads and writes; None: those of the servers."""
         if "read" not in words and "write" not in words:
             return None
         if "read" not in words or "write" not in words or "disk" in words:

@@ -192,16 +192,16 @@ def short_peer(node: Node, numbers: Numbers) -> Node:
     down = numbers.link(numbers.link_index(f"link_{name}_DOWN"))
     if host.cores != 1 or any(link.latency or link.fatpipe for link in (up, down)):
         raise InputError(
-            f"the platform file format cannot say this platform: the peer {name!r} has one core "
-            "and SHARED links without latency there; leave these as they are, or replace the peer "
-            "by a host and links in a zone with another routing"
+            f"the platform file format cannot describe this platform: the peer {name!r} has one "
+            "core and SHARED links without latency there; leave these as they are, or replace the "
+            "peer by a host and links in a zone with another routing"
         )
     bandwidths = {"bw_in": down.bandwidth, "bw_out": up.bandwidth}
     return _with(node, {"speed": host.speed, **bandwidths})
 
 
 def alike(links: Sequence[LinkNow]) -> bool:
-    """Whether SPLITDUPLEX says these halves: they have the same numbers and are SHARED."""
+    """True if one SPLITDUPLEX link can describe both halves: equal numbers, and SHARED."""
     return len(set(links)) == 1 and not links[0].fatpipe
 
 
@@ -260,7 +260,7 @@ def long_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
 
 
 def _is_star(zone: FlatCluster, numbers: Numbers) -> bool:
-    """Whether a zone with routing Cluster has the routes of a flat cluster."""
+    """True if a zone with routing Cluster has the same routes as the flat cluster."""
     shared = not any(numbers.link(index).fatpipe for index in zone.backbone_links)
     return zone.spec.limiter is None and shared
 
@@ -298,7 +298,7 @@ def _routes(zone: ClusterZone, numbers: Numbers) -> Iterator[Node]:
 
 def _unwritable(zone: ClusterZone, why: str) -> InputError:
     return InputError(
-        f"the platform file format cannot say this platform: links or hosts of the cluster "
+        f"the platform file format cannot describe this platform: links or hosts of the cluster "
         f"{zone.name} differ, and written one by one, {why}; change all of them alike, or keep the "
         "platform in Python, where it can be pickled"
     )
@@ -333,7 +333,7 @@ class Rewriter:
         self._expanded: set[str] = set()
 
     def rewritten(self, node: Node) -> Iterator[Node]:
-        """What stands in the place of an element; profiles are left out."""
+        """The elements that replace an element; profiles are left out."""
         if node.tag in _ROUTES:
             yield from self._routes(node)
             return
@@ -410,8 +410,8 @@ class Rewriter:
             changed["sharing_policy"] = "FATPIPE" if now.fatpipe else "SHARED"
         elif now.fatpipe:
             raise InputError(
-                f"the platform file format cannot say this platform: the backbone {node['id']!r} "
-                "of a zone is SHARED there; leave its sharing as it is"
+                "the platform file format cannot describe this platform: the backbone "
+                f"{node['id']!r} of a zone is SHARED there; leave its sharing as it is"
             )
         yield dataclasses.replace(node, attributes=node.attributes | changed)
 
@@ -480,8 +480,8 @@ def write_xml(
     text = "\n".join([*lines, "</platform>", ""])
     if not _describes(text, topology, resources, profiles):
         raise InputError(
-            "the platform file format cannot say this platform; keep it in Python, where it can be "
-            "pickled"
+            "the platform file format cannot describe this platform; keep it in Python, where it "
+            "can be pickled"
         )
     return text
 
@@ -525,7 +525,7 @@ def _profile_lines(profiles: Sequence[ResourceProfile], topology: Topology) -> I
 def _describes(
     text: str, topology: Topology, resources: Resources, profiles: Sequence[ResourceProfile]
 ) -> bool:
-    """Whether a platform file has these hosts, links and profiles."""
+    """True if the text describes the same hosts, links and profiles."""
     document = parse_document(text.encode(), "the platform as it is written")
     elements = Elements()
     for node in document.root.children:

@@ -29,11 +29,11 @@ _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
 _UNDEFINED_ENTITY: Final = 11  # the parser's number of this error
 _ENTITY = re.compile(rb"&(?!#|(?:lt|gt|amp|apos|quot);)([^;\s]+);")
-# What may stand before the first element: byte order marks, zero bytes of UTF-16, white space.
+# Bytes allowed before the first element: byte order marks, zero bytes of UTF-16, white space.
 _BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
-# How much of a file that is no XML a message shows, in bytes.
+# Bytes of a file that is not XML that a message quotes.
 _MOST_SHOWN = 40
-# What an attribute's value cannot hold between double quotes as it is.
+# Characters to escape in an attribute's value between double quotes.
 _ESCAPED = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )

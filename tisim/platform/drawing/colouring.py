@@ -1,4 +1,4 @@
-"""How links, hosts and switches look: by load where a run is known, by bandwidth where none is."""
+"""Colours and widths of links, hosts and switches: by the load of a run, or by bandwidth."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Colouring:
         own = np.arange(len(bandwidths)) != loopback
         self._most = float(bandwidths[own].max(initial=0.0)) or 1.0
         self._drawn: set[float] = set()
-        # Of the widest lines: those of the legend are as wide.
+        # Scale of the widest lines, which those of the legend have too.
         self._scale = 0.0
         self._merged = False
         self._is_used = [False, False]
@@ -180,7 +180,7 @@ class Colouring:
         return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
 
     def rank_of_load(self, links: Integers) -> float:
-        """What to sort lines by, so that the busiest are drawn last."""
+        """Sort key of lines, so that the busiest are drawn last."""
         if self._load is None or not len(links):
             return 0.0
         return float(self._load.utilisation[links].max())

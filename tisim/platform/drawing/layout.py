@@ -23,7 +23,7 @@ SWITCH, HOST = 4.5, 3.5
 
 
 class Item(NamedTuple):
-    """What is drawn at one place: a host, a switch, or several as one box.
+    """One place of a drawing: a host, a switch, or several as one box.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ _RING, _ARRANGED, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
 class _Content(NamedTuple):
     """A layout, what joins its items, and the platform's index of each of the first vertices.
 
-    A vertex that is no host has -1.
+    A vertex that is not a host has -1.
     """
 
     layout: Layout

@@ -134,7 +134,7 @@ def _letter(dimension: int) -> str:
 
 
 def _blocks(sizes: Sequence[int]) -> tuple[int, ...]:
-    """How many neighbours become one box in each dimension."""
+    """Number of neighbours that become one box, in each dimension."""
     blocks = [1] * len(sizes)
     while math.prod(math.ceil(s / b) for s, b in zip(sizes, blocks, strict=True)) > _ITEMS:
         widest = max(range(len(sizes)), key=lambda d: math.ceil(sizes[d] / blocks[d]))

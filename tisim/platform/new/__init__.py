@@ -28,7 +28,7 @@ __all__ = ["cluster", "dragonfly", "fat_tree", "torus"]
 
 
 class Hardware(TypedDict, total=False):
-    """What a user says of links and hosts; all of it is optional beside a calibrated platform.
+    """Links and hosts as the user gives them; all is optional beside a calibrated platform.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Hardware(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Characteristics:
-    """What links and hosts of a new platform do.
+    """Parameters of the links and hosts of a new platform.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
 
 
 def _of_platform(platform: Platform) -> Characteristics:
-    """What the first two hosts of a platform, and the route between them, do."""
+    """Parameters of the first two hosts of a platform and of the route between them."""
     if len(platform.hosts) < 2:
         raise InputError(
             "a calibrated platform has two hosts or more; this one has one", file=platform.file

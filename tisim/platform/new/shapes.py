@@ -154,7 +154,7 @@ def _of_levels(nodes: int, levels: int, radix: int, oversubscription: float) -> 
 
 
 def _divides(radix: int, oversubscription: float) -> bool:
-    """Whether the ports of a switch can be divided in this way."""
+    """True if the ports of a switch can be divided in this way."""
     try:
         _ports_of_hosts(radix, oversubscription)
     except InputError:

@@ -1,4 +1,4 @@
-"""What every zone has: a place in the tree of zones, vertices, bypass routes."""
+"""Base of all zones: a place in the tree of zones, vertices, bypass routes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Zone:
     """
 
     kind = "None"
-    #: Whether routes inside this zone are put before the links of the way so far.
+    #: True if routes inside this zone are put before the links of the way so far.
     prepends = False
 
     def __init__(self, name: str, parent: Zone | None) -> None:
@@ -97,7 +97,7 @@ class Zone:
         return self.parent, self.local
 
     def contains(self, point: Point) -> bool:
-        """Whether a point lies in this zone, at any depth."""
+        """True if a point lies in this zone, at any depth."""
         zone: Zone | None = point[0]
         while zone is not None and zone.depth > self.depth:
             zone = zone.parent

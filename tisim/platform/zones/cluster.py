@@ -1,4 +1,4 @@
-"""What all ``<cluster>`` zones share: their parameters, and links numbered by arithmetic."""
+"""Base of all ``<cluster>`` zones: parameters, links numbered by arithmetic, wiring."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class ClusterZone(Zone, ABC):
         return self.switch_name(vertex - self.hosts)
 
     def switch_name(self, switch: int) -> str:
-        """Which switch it is, in words; the first one is 0."""
+        """Name of a switch in words; the first one is 0."""
         return f"the switch of {self.name}"
 
     def with_spec(self, spec: ClusterSpec) -> Self:
@@ -220,7 +220,7 @@ class ClusterZone(Zone, ABC):
 
     @abstractmethod
     def wiring(self) -> Wiring:
-        """How hosts and switches are joined; links have the numbers of the platform."""
+        """The cables between hosts and switches; links have the numbers of the platform."""
 
     def _wired(
         self, lower: Integers, upper: Integers, links: Integers, row: int, switches: int = 0
@@ -277,7 +277,7 @@ class ClusterZone(Zone, ABC):
 
 
 def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
-    """What links of clusters join: ``node-3 to switch 0 of level 1``; others are left out.
+    """The ends of links of clusters: ``node-3 to switch 0 of level 1``; others are left out.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
 
 
 def limiters_of(root: Zone, links: Collection[int]) -> set[int]:
-    """The links that are no cables, but limit what passes a host or switch both ways.
+    """The limiters: links that bound both directions of a host or switch together.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class FatTreeShape(NamedTuple):
         return math.prod(self.children)
 
     def radices(self, level: int) -> tuple[int, ...]:
-        """How many values each digit of a label has at a level (0: the hosts)."""
+        """Number of values of each digit of a label at a level (0: the hosts)."""
         return self.parents[:level] + self.children[level:]
 
 

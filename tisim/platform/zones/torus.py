@@ -120,7 +120,7 @@ class TorusCluster(ClusterZone):
 
 
 def _rightwards(start: int, goal: int, size: int) -> bool:
-    """Which way round a ring: the shorter one; ties as SimGrid decides them."""
+    """True if a message goes round a ring with rising numbers; ties as SimGrid decides them."""
     half = size // 2
     if start < goal <= start + half:
         return True
