@@ -232,7 +232,7 @@ def test_zones_nested_200_deep(load: Load) -> None:
         ),
         (
             '<zoneRoute src="A" dst="C" gw_src="a3" gw_dst="c1"><link_ctn id="ab"/></zoneRoute>',
-            "gw_src='a3' is no host.*did you mean a",
+            "gw_src='a3' is not a host.*did you mean a",
         ),
     ],
 )
