@@ -14,8 +14,8 @@ PY := $(BIN)/python
 CORE := $(VENV)/.tisim-core
 BUILT := $(VENV)/.tisim-built
 OPTIMISED := $(VENV)/.tisim-optimised
-NATIVE := $(shell find core bindings cmake tests/core -name "*.[ch]pp")
-CORE_SOURCES := $(filter-out %.test.cpp %.fuzz.cpp tests/%,$(NATIVE))
+NATIVE := $(shell find core bindings cmake tests tisim benchmarks examples -name "*.[ch]pp" -o -name "*.[ch]")
+CORE_SOURCES := $(filter %pp,$(filter-out %.test.cpp %.fuzz.cpp tests/%,$(NATIVE)))
 PY_FILES := tisim tests $(wildcard benchmarks examples)
 # Two builds at once must not share a build directory.
 LOCK := $(if $(shell command -v flock),flock build/.lock)

@@ -28,12 +28,12 @@ static int __attribute__((noinline)) at_depth(int depth) {
   return 0;
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static double times[BATCHES];
   const int depth = argc > 1 ? atoi(argv[1]) : 10;
   int sum = 0;

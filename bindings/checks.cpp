@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "mpi/schedule/schedule_check.hpp"
+#include "mpi/schedule_check.hpp"
 
 namespace nb = nanobind;
 

@@ -11,7 +11,6 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/inspect/inspection.hpp"
-#include "trace/inspect/signature_text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -151,9 +150,7 @@ nb::dict inspect_file(const FilePart& part, bool with_columns, nb::object progre
   return as_dict(found, file->tables());
 }
 
-bool is_packed(const FilePart& part) {
-  return PackedFile::recognises(files_of({part}).front());
-}
+bool is_packed(const FilePart& part) { return PackedFile::recognises(files_of({part}).front()); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 #include "checks.hpp"
 #include "decoded_call.hpp"
-#include "mpi/schedule/schedule_check.hpp"
+#include "mpi/schedule_check.hpp"
 #include "simulation.hpp"
 
 namespace nb = nanobind;

@@ -12,7 +12,7 @@
 
 #include "checks.hpp"
 #include "decoded_call.hpp"
-#include "mpi/schedule/schedule_check.hpp"
+#include "mpi/schedule_check.hpp"
 #include "simulation.hpp"
 #include "trace/vocabulary/table.hpp"
 

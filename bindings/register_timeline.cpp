@@ -17,16 +17,14 @@
 #include "checks.hpp"
 #include "simulation/simulation.hpp"
 #include "timeline/critical_path.hpp"
-#include "timeline/density.hpp"
 #include "timeline/formats/csv.hpp"
 #include "timeline/formats/paje.hpp"
 #include "timeline/formats/paraver.hpp"
 #include "timeline/formats/perfetto.hpp"
-#include "timeline/formats/perfetto_thin.hpp"
 #include "timeline/formats/rows.hpp"
-#include "timeline/names.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
+#include "timeline/state_file.hpp"
 #include "timeline/time_window.hpp"
 
 namespace nb = nanobind;

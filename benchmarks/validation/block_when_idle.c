@@ -19,15 +19,15 @@ static __thread struct pollfd watched[MOST_SOCKETS];
 static __thread nfds_t watched_count;
 static __thread int idle_yields;
 
-static void *next_function(const char *name) { return dlsym(RTLD_NEXT, name); }
+static void* next_function(const char* name) { return dlsym(RTLD_NEXT, name); }
 
 static void saw(int ready) {
   if (ready > 0) idle_yields = 0;
 }
 
-int poll(struct pollfd *sockets, nfds_t count, int timeout) {
-  static int (*next)(struct pollfd *, nfds_t, int);
-  if (next == NULL) next = (int (*)(struct pollfd *, nfds_t, int))next_function("poll");
+int poll(struct pollfd* sockets, nfds_t count, int timeout) {
+  static int (*next)(struct pollfd*, nfds_t, int);
+  if (next == NULL) next = (int (*)(struct pollfd*, nfds_t, int))next_function("poll");
   if (timeout == 0 && count <= MOST_SOCKETS) {
     memcpy(watched, sockets, count * sizeof *sockets);
     watched_count = count;
@@ -37,10 +37,9 @@ int poll(struct pollfd *sockets, nfds_t count, int timeout) {
   return ready;
 }
 
-int epoll_wait(int set, struct epoll_event *events, int most, int timeout) {
-  static int (*next)(int, struct epoll_event *, int, int);
-  if (next == NULL)
-    next = (int (*)(int, struct epoll_event *, int, int))next_function("epoll_wait");
+int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
+  static int (*next)(int, struct epoll_event*, int, int);
+  if (next == NULL) next = (int (*)(int, struct epoll_event*, int, int))next_function("epoll_wait");
   if (timeout == 0) {
     watched[0] = (struct pollfd){.fd = set, .events = POLLIN};
     watched_count = 1;
@@ -51,9 +50,9 @@ int epoll_wait(int set, struct epoll_event *events, int most, int timeout) {
 }
 
 int sched_yield(void) {
-  static int (*next)(struct pollfd *, nfds_t, int);
+  static int (*next)(struct pollfd*, nfds_t, int);
   if (next == NULL) {
-    next = (int (*)(struct pollfd *, nfds_t, int))next_function("poll");
+    next = (int (*)(struct pollfd*, nfds_t, int))next_function("poll");
     prctl(PR_SET_TIMERSLACK, 1UL);
   }
   if (++idle_yields < YIELDS_BEFORE || watched_count == 0) return 0;

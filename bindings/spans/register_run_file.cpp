@@ -16,7 +16,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "timeline/run_file/level_file.hpp"
 #include "timeline/run_file/record_table.hpp"
 #include "timeline/run_file/span_file.hpp"
 

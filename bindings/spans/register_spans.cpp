@@ -9,9 +9,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "timeline/spans/lane_cells.hpp"
 #include "timeline/spans/span_sums.hpp"
-#include "timeline/spans/states_by_rank.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

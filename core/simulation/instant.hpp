@@ -16,7 +16,7 @@
 #include "clock/clock.hpp"
 #include "host/cpu.hpp"
 #include "host/disks.hpp"
-#include "mpi/point_to_point/point_to_point.hpp"
+#include "mpi/point_to_point.hpp"
 #include "network/network.hpp"
 #include "simulation/platform_changes.hpp"
 #include "support/drawn_order.hpp"

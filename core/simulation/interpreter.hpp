@@ -8,7 +8,6 @@
 #include "io/file/files.hpp"
 #include "mpi/mpi.hpp"
 #include "simulation/action_log.hpp"
-#include "simulation/completion.hpp"
 #include "simulation/rank_lifetime.hpp"
 
 namespace tisim {

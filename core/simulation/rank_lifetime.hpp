@@ -6,10 +6,22 @@
 
 #include "mpi/mpi.hpp"
 #include "simulation/action_log.hpp"
-#include "simulation/completion.hpp"
-#include "simulation/failures.hpp"
+#include "simulation/platform_changes.hpp"
 
 namespace tisim {
+
+// What a simulation tells whoever runs it: something that was waited for is over.
+enum class CompletionType : std::uint8_t {
+  activity,         // a computation or transfer that was posted from outside
+  failed_activity,  // one that has failed
+  rank,             // the operation that was posted to a rank
+  job               // all ranks of a job have finished
+};
+
+struct Completion {
+  CompletionType type;
+  std::int32_t index;
+};
 
 class RankLifetime {
  public:

@@ -1,15 +1,35 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
-#include "simulation/wall_clock_limit.hpp"
 #include "support/invariant.hpp"
 
 namespace tisim {
 
 namespace {
+
+// Limits the real time of a run; the results do not depend on it. Reads the clock now and then only.
+class WallClockLimit {
+ public:
+  explicit WallClockLimit(double seconds) : limited_(seconds < kUnlimited) {
+    if (!limited_) return;
+    end_ = RealClock::now() + std::chrono::duration_cast<RealClock::duration>(Seconds(seconds));
+  }
+  bool is_over() { return (++checks_ % kChecks) == 0 && limited_ && RealClock::now() >= end_; }
+
+ private:
+  using RealClock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  static constexpr double kUnlimited = 1e6;  // seconds
+  static constexpr unsigned kChecks = 16;    // before the real clock is asked
+  bool limited_;
+  unsigned checks_ = 0;
+  RealClock::time_point end_;
+};
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 void clear_if_zero(OverheadTable& table) {

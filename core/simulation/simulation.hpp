@@ -23,8 +23,6 @@
 #include "platform/model.hpp"
 #include "platform/routes.hpp"
 #include "simulation/action_log.hpp"
-#include "simulation/completion.hpp"
-#include "simulation/failures.hpp"
 #include "simulation/instant.hpp"
 #include "simulation/interpreter.hpp"
 #include "simulation/platform_changes.hpp"

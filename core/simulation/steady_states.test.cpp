@@ -6,6 +6,7 @@
 #include "core/simulation_testing.hpp"
 
 namespace tisim::test {
+
 namespace {
 
 Program repeated(const Program& body, int times) {
@@ -167,4 +168,5 @@ TEST("a trace that says of no loops is simulated in full") {
 }
 
 }  // namespace
+
 }  // namespace tisim::test

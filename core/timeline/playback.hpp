@@ -6,12 +6,21 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "event_log/records.hpp"
+#include "event_log/event_log.hpp"
 #include "trace/vocabulary/op.hpp"
 
 namespace tisim {
+
+// The words by which timelines call kinds of actions.
+
+// The place of an action's word in `kind_names`.
+std::uint8_t name_of(const ActionStart& action);
+
+// As in a trace, where `nop` stands for those that do nothing: init, finalize, location, comm_size.
+const std::vector<std::string>& kind_names();
 
 // An action that has begun, with what has become known of it since.
 struct OpenAction {

@@ -13,6 +13,7 @@
 #include "timeline/states.hpp"
 
 namespace tisim::test {
+
 namespace {
 
 // Listeners that were made for one rank.
@@ -88,4 +89,5 @@ TEST("playback: without a limit all ranks are played") {
 }
 
 }  // namespace
+
 }  // namespace tisim::test

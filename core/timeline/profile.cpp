@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "timeline/names.hpp"
+#include "timeline/playback.hpp"
 
 namespace tisim {
 

@@ -1,9 +1,10 @@
-// The states of a simulation in a file, as `StateRows` wrote them.
+// States of a run on disk, and how densely they lie.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 namespace tisim {
 
+// The states of a simulation in a file, as `StateRows` wrote them.
 class StateFile {
  public:
   // Throws std::system_error when it cannot be read.
@@ -35,5 +37,13 @@ class StateFile {
   std::int64_t first_ = 0;
   std::vector<StateRow> rows_;
 };
+
+// How much of its time each rank, or each group of ranks, spends in each state, over time.
+
+// Seconds in each state, by [group][bin][state], of `bins` equal parts of the time from `begin` to
+// `end`; `groups[r]` is the group of rank r, from 0 to below `count`.
+std::vector<float> state_density(const std::string& states, double begin, double end,
+                                 std::size_t bins, std::span<const std::int32_t> groups,
+                                 std::size_t count);
 
 }  // namespace tisim

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "mpi/rank/phase.hpp"
-#include "timeline/names.hpp"
+#include "mpi/rank.hpp"
+#include "timeline/playback.hpp"
 #include "trace/vocabulary/call.hpp"
 
 namespace tisim {

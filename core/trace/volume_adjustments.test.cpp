@@ -7,7 +7,6 @@
 
 #include "core/packed_testing.hpp"
 #include "core/test.hpp"
-#include "trace/volume_adjustments.hpp"
 
 namespace tisim {
 

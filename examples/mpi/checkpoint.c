@@ -22,26 +22,26 @@ static int rank, size;
 static const char *pattern, *mode;
 static size_t bytes, block;
 
-static void check(int holds, const char *what) {
+static void check(int holds, const char* what) {
   if (holds) return;
   perror(what);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static int is(const char *word, const char *other) { return strcmp(word, other) == 0; }
+static int is(const char* word, const char* other) { return strcmp(word, other) == 0; }
 
-static void write_part(int file, const char *data, off_t offset) {
+static void write_part(int file, const char* data, off_t offset) {
   for (size_t done = 0; done < bytes; done += block)
     check(pwrite(file, data + done, block, offset + (off_t)done) == (ssize_t)block, "pwrite");
 }
 
-static void send_part(char *data) {
+static void send_part(char* data) {
   for (size_t done = 0; done < bytes; done += block)
     MPI_Send(data + done, (int)block, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
 }
 
 /* Rank 0 receives block after block, and writes each. */
-static void gather_parts(int file, char *data) {
+static void gather_parts(int file, char* data) {
   for (int source = 0; source < size; ++source)
     for (size_t done = 0; done < bytes; done += block) {
       if (source > 0)
@@ -51,7 +51,7 @@ static void gather_parts(int file, char *data) {
     }
 }
 
-static void checkpoint(const char *directory, char *data) {
+static void checkpoint(const char* directory, char* data) {
   char name[4096];
   const int flags = O_WRONLY | O_CREAT | (is(mode, "direct") ? O_DIRECT : 0);
   const int gathers = is(pattern, "serial") || is(pattern, "gather");
@@ -72,8 +72,8 @@ static void checkpoint(const char *directory, char *data) {
   if (file >= 0) check(close(file) == 0, "close");
 }
 
-int main(int argc, char **argv) {
-  void *data;
+int main(int argc, char** argv) {
+  void* data;
   if (argc != 7) {
     fprintf(stderr, "checkpoint PATTERN MODE MIB_A_RANK MIB_A_WRITE CHECKPOINTS DIRECTORY\n");
     return 2;

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   enum { POINTS = 100000, STEPS = 5 };
   static double field[POINTS];
   int rank, provided;

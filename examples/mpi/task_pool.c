@@ -22,7 +22,7 @@ static double hand_out(int tasks, int workers) {
     MPI_Status status;
     MPI_Recv(&result, 1, MPI_DOUBLE, MPI_ANY_SOURCE, ASK, MPI_COMM_WORLD, &status);
     total += result;
-    const int *const task = next < tasks ? &next : &over;
+    const int* const task = next < tasks ? &next : &over;
     if (next >= tasks) --workers;
     MPI_Send(task, 1, MPI_INT, status.MPI_SOURCE, TASK, MPI_COMM_WORLD);
   }
@@ -41,7 +41,7 @@ static void ask_for_work(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

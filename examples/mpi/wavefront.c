@@ -13,14 +13,14 @@
 
 enum { NORTH_SOUTH, WEST_EAST };
 
-static double *room(int count) {
-  double *const values = calloc((size_t)count, sizeof *values);
+static double* room(int count) {
+  double* const values = calloc((size_t)count, sizeof *values);
   if (values == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
   return values;
 }
 
 /* A sweep over one plane of n x n points; returns how much the plane has changed. */
-static double sweep(double *plane, int n, const double *north, const double *west) {
+static double sweep(double* plane, int n, const double* north, const double* west) {
   double change = 0.0;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
@@ -34,7 +34,7 @@ static double sweep(double *plane, int n, const double *north, const double *wes
   return change;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int n = argc > 1 ? atoi(argv[1]) : 64;
   const int iterations = argc > 2 ? atoi(argv[2]) : 20;
@@ -50,15 +50,15 @@ int main(int argc, char **argv) {
   MPI_Cart_shift(grid, 0, 1, &north_rank, &south_rank);
   MPI_Cart_shift(grid, 1, 1, &west_rank, &east_rank);
 
-  double *const points = room(planes * n * n);
-  double *const north = room(n);
-  double *const west = room(n);
-  double *const east = room(n);
+  double* const points = room(planes * n * n);
+  double* const north = room(n);
+  double* const west = room(n);
+  double* const east = room(n);
   double total = 0.0;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     double change = 0.0;
     for (int k = 0; k < planes; ++k) {
-      double *const plane = points + k * n * n;
+      double* const plane = points + k * n * n;
       MPI_Recv(north, n, MPI_DOUBLE, north_rank, NORTH_SOUTH, grid, MPI_STATUS_IGNORE);
       MPI_Recv(west, n, MPI_DOUBLE, west_rank, WEST_EAST, grid, MPI_STATUS_IGNORE);
       change += sweep(plane, n, north, west);

@@ -13,7 +13,7 @@
 #include "core/model_testing.hpp"
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"
-#include "mpi/schedule/schedule_check.hpp"
+#include "mpi/schedule_check.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tisim {

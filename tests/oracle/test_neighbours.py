@@ -19,7 +19,7 @@ from tests.oracle.simgrid_exec import run_oracle
 
 pytestmark = pytest.mark.oracle
 
-#: Of the first message (tisim/traces/record/library/neighbours.c).
+#: Of the first message (tisim/traces/record/library/collectives.c).
 FIRST_TAG = 2147483000
 #: Of a byte each; beside the sizes from which messages are eager or not in SimGrid.
 SIZES = (0, 1, 1000, 65535, 65536, 65537, 300_000)

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
-#include "mpi/rank/runtime.hpp"
-#include "trace/vocabulary/views/file_view.hpp"
+#include "mpi/runtime.hpp"
+#include "trace/vocabulary/file_view.hpp"
 
 namespace tisim {
 

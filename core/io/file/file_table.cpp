@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "support/invariant.hpp"
-#include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/files.hpp"
 
 namespace tisim {
 

@@ -1,7 +1,7 @@
 #include "io/file/file_table.hpp"
 
 #include "core/test.hpp"
-#include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/files.hpp"
 
 namespace tisim {
 

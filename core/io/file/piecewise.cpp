@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "io/file/files.hpp"
-#include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/files.hpp"
 
 namespace tisim {
 

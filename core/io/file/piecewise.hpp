@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/vocabulary/views/file_view.hpp"
+#include "trace/vocabulary/file_view.hpp"
 
 namespace tisim {
 

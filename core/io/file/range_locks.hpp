@@ -1,22 +1,144 @@
-// Locks of ranges of files, as ROMIO takes them while it changes a part of a buffer of a file.
-//
-// A rank has its range when nobody else holds a part of it. When a range is given back, those that
-// fit into what is free then get theirs, in the order in which they asked. Thousands of ranks may
-// wait for parts of one file: nothing here looks at all of them.
+// Locks of ranges of bytes, and the ranges that wait for them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "io/file/waiting_ranges.hpp"
+#include "support/number_index.hpp"
+#include "support/pool.hpp"
 
 namespace tisim {
 
+// Ranges that ranks wait for, in the order in which they asked: a treap (Seidel and Aragon 1996) by
+// where ranges begin, whose nodes know the least end and the first to ask below them.
+//
+// To find who asked first among those that fit into a gap takes the logarithm of their number,
+// unless ranges of very different lengths are mixed.
+
+// Bytes of a file, at least one, that a rank has or wants. `order`: the order of asking.
+struct LockedRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint64_t order = 0;
+  std::int32_t rank = -1;  // -1: there is no such range
+};
+
+class WaitingRanges {
+ public:
+  bool empty() const { return root_ < 0; }
+
+  void insert(const LockedRange& range) {
+    const std::int32_t added = nodes_.acquire();
+    nodes_[added].range = range;
+    update(added);
+    const auto [before, behind] = split(root_, range);
+    root_ = merge(merge(before, added), behind);
+  }
+
+  // Takes out a range that is there.
+  void erase(const LockedRange& range) {
+    const auto [before, rest] = split(root_, range);
+    LockedRange next = range;
+    ++next.order;
+    const auto [taken, behind] = split(rest, next);
+    nodes_.release(taken);
+    root_ = merge(before, behind);
+  }
+
+  // The first that was asked for of those that lie between `begin` and `end`.
+  LockedRange first_within(std::int64_t begin, std::int64_t end) const {
+    LockedRange best;
+    best.order = kLast;
+    search(root_, begin, end, best);
+    return best;
+  }
+
+ private:
+  static constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
+
+  struct Node {
+    LockedRange range;
+    std::int32_t left = -1, right = -1;
+    std::int64_t least_end = 0;     // of the range and those below
+    std::uint64_t first_order = 0;  // the same
+  };
+
+  static bool is_before(const LockedRange& a, const LockedRange& b) {
+    return std::pair(a.begin, a.order) < std::pair(b.begin, b.order);
+  }
+  // Every run draws the same: a node is above those whose priorities are less.
+  std::uint64_t priority(std::int32_t node) const { return hash_of(nodes_[node].range.order + 1); }
+
+  void update(std::int32_t at) {
+    Node& node = nodes_[at];
+    node.least_end = node.range.end;
+    node.first_order = node.range.order;
+    for (const std::int32_t below : {node.left, node.right}) {
+      if (below < 0) continue;
+      node.least_end = std::min(node.least_end, nodes_[below].least_end);
+      node.first_order = std::min(node.first_order, nodes_[below].first_order);
+    }
+  }
+
+  // Those before a range, and the others.
+  std::pair<std::int32_t, std::int32_t> split(std::int32_t at, const LockedRange& range) {
+    if (at < 0) return {-1, -1};
+    if (is_before(nodes_[at].range, range)) {
+      const auto [before, behind] = split(nodes_[at].right, range);
+      nodes_[at].right = before;
+      update(at);
+      return {at, behind};
+    }
+    const auto [before, behind] = split(nodes_[at].left, range);
+    nodes_[at].left = behind;
+    update(at);
+    return {before, at};
+  }
+
+  // All of `before` are before all of `behind`.
+  std::int32_t merge(std::int32_t before, std::int32_t behind) {
+    if (before < 0) return behind;
+    if (behind < 0) return before;
+    if (priority(before) > priority(behind)) {
+      nodes_[before].right = merge(nodes_[before].right, behind);
+      update(before);
+      return before;
+    }
+    nodes_[behind].left = merge(before, nodes_[behind].left);
+    update(behind);
+    return behind;
+  }
+
+  void search(std::int32_t at, std::int64_t begin, std::int64_t end, LockedRange& best) const {
+    if (at < 0) return;
+    const Node& node = nodes_[at];
+    if (node.least_end > end || node.first_order >= best.order) return;
+    if (node.range.begin < begin) return search(node.right, begin, end, best);
+    if (node.range.end <= end && node.range.order < best.order) best = node.range;
+    const bool left_first = order_below(node.left) < order_below(node.right);
+    search(left_first ? node.left : node.right, begin, end, best);
+    search(left_first ? node.right : node.left, begin, end, best);
+  }
+  std::uint64_t order_below(std::int32_t at) const {
+    return at < 0 ? kLast : nodes_[at].first_order;
+  }
+
+  Pool<Node> nodes_;
+  std::int32_t root_ = -1;
+};
+
+// Locks of ranges of files, as ROMIO takes them while it changes a part of a buffer of a file.
+//
+// A rank has its range when nobody else holds a part of it. When a range is given back, those that
+// fit into what is free then get theirs, in the order in which they asked. Thousands of ranks may
+// wait for parts of one file: nothing here looks at all of them.
 class RangeLocks {
  public:
   // False: another rank holds a part of the range, which is not empty; the rank gets it later. It

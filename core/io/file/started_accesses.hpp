@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "mpi/matching/matcher.hpp"
-#include "mpi/point_to_point/point_to_point.hpp"
-#include "mpi/rank/runtime.hpp"
-#include "mpi/request/request_table.hpp"
+#include "mpi/matcher.hpp"
+#include "mpi/point_to_point.hpp"
+#include "mpi/request_table.hpp"
+#include "mpi/runtime.hpp"
 #include "transfer/activities.hpp"
 
 namespace tisim {

@@ -25,9 +25,7 @@
 
 #include "clock/clock.hpp"
 #include "host/disks.hpp"
-#include "io/storage/metadata_server.hpp"
-#include "io/storage/server_waits.hpp"
-#include "io/storage/write_behind.hpp"
+#include "io/storage/storage_servers.hpp"
 #include "network/network.hpp"
 #include "platform/routes.hpp"
 #include "support/pool.hpp"

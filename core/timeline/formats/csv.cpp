@@ -1,6 +1,6 @@
 #include "timeline/formats/csv.hpp"
 
-#include "timeline/names.hpp"
+#include "timeline/playback.hpp"
 
 namespace tisim {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "timeline/names.hpp"
+#include "timeline/playback.hpp"
 
 namespace tisim {
 

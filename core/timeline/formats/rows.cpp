@@ -1,6 +1,6 @@
 #include "timeline/formats/rows.hpp"
 
-#include "timeline/names.hpp"
+#include "timeline/playback.hpp"
 
 namespace tisim {
 

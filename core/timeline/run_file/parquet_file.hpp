@@ -1,17 +1,156 @@
-// Tables of numbers in Parquet (https://parquet.apache.org/docs/file-format/), without a library:
-// loading one takes longer than writing most runs.
+// Tables in the Parquet format: Thrift metadata, encodings of columns, the file.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "timeline/formats/text.hpp"
-#include "timeline/run_file/encodings.hpp"
 
 namespace tisim {
+
+// The compact protocol of Thrift, in which Parquet writes what it says of its columns.
+
+// Writes one struct. Fields stand in the order of their numbers, which differ by less than 16.
+class ThriftWriter {
+ public:
+  enum class Type : std::uint8_t {
+    yes = 1,
+    no = 2,
+    int32 = 5,
+    int64 = 6,
+    binary = 8,
+    list = 9,
+    structure = 12
+  };
+
+  explicit ThriftWriter(Text& to) : to_(to), last_{0} {}
+
+  ThriftWriter& int32(int field, std::int32_t value) { return number(field, Type::int32, value); }
+  ThriftWriter& int64(int field, std::int64_t value) { return number(field, Type::int64, value); }
+  ThriftWriter& truth(int field, bool value) { return header(field, value ? Type::yes : Type::no); }
+  ThriftWriter& binary(int field, std::string_view value) {
+    header(field, Type::binary);
+    return element(value);
+  }
+  // Begins a struct that is a field; `end` ends it.
+  ThriftWriter& begin(int field) {
+    header(field, Type::structure);
+    return begin();
+  }
+  ThriftWriter& end() {
+    to_ << '\0';
+    last_.pop_back();
+    return *this;
+  }
+  // Begins a list, whose elements follow: `size` calls of `element`, or of `begin` and `end`.
+  ThriftWriter& list(int field, Type type, std::size_t size) {
+    header(field, Type::list);
+    const auto kind = static_cast<unsigned>(type);
+    if (size < 15) return byte(static_cast<unsigned>(size) << 4 | kind);
+    byte(15U << 4 | kind);
+    return varint(size);
+  }
+  ThriftWriter& begin() {
+    last_.push_back(0);
+    return *this;
+  }
+  ThriftWriter& element(std::int64_t value) {
+    return varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
+  }
+  ThriftWriter& element(std::string_view value) {
+    varint(value.size());
+    to_ << value;
+    return *this;
+  }
+
+ private:
+  ThriftWriter& number(int field, Type type, std::int64_t value) {
+    header(field, type);
+    return element(value);
+  }
+  ThriftWriter& header(int field, Type type) {
+    const int step = field - last_.back();
+    last_.back() = field;
+    return byte(static_cast<unsigned>(step) << 4 | static_cast<unsigned>(type));
+  }
+  ThriftWriter& varint(std::uint64_t value) {
+    to_.varint(value);
+    return *this;
+  }
+  ThriftWriter& byte(unsigned value) {
+    to_ << static_cast<char>(value);
+    return *this;
+  }
+
+  Text& to_;
+  std::vector<int> last_;  // number of the last field of each open struct
+};
+
+// How Parquet stores columns of numbers that repeat themselves or follow one another.
+
+// Numbers of `bits` bits each, with runs of the same number once ("RLE"): also levels of
+// definition, which say where a column has no value.
+void write_hybrid(Text& to, std::span<const std::uint32_t> values, unsigned bits);
+
+// Differences from one number to the next ("DELTA_BINARY_PACKED"). Numbers are bit patterns, signed
+// or not: differences wrap around.
+void write_deltas(Text& to, std::span<const std::uint32_t> values);
+void write_deltas(Text& to, std::span<const std::uint64_t> values);
+
+// The distinct values of a column, and which of them each row has.
+template <class Value>
+class Distinct {
+ public:
+  // Whether there are at most `most`; else what is found is of no use.
+  bool find(std::span<const Value> rows, std::size_t most);
+
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<std::uint32_t>& places() const { return places_; }
+  unsigned bits() const {
+    return std::max(1U, static_cast<unsigned>(std::bit_width(values_.size() - 1)));
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = ~0U;
+  std::vector<Value> values_;
+  std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> slots_;  // a hash table of places in `values_`
+};
+
+template <class Value>
+bool Distinct<Value>::find(std::span<const Value> rows, std::size_t most) {
+  const auto log_slots = static_cast<int>(std::bit_width(2 * std::min(most, rows.size() + 1)));
+  slots_.assign(std::size_t{1} << log_slots, kFree);
+  const std::size_t mask = slots_.size() - 1;
+  values_.clear();
+  places_.resize(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Value value = rows[row];
+    if (row > 0 && value == rows[row - 1]) {
+      places_[row] = places_[row - 1];
+      continue;
+    }
+    const std::uint64_t hash = std::uint64_t{value} * 0x9e3779b97f4a7c15U;
+    auto slot = static_cast<std::size_t>(hash >> (64 - log_slots));
+    while (slots_[slot] != kFree && values_[slots_[slot]] != value) slot = (slot + 1) & mask;
+    if (slots_[slot] == kFree) {
+      if (values_.size() == most) return false;
+      slots_[slot] = static_cast<std::uint32_t>(values_.size());
+      values_.push_back(value);
+    }
+    places_[row] = slots_[slot];
+  }
+  return !rows.empty();
+}
+
+// Tables of numbers in Parquet (https://parquet.apache.org/docs/file-format/), without a library:
+// loading one takes longer than writing most runs.
 
 // As Parquet numbers them.
 enum class ParquetType : std::uint8_t { boolean = 0, int32 = 1, int64 = 2, real = 5 };

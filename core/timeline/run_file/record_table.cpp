@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "timeline/spans/row_order.hpp"
+#include "timeline/spans/span_sums.hpp"
 
 namespace tisim {
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/test.hpp"
-#include "timeline/run_file/level_file.hpp"
 #include "timeline/run_file/record_table.hpp"
 #include "timeline/run_file/span_file.hpp"
 

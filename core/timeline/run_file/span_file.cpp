@@ -1,6 +1,12 @@
 #include "timeline/run_file/span_file.hpp"
 
+#include <array>
+#include <cstdint>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
+
+#include "timeline/spans/span_sums.hpp"
 
 namespace tisim {
 
@@ -57,6 +63,54 @@ std::vector<SpanKey> SpanFile::keys() const {
     if (has_key_[key]) keys.push_back(static_cast<SpanKey>(key));
   }
   return keys;
+}
+
+namespace {
+
+template <class Value>
+std::string_view cell_bytes(const std::vector<Value>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+}
+
+}  // namespace
+
+LevelFile::LevelFile()
+    : file_({}, "cells",
+            {{"part", false, sizeof(std::uint32_t)},
+             {"key", false, sizeof(SpanKey)},
+             {"seconds", true, sizeof(float)},
+             {"longest", true, sizeof(float)},
+             {"count", false, sizeof(std::uint32_t)}}) {}
+
+void LevelFile::sum(const SpanFile& spans, std::string_view file, const LevelStrip& strip) {
+  const std::vector<SpanKey> keys = spans.keys();
+  std::vector<std::int32_t> places(kSpanKeys, -1);
+  for (std::size_t i = 0; i < keys.size(); ++i) places[keys[i]] = static_cast<std::int32_t>(i);
+  std::vector<std::int32_t> ranks(spans.ranks());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<std::int32_t> lanes = ranks;
+  for (std::int32_t& lane : lanes) lane /= static_cast<std::int32_t>(strip.group);
+
+  const auto time_of = [&strip](std::size_t part) {
+    return strip.end * static_cast<double>(part) / static_cast<double>(strip.parts);
+  };
+  const double begin = time_of(strip.first);
+  const double stop = time_of(strip.first + strip.count);
+  const std::size_t count = (spans.ranks() + strip.group - 1) / strip.group;
+  SpanSums sums(begin, stop, count, strip.count, keys.size());
+  for (const SpanFile::Batch& batch : spans.batches()) {
+    if (batch.end < begin || batch.begin > stop) continue;
+    sums.add(spans.states(batch, file), WantedLanes{ranks, lanes, places});
+  }
+  cells_ = sums.by_lane(static_cast<std::uint32_t>(strip.first), keys);
+}
+
+std::size_t LevelFile::write() {
+  const std::array<std::string_view, 5> fields = {
+      cell_bytes(cells_.part), cell_bytes(cells_.key), cell_bytes(cells_.seconds),
+      cell_bytes(cells_.longest), cell_bytes(cells_.count)};
+  file_.write({}, cells_.offsets, fields);
+  return file_.batches() - 1;
 }
 
 }  // namespace tisim

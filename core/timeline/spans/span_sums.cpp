@@ -1,11 +1,88 @@
 #include "timeline/spans/span_sums.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 namespace tisim {
+
+void StatesByRank::add(const StateRow& row) {
+  if (found_.empty()) begins_ = until_;
+  const auto rank = static_cast<std::size_t>(row.rank);
+  if (row.rank < 0 || rank >= until_.size()) throw std::out_of_range("a state of no known rank");
+  if (row.start > until_[rank]) found_.push_back({row.start, row.rank, kNoState});
+  found_.push_back({row.end, row.rank, static_cast<SpanKey>(row.state << 8 | row.kind)});
+  until_[rank] = std::max(row.end, until_[rank]);
+}
+
+StatesByRank::Chunk StatesByRank::take() {
+  Chunk chunk;
+  if (found_.empty()) begins_ = until_;
+  chunk.begins = std::move(begins_);
+  chunk.offsets.resize(until_.size() + 1);
+  for (const Found& one : found_) ++chunk.offsets[static_cast<std::size_t>(one.rank) + 1];
+  for (std::size_t rank = 0; rank < until_.size(); ++rank) {
+    if (chunk.offsets[rank + 1] > 0) chunk.begin = std::min(chunk.begin, chunk.begins[rank]);
+    chunk.offsets[rank + 1] += chunk.offsets[rank];
+  }
+  std::vector<std::int32_t> next(chunk.offsets.begin(), chunk.offsets.end() - 1);
+  chunk.ends.resize(found_.size());
+  chunk.keys.resize(found_.size());
+  for (const Found& one : found_) {
+    const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(one.rank)]++);
+    chunk.ends[place] = one.end;
+    chunk.keys[place] = one.key;
+    chunk.end = std::max(chunk.end, one.end);
+  }
+  begins_.clear();
+  found_.clear();
+  return chunk;
+}
+
+void LaneTable::append(const Row& row) {
+  part.push_back(row.part);
+  key.push_back(row.key);
+  seconds.push_back(row.seconds);
+  longest.push_back(row.longest);
+  count.push_back(row.count);
+}
+
+LaneTable LaneTable::halved() const {
+  LaneTable coarse;
+  coarse.offsets.push_back(0);
+  for (std::size_t lane = 0; lane + 1 < offsets.size(); ++lane) {
+    const auto stop = static_cast<std::size_t>(offsets[lane + 1]);
+    auto at = static_cast<std::size_t>(offsets[lane]);
+    while (at < stop) {
+      // Two parts at most become one: their keys are merged.
+      const std::uint32_t whole = part[at] / 2;
+      std::size_t second = at;
+      while (second < stop && part[second] == part[at]) ++second;
+      const std::size_t middle = second;
+      std::size_t end = second;
+      while (end < stop && part[end] / 2 == whole) ++end;
+      while (at < middle || second < end) {
+        const bool both = at < middle && second < end && key[at] == key[second];
+        const bool is_first = second == end || (at < middle && key[at] <= key[second]);
+        Row sum = row(is_first ? at : second);
+        sum.part = whole;
+        if (both) {
+          sum.seconds += seconds[second];
+          sum.longest = std::max(sum.longest, longest[second]);
+          sum.count += count[second];
+        }
+        coarse.append(sum);
+        if (both || is_first) ++at;
+        if (both || !is_first) ++second;
+      }
+      at = end;
+    }
+    coarse.offsets.push_back(static_cast<std::int32_t>(coarse.part.size()));
+  }
+  return coarse;
+}
 
 namespace {
 
@@ -192,6 +269,41 @@ LaneTable SpanSums::by_lane(std::uint32_t first, std::span<const SpanKey> keys) 
     table.offsets.push_back(static_cast<std::int32_t>(table.part.size()));
   }
   return table;
+}
+
+namespace {
+
+// Counting ranks needs memory for each of them: too much where hardly any has a row.
+constexpr std::size_t kRanksARow = 4;
+
+}  // namespace
+
+std::vector<std::uint32_t> order_by_rank(std::string_view rows, std::size_t row_size,
+                                         std::size_t rank_at, std::size_t ranks) {
+  const std::size_t count = rows.size() / row_size;
+  const auto rank_of = [rows, row_size, rank_at, ranks](std::size_t row) {
+    std::int32_t rank = 0;
+    std::memcpy(&rank, rows.data() + row * row_size + rank_at, sizeof rank);
+    if (rank < 0 || static_cast<std::size_t>(rank) >= ranks) {
+      throw std::out_of_range("a record of no known rank");
+    }
+    return static_cast<std::size_t>(rank);
+  };
+  std::vector<std::uint32_t> order(count);
+  if (ranks > kRanksARow * count) {
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&rank_of](std::uint32_t a, std::uint32_t b) {
+      return rank_of(a) < rank_of(b);
+    });
+    return order;
+  }
+  std::vector<std::uint32_t> next(ranks + 1);
+  for (std::size_t row = 0; row < count; ++row) ++next[rank_of(row) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t row = 0; row < count; ++row) {
+    order[next[rank_of(row)]++] = static_cast<std::uint32_t>(row);
+  }
+  return order;
 }
 
 }  // namespace tisim

@@ -1,16 +1,100 @@
-// Sums over a grid of lanes and parts of the time, of spans that are spread over it.
+// Spans of states by rank, and their sums in lanes of cells.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "timeline/spans/lane_cells.hpp"
-#include "timeline/spans/states_by_rank.hpp"
+#include "timeline/states.hpp"
 
 namespace tisim {
+
+// The states of a stretch of a run by rank, as pictures read them.
+
+// What a rank is in from time to time: state * 256 + kind of action.
+using SpanKey = std::uint16_t;
+inline constexpr std::size_t kSpanKeys = 1 << 16;
+// In no state: before the first one of a rank, or between two.
+inline constexpr SpanKey kNoState = 0xffff;
+
+// The states of rank r end at ends[offsets[r]], ... up to offsets[r + 1]. The first begins at
+// begins[r], each other one where the one before ends.
+struct StateSpans {
+  std::span<const double> begins;         // seconds, by rank
+  std::span<const std::int32_t> offsets;  // by rank, and one more
+  std::span<const double> ends;           // seconds
+  std::span<const SpanKey> keys;
+};
+
+// Collects rows of states, which come in the order of their ends.
+class StatesByRank {
+ public:
+  explicit StatesByRank(std::size_t ranks) : until_(ranks, 0.0) {}
+
+  // Throws std::out_of_range when it is of no known rank.
+  void add(const StateRow& row);
+  std::size_t ranks() const { return until_.size(); }
+  std::size_t size() const { return found_.size(); }
+
+  struct Chunk {
+    std::vector<double> begins;
+    std::vector<std::int32_t> offsets;
+    std::vector<double> ends;
+    std::vector<SpanKey> keys;
+    // All states lie between them.
+    double begin = std::numeric_limits<double>::infinity(), end = 0.0;
+  };
+  // The states that were added since the last time.
+  Chunk take();
+
+ private:
+  struct Found {
+    double end;
+    std::int32_t rank;
+    SpanKey key;
+  };
+  std::vector<double> until_;  // when the last state of each rank ended
+  std::vector<double> begins_;
+  std::vector<Found> found_;
+};
+
+// Cells of a level of a run file, by lane.
+
+// The cells of lane l stand at offsets[l], ... up to offsets[l + 1], by part and key.
+struct LaneCells {
+  std::span<const std::int32_t> offsets;  // by lane, and one more
+  std::span<const std::uint32_t> part;
+  std::span<const SpanKey> key;
+  std::span<const float> seconds, longest;
+  std::span<const std::uint32_t> count;
+};
+
+// The same, in memory of its own.
+struct LaneTable {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::uint32_t> part;
+  std::vector<SpanKey> key;
+  std::vector<float> seconds, longest;
+  std::vector<std::uint32_t> count;
+
+  // Parts that are twice as long.
+  LaneTable halved() const;
+
+  struct Row {
+    std::uint32_t part;
+    SpanKey key;
+    float seconds, longest;
+    std::uint32_t count;
+  };
+  void append(const Row& row);
+  Row row(std::size_t at) const { return {part[at], key[at], seconds[at], longest[at], count[at]}; }
+};
+
+// Sums over a grid of lanes and parts of the time, of spans that are spread over it.
 
 // Spans to add: a state of a rank, or what is known of several within a part of the time. All
 // columns have one length.
@@ -85,5 +169,12 @@ class SpanSums {
   std::vector<Sum> sums_;
   std::vector<Sum> of_blocks_;  // by [lane][block][key]: what each part of the block has besides
 };
+
+// The order of rows of fixed size by their ranks.
+
+// The order of rows by the rank (std::int32_t) that stands at an offset of each; those of one rank
+// keep theirs. Throws std::out_of_range when one is negative or not below `ranks`.
+std::vector<std::uint32_t> order_by_rank(std::string_view rows, std::size_t row_size,
+                                         std::size_t rank_at, std::size_t ranks);
 
 }  // namespace tisim

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/test.hpp"
-#include "timeline/spans/row_order.hpp"
 #include "timeline/states.hpp"
 
 namespace tisim::test {
+
 namespace {
 
 struct Added {
@@ -168,4 +168,5 @@ TEST("order of rows: by rank, of many or few") {
 }
 
 }  // namespace
+
 }  // namespace tisim::test

@@ -8,7 +8,7 @@
 #include "support/progress.hpp"
 #include "trace/tit/column/precision.hpp"
 #include "trace/trace_file.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 

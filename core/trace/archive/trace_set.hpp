@@ -10,7 +10,7 @@
 #include "support/progress.hpp"
 #include "trace/reader.hpp"
 #include "trace/vocabulary/call.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 #include "trace/volume_adjustments.hpp"
 
 namespace tisim {

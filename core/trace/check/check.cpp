@@ -7,8 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "trace/check/deadlock/deadlocks.hpp"
-#include "trace/check/program_end.hpp"
+#include "trace/check/deadlocks.hpp"
 #include "trace/check/rank_check.hpp"
 #include "trace/check/trace_sums.hpp"
 #include "trace/error.hpp"

@@ -7,7 +7,7 @@
 
 #include "support/progress.hpp"
 #include "trace/archive/trace_set.hpp"
-#include "trace/walk/finding.hpp"
+#include "trace/check/finding.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {

@@ -1,8 +1,128 @@
 #include "trace/check/collective_order.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string>
 
 namespace tisim {
+
+namespace {
+
+std::uint64_t mixed_three(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  return mixed(mixed(a + 1, b + 1), c + 1);
+}
+
+// Of vectors that have to be the same everywhere.
+std::int64_t hash_of_counts(std::span<const double> counts, std::int64_t width) {
+  std::uint64_t hash = static_cast<std::uint64_t>(width);
+  for (const double count : counts) hash = mixed(hash, static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(hash >> 1);
+}
+
+}  // namespace
+
+std::string name_of(const CollectiveSignature& signature) {
+  return std::string(name_of(signature.kind, signature.operation));
+}
+
+CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call) {
+  CollectiveSignature signature;
+  signature.kind = walk.op().kind;
+  signature.operation = walk.call().operation;
+  if (is_rooted(signature.operation)) signature.root = call.root;
+  const bool is_root = call.root == walk.group().rank;
+  switch (signature.operation) {
+    case Operation::bcast:
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan:
+    case Operation::alltoall:
+    case Operation::allgather:
+      signature.bytes = call.send_bytes();
+      break;
+    case Operation::gather:
+      signature.bytes = is_root ? call.receive_bytes() : call.send_bytes();
+      break;
+    case Operation::scatter:
+      signature.bytes = is_root ? call.send_bytes() : call.receive_bytes();
+      break;
+    case Operation::reducescatter:
+    case Operation::allgatherv:
+      signature.bytes = hash_of_counts(call.receive_counts, call.receive_width);
+      break;
+    default:
+      break;
+  }
+  return signature;
+}
+
+std::uint64_t hash_of(const CollectiveSignature& signature) {
+  const auto what = static_cast<std::uint64_t>(signature.kind) * 64 +
+                    static_cast<std::uint64_t>(signature.operation);
+  return mixed_three(what, static_cast<std::uint64_t>(signature.root),
+                     static_cast<std::uint64_t>(signature.bytes));
+}
+
+std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
+  const auto me = static_cast<std::uint64_t>(walk.group().rank);
+  const auto weight = [](std::uint64_t from, std::uint64_t to) { return mixed_three(from, to, 0); };
+  const auto root = static_cast<std::uint64_t>(call.root);
+  const auto sent = static_cast<std::uint64_t>(call.send_width);
+  const auto expected = static_cast<std::uint64_t>(call.receive_width);
+  std::uint64_t balance = 0;
+  if (walk.call().operation == Operation::gatherv) {
+    balance += weight(me, root) * static_cast<std::uint64_t>(call.send_bytes());
+    if (me != root) return balance;
+  } else if (walk.call().operation == Operation::scatterv) {
+    balance -= weight(root, me) * static_cast<std::uint64_t>(call.receive_bytes());
+    if (me != root) return balance;
+  } else if (walk.call().operation != Operation::alltoallv) {
+    return 0;
+  }
+  for (std::size_t i = 0; i < call.send_counts.size(); ++i) {
+    balance += weight(me, i) * (static_cast<std::uint64_t>(call.send_counts[i]) * sent);
+  }
+  for (std::size_t i = 0; i < call.receive_counts.size(); ++i) {
+    balance -= weight(i, me) * (static_cast<std::uint64_t>(call.receive_counts[i]) * expected);
+  }
+  return balance;
+}
+
+std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call) {
+  std::int64_t expected = call.receive_bytes();
+  switch (walk.call().operation) {
+    case Operation::alltoall:
+    case Operation::allgather:
+      break;
+    case Operation::allgatherv: {
+      const auto me = static_cast<std::size_t>(walk.group().rank);
+      expected = static_cast<std::int64_t>(call.receive_counts[me]) * call.receive_width;
+      break;
+    }
+    default:
+      return std::nullopt;
+  }
+  if (call.send_bytes() == expected) return std::nullopt;
+  return "sends " + std::to_string(call.send_bytes()) + " bytes and expects " +
+         std::to_string(expected) + " from a rank that does the same";
+}
+
+std::string told_apart(const CollectiveSignature& mine, const CollectiveSignature& other,
+                       const std::string& whose) {
+  if (mine.operation != other.operation || mine.kind != other.kind) {
+    return "calls " + name_of(mine) + " where " + whose + " calls " + name_of(other);
+  }
+  if (mine.root != other.root) {
+    return name_of(mine) + " has the root " + std::to_string(mine.root) + ", and the root " +
+           std::to_string(other.root) + " where " + whose + " calls it";
+  }
+  if (mine.operation == Operation::reducescatter || mine.operation == Operation::allgatherv) {
+    return name_of(mine) + " has other counts than where " + whose + " calls it";
+  }
+  return name_of(mine) + " is of " + std::to_string(mine.bytes) + " bytes, and of " +
+         std::to_string(other.bytes) + " where " + whose + " calls it";
+}
 
 std::optional<CollectiveOrder::RankCall> CollectiveOrder::take(const RankWalk& walk,
                                                                std::int32_t rank,
@@ -111,6 +231,237 @@ void CollectiveOrder::end_rank(std::int32_t rank) {
     }
   }
   of_rank_.clear();
+}
+
+// What CollectiveOrder says about the calls that differ: the trace is read again to say where.
+
+namespace {
+
+// Calls of more ranks than this are not compared pair by pair.
+constexpr std::int32_t kMostCompared = 2048;
+
+// The collectives of one rank on one communicator.
+class CollectiveWalk {
+ public:
+  CollectiveWalk(const TraceSet& set, const Communicators& communicators, const Progress& progress,
+                 std::uint32_t group, std::int32_t rank)
+      : walk_(set, communicators, rank, &progress),
+        group_(group),
+        size_(communicators.size(group)) {}
+
+  bool next() {
+    while (walk_.next()) {
+      if (walk_.group().group == group_ && is_collective(walk_.op().kind)) return true;
+    }
+    return false;
+  }
+  bool go_to(std::uint64_t number) {
+    while (next()) {
+      if (walk_.collective_number() == number) return true;
+    }
+    return false;
+  }
+  const RankWalk& at() const { return walk_; }
+  CollectiveCall decoded() const { return CollectiveCall(walk_.call(), size_); }
+  CollectiveSignature signature() const { return signature_of(walk_, decoded()); }
+  std::string place() const {
+    return walk_.reader().file() + ":" + std::to_string(walk_.op().line);
+  }
+
+ private:
+  RankWalk walk_;
+  std::uint32_t group_;
+  std::int64_t size_;
+};
+
+std::string numbered(std::int32_t rank, const CollectiveWalk& walk) {
+  return "rank " + std::to_string(rank) + " (" + walk.place() + ")";
+}
+
+// What one rank sends to another in a call, and what it expects of it; in bytes, -1: nothing said.
+struct Transfers {
+  Operation operation;
+  std::int32_t rank;
+  std::int64_t root;
+  std::int64_t send_bytes;
+  std::int64_t receive_bytes;
+  std::vector<double> sent;
+  std::vector<double> expected;
+  std::string file;
+  std::uint32_t line;
+
+  std::int64_t to(std::int32_t other) const {
+    if (operation == Operation::gatherv) return other == root ? send_bytes : -1;
+    return sent.empty() ? -1 : static_cast<std::int64_t>(sent[static_cast<std::size_t>(other)]);
+  }
+  std::int64_t from(std::int32_t other) const {
+    if (operation == Operation::scatterv) return other == root ? receive_bytes : -1;
+    return expected.empty() ? -1
+                            : static_cast<std::int64_t>(expected[static_cast<std::size_t>(other)]);
+  }
+};
+
+Transfers transfers_of(const CollectiveWalk& walk) {
+  const CollectiveCall call = walk.decoded();
+  Transfers transfers{walk.at().call().operation,
+                      walk.at().group().rank,
+                      call.root,
+                      call.send_bytes(),
+                      call.receive_bytes(),
+                      {},
+                      {},
+                      walk.at().reader().file(),
+                      walk.at().op().line};
+  const bool vectors_count =
+      transfers.operation == Operation::alltoallv || transfers.rank == transfers.root;
+  if (!call.fits || !vectors_count) return transfers;
+  for (const double count : call.send_counts) {
+    transfers.sent.push_back(count * static_cast<double>(call.send_width));
+  }
+  for (const double count : call.receive_counts) {
+    transfers.expected.push_back(count * static_cast<double>(call.receive_width));
+  }
+  return transfers;
+}
+
+}  // namespace
+
+void CollectiveOrder::report(Findings& findings) {
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+    const Group& all = groups_[group];
+    if (all.has_first && all.seen < communicators_->size(group)) report_absent(group, findings);
+  }
+  for (const Difference& difference : differences_) report_difference(difference, findings);
+  if (!differences_.empty()) return;  // what is compared further are calls of the same number
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+    if (groups_[group].seen == communicators_->size(group)) report_balances(group, findings);
+  }
+}
+
+// The ranks of a group that call no collective at all.
+void CollectiveOrder::report_absent(std::uint32_t group, Findings& findings) {
+  const std::int32_t first = groups_[group].first_rank;
+  CollectiveWalk called(*set_, *communicators_, *progress_, group, first);
+  called.next();
+  for (std::int32_t i = 0; i < communicators_->size(group) && !findings.full(); ++i) {
+    const std::int32_t rank = communicators_->world_rank(group, i);
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group, rank);
+    if (walk.next()) continue;
+    findings.add({Severity::error, rank, walk.at().reader().file(), 0,
+                  "calls no collective where " + numbered(first, called) + " calls " +
+                      name_of(called.signature())});
+  }
+}
+
+// The first call of a rank that is not that of the first rank.
+void CollectiveOrder::report_difference(const Difference& difference, Findings& findings) {
+  if (findings.full()) {
+    findings.add({});
+    return;
+  }
+  const std::int32_t first = groups_[difference.group].first_rank;
+  CollectiveWalk mine(*set_, *communicators_, *progress_, difference.group, difference.rank);
+  CollectiveWalk other(*set_, *communicators_, *progress_, difference.group, first);
+  const std::string file = set_->file(difference.rank);
+  for (;;) {
+    const bool more = mine.next();
+    const bool other_more = other.next();
+    if (!more && !other_more) return;
+    if (!more) {
+      findings.add({Severity::error, difference.rank, file, 0,
+                    "calls no further collective where " + numbered(first, other) + " calls " +
+                        name_of(other.signature())});
+      return;
+    }
+    const std::uint64_t line = mine.at().op().line;
+    if (!other_more) {
+      findings.add({Severity::error, difference.rank, file, line,
+                    "calls " + name_of(mine.signature()) + " where rank " + std::to_string(first) +
+                        " calls no further collective"});
+      return;
+    }
+    if (mine.signature() != other.signature()) {
+      findings.add({Severity::error, difference.rank, file, line,
+                    told_apart(mine.signature(), other.signature(), numbered(first, other))});
+      return;
+    }
+  }
+}
+
+// Of each window the first call in which a rank is not sent what it expects.
+void CollectiveOrder::report_balances(std::uint32_t group, Findings& findings) {
+  const std::vector<std::uint64_t>& balance = groups_[group].balance;
+  std::vector<std::uint64_t> wrong;  // the windows that are looked into
+  std::size_t others = 0;            // there is no room for what would be said
+  for (std::size_t window = 0; window < balance.size(); ++window) {
+    if (balance[window] == 0) continue;
+    if (findings.kept().size() + wrong.size() < Findings::kMostKept) {
+      wrong.push_back(window);
+    } else {
+      ++others;
+    }
+  }
+  if (!wrong.empty()) {
+    for (const std::uint64_t number : unbalanced_calls(group, wrong)) {
+      report_transfers(group, number, findings);
+    }
+  }
+  for (; others > 0; --others) findings.add({});
+}
+
+// Reads all ranks once for all windows.
+std::vector<std::uint64_t> CollectiveOrder::unbalanced_calls(
+    std::uint32_t group, std::span<const std::uint64_t> windows) {
+  std::vector<std::uint64_t> balance(windows.size() * kWindow, 0);
+  for (std::int32_t i = 0; i < communicators_->size(group); ++i) {
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group,
+                        communicators_->world_rank(group, i));
+    auto at = windows.begin();
+    while (walk.next()) {
+      const std::uint64_t number = walk.at().collective_number();
+      while (at != windows.end() && *at < number / kWindow) ++at;
+      if (at == windows.end()) break;
+      if (*at > number / kWindow) continue;
+      const auto row = static_cast<std::size_t>(at - windows.begin());
+      balance[row * kWindow + number % kWindow] += balance_of(walk.at(), walk.decoded());
+    }
+  }
+  std::vector<std::uint64_t> calls;
+  for (std::size_t row = 0; row < windows.size(); ++row) {
+    // The sum over a window is not 0, so that of some call is not.
+    std::uint64_t number = 0;
+    while (balance[row * kWindow + number] == 0) ++number;
+    calls.push_back(windows[row] * kWindow + number);
+  }
+  return calls;
+}
+
+void CollectiveOrder::report_transfers(std::uint32_t group, std::uint64_t number,
+                                       Findings& findings) {
+  const std::int32_t size = communicators_->size(group);
+  std::vector<Transfers> calls;
+  for (std::int32_t i = 0; i < (size <= kMostCompared ? size : 1); ++i) {
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group,
+                        communicators_->world_rank(group, i));
+    walk.go_to(number);
+    calls.push_back(transfers_of(walk));
+  }
+  for (const Transfers& receiver : calls) {
+    for (const Transfers& sender : calls) {
+      const std::int64_t sent = sender.to(receiver.rank);
+      const std::int64_t expected = receiver.from(sender.rank);
+      if (sent < 0 || expected < 0 || sent == expected) continue;
+      const std::int32_t from = communicators_->world_rank(group, sender.rank);
+      findings.add({Severity::error, communicators_->world_rank(group, receiver.rank),
+                    receiver.file, receiver.line,
+                    "expects " + std::to_string(expected) + " bytes of rank " +
+                        std::to_string(from) + ", which sends " + std::to_string(sent) + " (" +
+                        sender.file + ":" + std::to_string(sender.line) + ")"});
+      return;
+    }
+  }
+  findings.add({Severity::error, communicators_->world_rank(group, 0), calls.front().file,
+                calls.front().line, "some rank does not expect what it is sent in this call"});
 }
 
 }  // namespace tisim

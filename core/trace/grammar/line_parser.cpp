@@ -7,8 +7,8 @@
 #include "trace/error.hpp"
 #include "trace/grammar/words.hpp"
 #include "trace/vocabulary/datatype.hpp"
-#include "trace/vocabulary/file_name.hpp"
-#include "trace/vocabulary/views/file_view.hpp"
+#include "trace/vocabulary/file_view.hpp"
+#include "trace/vocabulary/files.hpp"
 
 namespace tisim {
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "trace/vocabulary/call.hpp"
-#include "trace/vocabulary/collective_layout.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/vocabulary/collective_call.hpp"
 #include "trace/vocabulary/op.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 

@@ -1,4 +1,4 @@
-// What a call of a packed trace means: its action, its messages, its size.
+// Meaning of a call: its action, sizes and peers, and the context it is in.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,36 @@
 #include <string>
 #include <vector>
 
-#include "trace/packed/file.hpp"
 #include "trace/grammar/line_parser.hpp"
-#include "trace/inspect/contexts.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/tit/grammar/grammar.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/op.hpp"
 
 namespace tisim {
 
+// How often a rank makes each of its calls, and behind which other one, from its grammar.
+
+// What a call does to the type of collectives that name none.
+enum class TypeDefault : std::uint8_t { kept, bytes, doubles };
+
+// A call directly behind another.
+struct CallContext {
+  std::uint32_t before = 0;     // the call before it plus 1; 0 at the beginning
+  std::uint32_t call = 0;       // its number in the class
+  bool double_default = false;  // whether double is the type of collectives that name none
+  std::uint64_t times = 0;
+};
+
+// All contexts of a grammar, in the order of `before` and `call`. Takes time in proportion to the
+// items of the grammar, however long its sequence is. `effects`: one a call.
+std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
+                                     const std::vector<TypeDefault>& effects);
+
+// The call that ends the sequence, plus 1; 0 when it is empty.
+std::uint32_t last_call_of(const tit::Grammar& grammar);
+
+// What a call of a packed trace means: its action, its messages, its size.
 struct CallMeaning {
   enum class Role : std::uint8_t {
     comment,  // no action

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "trace/inspect/class_counter.hpp"
 #include "trace/packed/attributes.hpp"
-#include "trace/inspect/call_sites.hpp"
 #include "trace/tit/file/shape.hpp"
 
 namespace tisim {

@@ -1,20 +1,48 @@
-// Counts what the ranks of a class do, from the grammar of the class.
+// Actions of a class of ranks, counted by call site and context.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/packed/file.hpp"
 #include "trace/inspect/call_meaning.hpp"
-#include "trace/inspect/call_sites.hpp"
-#include "trace/inspect/contexts.hpp"
 #include "trace/inspect/statistics.hpp"
+#include "trace/packed/file.hpp"
 
 namespace tisim {
+
+// Where in a program its calls are made, as far as the trace says so.
+
+// Numbers the sites of a trace: calls of one kind with the same call path. A path that differs from
+// rank to rank of a class counts as none.
+class CallSites {
+ public:
+  // `file` must outlive it. Throws TraceError.
+  explicit CallSites(const PackedFile& file);
+
+  std::size_t count() const { return sites_.size(); }
+  // Stands for the end of a rank's trace.
+  std::size_t end() const { return sites_.size(); }
+  std::size_t of(std::uint32_t rank_class, std::uint32_t call) const {
+    return numbers_[rank_class][call];
+  }
+  std::uint32_t kind_of(std::size_t site) const { return sites_[site].first; }
+  // Callers first; empty: it is not known.
+  std::string_view path_of(std::size_t site) const { return sites_[site].second; }
+
+ private:
+  std::vector<std::pair<std::uint32_t, std::string_view>> sites_;  // kinds and paths
+  std::vector<std::vector<std::size_t>> numbers_;                  // of the calls of each class
+};
+
+// Counts what the ranks of a class do, from the grammar of the class.
 
 // Calls are counted by rule. Only values that stand in a column of a rank are read one by one.
 class ClassCounter {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "trace/vocabulary/file_handle.hpp"
-#include "trace/vocabulary/views/file_view.hpp"
+#include "trace/vocabulary/file_view.hpp"
+#include "trace/vocabulary/files.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {

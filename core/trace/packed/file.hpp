@@ -15,7 +15,7 @@
 #include "trace/tit/file/tables.hpp"
 #include "trace/tit/file/volume_sites.hpp"
 #include "trace/trace_file.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 

@@ -14,7 +14,7 @@
 #include "trace/text/quick_line.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/grammar/sequence_encoder.hpp"
-#include "trace/vocabulary/rank_arguments.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 

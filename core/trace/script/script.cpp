@@ -2,23 +2,54 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/error.hpp"
-#include "trace/script/instruction_table.hpp"
-#include "trace/trace_file.hpp"
 #include "trace/tit/codec/bytes.hpp"
+#include "trace/trace_file.hpp"
 #include "trace/vocabulary/collective_call.hpp"
-#include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/files.hpp"
 #include "trace/walk/communicators.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 
 namespace {
+
+// Instructions that are written once and then named by their numbers.
+class InstructionTable {
+ public:
+  enum class Place : std::uint8_t { known, added, full };
+  struct Found {
+    Place place;
+    std::uint32_t number;  // of an instruction that is known or added
+  };
+
+  // `fields`: the bytes of an instruction.
+  Found find_or_add(std::string_view fields) {
+    key_.assign(fields);
+    const auto known = numbers_.find(key_);
+    if (known != numbers_.end()) return {Place::known, known->second};
+    if (numbers_.size() >= kMostKeptInstructions || bytes_ + fields.size() > kMostKeptBytes) {
+      return {Place::full, 0};
+    }
+    const auto number = static_cast<std::uint32_t>(numbers_.size());
+    numbers_.emplace(key_, number);
+    bytes_ += fields.size();
+    return {Place::added, number};
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::string key_;
+  std::size_t bytes_ = 0;
+};
 
 constexpr std::size_t kBufferedBytes = 256U << 10;
 // So many different computations are kept; the others are written with their amounts.

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "trace/trace_file.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 

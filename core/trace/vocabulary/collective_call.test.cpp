@@ -8,6 +8,7 @@
 #include "core/test.hpp"
 
 namespace tisim::test {
+
 namespace {
 
 constexpr std::int64_t kRanks = 3;
@@ -175,4 +176,5 @@ TEST("collective call: some collectives have a root") {
 }
 
 }  // namespace
+
 }  // namespace tisim::test

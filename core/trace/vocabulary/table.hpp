@@ -142,7 +142,7 @@ enum class Form : std::uint8_t {
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
 //
-// The usage is the grammar of the arguments (collective_layout.cpp reads it). `request_tag`: the
+// The usage is the grammar of the arguments (collective_call.cpp reads it). `request_tag`: the
 // tag that SimGrid's tracer writes in the wait for the non-blocking collective.
 #define TISIM_COLLECTIVES(ROW)                                                                     \
   ROW(barrier, .usage = "no arguments", .request_tag = -779)                                       \

@@ -12,6 +12,13 @@
 
 namespace tisim {
 
+// The dialects that traces are written in.
+enum class Dialect : std::uint8_t {
+  automatic,  // to be detected (text/dialect.hpp)
+  modern,     // SimGrid 3.20 and later: messages have tags
+  legacy,     // before
+};
+
 struct Action {
   std::string_view name;
   Form form = Form::ignored;
@@ -43,5 +50,11 @@ class Vocabulary {
   struct Custom;
   std::vector<std::unique_ptr<Custom>> customs_;
 };
+
+// Which arguments of an action are ranks.
+
+// Bit i for its argument i; 0 of no action. Roots are not among them: they are the same on all
+// ranks.
+unsigned rank_arguments(const Action* action);
 
 }  // namespace tisim

@@ -1,8 +1,10 @@
 // The operations of one rank with their communicators resolved, one at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +13,29 @@
 #include "trace/walk/communicators.hpp"
 
 namespace tisim {
+
+// Lines within a loop, some repetitions of which are not read.
+struct SkippedLines {
+  std::uint64_t loop_begin = 0;  // the lines before the loop
+  std::uint64_t by = 0;          // the lines that are skipped
+
+  // What is in the loop is so in the last repetition that was skipped.
+  std::uint32_t moved(std::uint32_t line) const {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    return line <= loop_begin ? line : static_cast<std::uint32_t>(std::min(line + by, kMost));
+  }
+};
+
+// A place between two repetitions of a loop. Lines in the loop count from there, others from the
+// beginning.
+struct LoopLines {
+  std::uint64_t loop_begin = 0;
+  std::uint64_t here = 0;
+
+  std::uint64_t relative(std::uint32_t line) const {
+    return line <= loop_begin ? line : (std::uint64_t{1} << 63) + (here - line);
+  }
+};
 
 // Whether loops that do the same each time are read to the end.
 enum class Loops : std::uint8_t { by_repetition, by_action };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, line_rank;
   char call[32];
   double bytes;
@@ -17,17 +17,20 @@ int main(int argc, char **argv) {
   MPI_File file;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  char *const data = malloc(64 << 20);
-  FILE *const script = fopen(argv[1], "r");
+  char* const data = malloc(64 << 20);
+  FILE* const script = fopen(argv[1], "r");
   if (script == NULL || data == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-  MPI_File_open(MPI_COMM_WORLD, "/scratch/f", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, "/scratch/f", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                &file);
   while (fscanf(script, "%d %31s %lf %lld", &line_rank, call, &bytes, &offset) == 4) {
     const int count = (int)bytes;
     MPI_Status status;
     if (line_rank != rank) continue;
     if (strcmp(call, "compute") == 0) smpi_execute_flops(bytes);
-    if (strcmp(call, "write_at") == 0) MPI_File_write_at(file, offset, data, count, MPI_BYTE, &status);
-    if (strcmp(call, "read_at") == 0) MPI_File_read_at(file, offset, data, count, MPI_BYTE, &status);
+    if (strcmp(call, "write_at") == 0)
+      MPI_File_write_at(file, offset, data, count, MPI_BYTE, &status);
+    if (strcmp(call, "read_at") == 0)
+      MPI_File_read_at(file, offset, data, count, MPI_BYTE, &status);
     if (strcmp(call, "write") == 0) MPI_File_write(file, data, count, MPI_BYTE, &status);
     if (strcmp(call, "read") == 0) MPI_File_read(file, data, count, MPI_BYTE, &status);
     if (strcmp(call, "write_at_all") == 0)

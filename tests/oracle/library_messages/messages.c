@@ -16,7 +16,10 @@
 #include <string.h>
 
 enum { kMost = 1 << 20 };
-static struct { int to; size_t bytes; } sent[kMost];
+static struct {
+  int to;
+  size_t bytes;
+} sent[kMost];
 static int count, recording;
 
 void report_message(int to, size_t bytes) {
@@ -27,7 +30,7 @@ void report_message(int to, size_t bytes) {
 
 static int ranks, me;
 
-static void call(const char *operation, int k, int root, char *a, char *b, int *n, int *d) {
+static void call(const char* operation, int k, int root, char* a, char* b, int* n, int* d) {
   const MPI_Comm w = MPI_COMM_WORLD;
   for (int i = 0; i < ranks; ++i) {
     n[i] = k;
@@ -50,7 +53,7 @@ static void call(const char *operation, int k, int root, char *a, char *b, int *
   if (!strcmp(operation, "exscan")) MPI_Exscan(a, b, k, MPI_BYTE, MPI_BOR, w);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -59,7 +62,10 @@ int main(int argc, char **argv) {
   int *n = malloc(sizeof(int) * (size_t)ranks), *d = malloc(sizeof(int) * (size_t)ranks);
   prepare_reports(ranks, me);
   for (;;) {
-    struct { char operation[32]; int bytes, root; } next = {"", 0, 0};
+    struct {
+      char operation[32];
+      int bytes, root;
+    } next = {"", 0, 0};
     if (me == 0 && scanf("%31s %d %d", next.operation, &next.bytes, &next.root) != 3)
       next.operation[0] = '\0';
     MPI_Bcast(&next, sizeof next, MPI_BYTE, 0, MPI_COMM_WORLD);

@@ -1,12 +1,12 @@
 // MPICH over UCX hands each message to this function. With MPIR_CVAR_NOLOCAL=1 ranks of one machine
 // do so too. Messages of a rank to itself are not reported: they are copies.
 #define _GNU_SOURCE
-#include "messages.h"
-
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <ucp/api/ucp.h>
+
+#include "messages.h"
 
 static ucp_ep_h *endpoints, last;
 static int count;
@@ -16,13 +16,13 @@ enum { kMostTypes = 4096 };
 static struct {
   ucp_datatype_t type;
   ucp_generic_dt_ops_t packing;
-  void *context;
+  void* context;
 } types[kMostTypes];
 static int type_count;
 
-ucs_status_t ucp_dt_create_generic(const ucp_generic_dt_ops_t *packing, void *context,
-                                   ucp_datatype_t *type) {
-  ucs_status_t (*next)(const ucp_generic_dt_ops_t *, void *, ucp_datatype_t *) =
+ucs_status_t ucp_dt_create_generic(const ucp_generic_dt_ops_t* packing, void* context,
+                                   ucp_datatype_t* type) {
+  ucs_status_t (*next)(const ucp_generic_dt_ops_t*, void*, ucp_datatype_t*) =
       dlsym(RTLD_NEXT, "ucp_dt_create_generic");
   const ucs_status_t status = next(packing, context, type);
   const int place = type_count++ % kMostTypes;
@@ -32,7 +32,7 @@ ucs_status_t ucp_dt_create_generic(const ucp_generic_dt_ops_t *packing, void *co
   return status;
 }
 
-static size_t bytes_of(const void *buffer, size_t number, const ucp_request_param_t *given) {
+static size_t bytes_of(const void* buffer, size_t number, const ucp_request_param_t* given) {
   if (!(given->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE)) return number;
   const ucp_datatype_t type = given->datatype;
   if ((type & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG) {
@@ -41,17 +41,17 @@ static size_t bytes_of(const void *buffer, size_t number, const ucp_request_para
   for (int back = 1; back <= type_count && back <= kMostTypes; ++back) {
     const int place = (type_count - back) % kMostTypes;
     if (types[place].type != type) continue;
-    const ucp_generic_dt_ops_t *packing = &types[place].packing;
+    const ucp_generic_dt_ops_t* packing = &types[place].packing;
     // The state is not finished: MPICH would release the type, which it still needs.
     return packing->packed_size(packing->start_pack(types[place].context, buffer, number));
   }
   abort();  // a type that nobody has made
 }
 
-ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buffer, size_t number,
-                                  ucp_tag_t tag, const ucp_request_param_t *given) {
-  static ucs_status_ptr_t (*next)(ucp_ep_h, const void *, size_t, ucp_tag_t,
-                                  const ucp_request_param_t *);
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void* buffer, size_t number,
+                                  ucp_tag_t tag, const ucp_request_param_t* given) {
+  static ucs_status_ptr_t (*next)(ucp_ep_h, const void*, size_t, ucp_tag_t,
+                                  const ucp_request_param_t*);
   if (next == NULL) next = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
   last = endpoint;
   for (int to = 0; to < count; ++to) {

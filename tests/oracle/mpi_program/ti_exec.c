@@ -31,17 +31,14 @@
 
 void *outgoing, *incoming;
 
-_Noreturn void fail(const line_t* line, const char* message)
-{
+_Noreturn void fail(const line_t* line, const char* message) {
   fprintf(stderr, "%s %s: %s\n", line->word[0], line->word[1], message);
   MPI_Abort(MPI_COMM_WORLD, 2);
   abort();
 }
 
-double number(const line_t* line, int i)
-{
-  if (i >= line->n)
-    fail(line, "an argument is missing");
+double number(const line_t* line, int i) {
+  if (i >= line->n) fail(line, "an argument is missing");
   return atof(line->word[i]);
 }
 
@@ -49,40 +46,40 @@ int integer(const line_t* line, int i) { return (int)number(line, i); }
 int root_of(const line_t* line, int i) { return i < line->n ? integer(line, i) : 0; }
 
 /* Types of the same width stand in for each other: only the number of bytes matters. */
-MPI_Datatype type_of(const rank_t* me, const line_t* line, int i)
-{
-  static const signed char width_of[60] = {8, 4, 1,  2, 8, 4, 1, 8,  1,  1, 2, 4, 8,  8, 16, 4, 1,  1, 2, 4,
-                                           8, 1, 2,  4, 8, 8, 16, 32, 8, 8, 8, 16, 16, 8, 8,  8, 16, 16, 4, 4,
-                                           8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8};
-  if (i >= line->n)
-    return me->default_type;
+MPI_Datatype type_of(const rank_t* me, const line_t* line, int i) {
+  static const signed char width_of[60] = {8, 4,  1,  2, 8,  4,  1,  8,  1,  1,  2, 4,  8,  8,  16,
+                                           4, 1,  1,  2, 4,  8,  1,  2,  4,  8,  8, 16, 32, 8,  8,
+                                           8, 16, 16, 8, 8,  8,  16, 16, 4,  4,  8, 16, 8,  16, 16,
+                                           4, 2,  4,  8, 16, 32, 1,  8,  16, 32, 0, 0,  1,  8,  8};
+  if (i >= line->n) return me->default_type;
   const int id = integer(line, i);
-  if (id == 6)
-    return MPI_BYTE;
+  if (id == 6) return MPI_BYTE;
   switch (id >= 0 && id < 60 ? width_of[id] : -1) {
-    case 1: return MPI_CHAR;
-    case 2: return MPI_SHORT;
-    case 4: return MPI_INT;
-    case 8: return MPI_DOUBLE;
-    case 16: return MPI_DOUBLE_COMPLEX;
-    default: fail(line, "there is no type of that width");
+    case 1:
+      return MPI_CHAR;
+    case 2:
+      return MPI_SHORT;
+    case 4:
+      return MPI_INT;
+    case 8:
+      return MPI_DOUBLE;
+    case 16:
+      return MPI_DOUBLE_COMPLEX;
+    default:
+      fail(line, "there is no type of that width");
   }
 }
 
-int source(int rank)
-{
+int source(int rank) {
   return rank == -555 || rank == -333 ? MPI_ANY_SOURCE : rank == -666 ? MPI_PROC_NULL : rank;
 }
 int receive_tag(int tag) { return tag == -444 ? MPI_ANY_TAG : tag; }
 
-void compute(double volume)
-{
-  if (volume > 0)
-    smpi_execute_flops(volume);
+void compute(double volume) {
+  if (volume > 0) smpi_execute_flops(volume);
 }
 
-static void read_options(rank_t* me, int n, char** options)
-{
+static void read_options(rank_t* me, int n, char** options) {
   int rank;
   double seconds;
   for (int i = 0; i < n; i++)
@@ -94,41 +91,41 @@ static void read_options(rank_t* me, int n, char** options)
 
 /* -- Lines --------------------------------------------------------------------------------- */
 
-static void do_compute(rank_t* me, const line_t* line)
-{
+static void do_compute(rank_t* me, const line_t* line) {
   (void)me;
   compute(number(line, 2));
 }
 
-static void do_sleep(rank_t* me, const line_t* line)
-{
+static void do_sleep(rank_t* me, const line_t* line) {
   (void)me;
   sg_actor_sleep_for(number(line, 2));
 }
 
-static void do_init(rank_t* me, const line_t* line) { me->default_type = line->n > 2 ? MPI_DOUBLE : MPI_BYTE; }
+static void do_init(rank_t* me, const line_t* line) {
+  me->default_type = line->n > 2 ? MPI_DOUBLE : MPI_BYTE;
+}
 static void do_nothing(rank_t* me, const line_t* line) { (void)me, (void)line; }
 
-static const named_action_t own_actions[] = {{"comm_size", do_nothing}, {"compute", do_compute},
-                                             {"finalize", do_nothing},  {"init", do_init},
-                                             {"location", do_nothing},  {"sleep", do_sleep},
+static const named_action_t own_actions[] = {{"comm_size", do_nothing},
+                                             {"compute", do_compute},
+                                             {"finalize", do_nothing},
+                                             {"init", do_init},
+                                             {"location", do_nothing},
+                                             {"sleep", do_sleep},
                                              {NULL, NULL}};
 
-static action_t find_action(const char* name)
-{
-  const named_action_t* const tables[] = {own_actions, message_actions, request_actions, collective_actions,
-                                          communicator_actions};
+static action_t find_action(const char* name) {
+  const named_action_t* const tables[] = {own_actions, message_actions, request_actions,
+                                          collective_actions, communicator_actions};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const named_action_t* action = tables[t]; action->name; action++)
-      if (!strcasecmp(action->name, name))
-        return action->run;
+      if (!strcasecmp(action->name, name)) return action->run;
   return NULL;
 }
 
 /* Takes the named arguments off the end of a line: `comm=`, whose communicator becomes that of the
  * line, `request=` and `requests=`. */
-static void take_named(rank_t* me, line_t* line)
-{
+static void take_named(rank_t* me, line_t* line) {
   me->comm_id = 0;
   me->number = NO_NUMBER;
   me->list = NULL;
@@ -148,8 +145,7 @@ static void take_named(rank_t* me, line_t* line)
   MPI_Comm_size(me->comm, &me->size);
 }
 
-static void run_line(rank_t* me, line_t* line)
-{
+static void run_line(rank_t* me, line_t* line) {
   const action_t run = find_action(line->word[1]);
   if (!run) {
     fprintf(stderr, "rank %d: unknown action %s\n", me->world_rank, line->word[1]);
@@ -159,8 +155,7 @@ static void run_line(rank_t* me, line_t* line)
   run(me, line);
 }
 
-static void run_file(rank_t* me, FILE* file)
-{
+static void run_file(rank_t* me, FILE* file) {
   char *text = NULL, *rest;
   char** words = NULL;
   size_t capacity = 0;
@@ -168,16 +163,15 @@ static void run_file(rank_t* me, FILE* file)
     line_t line = {0, words = realloc(words, (capacity / 2 + 2) * sizeof *words)};
     for (char* p = strtok_r(text, " \t\n", &rest); p; p = strtok_r(NULL, " \t\n", &rest))
       words[line.n++] = p;
-    if (line.n >= 2 && words[0][0] != '#')
-      run_line(me, &line);
+    if (line.n >= 2 && words[0][0] != '#') run_line(me, &line);
   }
   free(words);
   free(text);
 }
 
-static void* reserve(void)
-{
-  void* space = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static void* reserve(void) {
+  void* space = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) {
     perror("mmap");
     MPI_Abort(MPI_COMM_WORLD, 3);
@@ -185,8 +179,7 @@ static void* reserve(void)
   return space;
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (!outgoing) {
     outgoing = reserve();

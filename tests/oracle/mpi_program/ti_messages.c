@@ -8,21 +8,19 @@ static int destination(int rank) { return rank == -333 || rank == -666 ? MPI_PRO
 typedef int (*send_t)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*isend_t)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 
-static void send_by(rank_t* me, const line_t* line, send_t call)
-{
-  call(outgoing, integer(line, 4), type_of(me, line, 5), destination(integer(line, 2)), integer(line, 3), me->comm);
+static void send_by(rank_t* me, const line_t* line, send_t call) {
+  call(outgoing, integer(line, 4), type_of(me, line, 5), destination(integer(line, 2)),
+       integer(line, 3), me->comm);
 }
 
-static MPI_Request start_send(rank_t* me, const line_t* line, isend_t call)
-{
+static MPI_Request start_send(rank_t* me, const line_t* line, isend_t call) {
   MPI_Request request;
-  call(outgoing, integer(line, 4), type_of(me, line, 5), destination(integer(line, 2)), integer(line, 3), me->comm,
-       &request);
+  call(outgoing, integer(line, 4), type_of(me, line, 5), destination(integer(line, 2)),
+       integer(line, 3), me->comm, &request);
   return request;
 }
 
-static void isend_by(rank_t* me, const line_t* line, isend_t call)
-{
+static void isend_by(rank_t* me, const line_t* line, isend_t call) {
   remember(me, me->rank, integer(line, 2), integer(line, 3), start_send(me, line, call));
 }
 
@@ -36,8 +34,7 @@ static void do_ibsend(rank_t* me, const line_t* line) { isend_by(me, line, MPI_I
 /* -- Receives: src tag count [type] --------------------------------------------------------- */
 
 /* The count of a receive; a negative one is asked of the message itself. */
-static int receive_count(rank_t* me, const line_t* line, MPI_Datatype type)
-{
+static int receive_count(rank_t* me, const line_t* line, MPI_Datatype type) {
   int count = integer(line, 4);
   if (count < 0) {
     MPI_Status status;
@@ -47,61 +44,62 @@ static int receive_count(rank_t* me, const line_t* line, MPI_Datatype type)
   return count;
 }
 
-static void do_recv(rank_t* me, const line_t* line)
-{
+static void do_recv(rank_t* me, const line_t* line) {
   const MPI_Datatype type = type_of(me, line, 5);
   const int count = receive_count(me, line, type);
   MPI_Recv(incoming, count, type, source(integer(line, 2)), receive_tag(integer(line, 3)), me->comm,
            MPI_STATUS_IGNORE);
 }
 
-static void do_irecv(rank_t* me, const line_t* line)
-{
+static void do_irecv(rank_t* me, const line_t* line) {
   const MPI_Datatype type = type_of(me, line, 5);
   const int count = receive_count(me, line, type);
   MPI_Request request;
-  MPI_Irecv(incoming, count, type, source(integer(line, 2)), receive_tag(integer(line, 3)), me->comm, &request);
+  MPI_Irecv(incoming, count, type, source(integer(line, 2)), receive_tag(integer(line, 3)),
+            me->comm, &request);
   remember(me, integer(line, 2), me->rank, integer(line, 3), request);
 }
 
-static void do_sendrecv(rank_t* me, const line_t* line)
-{
-  MPI_Sendrecv(outgoing, integer(line, 2), type_of(me, line, 6), destination(integer(line, 3)), 0, incoming,
-               integer(line, 4), type_of(me, line, 7), source(integer(line, 5)), 0, me->comm, MPI_STATUS_IGNORE);
+static void do_sendrecv(rank_t* me, const line_t* line) {
+  MPI_Sendrecv(outgoing, integer(line, 2), type_of(me, line, 6), destination(integer(line, 3)), 0,
+               incoming, integer(line, 4), type_of(me, line, 7), source(integer(line, 5)), 0,
+               me->comm, MPI_STATUS_IGNORE);
 }
 
 /* -- Probes: src tag ------------------------------------------------------------------------ */
 
-static void do_probe(rank_t* me, const line_t* line)
-{
+static void do_probe(rank_t* me, const line_t* line) {
   MPI_Probe(source(integer(line, 2)), receive_tag(integer(line, 3)), me->comm, MPI_STATUS_IGNORE);
 }
 
-static void do_iprobe(rank_t* me, const line_t* line)
-{
+static void do_iprobe(rank_t* me, const line_t* line) {
   int flag;
-  MPI_Iprobe(source(integer(line, 2)), receive_tag(integer(line, 3)), me->comm, &flag, MPI_STATUS_IGNORE);
+  MPI_Iprobe(source(integer(line, 2)), receive_tag(integer(line, 3)), me->comm, &flag,
+             MPI_STATUS_IGNORE);
 }
 
 /* -- Persistent requests: as isend and irecv, to be started later ----------------------------- */
 
-static void send_init_by(rank_t* me, const line_t* line, isend_t call)
-{
-  add(&me->persistent, (request_t){me->rank, integer(line, 2), integer(line, 3), me->comm_id,
-                                   start_send(me, line, call), .persistent = 1, .number = me->number});
+static void send_init_by(rank_t* me, const line_t* line, isend_t call) {
+  add(&me->persistent,
+      (request_t){me->rank, integer(line, 2), integer(line, 3), me->comm_id,
+                  start_send(me, line, call), .persistent = 1, .number = me->number});
 }
 
 static void do_send_init(rank_t* me, const line_t* line) { send_init_by(me, line, MPI_Send_init); }
-static void do_ssend_init(rank_t* me, const line_t* line) { send_init_by(me, line, MPI_Ssend_init); }
-static void do_bsend_init(rank_t* me, const line_t* line) { send_init_by(me, line, MPI_Bsend_init); }
+static void do_ssend_init(rank_t* me, const line_t* line) {
+  send_init_by(me, line, MPI_Ssend_init);
+}
+static void do_bsend_init(rank_t* me, const line_t* line) {
+  send_init_by(me, line, MPI_Bsend_init);
+}
 
-static void do_recv_init(rank_t* me, const line_t* line)
-{
+static void do_recv_init(rank_t* me, const line_t* line) {
   MPI_Request request;
   MPI_Recv_init(incoming, integer(line, 4), type_of(me, line, 5), source(integer(line, 2)),
                 receive_tag(integer(line, 3)), me->comm, &request);
-  add(&me->persistent,
-      (request_t){integer(line, 2), me->rank, integer(line, 3), me->comm_id, request, .persistent = 1, .number = me->number});
+  add(&me->persistent, (request_t){integer(line, 2), me->rank, integer(line, 3), me->comm_id,
+                                   request, .persistent = 1, .number = me->number});
 }
 
 const named_action_t message_actions[] = {{"bsend", do_bsend},

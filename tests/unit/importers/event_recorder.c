@@ -2,8 +2,9 @@
  *
  * It is linked into the program, and calls the next MPI_ function in line, which may be another
  * recorder's, so that both record one run. Lines: "enter NAME TIME", "leave TIME" (nanoseconds),
- * "comm NUMBER RANKS", "send|recv PEER COMM TAG BYTES", "isend|irecv ... REQUEST", "posted REQUEST",
- * "sent REQUEST", "collective NAME COMM ROOT SENT RECEIVED"; ranks are those of the communicator.
+ * "comm NUMBER RANKS", "send|recv PEER COMM TAG BYTES", "isend|irecv ... REQUEST", "posted
+ * REQUEST", "sent REQUEST", "collective NAME COMM ROOT SENT RECEIVED"; ranks are those of the
+ * communicator.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 enum { MOST = 64 };
 
-static FILE *file;
+static FILE* file;
 static MPI_Comm comms[MOST];
 static int comm_count;
 /* Pending requests: what MPI calls them, and whether each is a receive. */
@@ -33,7 +34,7 @@ static long now(void) {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * 1000000000L + time.tv_nsec;
 }
-static void enter(const char *name) { fprintf(file, "enter %s %ld\n", name, now()); }
+static void enter(const char* name) { fprintf(file, "enter %s %ld\n", name, now()); }
 static void leave(void) { fprintf(file, "leave %ld\n", now()); }
 
 static int number_of(MPI_Comm comm) {
@@ -68,7 +69,7 @@ static void send(int peer, MPI_Comm comm, int tag, long size) {
   fprintf(file, "send %d %d %d %ld\n", peer, number, tag, size);
 }
 
-static void received(const MPI_Status *status, MPI_Comm comm, long request) {
+static void received(const MPI_Status* status, MPI_Comm comm, long request) {
   if (status->MPI_SOURCE == MPI_PROC_NULL) return;
   int size;
   PMPI_Get_count(status, MPI_BYTE, &size);
@@ -86,7 +87,7 @@ static void post(MPI_Request request, int receives, MPI_Comm comm) {
   pending[place].comm = comm;
 }
 
-static void completed(MPI_Request request, const MPI_Status *status) {
+static void completed(MPI_Request request, const MPI_Status* status) {
   for (int i = 0; i < MOST; ++i) {
     if (pending[i].number == 0 || pending[i].request != request) continue;
     if (pending[i].receives) {
@@ -99,7 +100,7 @@ static void completed(MPI_Request request, const MPI_Status *status) {
   }
 }
 
-int MPI_Init(int *argc, char ***argv) {
+int MPI_Init(int* argc, char*** argv) {
   const int error = NEXT(MPI_Init)(argc, argv);
   int rank;
   char name[512];
@@ -119,19 +120,19 @@ int MPI_Finalize(void) {
   return NEXT(MPI_Finalize)();
 }
 
-#define SEND(name)                                                                              \
-  int name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-    enter(#name);                                                                               \
-    send(to, comm, tag, bytes(count, type));                                                    \
-    const int error = NEXT(name)(buffer, count, type, to, tag, comm);                           \
-    leave();                                                                                    \
-    return error;                                                                               \
+#define SEND(name)                                                                             \
+  int name(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
+    enter(#name);                                                                              \
+    send(to, comm, tag, bytes(count, type));                                                   \
+    const int error = NEXT(name)(buffer, count, type, to, tag, comm);                          \
+    leave();                                                                                   \
+    return error;                                                                              \
   }
 SEND(MPI_Send)
 SEND(MPI_Ssend)
 
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-             MPI_Status *status) {
+int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Status* status) {
   MPI_Status found;
   enter("MPI_Recv");
   const int error = NEXT(MPI_Recv)(buffer, count, type, from, tag, comm, &found);
@@ -141,9 +142,9 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_
   return error;
 }
 
-int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, int out_tag,
-                 void *in, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                 MPI_Status *status) {
+int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag,
+                 void* in, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                 MPI_Status* status) {
   MPI_Status found;
   enter("MPI_Sendrecv");
   const int error = NEXT(MPI_Sendrecv)(out, out_count, out_type, to, out_tag, in, count, type, from,
@@ -155,8 +156,8 @@ int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, 
   return error;
 }
 
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request *request) {
+int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   enter("MPI_Isend");
   const int error = NEXT(MPI_Isend)(buffer, count, type, to, tag, comm, request);
   post(*request, 0, comm);
@@ -165,8 +166,8 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
   return error;
 }
 
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-              MPI_Request *request) {
+int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   enter("MPI_Irecv");
   const int error = NEXT(MPI_Irecv)(buffer, count, type, from, tag, comm, request);
   post(*request, 1, comm);
@@ -175,7 +176,7 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI
   return error;
 }
 
-int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const MPI_Request waited = *request;
   MPI_Status found;
   enter("MPI_Wait");
@@ -186,7 +187,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
   return error;
 }
 
-int MPI_Waitall(int count, MPI_Request *all, MPI_Status *statuses) {
+int MPI_Waitall(int count, MPI_Request* all, MPI_Status* statuses) {
   MPI_Request waited[MOST];
   MPI_Status found[MOST];
   for (int i = 0; i < count; ++i) waited[i] = all[i];
@@ -200,7 +201,7 @@ int MPI_Waitall(int count, MPI_Request *all, MPI_Status *statuses) {
   return error;
 }
 
-int MPI_Test(MPI_Request *request, int *is_complete, MPI_Status *status) {
+int MPI_Test(MPI_Request* request, int* is_complete, MPI_Status* status) {
   const MPI_Request tested = *request;
   MPI_Status found;
   enter("MPI_Test");
@@ -211,7 +212,7 @@ int MPI_Test(MPI_Request *request, int *is_complete, MPI_Status *status) {
   return error;
 }
 
-static void collective(const char *name, MPI_Comm comm, int root, long sent, long got) {
+static void collective(const char* name, MPI_Comm comm, int root, long sent, long got) {
   const int number = number_of(comm);
   fprintf(file, "collective %s %d %d %ld %ld\n", name, number, root, sent, got);
 }
@@ -229,7 +230,7 @@ int MPI_Barrier(MPI_Comm comm) {
   return error;
 }
 
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   RANKS(comm);
   enter("MPI_Bcast");
   const int error = NEXT(MPI_Bcast)(buffer, count, type, root, comm);
@@ -239,7 +240,7 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   return error;
 }
 
-int MPI_Reduce(const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
+int MPI_Reduce(const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, int root,
                MPI_Comm comm) {
   RANKS(comm);
   enter("MPI_Reduce");
@@ -250,7 +251,7 @@ int MPI_Reduce(const void *out, void *in, int count, MPI_Datatype type, MPI_Op o
   return error;
 }
 
-int MPI_Allreduce(const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
+int MPI_Allreduce(const void* out, void* in, int count, MPI_Datatype type, MPI_Op op,
                   MPI_Comm comm) {
   RANKS(comm);
   enter("MPI_Allreduce");
@@ -261,7 +262,7 @@ int MPI_Allreduce(const void *out, void *in, int count, MPI_Datatype type, MPI_O
   return error;
 }
 
-int MPI_Gather(const void *out, int count, MPI_Datatype type, void *in, int in_count,
+int MPI_Gather(const void* out, int count, MPI_Datatype type, void* in, int in_count,
                MPI_Datatype in_type, int root, MPI_Comm comm) {
   RANKS(comm);
   enter("MPI_Gather");
@@ -272,7 +273,7 @@ int MPI_Gather(const void *out, int count, MPI_Datatype type, void *in, int in_c
   return error;
 }
 
-int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in_count,
+int MPI_Alltoall(const void* out, int count, MPI_Datatype type, void* in, int in_count,
                  MPI_Datatype in_type, MPI_Comm comm) {
   RANKS(comm);
   enter("MPI_Alltoall");

@@ -19,7 +19,7 @@ from tisim.traces.record import events
 from tisim.traces.record.counters import choose_counters
 from tisim.traces.record.events import NAMED, Event, events_of, obstacle
 
-COUNTING = Path(__file__).resolve().parents[3] / "tisim/traces/record/library/counting"
+LIBRARY = Path(__file__).resolve().parents[3] / "tisim/traces/record/library"
 TISIM = [sys.executable, "-m", "tisim"]
 # Touches new memory between two barriers, and then computes without doing so.
 BODY = """
@@ -162,7 +162,7 @@ def test_reading_a_counter_of_the_processor(tmp_path: Path) -> None:
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("gcc is not installed")
-    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{COUNTING}"]
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY}"]
     subprocess.run([*command, source, "-o", program], check=True)
     read = subprocess.run([program], check=True, capture_output=True, text=True)
     assert read.stdout.split() == ["no", "1007", "400", "999", "no", "no"]

@@ -7,13 +7,13 @@
 
 #include "tisim_trace.h"
 
-static void require(int holds, const char *what) {
+static void require(int holds, const char* what) {
   if (holds) return;
   fprintf(stderr, "%s\n", what);
   exit(1);
 }
 
-static void pass_around(tt_rank *rank, uint32_t own, uint32_t ranks, int iterations) {
+static void pass_around(tt_rank* rank, uint32_t own, uint32_t ranks, int iterations) {
   const int send = tt_word(rank, "send {} {} {}", 1);
   const int receive = tt_word(rank, "recv {} {} {} # source={}", 1);
   require(send > 0 && receive > send, "the words have numbers");
@@ -27,13 +27,13 @@ static void pass_around(tt_rank *rank, uint32_t own, uint32_t ranks, int iterati
 }
 
 /* Prints the size of the part of all ranks, and the most memory that a rank took. */
-static void ring(const char *directory, uint32_t ranks, int iterations) {
+static void ring(const char* directory, uint32_t ranks, int iterations) {
   tt_bytes all = {0};
   size_t most = 0;
   for (uint32_t own = 0; own < ranks; ++own) {
     char path[4096];
     snprintf(path, sizeof path, "%s/part-%u", directory, own);
-    tt_rank *const rank = tt_rank_open(own, ranks, 0, own % 2 == 0 ? path : NULL);
+    tt_rank* const rank = tt_rank_open(own, ranks, 0, own % 2 == 0 ? path : NULL);
     require(rank != NULL && *tt_error(rank) == '\0', "a rank is opened");
     require(tt_comment(rank, "recorded by a test") == TT_OK, "a comment is recorded");
     pass_around(rank, own, ranks, iterations);
@@ -56,7 +56,8 @@ static void ring(const char *directory, uint32_t ranks, int iterations) {
   char path[4096];
   uint32_t incomplete = 1;
   snprintf(path, sizeof path, "%s/ring.tit", directory);
-  require(tt_write_trace(&all, path, NULL, &incomplete) == TT_OK && incomplete == 0, "it is written");
+  require(tt_write_trace(&all, path, NULL, &incomplete) == TT_OK && incomplete == 0,
+          "it is written");
   require(tt_write_trace(&all, "/nowhere/ring.tit", NULL, NULL) == TT_FILE, "it cannot be written");
   printf("%zu %zu\n", all.size, most);
   tt_free(&all);
@@ -65,7 +66,7 @@ static void ring(const char *directory, uint32_t ranks, int iterations) {
 static long most_kilobytes(void) {
   long most = -1;
   char line[256];
-  FILE *const status = fopen("/proc/self/status", "r");
+  FILE* const status = fopen("/proc/self/status", "r");
   while (status != NULL && fgets(line, sizeof line, status) != NULL) {
     if (sscanf(line, "VmHWM: %ld", &most) == 1) break;
   }
@@ -74,8 +75,8 @@ static long most_kilobytes(void) {
 }
 
 /* Prints by how many kilobytes the process grew while it recorded. */
-static void random_calls(const char *path, int calls) {
-  tt_rank *const rank = tt_rank_open(0, 1, 0, path);
+static void random_calls(const char* path, int calls) {
+  tt_rank* const rank = tt_rank_open(0, 1, 0, path);
   const int send = tt_word(rank, "send {} {} {}", 1);
   uint64_t state = 1;
   long before = 0;
@@ -95,8 +96,8 @@ static void random_calls(const char *path, int calls) {
   tt_rank_close(rank);
 }
 
-static void killed(const char *path) {
-  tt_rank *const rank = tt_rank_open(0, 2, 0, path);
+static void killed(const char* path) {
+  tt_rank* const rank = tt_rank_open(0, 2, 0, path);
   pass_around(rank, 0, 2, 100);
   tt_flush(rank);
   pass_around(rank, 0, 2, 100);
@@ -107,7 +108,7 @@ static void mistakes(void) {
   tt_bytes part = {0};
   const int64_t numbers[] = {1, 2, 3};
   const tt_bytes rubbish = {"rubbish", 7};
-  tt_rank *rank = tt_rank_open(0, 1, 0, NULL);
+  tt_rank* rank = tt_rank_open(0, 1, 0, NULL);
   require(tt_interface() == TT_INTERFACE, "the header is that of the library");
   require(tt_word(rank, "", 0) == TT_INVALID, "a word has a text");
   require(tt_word(rank, "two\nlines", 0) == TT_INVALID, "a word is one line");
@@ -132,7 +133,7 @@ static void mistakes(void) {
   tt_rank_close(rank);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   require(argc >= 2, "which test?");
   if (strcmp(argv[1], "ring") == 0) ring(argv[2], (uint32_t)atoi(argv[3]), atoi(argv[4]));
   if (strcmp(argv[1], "random") == 0) random_calls(argv[2], atoi(argv[3]));

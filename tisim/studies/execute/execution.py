@@ -47,8 +47,7 @@ def executor_code() -> SourceCode:
     program = files("tisim.studies.execute").joinpath("program")
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for folder in (program, program.joinpath("files"))
-        for file in folder.iterdir()
+        for file in program.iterdir()
         if file.name.endswith((".c", ".h"))
     }
     texts["vocabulary.h"] = vocabulary_header()

@@ -8,6 +8,7 @@ from tisim.traces.record.fortran import fortran_wrappers
 from tisim.traces.record.posix_wrappers import posix_wrappers
 from tisim.traces.record.table import read_table
 from tisim.traces.record.trace_library import library_header
+from tisim.traces.record.words import words_header
 from tisim.traces.record.wrappers import c_wrappers
 
 # What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
@@ -19,9 +20,8 @@ C_OPTIONS = (
 LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 
 
-# Of the library, beside its own folder.
-_FOLDERS = ("counting", "places", "writing")
-_POSIX = "posix"
+# Left out unless files are recorded in the words of POSIX.
+_POSIX = ("posix.c", "posix.h")
 
 
 def recorder_source(*, posix: bool = False) -> dict[str, str]:
@@ -38,14 +38,13 @@ def recorder_source(*, posix: bool = False) -> dict[str, str]:
         When this installation has no trace library, whose header is one of them.
     """
     library = files("tisim.traces.record").joinpath("library")
-    folders = (*_FOLDERS, _POSIX) if posix else _FOLDERS
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for folder in (library, *(library.joinpath(name) for name in folders))
-        for file in folder.iterdir()
-        if file.name.endswith((".c", ".h"))
+        for file in library.iterdir()
+        if file.name.endswith((".c", ".h")) and (posix or file.name not in _POSIX)
     }
     texts["tisim_trace.h"] = library_header()
+    texts["words.h"] = words_header()
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)

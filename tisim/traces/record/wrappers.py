@@ -10,8 +10,6 @@ _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of C. */
 #include "record.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
 /* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. MPICH
  * 4.0 has large counts, but not of files. */
 #if MPI_VERSION >= 4

@@ -2,29 +2,24 @@
 
 static double uniform(void) { return (rand() + 0.5) / (RAND_MAX + 1.0); }
 
-static int log_uniform(double smallest, double largest)
-{
+static int log_uniform(double smallest, double largest) {
   return (int)(smallest * exp(uniform() * log(largest / smallest)) + 0.5);
 }
 
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
+static int compare(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return x < y ? -1 : x > y;
 }
 
 /* Whether the 95 % interval of the median lies within 3 % of it: between two order statistics, the
    ranks of which follow from a binomial distribution. */
-static int is_well_known(double *times, int count)
-{
+static int is_well_known(double* times, int count) {
   double probability = pow(0.5, count), below = probability, middle;
   int k = 0; /* so many times are below the interval with a probability of at most 2.5 % */
-  if (probability > 0.025)
-    return 0;
+  if (probability > 0.025) return 0;
   while (k + 1 < count / 2) {
     probability *= (double)(count - k) / (k + 1);
-    if (below + probability > 0.025)
-      break;
+    if (below + probability > 0.025) break;
     below += probability;
     k++;
   }
@@ -33,8 +28,7 @@ static int is_well_known(double *times, int count)
   return times[k] > 0.97 * middle && times[count - 1 - k] < 1.03 * middle;
 }
 
-static void shuffle(int *numbers, int count)
-{
+static void shuffle(int* numbers, int count) {
   int i;
   for (i = count - 1; i > 0; i--) {
     int other = (int)(uniform() * (i + 1)), swapped = numbers[i];
@@ -44,27 +38,21 @@ static void shuffle(int *numbers, int count)
 }
 
 /* Rank 0: every size in each round, in random order, until its median is known. */
-static void measure_sizes(const int *sizes, int count, int repetitions)
-{
+static void measure_sizes(const int* sizes, int count, int repetitions) {
   int most = repetitions * MOST_REPETITIONS, round, i, left = count;
-  double *times = malloc(sizeof *times * (size_t)count * (size_t)most);
-  int *places = malloc(sizeof *places * (size_t)count);
-  for (i = 0; i < count; i++)
-    places[i] = i;
-  for (i = 0; i < WARM_UP; i++)
-    measure(1, 0, 0);
+  double* times = malloc(sizeof *times * (size_t)count * (size_t)most);
+  int* places = malloc(sizeof *places * (size_t)count);
+  for (i = 0; i < count; i++) places[i] = i;
+  for (i = 0; i < WARM_UP; i++) measure(1, 0, 0);
   for (round = 0; round < most && left > 0; round++) {
     int kept = 0;
     shuffle(places, left);
     for (i = 0; i < left; i++) {
-      double *own = times + (size_t)places[i] * (size_t)most;
-      if (round >= repetitions && MPI_Wtime() > deadline)
-        break;
+      double* own = times + (size_t)places[i] * (size_t)most;
+      if (round >= repetitions && MPI_Wtime() > deadline) break;
       own[round] = measure(sizes[places[i]], 0, 1);
-      if (round % 4 == 3)
-        measure(sizes[places[i]], 1, 1);
-      if (round + 1 < repetitions || !is_well_known(own, round + 1))
-        places[kept++] = places[i];
+      if (round % 4 == 3) measure(sizes[places[i]], 1, 1);
+      if (round + 1 < repetitions || !is_well_known(own, round + 1)) places[kept++] = places[i];
     }
     left = i < left ? 0 : kept;
   }
@@ -72,20 +60,17 @@ static void measure_sizes(const int *sizes, int count, int repetitions)
   free(places);
 }
 
-static void measure_streams(int largest)
-{
+static void measure_streams(int largest) {
   int i, repetition, top = largest < LARGEST_STREAMED ? largest : LARGEST_STREAMED;
   for (i = 0; i < STREAM_SIZES; i++) {
     int bytes = log_uniform(1, top), messages = STREAM_BYTES / bytes;
     messages = messages > LONGEST_STREAM ? LONGEST_STREAM : messages;
-    for (repetition = 0; repetition < STREAM_REPETITIONS; repetition++)
-      stream(bytes, messages);
+    for (repetition = 0; repetition < STREAM_REPETITIONS; repetition++) stream(bytes, messages);
   }
 }
 
 /* Patterns of all ranks: pairs in one direction and in both, a shift, an incast. */
-static void measure_patterns(int largest)
-{
+static void measure_patterns(int largest) {
   int i, repetition, pairs;
   for (i = 0; i < PATTERN_SIZES; i++) {
     int bytes = log_uniform(largest > 10 ? largest / 10.0 : 1, largest);
@@ -102,12 +87,10 @@ static void measure_patterns(int largest)
   }
 }
 
-static int argument(int argc, char **argv, int place, int otherwise, int most)
-{
+static int argument(int argc, char** argv, int place, int otherwise, int most) {
   long value = argc > place ? strtol(argv[place], NULL, 10) : otherwise;
   if (value < 1 || value > most) {
-    if (rank == 0)
-      fprintf(stderr, "benchmark: argument %d must be from 1 to %d\n", place, most);
+    if (rank == 0) fprintf(stderr, "benchmark: argument %d must be from 1 to %d\n", place, most);
     MPI_Finalize();
     exit(EXIT_FAILURE);
   }
@@ -116,14 +99,12 @@ static int argument(int argc, char **argv, int place, int otherwise, int most)
 
 /* Whom rank 0 exchanges messages with: on another host, and on its own (-1: nobody), if there are
    other hosts.  The first rank of each host takes part in the patterns; on one host, all do. */
-static void choose_partners(int *outside, int *inside)
-{
-  char *hosts = malloc((size_t)ranks * sizeof host);
-  int *first = malloc((size_t)ranks * sizeof *first);
-  int *others = malloc((size_t)ranks * sizeof *others);
+static void choose_partners(int* outside, int* inside) {
+  char* hosts = malloc((size_t)ranks * sizeof host);
+  int* first = malloc((size_t)ranks * sizeof *first);
+  int* others = malloc((size_t)ranks * sizeof *others);
   int count = 0, i, j;
-  if (!hosts || !first || !others)
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  if (!hosts || !first || !others) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   MPI_Allgather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, MPI_COMM_WORLD);
   *inside = -1;
   for (i = 0; i < ranks; i++) {
@@ -148,36 +129,31 @@ static void choose_partners(int *outside, int *inside)
   free(others);
 }
 
-static void measure_outside(int largest, int count, int repetitions)
-{
+static void measure_outside(int largest, int count, int repetitions) {
   int *sizes = malloc(sizeof *sizes * (size_t)count), i;
   printf("operation,bytes,pairs,directions,seconds,host,peer,pattern,messages\n");
   srand(2);
-  for (i = 0; i < count; i++)
-    sizes[i] = log_uniform(1, largest);
+  for (i = 0; i < count; i++) sizes[i] = log_uniform(1, largest);
   measure_sizes(sizes, count, repetitions);
   measure_streams(largest);
   order(END, 0, 0, 0);
   free(sizes);
 }
 
-static void measure_inside(int largest, int count, int repetitions, int seconds)
-{
+static void measure_inside(int largest, int count, int repetitions, int seconds) {
   int *sizes = malloc(sizeof *sizes * (size_t)count), i;
   char other[sizeof peer];
   memcpy(other, peer, sizeof peer);
   memcpy(peer, host, sizeof host);
   deadline = MPI_Wtime() + seconds;
-  for (i = 0; i < count; i++)
-    sizes[i] = log_uniform(1, largest);
+  for (i = 0; i < count; i++) sizes[i] = log_uniform(1, largest);
   measure_sizes(sizes, count, repetitions);
   order(END, 0, 0, 0);
   memcpy(peer, other, sizeof peer);
   free(sizes);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
   int length, count, largest, repetitions, seconds, outside, inside;
   MPI_Init(&argc, &argv);
   all = MPI_COMM_WORLD;

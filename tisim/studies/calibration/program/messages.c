@@ -17,8 +17,8 @@
      mpirun -n 5 --host hostA:2,hostB,hostC,hostD ./benchmark > measured.csv
 
    Sizes are drawn at random, evenly on a logarithmic scale, and measured in random order, so that
-   whatever disturbs the machine for a while disturbs all sizes alike.  After a warm-up, each size is
-   repeated until the 95 % confidence interval of the median of its ping-pongs is within 3 %, ten
+   whatever disturbs the machine for a while disturbs all sizes alike.  After a warm-up, each size
+   is repeated until the 95 % confidence interval of the median of its ping-pongs is within 3 %, ten
    times as often as the least number, or until the time is up.  Every time is printed, none is
    averaged.  Ranks that have nothing to do sleep. */
 #include <math.h>
@@ -42,24 +42,20 @@ static char *out, *in;
 static char host[MPI_MAX_PROCESSOR_NAME], peer[MPI_MAX_PROCESSOR_NAME];
 static double deadline;
 
-static void print_row(const char *operation, long bytes, double seconds, int messages)
-{
+static void print_row(const char* operation, long bytes, double seconds, int messages) {
   printf("%s,%ld,1,1,%.9g,%s,%s,pair,%d\n", operation, bytes, seconds, host, peer, messages);
 }
 
-static void sleep_for(double seconds)
-{
+static void sleep_for(double seconds) {
   struct timespec span = {0, (long)(seconds * 1e9)}; /* less than a second */
   nanosleep(&span, NULL);
 }
 
-static void send_number(double number)
-{
+static void send_number(double number) {
   MPI_Send(&number, 1, MPI_DOUBLE, partner, CONTROL, MPI_COMM_WORLD);
 }
 
-static double receive_number(void)
-{
+static double receive_number(void) {
   double number;
   MPI_Recv(&number, 1, MPI_DOUBLE, partner, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return number;
@@ -67,13 +63,11 @@ static double receive_number(void)
 
 static void send_data(int bytes) { MPI_Send(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD); }
 
-static void receive_data(int bytes)
-{
+static void receive_data(int bytes) {
   MPI_Recv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void order(int task, int bytes, int count, int idle)
-{
+static void order(int task, int bytes, int count, int idle) {
   int next[4] = {task, bytes, count, idle};
   MPI_Send(next, 4, MPI_INT, partner, CONTROL, MPI_COMM_WORLD);
 }
@@ -84,15 +78,13 @@ static int before(int bytes) { return bytes <= EAGER ? 2 : 0; }
 
 /* The rank that times and prints: ping-pong back to back, MPI_Isend, a message that is received
    late; or a ping-pong after both ranks slept.  Returns the round trip. */
-static double measure(int bytes, int idle, int print)
-{
+static double measure(int bytes, int idle, int print) {
   MPI_Request request;
   double start, sent, received, round_trip;
   int i;
   order(PING_PONG, bytes, 1, idle);
   receive_number();
-  if (idle)
-    sleep_for(2e-3);
+  if (idle) sleep_for(2e-3);
   for (i = idle ? 0 : before(bytes); i > 0; i--) {
     send_data(bytes);
     receive_data(bytes);
@@ -103,8 +95,7 @@ static double measure(int bytes, int idle, int print)
   receive_data(bytes);
   round_trip = MPI_Wtime() - start;
   if (idle) {
-    if (print)
-      print_row("idle_pingpong", bytes, round_trip, 1);
+    if (print) print_row("idle_pingpong", bytes, round_trip, 1);
     return round_trip;
   }
   if (print) {
@@ -117,8 +108,7 @@ static double measure(int bytes, int idle, int print)
   MPI_Isend(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &request);
   sent = MPI_Wtime() - start;
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  if (print)
-    print_row("isend", bytes, sent, 1);
+  if (print) print_row("isend", bytes, sent, 1);
 
   send_number(2 * round_trip); /* by then the next message has arrived, if it may */
   start = MPI_Wtime();
@@ -132,8 +122,7 @@ static double measure(int bytes, int idle, int print)
   return round_trip;
 }
 
-static void answer(int bytes, int idle)
-{
+static void answer(int bytes, int idle) {
   double start, late;
   int i;
   send_number(0);
@@ -141,8 +130,7 @@ static void answer(int bytes, int idle)
     receive_data(bytes);
     send_data(bytes);
   }
-  if (idle)
-    return;
+  if (idle) return;
 
   send_number(0);
   receive_data(bytes);
@@ -157,8 +145,7 @@ static void answer(int bytes, int idle)
 
 /* Many messages in a row, whose receives are posted (into one buffer: nobody reads it), until an
    answer says that all are there. */
-static void stream(int bytes, int messages)
-{
+static void stream(int bytes, int messages) {
   MPI_Request requests[LONGEST_STREAM];
   double start;
   int i;
@@ -172,8 +159,7 @@ static void stream(int bytes, int messages)
   print_row("stream", bytes, MPI_Wtime() - start, messages);
 }
 
-static void receive_stream(int bytes, int messages)
-{
+static void receive_stream(int bytes, int messages) {
   MPI_Request requests[LONGEST_STREAM];
   int i;
   for (i = 0; i < messages; i++)
@@ -184,13 +170,11 @@ static void receive_stream(int bytes, int messages)
 }
 
 /* What the partner does until it is told to end. */
-static void follow(void)
-{
+static void follow(void) {
   int next[4]; /* task, bytes, count, idle */
   for (;;) {
     MPI_Recv(next, 4, MPI_INT, partner, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (next[0] == END)
-      return;
+    if (next[0] == END) return;
     if (next[0] == STREAM)
       receive_stream(next[1], next[2]);
     else
@@ -199,8 +183,7 @@ static void follow(void)
 }
 
 /* Follows when it is told to, and sleeps until then. */
-static void follow_later(void)
-{
+static void follow_later(void) {
   int told = 0;
   while (MPI_Iprobe(partner, CONTROL, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE), !told)
     sleep_for(1e-3);

@@ -1,32 +1,27 @@
 /* Concurrent messages of all hosts. */
 
 /* Ranks that have had nothing to do sleep until rank 0 goes on with all of them. */
-static void gather_sleeping(void)
-{
+static void gather_sleeping(void) {
   MPI_Request request;
   int done = 0;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done)
-    sleep_for(1e-3);
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done) sleep_for(1e-3);
 }
 
 /* All that a pattern sends and receives, until the last message is there. */
-static void transfer(const char *pattern, int bytes, int pairs, int directions)
-{
+static void transfer(const char* pattern, int bytes, int pairs, int directions) {
   int half = ranks / 2, count = 0, i;
-  MPI_Request *requests = malloc(sizeof *requests * (size_t)(2 * ranks));
+  MPI_Request* requests = malloc(sizeof *requests * (size_t)(2 * ranks));
   double start, own, longest;
   MPI_Barrier(all);
   start = MPI_Wtime();
   if (!strcmp(pattern, "shift")) {
-    MPI_Irecv(in, bytes, MPI_BYTE, (rank + ranks - 1) % ranks, DATA, all,
-              &requests[count++]);
+    MPI_Irecv(in, bytes, MPI_BYTE, (rank + ranks - 1) % ranks, DATA, all, &requests[count++]);
     MPI_Isend(out, bytes, MPI_BYTE, (rank + 1) % ranks, DATA, all, &requests[count++]);
   } else if (!strcmp(pattern, "incast")) {
     for (i = 1; rank == 0 && i < ranks; i++)
       MPI_Irecv(in, bytes, MPI_BYTE, i, DATA, all, &requests[count++]);
-    if (rank)
-      MPI_Isend(out, bytes, MPI_BYTE, 0, DATA, all, &requests[count++]);
+    if (rank) MPI_Isend(out, bytes, MPI_BYTE, 0, DATA, all, &requests[count++]);
   } else {
     int pair = rank % half, first = rank < half, takes_part = rank < 2 * half && pair < pairs;
     int other = (rank + half) % (2 * half);

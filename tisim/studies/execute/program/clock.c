@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 50, TAG = 1 };
 
-static double offset;  /* this clock less that of rank 0 */
-static double error;   /* of the offset */
+static double offset; /* this clock less that of rank 0 */
+static double error;  /* of the offset */
 
 static double own_now(void) {
   struct timespec time;
@@ -35,14 +35,14 @@ void sleep_until(double when) {
   }
 }
 
-static uint64_t hash(uint64_t seed, const char *text) {
+static uint64_t hash(uint64_t seed, const char* text) {
   for (; *text != '\0'; text++) seed = (seed ^ (unsigned char)*text) * UINT64_C(1099511628211);
   return seed;
 }
 
 uint64_t host_number(void) {
   char text[256] = "";
-  FILE *const file = fopen("/proc/sys/kernel/random/boot_id", "r");
+  FILE* const file = fopen("/proc/sys/kernel/random/boot_id", "r");
   if (file != NULL) {
     if (fgets(text, sizeof text, file) == NULL) text[0] = '\0';
     fclose(file);
@@ -104,7 +104,7 @@ void wait_for_all(void) {
   }
 }
 
-double start_together(double *late) {
+double start_together(double* late) {
   double barrier = now();
   wait_for_all();
   PMPI_Barrier(program.control);

@@ -19,7 +19,8 @@ double processor_time(void);
 void sleep_until(double when);
 /* Sleeps until all ranks have come here, and only looks now and then whether they have. */
 void wait_for_all(void);
-/* Lets all ranks go on at one instant: returns its date. `late`: by how much this rank missed it. */
-double start_together(double *late);
+/* Lets all ranks go on at one instant: returns its date. `late`: by how much this rank missed it.
+ */
+double start_together(double* late);
 
 #endif

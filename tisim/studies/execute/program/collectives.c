@@ -12,13 +12,13 @@
 struct call {
   MPI_Comm communicator;
   int ranks, root;
-  const void *out;
-  void *in;
+  const void* out;
+  void* in;
   int64_t in_bytes;
   int out_count, in_count; /* of one rank's part */
   MPI_Datatype type;       /* of a reduction's elements */
   MPI_Op reduction;
-  int *counts; /* sent by rank, their places, received by rank, their places */
+  int* counts; /* sent by rank, their places, received by rank, their places */
   int *out_counts, *out_places, *in_counts, *in_places;
   int kind;
 };
@@ -33,8 +33,8 @@ static int as_count(int64_t value) {
 }
 
 /* The counts of all ranks in units of so many bytes; the bytes of all. */
-static int64_t take_counts(const int64_t *numbers, int ranks, int64_t width, int64_t unit,
-                           int *counts, int *places) {
+static int64_t take_counts(const int64_t* numbers, int ranks, int64_t width, int64_t unit,
+                           int* counts, int* places) {
   int64_t total = 0;
   for (int rank = 0; rank < ranks; rank++) {
     const int64_t bytes = numbers[rank] * width;
@@ -45,9 +45,10 @@ static int64_t take_counts(const int64_t *numbers, int ranks, int64_t width, int
   return total;
 }
 
-/* How many bytes an element of a reduction has: as the trace says, or as many as divide its size. */
-static int64_t element_width(const struct instruction *instruction) {
-  const int64_t *const numbers = instruction->numbers;
+/* How many bytes an element of a reduction has: as the trace says, or as many as divide its size.
+ */
+static int64_t element_width(const struct instruction* instruction) {
+  const int64_t* const numbers = instruction->numbers;
   const int64_t width = numbers[SEND_WIDTH];
   if (width == 2 || width == 4 || width == 8) return width;
   for (int64_t unit = 8; unit > 1; unit /= 2) {
@@ -59,21 +60,21 @@ static int64_t element_width(const struct instruction *instruction) {
   return 1;
 }
 
-static void choose_reduction(struct call *call, int64_t width) {
+static void choose_reduction(struct call* call, int64_t width) {
   call->type = width == 8 ? MPI_DOUBLE : width == 4 ? MPI_INT : width == 2 ? MPI_SHORT : MPI_BYTE;
   call->reduction = width == 1 ? MPI_BOR : MPI_SUM;
 }
 
-static bool is_root(const struct instruction *instruction) {
+static bool is_root(const struct instruction* instruction) {
   if (program.rehearsing && instruction->communicator != 0) return false;
   return rank_in(instruction) == instruction->numbers[ROOT];
 }
 
-static void take_vectors(struct call *call, const struct instruction *instruction, int64_t unit,
-                         int64_t *out_bytes, int64_t *in_bytes) {
-  const int64_t *const numbers = instruction->numbers;
+static void take_vectors(struct call* call, const struct instruction* instruction, int64_t unit,
+                         int64_t* out_bytes, int64_t* in_bytes) {
+  const int64_t* const numbers = instruction->numbers;
   const int ranks = call->ranks;
-  const int64_t *next = numbers + VECTORS;
+  const int64_t* next = numbers + VECTORS;
   call->counts = malloc((size_t)ranks * 4 * sizeof *call->counts);
   if (call->counts == NULL) fail("no memory for the counts of %d ranks", ranks);
   call->out_counts = call->counts;
@@ -82,17 +83,17 @@ static void take_vectors(struct call *call, const struct instruction *instructio
   call->in_places = call->counts + 3 * ranks;
   const int operation = instruction->operation;
   if (operation == OPERATION_SCATTERV || operation == OPERATION_ALLTOALLV) {
-    *out_bytes = take_counts(next, ranks, numbers[SEND_WIDTH], unit, call->out_counts,
-                             call->out_places);
+    *out_bytes =
+        take_counts(next, ranks, numbers[SEND_WIDTH], unit, call->out_counts, call->out_places);
     next += ranks;
   }
   if (operation != OPERATION_SCATTERV)
-    *in_bytes = take_counts(next, ranks, numbers[RECEIVE_WIDTH], unit, call->in_counts,
-                            call->in_places);
+    *in_bytes =
+        take_counts(next, ranks, numbers[RECEIVE_WIDTH], unit, call->in_counts, call->in_places);
 }
 
-static struct call call_of(const struct instruction *instruction) {
-  const int64_t *const numbers = instruction->numbers;
+static struct call call_of(const struct instruction* instruction) {
+  const int64_t* const numbers = instruction->numbers;
   const int64_t sent = numbers[SEND_COUNT] * numbers[SEND_WIDTH];
   const int64_t received = numbers[RECEIVE_COUNT] * numbers[RECEIVE_WIDTH];
   struct call call = {.kind = instruction->kind,
@@ -157,7 +158,7 @@ static struct call call_of(const struct instruction *instruction) {
   return call;
 }
 
-static void call_blocking(int operation, const struct call *c) {
+static void call_blocking(int operation, const struct call* c) {
   const MPI_Comm comm = c->communicator;
   switch (operation) {
     case OPERATION_BARRIER:
@@ -214,7 +215,7 @@ static void call_blocking(int operation, const struct call *c) {
   }
 }
 
-static void call_non_blocking(int operation, const struct call *c, MPI_Request *request) {
+static void call_non_blocking(int operation, const struct call* c, MPI_Request* request) {
   const MPI_Comm comm = c->communicator;
   switch (operation) {
     case OPERATION_BARRIER:
@@ -273,7 +274,7 @@ static void call_non_blocking(int operation, const struct call *c, MPI_Request *
   }
 }
 
-void call_collective(const struct instruction *instruction) {
+void call_collective(const struct instruction* instruction) {
   const struct call call = call_of(instruction);
   if (instruction->kind == KIND_COLLECTIVE) {
     if (!program.rehearsing) call_blocking(instruction->operation, &call);
@@ -282,13 +283,13 @@ void call_collective(const struct instruction *instruction) {
     return;
   }
   const struct request request = {.type = REQUEST_COLLECTIVE,
-                            .communicator = instruction->communicator,
-                            .tag = instruction->tag,
-                            .number = -1,
-                            .persistent = -1,
-                            .room = call.in,
-                            .bytes = call.in_bytes,
-                            .counts = call.counts};
+                                  .communicator = instruction->communicator,
+                                  .tag = instruction->tag,
+                                  .number = -1,
+                                  .persistent = -1,
+                                  .room = call.in,
+                                  .bytes = call.in_bytes,
+                                  .counts = call.counts};
   if (!program.rehearsing) call_non_blocking(instruction->operation, &call, next_handle());
   add_request(&request);
 }

@@ -4,6 +4,6 @@
 
 #include "script.h"
 
-void call_collective(const struct instruction *instruction);
+void call_collective(const struct instruction* instruction);
 
 #endif

@@ -22,7 +22,7 @@ static void finish_copy(int number) {
   PMPI_Comm_rank(table[number].handle, &table[number].rank);
 }
 
-MPI_Comm communicator_of(const struct instruction *instruction) {
+MPI_Comm communicator_of(const struct instruction* instruction) {
   const int number = instruction->communicator;
   if (number == 0) return MPI_COMM_WORLD;
   if (program.rehearsing) return MPI_COMM_NULL;
@@ -31,7 +31,7 @@ MPI_Comm communicator_of(const struct instruction *instruction) {
   return table[number].handle;
 }
 
-int rank_in(const struct instruction *instruction) {
+int rank_in(const struct instruction* instruction) {
   const int number = instruction->communicator;
   if (program.rehearsing || number == 0) return program.rank;
   finish_copy(number);
@@ -44,7 +44,7 @@ static void keep(int number, MPI_Comm handle) {
   if (table[number].exists) PMPI_Comm_rank(handle, &table[number].rank);
 }
 
-void split_communicator(const struct instruction *instruction) {
+void split_communicator(const struct instruction* instruction) {
   if (program.rehearsing) return;
   const int64_t color = instruction->numbers[2], key = instruction->numbers[3];
   MPI_Comm made;
@@ -53,24 +53,24 @@ void split_communicator(const struct instruction *instruction) {
   keep((int)instruction->numbers[1], made);
 }
 
-void copy_communicator(const struct instruction *instruction) {
+void copy_communicator(const struct instruction* instruction) {
   if (program.rehearsing) return;
   MPI_Comm made;
   MPI_Comm_dup(communicator_of(instruction), &made);
   keep((int)instruction->numbers[1], made);
 }
 
-void begin_copy(const struct instruction *instruction) {
+void begin_copy(const struct instruction* instruction) {
   if (program.rehearsing) return;
   const int number = (int)instruction->numbers[1];
   MPI_Comm_idup(communicator_of(instruction), &table[number].handle, &table[number].copying);
   table[number].exists = table[number].is_copied = 1;
 }
 
-void make_of_group(const struct instruction *instruction) {
+void make_of_group(const struct instruction* instruction) {
   if (program.rehearsing) return;
   const int count = (int)instruction->count - 2, number = (int)instruction->numbers[1];
-  int *const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
+  int* const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
   if (ranks == NULL) fail("no memory for a group of %d ranks", count);
   for (int i = 0; i < count; i++) ranks[i] = (int)instruction->numbers[2 + i];
   MPI_Group all, some;
@@ -84,7 +84,7 @@ void make_of_group(const struct instruction *instruction) {
   keep(number, made);
 }
 
-void free_communicator(const struct instruction *instruction) {
+void free_communicator(const struct instruction* instruction) {
   const int number = instruction->communicator;
   if (program.rehearsing || !table[number].exists) return;
   finish_copy(number);

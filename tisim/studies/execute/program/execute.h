@@ -14,9 +14,9 @@
 enum compute_mode { COMPUTE_NONE, COMPUTE_SLEEP, COMPUTE_SPIN, COMPUTE_INSTRUCTIONS };
 
 struct options {
-  const char *scripts; /* directory with rank-N.script */
-  const char *results; /* directory for results; NULL: they are printed */
-  const char *scratch; /* directory for the files of the trace; NULL: it has none */
+  const char* scripts; /* directory with rank-N.script */
+  const char* results; /* directory for results; NULL: they are printed */
+  const char* scratch; /* directory for the files of the trace; NULL: it has none */
   int repetitions;
   int warm_ups; /* repetitions before these, which are not reported */
   enum compute_mode compute;
@@ -37,6 +37,6 @@ struct program {
 extern struct program program;
 
 /* Says what is wrong, with the rank and the line, and ends all ranks. */
-_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -9,13 +9,11 @@
 #include "clock.h"
 #include "collectives.h"
 #include "communicators.h"
-#include "completion.h"
 #include "computation.h"
 #include "execute.h"
 #include "files.h"
 #include "memory.h"
 #include "messages.h"
-#include "persistent.h"
 #include "requests.h"
 #include "results.h"
 #include "scratch.h"
@@ -23,7 +21,7 @@
 
 struct program program;
 
-static void execute(const struct instruction *instruction) {
+static void execute(const struct instruction* instruction) {
   switch ((enum kind)instruction->kind) {
     case KIND_END:
     case KIND_NOP:
@@ -126,7 +124,7 @@ static void execute(const struct instruction *instruction) {
 
 /* `log_from`: the date that the timeline begins at; negative: there is none. */
 static void run_script(double log_from) {
-  const struct instruction *instruction;
+  const struct instruction* instruction;
   rewind_script();
   while ((instruction = next_instruction(&program.line)) != NULL) {
     show_instruction(instruction);
@@ -147,35 +145,35 @@ static void clean_up(void) {
   free_communicators();
 }
 
-static double number_of(const char *word, const char *value, double least) {
-  char *end;
+static double number_of(const char* word, const char* value, double least) {
+  char* end;
   const double number = strtod(value, &end);
   if (*value == '\0' || *end != '\0' || !(number >= least))
     fail("%s is no number, or one below %g", word, least);
   return number;
 }
 
-static enum compute_mode mode_of(const char *value) {
-  static const char *const names[] = {"none", "sleep", "spin", "instructions"};
+static enum compute_mode mode_of(const char* value) {
+  static const char* const names[] = {"none", "sleep", "spin", "instructions"};
   for (int mode = 0; mode < 4; mode++)
     if (strcmp(value, names[mode]) == 0) return (enum compute_mode)mode;
   fail("compute=%s is none of sleep, spin, instructions, none", value);
 }
 
-static void take_options(int count, char **words) {
-  struct options *const options = &program.options;
-  *options = (struct options){.repetitions = 5, .warm_ups = 1, .compute = COMPUTE_SLEEP,
-                              .speed = 1e9};
+static void take_options(int count, char** words) {
+  struct options* const options = &program.options;
+  *options =
+      (struct options){.repetitions = 5, .warm_ups = 1, .compute = COMPUTE_SLEEP, .speed = 1e9};
   /* First, since it says where errors go. */
   for (int i = 2; i < count; i++)
     if (strncmp(words[i], "results=", 8) == 0) options->results = words[i] + 8;
   if (count < 2) fail("the directory of the scripts is missing");
   options->scripts = words[1];
   for (int i = 2; i < count; i++) {
-    const char *const word = words[i];
-    const char *const equals = strchr(word, '=');
+    const char* const word = words[i];
+    const char* const equals = strchr(word, '=');
     const size_t length = equals == NULL ? 0 : (size_t)(equals - word);
-    const char *const value = equals == NULL ? "" : equals + 1;
+    const char* const value = equals == NULL ? "" : equals + 1;
     if (length == 6 && strncmp(word, "repeat", length) == 0)
       options->repetitions = (int)number_of(word, value, 1);
     else if (length == 7 && strncmp(word, "warm_up", length) == 0)
@@ -189,13 +187,15 @@ static void take_options(int count, char **words) {
     else if (length == 7 && strncmp(word, "scratch", length) == 0)
       options->scratch = value;
     else if (length != 7 || strncmp(word, "results", length) != 0)
-      fail("%s is no option; they are results, repeat, warm_up, speed, timeline, compute and scratch",
-           word);
+      fail(
+          "%s is no option; they are results, repeat, warm_up, speed, timeline, compute and "
+          "scratch",
+          word);
   }
   if (options->timeline && options->results == NULL) fail("timeline=1 needs results=DIR");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   PMPI_Comm_dup(MPI_COMM_WORLD, &program.control);
   PMPI_Comm_rank(MPI_COMM_WORLD, &program.rank);

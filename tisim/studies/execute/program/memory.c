@@ -11,31 +11,31 @@
 /* Buffered sends share so much at most: then those before are waited for. */
 #define MOST_BUFFERED (INT64_C(256) << 20)
 
-static int64_t live, peak;     /* of received messages */
+static int64_t live, peak; /* of received messages */
 static int64_t largest_sent;
 static int64_t buffered_total, largest_buffered; /* of the whole script */
 static int64_t buffered_since;                   /* the buffer was last empty */
 static int64_t buffered_capacity;
-static char *send_memory;
-static void *buffered_memory;
+static char* send_memory;
+static void* buffered_memory;
 
-void *receive_room(int64_t bytes) {
+void* receive_room(int64_t bytes) {
   if (program.rehearsing) {
     live += bytes;
     if (live > peak) peak = live;
     return NULL;
   }
-  void *const room = malloc((size_t)bytes + 1);
+  void* const room = malloc((size_t)bytes + 1);
   if (room == NULL) fail("no memory for a message of %lld bytes", (long long)bytes);
   return room;
 }
 
-void release_room(void *room, int64_t bytes) {
+void release_room(void* room, int64_t bytes) {
   if (program.rehearsing) live -= bytes;
   free(room);
 }
 
-const void *send_room(int64_t bytes) {
+const void* send_room(int64_t bytes) {
   if (program.rehearsing && bytes > largest_sent) largest_sent = bytes;
   return send_memory;
 }
@@ -54,7 +54,7 @@ void reserve_buffered(int64_t bytes) {
     return;
   }
   if (buffered_since + with_overhead > buffered_capacity) {
-    void *memory;
+    void* memory;
     int size;
     PMPI_Buffer_detach(&memory, &size); /* waits until the messages in it have left */
     attach();
@@ -64,8 +64,8 @@ void reserve_buffered(int64_t bytes) {
 
 int64_t needed_memory(void) { return peak + largest_sent + buffered_capacity; }
 
-static int64_t value_in(const char *path, const char *key) {
-  FILE *const file = fopen(path, "r");
+static int64_t value_in(const char* path, const char* key) {
+  FILE* const file = fopen(path, "r");
   if (file == NULL) return -1;
   char text[256];
   long long value = -1;
@@ -94,7 +94,7 @@ struct need {
 
 static void check_hosts(void) {
   const struct need own = {host_number(), needed_memory(), free_memory()};
-  struct need *const all = malloc((size_t)program.ranks * sizeof *all);
+  struct need* const all = malloc((size_t)program.ranks * sizeof *all);
   if (all == NULL) fail("no memory");
   PMPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, program.control);
   int64_t here = 0;
@@ -106,9 +106,10 @@ static void check_hosts(void) {
   }
   free(all);
   if (here > own.available && first == program.rank)
-    fail("the messages of the ranks on this host need %.3g MB of memory, and %.3g MB are free; "
-         "use more hosts",
-         (double)here / 1e6, (double)own.available / 1e6);
+    fail(
+        "the messages of the ranks on this host need %.3g MB of memory, and %.3g MB are free; "
+        "use more hosts",
+        (double)here / 1e6, (double)own.available / 1e6);
   PMPI_Barrier(program.control);
 }
 

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /* Room for a message that is received. While the script is rehearsed: NULL, only counted. */
-void *receive_room(int64_t bytes);
-void release_room(void *room, int64_t bytes);
+void* receive_room(int64_t bytes);
+void release_room(void* room, int64_t bytes);
 /* Memory of that size to send from; all messages are sent from the same. */
-const void *send_room(int64_t bytes);
+const void* send_room(int64_t bytes);
 /* A buffered send of so many bytes follows: MPI has room for it. */
 void reserve_buffered(int64_t bytes);
 

@@ -40,7 +40,7 @@ static int peer_of(int peer) {
   return peer;
 }
 
-struct message message_of(const struct instruction *instruction) {
+struct message message_of(const struct instruction* instruction) {
   struct message message;
   const int64_t bytes = instruction->bytes;
   message.peer = peer_of(instruction->peer);
@@ -50,7 +50,7 @@ struct message message_of(const struct instruction *instruction) {
   return message;
 }
 
-void forget_message(const struct message *message) {
+void forget_message(const struct message* message) {
   MPI_Datatype type = message->type;
   if (type != MPI_BYTE) PMPI_Type_free(&type);
 }
@@ -60,7 +60,7 @@ static bool is_receive(int kind) {
          kind == KIND_RECV_HALF;
 }
 
-struct request request_for(const struct instruction *instruction) {
+struct request request_for(const struct instruction* instruction) {
   const bool receives = is_receive(instruction->kind);
   const int own = rank_in(instruction);
   struct request request = {
@@ -80,8 +80,8 @@ struct request request_for(const struct instruction *instruction) {
   return request;
 }
 
-static void send_now(const struct instruction *instruction, MPI_Request *request) {
-  const void *const from = send_room(instruction->bytes);
+static void send_now(const struct instruction* instruction, MPI_Request* request) {
+  const void* const from = send_room(instruction->bytes);
   const struct message m = message_of(instruction);
   const MPI_Comm communicator = communicator_of(instruction);
   switch (instruction->kind) {
@@ -109,7 +109,7 @@ static void send_now(const struct instruction *instruction, MPI_Request *request
   forget_message(&m);
 }
 
-void send_message(const struct instruction *instruction) {
+void send_message(const struct instruction* instruction) {
   const int kind = instruction->kind;
   if (kind == KIND_BSEND || kind == KIND_IBSEND) reserve_buffered(instruction->bytes);
   if (program.rehearsing)
@@ -122,7 +122,7 @@ void send_message(const struct instruction *instruction) {
 }
 
 /* The size of a message that the trace does not tell. */
-static int64_t probed_size(const struct instruction *instruction) {
+static int64_t probed_size(const struct instruction* instruction) {
   if (program.rehearsing) return 0;
   MPI_Status status;
   int count;
@@ -132,7 +132,7 @@ static int64_t probed_size(const struct instruction *instruction) {
   return count;
 }
 
-void receive_message(const struct instruction *instruction) {
+void receive_message(const struct instruction* instruction) {
   struct instruction sized = *instruction;
   if (sized.bytes < 0) sized.bytes = probed_size(instruction);
   const struct request request = request_for(&sized);
@@ -153,12 +153,12 @@ void receive_message(const struct instruction *instruction) {
 
 static struct instruction sending_half;
 
-void begin_send_receive(const struct instruction *send) { sending_half = *send; }
+void begin_send_receive(const struct instruction* send) { sending_half = *send; }
 
-void finish_send_receive(const struct instruction *receive) {
-  const struct instruction *const send = &sending_half;
-  const void *const from = send_room(send->bytes);
-  void *const room = receive_room(receive->bytes);
+void finish_send_receive(const struct instruction* receive) {
+  const struct instruction* const send = &sending_half;
+  const void* const from = send_room(send->bytes);
+  void* const room = receive_room(receive->bytes);
   if (!program.rehearsing) {
     const struct message out = message_of(send), in = message_of(receive);
     MPI_Sendrecv(from, out.count, out.type, out.peer, out.tag, room, in.count, in.type, in.peer,
@@ -169,7 +169,7 @@ void finish_send_receive(const struct instruction *receive) {
   release_room(room, receive->bytes);
 }
 
-void probe_message(const struct instruction *instruction) {
+void probe_message(const struct instruction* instruction) {
   if (program.rehearsing) return;
   const int peer = peer_of(instruction->peer), tag = tag_of(instruction->tag);
   int found;

@@ -13,16 +13,16 @@ struct message {
   int tag;
 };
 
-struct message message_of(const struct instruction *instruction);
-void forget_message(const struct message *message);
+struct message message_of(const struct instruction* instruction);
+void forget_message(const struct message* message);
 /* The request that a send or receive makes, not pending yet; a receive gets its room. */
-struct request request_for(const struct instruction *instruction);
+struct request request_for(const struct instruction* instruction);
 
-void send_message(const struct instruction *instruction);
-void receive_message(const struct instruction *instruction);
+void send_message(const struct instruction* instruction);
+void receive_message(const struct instruction* instruction);
 /* The halves of a sendrecv come one after the other. */
-void begin_send_receive(const struct instruction *send);
-void finish_send_receive(const struct instruction *receive);
-void probe_message(const struct instruction *instruction);
+void begin_send_receive(const struct instruction* send);
+void finish_send_receive(const struct instruction* receive);
+void probe_message(const struct instruction* instruction);
 
 #endif

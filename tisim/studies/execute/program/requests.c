@@ -5,15 +5,15 @@
 #include "communicators.h"
 #include "execute.h"
 #include "memory.h"
-#include "persistent.h"
+#include "messages.h"
 
 enum { HASHES = 4096, FIRST_CAPACITY = 1024 };
 
-static struct request *table;
-static MPI_Request *handles;
+static struct request* table;
+static MPI_Request* handles;
 static int capacity;
 static int first = -1, last = -1;
-static int lowest; /* no index below it is free */
+static int lowest;            /* no index below it is free */
 static int by_number[HASHES]; /* index + 1 of the first one of each hash, 0: none */
 
 static int hash(int64_t number) { return (int)(number & (HASHES - 1)); }
@@ -28,16 +28,16 @@ static void grow(void) {
 }
 
 static void link_number(int index, int number) {
-  struct request *const request = &table[index];
+  struct request* const request = &table[index];
   request->number = number;
   request->same_hash = by_number[hash(number)] - 1;
   by_number[hash(number)] = index + 1;
 }
 
 static void unlink_number(int index) {
-  struct request *const request = &table[index];
+  struct request* const request = &table[index];
   if (request->number < 0) return;
-  int *place = &by_number[hash(request->number)];
+  int* place = &by_number[hash(request->number)];
   if (*place - 1 == index) {
     *place = request->same_hash + 1;
   } else {
@@ -48,15 +48,15 @@ static void unlink_number(int index) {
   request->number = -1;
 }
 
-MPI_Request *next_handle(void) {
+MPI_Request* next_handle(void) {
   while (lowest < capacity && table[lowest].pending) lowest++;
   if (lowest == capacity) grow();
   return &handles[lowest];
 }
 
-MPI_Request *handle_of(int index) { return &handles[index]; }
+MPI_Request* handle_of(int index) { return &handles[index]; }
 
-int add_request(const struct request *like) {
+int add_request(const struct request* like) {
   next_handle();
   const int index = lowest;
   const int number = like->number;
@@ -71,7 +71,9 @@ int add_request(const struct request *like) {
   return index;
 }
 
-struct request *request_at(int index) { return &table[index]; }
+struct request* request_at(int index) {
+  return &table[index];
+}
 
 void number_last_request(int number) {
   const int older = numbered_request(number);
@@ -82,7 +84,7 @@ void number_last_request(int number) {
 }
 
 void finish_request(int index) {
-  struct request *const request = &table[index];
+  struct request* const request = &table[index];
   unlink_number(index);
   *(request->previous < 0 ? &first : &table[request->previous].next) = request->next;
   *(request->next < 0 ? &last : &table[request->next].previous) = request->previous;
@@ -110,7 +112,7 @@ int numbered_request(int64_t number) {
   return index;
 }
 
-static bool has_key(const struct request *request, const struct instruction *key) {
+static bool has_key(const struct request* request, const struct instruction* key) {
   if (request->communicator != key->communicator || request->tag != key->tag) return false;
   if (request->type == REQUEST_COLLECTIVE) return key->tag < 0 && key->tag != TRACE_ANY_TAG;
   const bool source = request->source == key->peer || request->source_lost;
@@ -120,10 +122,297 @@ static bool has_key(const struct request *request, const struct instruction *key
   return source && destination;
 }
 
-int named_request(const struct instruction *instruction) {
+int named_request(const struct instruction* instruction) {
   if (instruction->flags & FLAG_NUMBERED) return numbered_request(instruction->bytes);
   if (instruction->kind == KIND_WAIT_LAST || instruction->kind == KIND_TEST_LAST) return last;
   for (int index = first; index >= 0; index = table[index].next)
     if (has_key(&table[index], instruction)) return index;
   return -1;
+}
+
+struct persistent {
+  MPI_Request handle;
+  struct request request; /* what a start makes */
+  int64_t buffered;       /* bytes that each start puts into MPI's buffer, -1: none */
+  bool active;
+  bool freed;
+  int number; /* -1: none */
+};
+
+static struct persistent* persistent_table;
+static int persistent_count, persistent_capacity;
+
+void make_persistent(const struct instruction* instruction) {
+  if (persistent_count == persistent_capacity) {
+    persistent_capacity = persistent_capacity == 0 ? 16 : 2 * persistent_capacity;
+    persistent_table =
+        realloc(persistent_table, (size_t)persistent_capacity * sizeof *persistent_table);
+    if (persistent_table == NULL) fail("no memory for %d persistent requests", persistent_capacity);
+  }
+  struct persistent* const made = &persistent_table[persistent_count];
+  made->active = false;
+  made->freed = false;
+  made->number = -1;
+  made->buffered = instruction->kind == KIND_BSEND_INIT ? instruction->bytes : -1;
+  if (instruction->kind != KIND_RECV_INIT) send_room(instruction->bytes);
+  made->request = request_for(instruction);
+  made->request.persistent = persistent_count++;
+  const struct message message = message_of(instruction);
+  MPI_Request* const handle = &made->handle;
+  if (!program.rehearsing) {
+    const MPI_Comm communicator = communicator_of(instruction);
+    const int peer = message.peer, tag = message.tag;
+    if (instruction->kind == KIND_RECV_INIT) {
+      MPI_Recv_init(made->request.room, message.count, message.type, peer, tag, communicator,
+                    handle);
+    } else {
+      const void* const from = send_room(instruction->bytes);
+      if (instruction->kind == KIND_SEND_INIT)
+        MPI_Send_init(from, message.count, message.type, peer, tag, communicator, handle);
+      else if (instruction->kind == KIND_SSEND_INIT)
+        MPI_Ssend_init(from, message.count, message.type, peer, tag, communicator, handle);
+      else
+        MPI_Bsend_init(from, message.count, message.type, peer, tag, communicator, handle);
+    }
+  }
+  forget_message(&message);
+}
+
+void number_last_persistent(int number) {
+  for (int index = 0; index < persistent_count; index++)
+    if (persistent_table[index].number == number) persistent_table[index].number = -1;
+  if (persistent_count > 0) persistent_table[persistent_count - 1].number = number;
+}
+
+static bool persistent_has_key(const struct persistent* persistent, const struct instruction* key) {
+  const struct request* const request = &persistent->request;
+  if (request->communicator != key->communicator || request->tag != key->tag) return false;
+  if (program.rehearsing)
+    return request->type == REQUEST_SEND ? request->destination == key->bytes
+                                         : request->source == key->peer;
+  return request->source == key->peer && request->destination == key->bytes;
+}
+
+/* The request that a start makes is pending from here on. */
+static void activate(struct persistent* persistent) {
+  persistent->active = true;
+  if (persistent->buffered >= 0) reserve_buffered(persistent->buffered);
+  struct request started = persistent->request;
+  started.number = persistent->number;
+  *handle_of(add_request(&started)) = persistent->handle;
+}
+
+static void start(struct persistent* persistent) {
+  activate(persistent);
+  if (!program.rehearsing) MPI_Start(&persistent->handle);
+}
+
+static struct persistent* with_number(int64_t number) {
+  for (int index = persistent_count - 1; index >= 0; index--)
+    if (persistent_table[index].number == number) return &persistent_table[index];
+  fail("no persistent request has the number %lld", (long long)number);
+}
+
+static bool is_inactive(int index) {
+  return !persistent_table[index].active && !persistent_table[index].freed;
+}
+
+void start_persistent(const struct instruction* instruction) {
+  if (instruction->flags & FLAG_NUMBERED) {
+    start(with_number(instruction->bytes));
+    return;
+  }
+  for (int index = 0; index < persistent_count; index++) {
+    if (!is_inactive(index) || !persistent_has_key(&persistent_table[index], instruction)) continue;
+    start(&persistent_table[index]);
+    return;
+  }
+}
+
+void start_all_persistent(const struct instruction* instruction) {
+  const bool listed = instruction->flags & FLAG_NUMBERED;
+  const int64_t most = listed ? instruction->count : persistent_count;
+  MPI_Request* const handles = malloc((size_t)(most + 1) * sizeof *handles);
+  if (handles == NULL) fail("no memory for %lld requests", (long long)most);
+  int started = 0;
+  for (int64_t i = 0; i < most; i++) {
+    struct persistent* const one =
+        listed ? with_number(instruction->numbers[i]) : &persistent_table[i];
+    if (!is_inactive((int)(one - persistent_table))) continue;
+    activate(one);
+    handles[started++] = one->handle;
+  }
+  if (!program.rehearsing) MPI_Startall(started, handles);
+  free(handles);
+}
+
+void end_persistent(int index) { persistent_table[index].active = false; }
+
+static void release_room_of(const struct persistent* persistent) {
+  if (persistent->request.type == REQUEST_RECEIVE)
+    release_room(persistent->request.room, persistent->request.bytes);
+}
+
+void free_one_persistent(int index) {
+  if (!program.rehearsing) MPI_Request_free(&persistent_table[index].handle);
+  persistent_table[index].freed = true;
+  persistent_table[index].number = -1;
+  while (persistent_count > 0 && persistent_table[persistent_count - 1].freed) persistent_count--;
+}
+
+void free_inactive_persistent(const struct instruction* instruction) {
+  const bool by_number = instruction->flags & FLAG_NUMBERED;
+  for (int index = 0; index < persistent_count; index++) {
+    const bool named = by_number ? persistent_table[index].number == instruction->bytes
+                                 : persistent_has_key(&persistent_table[index], instruction);
+    if (!named || !is_inactive(index)) continue;
+    release_room_of(&persistent_table[index]);
+    free_one_persistent(index);
+    return;
+  }
+}
+
+void free_persistent(void) {
+  for (int index = 0; index < persistent_count; index++) {
+    if (persistent_table[index].freed) continue;
+    if (!program.rehearsing) PMPI_Request_free(&persistent_table[index].handle);
+    release_room_of(&persistent_table[index]);
+  }
+  persistent_count = 0;
+}
+
+/* Waits and tests, and requests that are cancelled or freed.
+ *
+ * Of the requests that a call is about: their indices, and what MPI wants and gives. */
+static int *indices, *found;
+static MPI_Request* copies;
+static MPI_Request* taken_handles; /* the copies, or in place */
+static int taken_count, taken_capacity;
+
+static void take(int index) {
+  if (taken_count == taken_capacity) {
+    taken_capacity = taken_capacity == 0 ? 64 : 2 * taken_capacity;
+    indices = realloc(indices, (size_t)taken_capacity * sizeof *indices);
+    found = realloc(found, (size_t)taken_capacity * sizeof *found);
+    copies = realloc(copies, (size_t)taken_capacity * sizeof *copies);
+    if (indices == NULL || found == NULL || copies == NULL)
+      fail("no memory for %d requests", taken_capacity);
+  }
+  indices[taken_count++] = index;
+}
+
+static void take_pending(void) {
+  taken_count = 0;
+  for (int index = first_request(); index >= 0; index = request_at(index)->next) take(index);
+}
+
+/* Numbers of requests that were complete before name none. */
+static void take_listed(const struct instruction* instruction) {
+  if (!(instruction->flags & FLAG_NUMBERED)) {
+    take_pending();
+    return;
+  }
+  taken_count = 0;
+  for (int64_t i = 0; i < instruction->count; i++) {
+    const int index = numbered_request(instruction->numbers[i]);
+    if (index >= 0) take(index);
+  }
+}
+
+/* Handles are given to MPI where they are, if they are neighbours. */
+static void take_handles(void) {
+  bool are_neighbours = true;
+  for (int i = 1; i < taken_count; i++) are_neighbours &= indices[i] == indices[i - 1] + 1;
+  if (taken_count > 0 && are_neighbours) {
+    taken_handles = handle_of(indices[0]);
+    return;
+  }
+  taken_handles = copies;
+  for (int i = 0; i < taken_count; i++) copies[i] = *handle_of(indices[i]);
+}
+
+static void finish_taken(void) {
+  for (int i = 0; i < taken_count; i++) finish_request(indices[i]);
+}
+
+void complete_one(const struct instruction* instruction) {
+  const int index = named_request(instruction);
+  if (index < 0) return;
+  const bool waits = instruction->kind == KIND_WAIT || instruction->kind == KIND_WAIT_LAST ||
+                     instruction->kind == KIND_WAIT_ICOLLECTIVE;
+  int is_complete = 1;
+  if (!program.rehearsing) {
+    if (waits)
+      MPI_Wait(handle_of(index), MPI_STATUS_IGNORE);
+    else
+      MPI_Test(handle_of(index), &is_complete, MPI_STATUS_IGNORE);
+  }
+  if (is_complete) finish_request(index);
+}
+
+/* While a script is rehearsed, a call that completes some requests completes the first one. */
+static int complete_some(int kind) {
+  int number = taken_count > 0 ? 1 : 0, is_complete = 0;
+  found[0] = 0;
+  if (program.rehearsing) return number;
+  switch (kind) {
+    case KIND_WAITANY:
+      MPI_Waitany(taken_count, taken_handles, found, MPI_STATUS_IGNORE);
+      return found[0] == MPI_UNDEFINED ? 0 : 1;
+    case KIND_TESTANY:
+      MPI_Testany(taken_count, taken_handles, found, &is_complete, MPI_STATUS_IGNORE);
+      return is_complete && found[0] != MPI_UNDEFINED ? 1 : 0;
+    case KIND_WAITSOME:
+      MPI_Waitsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
+      break;
+    default:
+      MPI_Testsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
+      break;
+  }
+  return number == MPI_UNDEFINED ? 0 : number;
+}
+
+void complete_several(const struct instruction* instruction) {
+  const int kind = instruction->kind;
+  take_listed(instruction);
+  if (taken_capacity == 0) return; /* there never was a request */
+  take_handles();
+  if (kind == KIND_WAITALL || kind == KIND_TESTALL) {
+    int are_complete = 1;
+    if (!program.rehearsing) {
+      if (kind == KIND_WAITALL)
+        MPI_Waitall(taken_count, taken_handles, MPI_STATUSES_IGNORE);
+      else
+        MPI_Testall(taken_count, taken_handles, &are_complete, MPI_STATUSES_IGNORE);
+    }
+    if (are_complete) finish_taken();
+    return;
+  }
+  const int complete = complete_some(kind);
+  for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
+}
+
+void cancel_request(const struct instruction* instruction) {
+  const int index = named_request(instruction);
+  if (index >= 0 && !program.rehearsing) MPI_Cancel(handle_of(index));
+}
+
+void free_request(const struct instruction* instruction) {
+  const int index = named_request(instruction);
+  if (index < 0) {
+    free_inactive_persistent(instruction);
+    return;
+  }
+  const int persistent = request_at(index)->persistent;
+  if (!program.rehearsing && persistent < 0) MPI_Request_free(handle_of(index));
+  leave_request(index);
+  if (persistent >= 0) free_one_persistent(persistent);
+}
+
+void complete_all(void) {
+  take_pending();
+  if (taken_count == 0) return;
+  take_handles();
+  if (!program.rehearsing) PMPI_Waitall(taken_count, taken_handles, MPI_STATUSES_IGNORE);
+  finish_taken();
 }

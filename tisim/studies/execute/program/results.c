@@ -28,27 +28,27 @@ struct row {
   uint16_t kind, operation;
 };
 
-static FILE *results; /* on rank 0 */
-static FILE *timeline;
+static FILE* results; /* on rank 0 */
+static FILE* timeline;
 static struct state own_state; /* where no file can be mapped */
-static struct state *state = &own_state;
+static struct state* state = &own_state;
 
-static FILE *create(const char *name, int rank) {
+static FILE* create(const char* name, int rank) {
   char path[4096];
-  const char *const directory = program.options.results;
+  const char* const directory = program.options.results;
   if (rank < 0)
     snprintf(path, sizeof path, "%s/%s", directory, name);
   else
     snprintf(path, sizeof path, "%s/%s-%d", directory, name, rank);
-  FILE *const file = fopen(path, "w+");
+  FILE* const file = fopen(path, "w+");
   if (file == NULL) fail("%s: %s; all hosts need this directory", path, strerror(errno));
   return file;
 }
 
 static void map_state(void) {
-  FILE *const file = create("state", program.rank);
+  FILE* const file = create("state", program.rank);
   if (ftruncate(fileno(file), sizeof *state) == 0) {
-    void *const mapped =
+    void* const mapped =
         mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     if (mapped != MAP_FAILED) state = mapped;
   }
@@ -81,7 +81,7 @@ void report_start(void) {
 }
 
 void report_repetition(int repetition, double end, double late, double processor_time) {
-  double *const ends = malloc((size_t)program.ranks * sizeof *ends);
+  double* const ends = malloc((size_t)program.ranks * sizeof *ends);
   double latest = 0, processor_sum = 0;
   if (ends == NULL) fail("no memory");
   PMPI_Gather(&end, 1, MPI_DOUBLE, ends, 1, MPI_DOUBLE, 0, program.control);
@@ -109,13 +109,13 @@ void close_results(void) {
   fflush(results);
 }
 
-void show_instruction(const struct instruction *instruction) {
+void show_instruction(const struct instruction* instruction) {
   state->kind = instruction->kind;
   state->operation = instruction->operation;
   state->line = program.line;
 }
 
-void log_instruction(const struct instruction *instruction, double begin, double end) {
+void log_instruction(const struct instruction* instruction, double begin, double end) {
   /* What is no call. A sendrecv is one, in two instructions. */
   if (instruction->kind == KIND_SENDRECV || instruction->kind == KIND_NUMBER_REQUEST ||
       instruction->kind == KIND_NUMBER_PERSISTENT)
@@ -125,7 +125,7 @@ void log_instruction(const struct instruction *instruction, double begin, double
   fwrite(&row, sizeof row, 1, timeline);
 }
 
-void fail(const char *format, ...) {
+void fail(const char* format, ...) {
   char text[1024];
   va_list arguments;
   va_start(arguments, format);

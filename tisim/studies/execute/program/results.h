@@ -12,8 +12,8 @@ void report_repetition(int repetition, double end, double late, double processor
 void close_results(void);
 
 /* This rank begins an instruction. */
-void show_instruction(const struct instruction *instruction);
+void show_instruction(const struct instruction* instruction);
 /* It has ended; with --timeline it is written down, during the last repetition. */
-void log_instruction(const struct instruction *instruction, double begin, double end);
+void log_instruction(const struct instruction* instruction, double begin, double end);
 
 #endif

@@ -20,7 +20,7 @@ static char path[4096];
 static unsigned char buffer[BUFFER_SIZE];
 static size_t filled, at;
 static uint32_t line; /* of the statement before */
-static struct instruction *kept;
+static struct instruction* kept;
 static uint32_t kept_count;    /* since the script was rewound */
 static uint32_t kept_capacity; /* instructions that have room for their numbers */
 static struct instruction once;
@@ -63,7 +63,7 @@ static double number(void) {
   return value;
 }
 
-static void read_fields(struct instruction *into) {
+static void read_fields(struct instruction* into) {
   into->kind = (int)varint();
   into->operation = (int)varint();
   into->flags = (int)varint();
@@ -78,7 +78,7 @@ static void read_fields(struct instruction *into) {
   for (int64_t i = 0; i < into->count; i++) into->numbers[i] = zigzag();
 }
 
-static const struct instruction *read_kept(void) {
+static const struct instruction* read_kept(void) {
   if (kept_count == SCRIPT_KEPT_INSTRUCTIONS) fail("%s is damaged; write the scripts again", path);
   if (kept_count == kept_capacity) {
     const uint32_t larger = kept_capacity == 0 ? 256 : 2 * kept_capacity;
@@ -92,7 +92,7 @@ static const struct instruction *read_kept(void) {
 }
 
 static void read_header(void) {
-  for (const char *next = magic; *next != '\0'; next++)
+  for (const char* next = magic; *next != '\0'; next++)
     if (next_byte() != (unsigned char)*next) fail("%s is no script", path);
   if (varint() != SCRIPT_VERSION) fail("%s was written for another version of this program", path);
   const uint64_t ranks = varint();
@@ -104,16 +104,15 @@ static void read_header(void) {
   if (rank != (uint64_t)program.rank) fail("%s is the script of another rank", path);
 }
 
-void open_script(const char *directory) {
+void open_script(const char* directory) {
   /* Where too many ranks were started, those beyond the last one read its script. */
-  for (int rank = program.rank; rank >= 0 && file < 0; rank -= rank > 0 ? (rank + 1) / 2 : 1) {
+  for (int rank = program.rank; rank >= 0 && file<0; rank -= rank> 0 ? (rank + 1) / 2 : 1) {
     const int length = snprintf(path, sizeof path, "%s/rank-%d.script", directory, rank);
     if (length < 0 || (size_t)length >= sizeof path) fail("the name %s is too long", directory);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno != ENOENT) break;
   }
-  if (file < 0)
-    fail("%s: %s; all hosts need the directory of the scripts", path, strerror(errno));
+  if (file < 0) fail("%s: %s; all hosts need the directory of the scripts", path, strerror(errno));
   rewind_script();
 }
 
@@ -125,7 +124,7 @@ void rewind_script(void) {
   read_header();
 }
 
-const struct instruction *next_instruction(uint32_t *of_line) {
+const struct instruction* next_instruction(uint32_t* of_line) {
   *of_line = ++line;
   for (;;) {
     const uint64_t code = varint();

@@ -14,13 +14,13 @@ struct instruction {
   int64_t bytes;
   double amount; /* of a computation or sleep */
   int64_t count; /* of `numbers` */
-  int64_t *numbers;
+  int64_t* numbers;
 };
 
 /* Opens the script of this rank; fails if it is of another number of ranks. */
-void open_script(const char *directory);
+void open_script(const char* directory);
 void rewind_script(void);
 /* The next instruction, good until the one after the next; NULL at the end. */
-const struct instruction *next_instruction(uint32_t *line);
+const struct instruction* next_instruction(uint32_t* line);
 
 #endif

@@ -1,5 +1,7 @@
 /* Collectives. A count and its type stand in the trace as in the program where the type is a basic
  * one of 1, 2, 4, 8 or 16 bytes, otherwise as a number of bytes. */
+#include <stdlib.h>
+
 #include "record.h"
 
 #define BYTE_TYPE 6
@@ -24,60 +26,72 @@ static struct amount amount_of(MPI_Datatype type) {
   if (combiner != MPI_COMBINER_NAMED) return amount;
   amount.unit = 1;
   switch (size) {
-    case 1: amount.type = BYTE_TYPE; break;
-    case 2: amount.type = 3; break;
-    case 4: amount.type = 1; break;
-    case 8: amount.type = 0; break;
-    case 16: amount.type = 14; break;
-    default: amount.unit = size; break;
+    case 1:
+      amount.type = BYTE_TYPE;
+      break;
+    case 2:
+      amount.type = 3;
+      break;
+    case 4:
+      amount.type = 1;
+      break;
+    case 8:
+      amount.type = 0;
+      break;
+    case 16:
+      amount.type = 14;
+      break;
+    default:
+      amount.unit = size;
+      break;
   }
   return amount;
 }
 
 /* The arguments of a call while they are put together. */
 struct arguments {
-  int64_t *values;
+  int64_t* values;
   size_t count;
 };
 
-static struct arguments room_for(const struct tisim_comm *comm, int vectors) {
+static struct arguments room_for(const struct tisim_comm* comm, int vectors) {
   const struct arguments arguments = {
       tisim_numbers(MOST_SCALARS + (size_t)vectors * (size_t)comm->size), 0};
   return arguments;
 }
 
-static void put(struct arguments *arguments, int64_t value) {
+static void put(struct arguments* arguments, int64_t value) {
   arguments->values[arguments->count++] = value;
 }
 
-static void put_vector(struct arguments *arguments, struct tisim_counts counts, int64_t unit,
+static void put_vector(struct arguments* arguments, struct tisim_counts counts, int64_t unit,
                        int size) {
   for (int i = 0; i < size; ++i) put(arguments, tisim_count(&counts, i) * unit);
 }
 
 /* The communicator of a call that is to be written. Collectives of one rank alone send nothing. */
-static const struct tisim_comm *written_on(MPI_Comm comm) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+static const struct tisim_comm* written_on(MPI_Comm comm) {
+  const struct tisim_comm* const on = tisim_comm_of(comm);
   return on == NULL || on->is_self || !tisim_is_active() ? NULL : on;
 }
 
-static void write_call(enum tisim_word word, const struct arguments *arguments,
-                       const struct tisim_comm *comm, const struct tisim_posted *posted) {
+static void write_call(enum tisim_word word, const struct arguments* arguments,
+                       const struct tisim_comm* comm, const struct tisim_posted* posted) {
   struct tisim_named named = tisim_on(comm->number);
   if (posted != NULL) named.request = tisim_request_add(posted->request, posted->variable)->number;
   tisim_write(word, arguments->values, arguments->count, &named, false);
 }
 
-void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const struct arguments none = {NULL, 0};
   write_call(word, &none, on, posted);
 }
 
 void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                       MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                       MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -88,8 +102,8 @@ void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type,
 }
 
 void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                        MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                        MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -101,8 +115,8 @@ void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type
 }
 
 void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                           const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -112,10 +126,9 @@ void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype t
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts,
-                               MPI_Datatype type, MPI_Comm comm,
-                               const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
+                               MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 1);
@@ -125,18 +138,17 @@ void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts,
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_exchange(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
-                          MPI_Datatype send_type, const void *receive_buffer,
+void tisim_after_exchange(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
+                          MPI_Datatype send_type, const void* receive_buffer,
                           MPI_Count receive_count, MPI_Datatype receive_type, int root,
-                          MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                          MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   /* Where the arguments of one side have no meaning, those of the other are written twice. */
   const bool gathers = word == TISIM_gather || word == TISIM_igather;
   const bool scatters = word == TISIM_scatter || word == TISIM_iscatter;
   const bool only_sends = gathers && on->rank != root;
-  const bool only_receives =
-      send_buffer == MPI_IN_PLACE || (scatters && on->rank != root);
+  const bool only_receives = send_buffer == MPI_IN_PLACE || (scatters && on->rank != root);
   const bool receives_in_place = scatters && receive_buffer == MPI_IN_PLACE;
   const struct amount sent = amount_of(only_receives ? receive_type : send_type);
   const struct amount received =
@@ -150,10 +162,10 @@ void tisim_after_exchange(enum tisim_word word, const void *send_buffer, MPI_Cou
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+void tisim_after_gatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
                          MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                         int root, MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                         int root, MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
   const bool in_place = is_root && send_buffer == MPI_IN_PLACE;
@@ -169,10 +181,10 @@ void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, MPI_Coun
 }
 
 void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
-                          const void *receive_buffer, MPI_Count receive_count,
+                          const void* receive_buffer, MPI_Count receive_count,
                           MPI_Datatype receive_type, int root, MPI_Comm comm,
-                          const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                          const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
   const bool in_place = is_root && receive_buffer == MPI_IN_PLACE;
@@ -187,10 +199,10 @@ void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+void tisim_after_allgatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
                             MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                            MPI_Comm comm, const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                            MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   const struct amount received = amount_of(type);
@@ -203,17 +215,17 @@ void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, MPI_C
   write_call(word, &arguments, on, posted);
 }
 
-static int64_t sum(const struct arguments *arguments, size_t first) {
+static int64_t sum(const struct arguments* arguments, size_t first) {
   int64_t total = 0;
   for (size_t i = first; i < arguments->count; ++i) total += arguments->values[i];
   return total;
 }
 
-void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer,
+void tisim_after_alltoallv(enum tisim_word word, const void* send_buffer,
                            struct tisim_counts send_counts, MPI_Datatype send_type,
                            struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+                           const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   const struct amount received = amount_of(type);
@@ -231,11 +243,11 @@ void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer,
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer,
-                           struct tisim_counts send_counts, const MPI_Datatype *send_types,
-                           struct tisim_counts counts, const MPI_Datatype *types, MPI_Comm comm,
-                           const struct tisim_posted *posted) {
-  const struct tisim_comm *const on = written_on(comm);
+void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
+                           struct tisim_counts send_counts, const MPI_Datatype* send_types,
+                           struct tisim_counts counts, const MPI_Datatype* types, MPI_Comm comm,
+                           const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   struct arguments arguments = room_for(on, 2);
@@ -252,4 +264,155 @@ void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer,
   put(&arguments, BYTE_TYPE);
   put(&arguments, BYTE_TYPE);
   write_call(word, &arguments, on, posted);
+}
+
+/* Collectives among the neighbours of a topology, written as messages: a trace has no action for
+ * them. Their tags are above those that programs use. */
+
+#define FIRST_TAG 2147483000
+
+/* A neighbour, and the tag of the message to it or from it. */
+struct neighbour {
+  int rank;
+  int tag;
+};
+
+struct neighbours {
+  int sources;
+  int destinations;
+  struct neighbour* source; /* followed in memory by the destinations */
+  struct neighbour* destination;
+};
+
+static bool make_room(struct neighbours* all, int sources, int destinations) {
+  all->sources = sources;
+  all->destinations = destinations;
+  all->source = calloc((size_t)sources + (size_t)destinations + 1, sizeof *all->source);
+  all->destination = all->source + sources;
+  return all->source != NULL;
+}
+
+/* What goes down a dimension arrives from above: the message has the tag of its direction. */
+static bool cartesian(MPI_Comm comm, struct neighbours* all) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  if (!make_room(all, 2 * dimensions, 2 * dimensions)) return false;
+  for (int i = 0; i < dimensions; ++i) {
+    int below = MPI_PROC_NULL;
+    int above = MPI_PROC_NULL;
+    PMPI_Cart_shift(comm, i, 1, &below, &above);
+    const struct neighbour down = {below, FIRST_TAG + 2 * i};
+    const struct neighbour up = {above, FIRST_TAG + 2 * i + 1};
+    all->destination[2 * i] = down;
+    all->destination[2 * i + 1] = up;
+    all->source[2 * i].rank = below;
+    all->source[2 * i].tag = up.tag;
+    all->source[2 * i + 1].rank = above;
+    all->source[2 * i + 1].tag = down.tag;
+  }
+  return true;
+}
+
+static void set(struct neighbour* neighbours, const int* ranks, int count) {
+  for (int i = 0; i < count; ++i) {
+    neighbours[i].rank = ranks[i];
+    neighbours[i].tag = FIRST_TAG;
+  }
+}
+
+static bool graph(MPI_Comm comm, struct neighbours* all) {
+  int rank = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Graph_neighbors_count(comm, rank, &count);
+  int* const ranks = calloc((size_t)count + 1, sizeof *ranks);
+  if (ranks == NULL || !make_room(all, count, count)) {
+    free(ranks);
+    return false;
+  }
+  PMPI_Graph_neighbors(comm, rank, count, ranks);
+  set(all->source, ranks, count);
+  set(all->destination, ranks, count);
+  free(ranks);
+  return true;
+}
+
+static bool distributed_graph(MPI_Comm comm, struct neighbours* all) {
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  /* Ranks and weights of both sides. */
+  int* const ranks = calloc(2 * ((size_t)in + (size_t)out) + 1, sizeof *ranks);
+  if (ranks == NULL || !make_room(all, in, out)) {
+    free(ranks);
+    return false;
+  }
+  int* const weights = ranks + in + out;
+  PMPI_Dist_graph_neighbors(comm, in, ranks, weights, out, ranks + in, weights + in);
+  set(all->source, ranks, in);
+  set(all->destination, ranks + in, out);
+  free(ranks);
+  return true;
+}
+
+static bool find(MPI_Comm comm, struct neighbours* all) {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART) return cartesian(comm, all);
+  if (topology == MPI_GRAPH) return graph(comm, all);
+  return topology == MPI_DIST_GRAPH && distributed_graph(comm, all);
+}
+
+static int64_t bytes_of(const struct tisim_side* side, int neighbour, size_t stride) {
+  const int64_t count = tisim_count(&side->counts, neighbour);
+  if (side->types == NULL) return tisim_bytes(count, side->type);
+  if (stride == sizeof(MPI_Datatype)) {
+    return tisim_bytes(count, ((const MPI_Datatype*)side->types)[neighbour]);
+  }
+  return tisim_bytes(count, PMPI_Type_f2c(((const MPI_Fint*)side->types)[neighbour]));
+}
+
+static void post(enum tisim_word word, const struct neighbour* neighbour, int64_t bytes,
+                 const struct tisim_comm* comm, int64_t request) {
+  const int64_t peer = neighbour->rank == MPI_PROC_NULL ? TISIM_NULL_RANK : neighbour->rank;
+  const int64_t arguments[] = {peer, neighbour->tag, bytes};
+  struct tisim_named named = tisim_on(comm->number);
+  named.request = request;
+  tisim_write(word, arguments, 3, &named, false);
+}
+
+static int64_t number_of(const struct tisim_request* request, int message) {
+  return message == 0 ? request->number : request->more[message - 1];
+}
+
+void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, size_t stride,
+                            MPI_Comm comm, const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = tisim_comm_of(comm);
+  struct neighbours all;
+  if (on == NULL || on->is_self || !tisim_is_active() || !find(comm, &all)) return;
+  const int total = all.sources + all.destinations;
+  struct tisim_request* const request =
+      posted == NULL ? tisim_request_add_several(MPI_REQUEST_NULL, &all, (size_t)total)
+                     : tisim_request_add_several(posted->request, posted->variable, (size_t)total);
+  int message = 0;
+  for (int i = 0; i < all.sources; ++i) {
+    post(TISIM_irecv, &all.source[i], bytes_of(&received, i, stride), on,
+         number_of(request, message++));
+  }
+  for (int i = 0; i < all.destinations; ++i) {
+    post(TISIM_isend, &all.destination[i], bytes_of(&sent, i, stride), on,
+         number_of(request, message++));
+  }
+  free(all.source);
+  if (posted != NULL) return;
+  if (total != 0) {
+    struct tisim_named named = tisim_on(0);
+    int64_t* const numbers = tisim_numbers((size_t)total);
+    for (int i = 0; i < total; ++i) numbers[i] = number_of(request, i);
+    named.requests = numbers;
+    named.request_count = (size_t)total;
+    tisim_write(TISIM_waitall, NULL, 0, &named, false);
+  }
+  tisim_request_done(request);
 }

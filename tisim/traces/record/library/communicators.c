@@ -1,10 +1,10 @@
 /* Communicators: the number of each in the trace.
  *
- * What all ranks of one parent make together is a comm_dup or a comm_split in the trace. Every other
- * way than these two is a split: its color is the rank in the parent of the first member, its key the rank in
- * the new one. What only its members make is a comm_group. All ranks that make a communicator choose
- * the same number, the lowest that is free on all; only those of an MPI_Comm_idup, which must not
- * wait for each other, choose on their own. */
+ * What all ranks of one parent make together is a comm_dup or a comm_split in the trace. Every
+ * other way than these two is a split: its color is the rank in the parent of the first member, its
+ * key the rank in the new one. What only its members make is a comm_group. All ranks that make a
+ * communicator choose the same number, the lowest that is free on all; only those of an
+ * MPI_Comm_idup, which must not wait for each other, choose on their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ struct entry {
   uintptr_t handle;
   bool expressible;
   struct tisim_comm comm;
-  struct entry *next;
+  struct entry* next;
 };
 
-static struct entry *buckets[BUCKETS];
-static uint64_t *used; /* one bit a number */
+static struct entry* buckets[BUCKETS];
+static uint64_t* used; /* one bit a number */
 static size_t used_words;
 static struct tisim_comm world;
 static struct tisim_comm self;
@@ -32,7 +32,7 @@ static size_t bucket_of(uintptr_t handle) {
   return (size_t)((handle * UINT64_C(0x9E3779B97F4A7C15)) >> 54) % BUCKETS;
 }
 
-static void *checked(void *memory) {
+static void* checked(void* memory) {
   if (memory == NULL) {
     fprintf(stderr, "tisim record: there is no memory left\n");
     abort();
@@ -47,15 +47,15 @@ static void grow_used(size_t words) {
   used_words = words;
 }
 
-static struct entry *entry_of(MPI_Comm comm) {
-  struct entry *entry = buckets[bucket_of((uintptr_t)comm)];
+static struct entry* entry_of(MPI_Comm comm) {
+  struct entry* entry = buckets[bucket_of((uintptr_t)comm)];
   while (entry != NULL && entry->handle != (uintptr_t)comm) entry = entry->next;
   return entry;
 }
 
-static struct entry *add(MPI_Comm comm, int64_t number) {
-  struct entry **const bucket = &buckets[bucket_of((uintptr_t)comm)];
-  struct entry *const entry = checked(calloc(1, sizeof *entry));
+static struct entry* add(MPI_Comm comm, int64_t number) {
+  struct entry** const bucket = &buckets[bucket_of((uintptr_t)comm)];
+  struct entry* const entry = checked(calloc(1, sizeof *entry));
   entry->handle = (uintptr_t)comm;
   entry->expressible = true;
   entry->comm.number = number;
@@ -83,9 +83,7 @@ static int64_t agree(MPI_Comm parent) {
   }
 }
 
-static void release(int64_t number) {
-  used[number / 64] &= ~(UINT64_C(1) << (number % 64));
-}
+static void release(int64_t number) { used[number / 64] &= ~(UINT64_C(1) << (number % 64)); }
 
 void tisim_begin_communicators(void) {
   grow_used(WORDS);
@@ -96,25 +94,25 @@ void tisim_begin_communicators(void) {
   self.is_self = true;
 }
 
-const struct tisim_comm *tisim_comm_of_messages(MPI_Comm comm) {
+const struct tisim_comm* tisim_comm_of_messages(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return &world;
   if (comm == MPI_COMM_SELF) return &self;
-  const struct entry *const entry = entry_of(comm);
+  const struct entry* const entry = entry_of(comm);
   if (entry != NULL && entry->expressible) return &entry->comm;
   tisim_unsupported();
   return NULL;
 }
 
-const struct tisim_comm *tisim_comm_of(MPI_Comm comm) {
-  const struct tisim_comm *const found = tisim_comm_of_messages(comm);
+const struct tisim_comm* tisim_comm_of(MPI_Comm comm) {
+  const struct tisim_comm* const found = tisim_comm_of_messages(comm);
   if (found == NULL || !found->is_inter) return found;
   tisim_unsupported();
   return NULL;
 }
 
 /* The parent's number, or false if nothing can be written about the new communicator. */
-static bool is_known(MPI_Comm parent, MPI_Comm made, int64_t *number) {
-  const struct tisim_comm *const comm = tisim_comm_of_messages(parent);
+static bool is_known(MPI_Comm parent, MPI_Comm made, int64_t* number) {
+  const struct tisim_comm* const comm = tisim_comm_of_messages(parent);
   if (comm != NULL && comm->is_inter) {
     tisim_after_intercomm(made);
     return false;
@@ -170,7 +168,7 @@ static void write_members(MPI_Comm parent, int64_t parent_number, MPI_Comm made,
   PMPI_Group_translate_ranks(members, 1, &first, parents, &leader);
   PMPI_Group_free(&parents);
   PMPI_Group_free(&members);
-  struct entry *const entry = add(made, number);
+  struct entry* const entry = add(made, number);
   write_split(parent_number, number, leader, entry->comm.rank);
 }
 
@@ -191,7 +189,7 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
 static bool write_group(MPI_Comm made, int64_t number) {
   int size = 0;
   PMPI_Comm_size(made, &size);
-  int *const ranks = checked(malloc(2 * (size_t)size * sizeof *ranks));
+  int* const ranks = checked(malloc(2 * (size_t)size * sizeof *ranks));
   MPI_Group worlds;
   MPI_Group members;
   PMPI_Comm_group(MPI_COMM_WORLD, &worlds);
@@ -200,7 +198,7 @@ static bool write_group(MPI_Comm made, int64_t number) {
   PMPI_Group_translate_ranks(members, size, ranks, worlds, ranks + size);
   PMPI_Group_free(&worlds);
   PMPI_Group_free(&members);
-  int64_t *const arguments = tisim_numbers((size_t)size + 1);
+  int64_t* const arguments = tisim_numbers((size_t)size + 1);
   bool is_complete = true;
   arguments[0] = number;
   for (int i = 0; i < size; ++i) {
@@ -219,7 +217,7 @@ static void remember_inexpressible(MPI_Comm made) {
 
 void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
   if (made == MPI_COMM_NULL) return;
-  const struct tisim_comm *const comm = tisim_comm_of(parent);
+  const struct tisim_comm* const comm = tisim_comm_of(parent);
   int size = 0;
   PMPI_Comm_size(made, &size);
   if (comm != NULL && comm->is_self) {
@@ -237,11 +235,11 @@ void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
   }
 }
 
-void tisim_after_idup(MPI_Comm parent, const void *variable, size_t stride, MPI_Request request,
-                      const void *request_variable) {
-  const struct tisim_comm *const comm = tisim_comm_of(parent);
+void tisim_after_idup(MPI_Comm parent, const void* variable, size_t stride, MPI_Request request,
+                      const void* request_variable) {
+  const struct tisim_comm* const comm = tisim_comm_of(parent);
   if (comm == NULL) return;
-  struct tisim_request *const made =
+  struct tisim_request* const made =
       tisim_request_add_several(request, request_variable, comm->is_self ? 0 : 1);
   made->made = variable;
   made->made_stride = stride;
@@ -262,14 +260,14 @@ void tisim_after_idup(MPI_Comm parent, const void *variable, size_t stride, MPI_
   tisim_write(TISIM_ibcast, agreement, 3, &named, true);
 }
 
-void tisim_after_request_of_comm(const struct tisim_request *request) {
+void tisim_after_request_of_comm(const struct tisim_request* request) {
   MPI_Comm made = MPI_COMM_NULL;
   if (request->made_stride == sizeof made) {
-    made = *(const MPI_Comm *)request->made;
+    made = *(const MPI_Comm*)request->made;
   } else {
-    made = PMPI_Comm_f2c(*(const MPI_Fint *)request->made);
+    made = PMPI_Comm_f2c(*(const MPI_Fint*)request->made);
   }
-  struct entry *const entry = add(made, request->made_number);
+  struct entry* const entry = add(made, request->made_number);
   if (request->number < 0) entry->comm = self;
 }
 
@@ -310,7 +308,7 @@ void tisim_after_intercomm(MPI_Comm made) {
   PMPI_Intercomm_merge(made, mine > theirs, &both);
   const int64_t number = agree(both);
   if (write_group(both, number)) {
-    struct entry *const entry = add(made, number);
+    struct entry* const entry = add(made, number);
     PMPI_Comm_rank(both, &entry->comm.rank);
     PMPI_Comm_size(both, &entry->comm.size);
     entry->comm.is_inter = true;
@@ -323,9 +321,9 @@ void tisim_after_intercomm(MPI_Comm made) {
 }
 
 void tisim_before_comm_free(MPI_Comm comm) {
-  struct entry **link = &buckets[bucket_of((uintptr_t)comm)];
+  struct entry** link = &buckets[bucket_of((uintptr_t)comm)];
   while (*link != NULL && (*link)->handle != (uintptr_t)comm) link = &(*link)->next;
-  struct entry *const entry = *link;
+  struct entry* const entry = *link;
   if (entry == NULL) return;
   if (entry->expressible && !entry->comm.is_self) {
     const struct tisim_named none = tisim_on(0);

@@ -6,7 +6,13 @@
 #include "fortran.h"
 
 EXPORTED void tisim_record(int active);
-EXPORTED void tisim_record_(const MPI_Fint *active);
+EXPORTED void tisim_record_(const MPI_Fint* active);
+
+static void start(int threads, const void* caller) {
+  if (!tisim_prepare(threads)) return;
+  tisim_begin_communicators();
+  tisim_begin(caller);
+}
 
 static int provided_threads(void) {
   int provided = MPI_THREAD_SINGLE;
@@ -14,15 +20,15 @@ static int provided_threads(void) {
   return provided;
 }
 
-EXPORTED int MPI_Init(int *argc, char ***argv) {
+EXPORTED int MPI_Init(int* argc, char*** argv) {
   const int error = PMPI_Init(argc, argv);
-  if (error == MPI_SUCCESS) tisim_start(provided_threads(), TISIM_CALLER);
+  if (error == MPI_SUCCESS) start(provided_threads(), TISIM_CALLER);
   return error;
 }
 
-EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const int error = PMPI_Init_thread(argc, argv, required, provided);
-  if (error == MPI_SUCCESS) tisim_start(*provided, TISIM_CALLER);
+  if (error == MPI_SUCCESS) start(*provided, TISIM_CALLER);
   return error;
 }
 
@@ -42,59 +48,58 @@ EXPORTED int MPI_Pcontrol(const int level, ...) {
   return MPI_SUCCESS;
 }
 
-typedef void (*without_arguments)(MPI_Fint *);
-typedef void (*with_threads)(const MPI_Fint *, MPI_Fint *, MPI_Fint *);
+typedef void (*without_arguments)(MPI_Fint*);
+typedef void (*with_threads)(const MPI_Fint*, MPI_Fint*, MPI_Fint*);
 
-static void init(const char *name, const void *caller, MPI_Fint *ierror) {
+static void init(const char* name, const void* caller, MPI_Fint* ierror) {
   without_arguments perform;
   tisim_find_hidden(&perform, name);
   perform(ierror);
-  tisim_start(provided_threads(), caller);
+  start(provided_threads(), caller);
 }
 
-EXPORTED void mpi_init_(MPI_Fint *ierror) { init("mpi_init_", TISIM_CALLER, ierror); }
-EXPORTED void mpi_init_f08_(MPI_Fint *ierror) { init("mpi_init_f08_", TISIM_CALLER, ierror); }
+EXPORTED void mpi_init_(MPI_Fint* ierror) { init("mpi_init_", TISIM_CALLER, ierror); }
+EXPORTED void mpi_init_f08_(MPI_Fint* ierror) { init("mpi_init_f08_", TISIM_CALLER, ierror); }
 
-static void init_thread(const char *name, const void *caller, const MPI_Fint *required,
-                        MPI_Fint *provided, MPI_Fint *ierror) {
+static void init_thread(const char* name, const void* caller, const MPI_Fint* required,
+                        MPI_Fint* provided, MPI_Fint* ierror) {
   with_threads perform;
   tisim_find_hidden(&perform, name);
   perform(required, provided, ierror);
-  tisim_start(provided_threads(), caller);
+  start(provided_threads(), caller);
 }
 
-EXPORTED void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierror) {
+EXPORTED void mpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
   init_thread("mpi_init_thread_", TISIM_CALLER, required, provided, ierror);
 }
-EXPORTED void mpi_init_thread_f08_(const MPI_Fint *required, MPI_Fint *provided,
-                                   MPI_Fint *ierror) {
+EXPORTED void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
   init_thread("mpi_init_thread_f08_", TISIM_CALLER, required, provided, ierror);
 }
 
-static void finalize(const char *name, const void *caller, MPI_Fint *ierror) {
+static void finalize(const char* name, const void* caller, MPI_Fint* ierror) {
   without_arguments perform;
   tisim_find_hidden(&perform, name);
   tisim_finish(caller);
   perform(ierror);
 }
 
-EXPORTED void mpi_finalize_(MPI_Fint *ierror) { finalize("mpi_finalize_", TISIM_CALLER, ierror); }
-EXPORTED void mpi_finalize_f08_(MPI_Fint *ierror) {
+EXPORTED void mpi_finalize_(MPI_Fint* ierror) { finalize("mpi_finalize_", TISIM_CALLER, ierror); }
+EXPORTED void mpi_finalize_f08_(MPI_Fint* ierror) {
   finalize("mpi_finalize_f08_", TISIM_CALLER, ierror);
 }
 
-EXPORTED void mpi_abort_(const MPI_Fint *comm, const MPI_Fint *code, MPI_Fint *ierror) {
+EXPORTED void mpi_abort_(const MPI_Fint* comm, const MPI_Fint* code, MPI_Fint* ierror) {
   const int error = MPI_Abort(PMPI_Comm_f2c(*comm), *code);
   if (ierror != NULL) *ierror = error;
 }
 
-EXPORTED void mpi_abort_f08_(const MPI_Fint *comm, const MPI_Fint *code, MPI_Fint *ierror) {
+EXPORTED void mpi_abort_f08_(const MPI_Fint* comm, const MPI_Fint* code, MPI_Fint* ierror) {
   mpi_abort_(comm, code, ierror);
 }
 
-EXPORTED void mpi_pcontrol_(const MPI_Fint *level) { tisim_pause(*level == 0, TISIM_CALLER); }
-EXPORTED void mpi_pcontrol_f08_(const MPI_Fint *level) { tisim_pause(*level == 0, TISIM_CALLER); }
+EXPORTED void mpi_pcontrol_(const MPI_Fint* level) { tisim_pause(*level == 0, TISIM_CALLER); }
+EXPORTED void mpi_pcontrol_f08_(const MPI_Fint* level) { tisim_pause(*level == 0, TISIM_CALLER); }
 
 /* A program may call these by weak symbols. */
 EXPORTED void tisim_record(int active) { tisim_pause(active == 0, TISIM_CALLER); }
-EXPORTED void tisim_record_(const MPI_Fint *active) { tisim_pause(*active == 0, TISIM_CALLER); }
+EXPORTED void tisim_record_(const MPI_Fint* active) { tisim_pause(*active == 0, TISIM_CALLER); }

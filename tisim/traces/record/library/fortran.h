@@ -4,20 +4,18 @@
 
 #include "record.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "integers of Fortran and C differ in size");
 
 /* The subroutine that an entry hides: `function` points to a pointer to a function. */
-void tisim_find_hidden(void *function, const char *name);
+void tisim_find_hidden(void* function, const char* name);
 /* MPI_IN_PLACE of C for that of Fortran; the address of any other buffer or descriptor. */
-const void *tisim_fortran_buffer(const void *buffer, bool is_descriptor);
-const MPI_Request *tisim_fortran_requests(const MPI_Fint *requests, int count);
+const void* tisim_fortran_buffer(const void* buffer, bool is_descriptor);
+const MPI_Request* tisim_fortran_requests(const MPI_Fint* requests, int count);
 /* One type for each rank of the communicator. Two arrays, 0 and 1, are in use at a time. */
-const MPI_Datatype *tisim_fortran_types(const MPI_Fint *types, MPI_Comm comm, int array);
+const MPI_Datatype* tisim_fortran_types(const MPI_Fint* types, MPI_Comm comm, int array);
 /* As tisim_statuses, for an array of Fortran. */
-MPI_Fint *tisim_fortran_statuses(MPI_Fint *statuses, int count, bool needed);
+MPI_Fint* tisim_fortran_statuses(MPI_Fint* statuses, int count, bool needed);
 /* NULL unless they are needed. */
-const MPI_Status *tisim_statuses_from_fortran(const MPI_Fint *statuses, int count, bool needed);
+const MPI_Status* tisim_statuses_from_fortran(const MPI_Fint* statuses, int count, bool needed);
 
 #endif

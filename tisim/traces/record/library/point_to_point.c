@@ -13,10 +13,10 @@ struct found_message {
   int source;
   int tag;
   int64_t comm;
-  struct found_message *next;
+  struct found_message* next;
 };
 
-static struct found_message *found_messages;
+static struct found_message* found_messages;
 /* The receive of a matched probe, between before and after the call. */
 static struct {
   bool known;
@@ -31,7 +31,7 @@ int64_t tisim_bytes(int64_t count, MPI_Datatype type) {
   return count * (int64_t)size;
 }
 
-static int64_t peer_of(int peer, const struct tisim_comm *comm) {
+static int64_t peer_of(int peer, const struct tisim_comm* comm) {
   if (peer == MPI_PROC_NULL) return TISIM_NULL_RANK;
   /* A communicator of one rank is not in the trace: its messages go through the world. */
   if (comm->is_self) return tisim_comm_of(MPI_COMM_WORLD)->rank;
@@ -40,14 +40,14 @@ static int64_t peer_of(int peer, const struct tisim_comm *comm) {
 
 static int64_t tag_of(int tag) { return tag == MPI_ANY_TAG ? ANY_TAG : tag; }
 
-static void set_source(struct tisim_named *named, int source, const MPI_Status *status,
-                       const struct tisim_comm *comm) {
+static void set_source(struct tisim_named* named, int source, const MPI_Status* status,
+                       const struct tisim_comm* comm) {
   if (source == MPI_ANY_SOURCE && status != NULL) named->source = peer_of(status->MPI_SOURCE, comm);
 }
 
 void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm) {
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   const struct tisim_named named = tisim_on(on->number);
@@ -55,8 +55,8 @@ void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, 
 }
 
 void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                      const MPI_Status *status) {
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+                      const MPI_Status* status) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
@@ -67,13 +67,13 @@ void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI
 /* A trace's sendrecv has no tags: the call is written as its two halves and the wait for both. */
 void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
                           int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
-                          MPI_Comm comm, const MPI_Status *status) {
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+                          MPI_Comm comm, const MPI_Status* status) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL || !tisim_is_active()) return;
   const int64_t sent[] = {peer_of(destination, on), tag_of(send_tag),
                           tisim_bytes(send_count, send_type)};
   const int64_t received[] = {peer_of(source, on), tag_of(tag), tisim_bytes(count, type)};
-  struct tisim_request *const halves[] = {tisim_request_add(MPI_REQUEST_NULL, &halves[0]),
+  struct tisim_request* const halves[] = {tisim_request_add(MPI_REQUEST_NULL, &halves[0]),
                                           tisim_request_add(MPI_REQUEST_NULL, &halves[1])};
   struct tisim_named named = tisim_on(on->number);
   named.request = halves[0]->number;
@@ -93,12 +93,12 @@ void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int dest
 }
 
 void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                      MPI_Comm comm, MPI_Request request, const void *variable) {
+                      MPI_Comm comm, MPI_Request request, const void* variable) {
   const bool persistent = word == TISIM_send_init || word == TISIM_ssend_init ||
                           word == TISIM_bsend_init || word == TISIM_recv_init;
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL || (!persistent && !tisim_is_active())) return;
-  struct tisim_request *const made = tisim_request_add(request, variable);
+  struct tisim_request* const made = tisim_request_add(request, variable);
   made->persistent = persistent;
   made->active = !persistent;
   made->from_any = peer == MPI_ANY_SOURCE;
@@ -110,7 +110,7 @@ void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, 
   made->ticket = tisim_write(word, arguments, 3, &named, persistent);
 }
 
-static void write_start(struct tisim_request *started) {
+static void write_start(struct tisim_request* started) {
   if (started == NULL) return;
   started->active = true;
   struct tisim_named named = tisim_on(0);
@@ -119,23 +119,23 @@ static void write_start(struct tisim_request *started) {
   started->ticket = tisim_write(TISIM_start, NULL, 0, &named, false);
 }
 
-void tisim_after_start(MPI_Request request, const void *variable) {
+void tisim_after_start(MPI_Request request, const void* variable) {
   if (!tisim_is_active()) return;
   tisim_begin_list();
   write_start(tisim_request_find(request, variable));
 }
 
 /* Receives from any source are started one by one: a line says of one only whom it has matched. */
-void tisim_after_startall(int count, const MPI_Request *requests, const void *variables,
+void tisim_after_startall(int count, const MPI_Request* requests, const void* variables,
                           size_t stride) {
   if (!tisim_is_active() || count <= 0) return;
-  int64_t *const numbers = tisim_numbers((size_t)count);
+  int64_t* const numbers = tisim_numbers((size_t)count);
   size_t known = 0;
   bool from_any = false;
   tisim_begin_list();
   for (int i = 0; i < count; ++i) {
-    const void *const variable = (const char *)variables + (size_t)i * stride;
-    struct tisim_request *const started = tisim_request_find(requests[i], variable);
+    const void* const variable = (const char*)variables + (size_t)i * stride;
+    struct tisim_request* const started = tisim_request_find(requests[i], variable);
     if (started == NULL) continue;
     started->active = true;
     from_any = from_any || started->from_any;
@@ -144,7 +144,7 @@ void tisim_after_startall(int count, const MPI_Request *requests, const void *va
   if (from_any) {
     tisim_begin_list();
     for (int i = 0; i < count; ++i) {
-      const void *const variable = (const char *)variables + (size_t)i * stride;
+      const void* const variable = (const char*)variables + (size_t)i * stride;
       write_start(tisim_request_find(requests[i], variable));
     }
     return;
@@ -156,8 +156,8 @@ void tisim_after_startall(int count, const MPI_Request *requests, const void *va
   tisim_write(TISIM_startall, NULL, 0, &named, false);
 }
 
-void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *status, bool found) {
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* status, bool found) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL || (!found && !tisim_keeps_failed_tests())) return;
   const int64_t arguments[] = {peer_of(source, on), tag_of(tag)};
   struct tisim_named named = tisim_on(on->number);
@@ -167,13 +167,13 @@ void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *sta
 
 /* A matched probe is written as a probe; the receive of its message names the source and tag that
  * were found. */
-void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *status,
+void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* status,
                         MPI_Message message, bool found) {
-  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   tisim_after_probe(source, tag, comm, status, found);
   if (!found || message == MPI_MESSAGE_NO_PROC) return;
-  struct found_message *const kept = malloc(sizeof *kept);
+  struct found_message* const kept = malloc(sizeof *kept);
   if (kept == NULL) return;
   kept->handle = (uintptr_t)message;
   kept->source = (int)peer_of(status->MPI_SOURCE, on);
@@ -184,9 +184,9 @@ void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *st
 }
 
 void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message) {
-  struct found_message **link = &found_messages;
+  struct found_message** link = &found_messages;
   while (*link != NULL && (*link)->handle != (uintptr_t)message) link = &(*link)->next;
-  struct found_message *const kept = *link;
+  struct found_message* const kept = *link;
   matched_receive.known = kept != NULL;
   if (kept == NULL) return;
   matched_receive.arguments[0] = kept->source;
@@ -203,7 +203,7 @@ void tisim_after_mrecv(void) {
   tisim_write(TISIM_recv, matched_receive.arguments, 3, &named, false);
 }
 
-void tisim_after_imrecv(MPI_Request request, const void *variable) {
+void tisim_after_imrecv(MPI_Request request, const void* variable) {
   if (!matched_receive.known || !tisim_is_active()) return;
   struct tisim_named named = tisim_on(matched_receive.comm);
   named.request = tisim_request_add(request, variable)->number;

@@ -1,4 +1,6 @@
 /* Whether this rank records, and the lines that it writes. */
+#include "session.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,60 +8,129 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "call_sites.h"
-#include "further_counters.h"
-#include "merge.h"
-#include "record.h"
-#include "samples.h"
-#include "settings.h"
+#include "counting.h"
+#include "places.h"
 #include "timeline.h"
 #include "trace_library.h"
 #include "unsupported.h"
 
 #define LONGEST_PATH 4096
 
-enum state { STATE_BEFORE, STATE_RECORDING, STATE_OVER };
+/* What the user asks of the recorder, by variables of the environment. */
+struct settings {
+  const char* directory; /* of the parts; NULL: nothing is recorded */
+  const char* output;    /* the trace that the ranks merge their parts into; NULL: they do not */
+  const char* trace_library; /* libtisim_trace; NULL: parts are text */
+  const char* counter;
+  const char* further_counters; /* those beside it; NULL: none */
+  double reference_speed;
+  bool keeps_failed_tests;
+  bool has_call_sites; /* calls say where in the program they are made */
+  bool has_samples;    /* call paths of the computation are sampled */
+  bool has_times;      /* calls say how long they take */
+  bool has_timeline;   /* and when they began and ended */
+  bool has_mpi_io;     /* the calls of MPI-IO are recorded */
+  bool is_posix_only;  /* what MPI-IO does is recorded in the words of POSIX */
+  size_t memory;       /* bytes a rank; 0: the library's own bound */
+  uint64_t most_bytes; /* of all parts; 0: any size */
+  const char* ranks;   /* those that are recorded, "0-3,7"; NULL: all */
+};
 
-static enum state state = STATE_BEFORE;
-static struct tisim_settings settings;
-static tisim_sink *sink; /* NULL: this rank is not recorded, or no longer */
+static struct settings settings;
+static tisim_sink* sink;        /* NULL: this rank is not recorded, or no longer */
 static char part[LONGEST_PATH]; /* the file of the sink; empty: there never was one */
+static int own_rank;
 static pid_t recording_process;
-static bool is_merged; /* the ranks merge their parts at the end */
-static bool paused;
+static bool is_merged;    /* the ranks merge their parts at the end */
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
-static pthread_t first_thread;
-static uint64_t calls;  /* that were written */
-static uint64_t volume; /* of the computation since the last line */
-static bool has_clock; /* calls are timed */
-static int64_t call_site = -1; /* of the call of MPI at hand; -1: not recorded */
-static uint64_t begin_time; /* of the call of MPI at hand; 0: times are not recorded */
-static uint64_t end_time;   /* 0: it has not ended */
-static const char *current; /* the function whose wrapper runs */
-static _Thread_local int depth;
+static uint64_t calls;    /* that were written */
+static uint64_t volume;   /* of the computation since the last line */
+static bool has_clock;    /* calls are timed */
+static int64_t call_site = -1;       /* of the call of MPI at hand; -1: not recorded */
+static uint64_t begin_time;          /* of the call of MPI at hand; 0: times are not recorded */
+static uint64_t end_time;            /* 0: it has not ended */
+static const char* current;          /* the function whose wrapper runs */
 static _Thread_local int unrecorded; /* calls of this thread, each inside the one before */
-static int64_t *numbers;
+static int64_t* numbers;
 static size_t numbers_size;
 
-static void message(const char *text) { fprintf(stderr, "tisim record: %s\n", text); }
+/* NULL where a variable is empty too: some launchers pass on what is not set as an empty text. A
+ * copy, since the program may change its environment. */
+static const char* value_of(const char* name) {
+  const char* const value = getenv(name);
+  return value == NULL || value[0] == '\0' ? NULL : strdup(value);
+}
 
-static bool is_first_thread(void) { return pthread_equal(pthread_self(), first_thread) != 0; }
+static bool is_asked_for(const char* name) {
+  const char* const value = value_of(name);
+  return value != NULL && strcmp(value, "0") != 0;
+}
+
+static uint64_t whole_number(const char* name) {
+  const char* const value = value_of(name);
+  return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+static struct settings read_settings(void) {
+  const char* const counter = value_of("TISIM_RECORD_COUNTER");
+  const char* const speed = value_of("TISIM_RECORD_SPEED");
+  const char* const tests = value_of("TISIM_RECORD_TESTS");
+  const char* const io = value_of("TISIM_RECORD_IO");
+  const struct settings settings = {
+      .directory = value_of("TISIM_RECORD_DIRECTORY"),
+      .output = value_of("TISIM_RECORD_OUTPUT"),
+      .trace_library = value_of("TISIM_RECORD_LIBRARY"),
+      .counter = counter == NULL ? "time" : counter,
+      .further_counters = value_of("TISIM_RECORD_FURTHER_COUNTERS"),
+      .reference_speed = speed == NULL ? 1e9 : strtod(speed, NULL),
+      .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
+      .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
+      .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
+      .has_times = is_asked_for("TISIM_RECORD_TIMES"),
+      .has_timeline = is_asked_for("TISIM_RECORD_TIMELINE"),
+      .has_mpi_io = io != NULL && (strcmp(io, "mpi") == 0 || strcmp(io, "both") == 0),
+      .is_posix_only = io != NULL && strcmp(io, "posix") == 0,
+      .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
+      .most_bytes = whole_number("TISIM_RECORD_MAX_SIZE"),
+      .ranks = value_of("TISIM_RECORD_RANKS"),
+  };
+  return settings;
+}
+
+/* Whether a rank is in a list such as "0-3,7". */
+static bool is_listed(const char* ranks, int rank) {
+  while (*ranks != '\0') {
+    char* end;
+    const long first = strtol(ranks, &end, 10);
+    if (end == ranks) return false; /* not a list */
+    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    if (first <= rank && rank <= last) return true;
+    ranks = *end == ',' ? end + 1 : end;
+  }
+  return false;
+}
+
+static void message(const char* text) { fprintf(stderr, "tisim record: %s\n", text); }
+
+static bool is_first_thread(void) {
+  return pthread_equal(pthread_self(), tisim_state.first_thread) != 0;
+}
 
 /* A trace has one sequence of calls for each rank. */
-static void count_of_other_thread(const char *function) {
+static void count_of_other_thread(const char* function) {
   char name[128];
   snprintf(name, sizeof name, "%s-by-other-threads", function);
   tisim_count_unsupported(name, 1);
 }
 
-bool tisim_enter(const char *function, const void *caller) {
-  const bool is_outermost = state == STATE_RECORDING && depth == 0;
+bool tisim_enter(const char* function, const void* caller) {
+  const bool is_outermost = tisim_state.phase == TISIM_RECORDING && tisim_depth == 0;
   if (!is_outermost || (many_threads && !is_first_thread())) {
     if (is_outermost && unrecorded == 0) count_of_other_thread(function);
     ++unrecorded;
     return false;
   }
-  depth = 1; /* from here on nothing is sampled */
+  tisim_depth = 1; /* from here on nothing is sampled */
   tisim_add_volume(tisim_counter_take(caller));
   if (is_first_thread()) tisim_take_further_counts();
   current = function;
@@ -71,7 +142,7 @@ bool tisim_enter(const char *function, const void *caller) {
   return true;
 }
 
-bool tisim_enter_mpi_io(const char *function, const void *caller) {
+bool tisim_enter_mpi_io(const char* function, const void* caller) {
   if (!settings.is_posix_only) return tisim_enter(function, caller);
   ++unrecorded;
   return false;
@@ -89,32 +160,24 @@ void tisim_add_volume(uint64_t more) {
   }
 }
 
-bool tisim_is_in_call(void) { return depth != 0 || state != STATE_RECORDING; }
-
-bool tisim_is_recorded_thread(void) {
-  return state == STATE_RECORDING && depth == 0 && is_first_thread();
-}
-
-bool tisim_begin_region(const void *caller) {
+bool tisim_begin_region(const void* caller) {
   if (!tisim_is_recorded_thread() || !tisim_counts_threads()) return false;
   volume += tisim_counter_take(caller);
   return true;
 }
 
 void tisim_leave(void) {
-  if (settings.has_timeline && begin_time != 0 && !paused) {
+  if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
   if (is_first_thread()) tisim_restart_further_counters();
   tisim_counter_restart();
-  depth = 0;
+  tisim_depth = 0;
 }
 
 void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
 
 bool tisim_keeps_failed_tests(void) { return settings.keeps_failed_tests; }
-
-bool tisim_is_active(void) { return !paused; }
 
 /* From here on nothing is written. The rank goes on to agree with the others on communicators. */
 static void close_sink(bool is_complete) {
@@ -132,13 +195,13 @@ static void stop_after_error(void) {
   close_sink(false);
 }
 
-static void write_header(int size, const char *counter, int threads) {
+static void write_header(int size, const char* counter, int threads) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   char line[MPI_MAX_LIBRARY_VERSION_STRING + 64];
   int length = 0;
   PMPI_Get_library_version(library, &length);
   library[strcspn(library, "\r\n")] = '\0';
-  for (char *tab = library; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
+  for (char* tab = library; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
   tisim_sink_comment(sink, "version: tisim record 1");
   snprintf(line, sizeof line, "ranks: %d", size);
   tisim_sink_comment(sink, line);
@@ -166,22 +229,22 @@ static bool all_load_trace_library(void) {
 static uint64_t share_of_size(int size) {
   uint64_t recorded = 0;
   for (int rank = 0; rank < size; ++rank) {
-    recorded += settings.ranks == NULL || tisim_is_listed(settings.ranks, rank);
+    recorded += settings.ranks == NULL || is_listed(settings.ranks, rank);
   }
   const uint64_t share = recorded == 0 ? 0 : settings.most_bytes / recorded;
   return settings.most_bytes != 0 && share == 0 ? 1 : share;
 }
 
 static void open_sink(bool compressed, int rank, int size) {
-  const char *const directory = settings.directory;
+  const char* const directory = settings.directory;
   snprintf(part, sizeof part, "%s/rank-%d.%s", directory, rank, compressed ? "part" : "txt");
-  sink = compressed ? tisim_open_trace_sink(directory, rank, size, settings.memory,
-                                            share_of_size(size))
-                    : tisim_open_text_sink(directory, rank);
+  sink = compressed
+             ? tisim_open_trace_sink(directory, rank, size, settings.memory, share_of_size(size))
+             : tisim_open_text_sink(directory, rank);
   if (sink != NULL) return;
   char text[LONGEST_PATH + 256];
-  snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s",
-           directory, rank, strerror(errno));
+  snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s", directory,
+           rank, strerror(errno));
   message(text);
 }
 
@@ -190,23 +253,23 @@ static void close_at_exit(void) {
   if (getpid() == recording_process) tisim_give_up();
 }
 
-void tisim_start(int threads, const void *caller) {
-  if (state != STATE_BEFORE) return;
-  state = STATE_OVER;
+bool tisim_prepare(int threads) {
+  if (tisim_state.phase != TISIM_BEFORE) return false;
+  tisim_state.phase = TISIM_OVER;
   int rank = 0;
   int size = 0;
-  settings = tisim_read_settings();
+  settings = read_settings();
   unsetenv("TISIM_RECORD_DIRECTORY"); /* programs that this one starts are none of its ranks */
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool compressed = all_load_trace_library();
-  const bool is_listed = settings.ranks == NULL || tisim_is_listed(settings.ranks, rank);
-  const char *const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
+  const bool listed = settings.ranks == NULL || is_listed(settings.ranks, rank);
+  const char* const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
   const bool counts = counter != NULL && tisim_begin_further_counters(settings.further_counters);
   bool can_record = settings.directory != NULL && counts;
   if (settings.directory != NULL && counter == NULL) {
     message("the counter that was asked for does not work on this host");
-  } else if (can_record && is_listed) {
+  } else if (can_record && listed) {
     open_sink(compressed, rank, size);
     can_record = sink != NULL;
   }
@@ -216,11 +279,10 @@ void tisim_start(int threads, const void *caller) {
   PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all_opened == 0) {
     close_sink(false);
-    return;
+    return false;
   }
   many_threads = threads == MPI_THREAD_MULTIPLE;
-  first_thread = pthread_self();
-  tisim_begin_communicators();
+  tisim_state.first_thread = pthread_self();
   is_merged = compressed && settings.output != NULL;
   if (is_merged) tisim_prepare_merge();
   if (sink != NULL) {
@@ -230,23 +292,28 @@ void tisim_start(int threads, const void *caller) {
   if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
   has_clock = settings.has_times || settings.has_timeline;
   if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
+  own_rank = rank;
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
   if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
   if (settings.has_samples && sink != NULL) tisim_begin_samples(sink, settings.directory, rank);
-  depth = 1;
-  state = STATE_RECORDING;
+  tisim_depth = 1;
+  tisim_state.phase = TISIM_RECORDING;
+  return true;
+}
+
+void tisim_begin(const void* caller) {
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
   (void)tisim_counter_take(caller);
   tisim_restart_further_counters();
   tisim_counter_restart();
-  depth = 0;
+  tisim_depth = 0;
 }
 
 static void write_unsupported(void) {
-  char *const lines = tisim_list_unsupported("unsupported: ");
+  char* const lines = tisim_list_unsupported("unsupported: ");
   if (lines == NULL) return;
   for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
     *end = '\0';
@@ -258,7 +325,7 @@ static void write_unsupported(void) {
 /* Ends the computation before the next call. */
 static void write_volume(void) {
   const struct tisim_threads threads = tisim_take_threads(volume);
-  const bool is_written = !paused && sink != NULL && threads.sum != 0;
+  const bool is_written = !tisim_state.paused && sink != NULL && threads.sum != 0;
   volume = 0;
   tisim_write_further_counts(is_written ? sink : NULL);
   if (!is_written) return;
@@ -282,10 +349,10 @@ static void write_accelerators(void) {
   tisim_sink_comment(sink, line);
 }
 
-void tisim_finish(const void *caller) {
+void tisim_finish(const void* caller) {
   if (!tisim_enter("MPI_Finalize", caller)) return;
-  depth = 0;
-  state = STATE_OVER;
+  tisim_depth = 0;
+  tisim_state.phase = TISIM_OVER;
   if (sink != NULL) {
     const struct tisim_named none = tisim_on(0);
     write_unsupported();
@@ -295,7 +362,7 @@ void tisim_finish(const void *caller) {
   }
   if (settings.has_timeline) tisim_end_timeline();
   if (settings.directory != NULL) {
-    tisim_end_uncounted(settings.directory, tisim_comm_of(MPI_COMM_WORLD)->rank);
+    tisim_end_uncounted(settings.directory, own_rank);
   }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }
@@ -306,16 +373,17 @@ void tisim_give_up(void) {
   close_sink(false);
 }
 
-void tisim_pause(bool pause, const void *caller) {
-  if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
-  depth = 1;
+void tisim_pause(bool pause, const void* caller) {
+  if (tisim_state.phase != TISIM_RECORDING || tisim_depth != 0 || tisim_state.paused == pause)
+    return;
+  tisim_depth = 1;
   volume += tisim_counter_take(caller);
   if (is_first_thread()) tisim_take_further_counts();
   write_volume();
-  paused = pause;
+  tisim_state.paused = pause;
   if (is_first_thread()) tisim_restart_further_counters();
   tisim_counter_restart();
-  depth = 0;
+  tisim_depth = 0;
 }
 
 struct tisim_named tisim_on(int64_t comm) {
@@ -331,9 +399,9 @@ static int64_t take_duration(void) {
   return settings.has_times ? (int64_t)(end_time - begin_time) : -1;
 }
 
-int64_t tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
-                 const struct tisim_named *named, bool always) {
-  if (sink == NULL || (paused && !always)) return -1;
+int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count,
+                    const struct tisim_named* named, bool always) {
+  if (sink == NULL || (tisim_state.paused && !always)) return -1;
   write_volume();
   tisim_write_samples(calls++);
   const struct tisim_call call = {word, arguments, count, named, call_site, take_duration()};
@@ -346,9 +414,9 @@ void tisim_write_matched(int64_t ticket, int64_t source) {
   if (sink != NULL && ticket >= 0) tisim_sink_matched(sink, ticket, source);
 }
 
-int64_t *tisim_numbers(size_t count) {
+int64_t* tisim_numbers(size_t count) {
   if (count > numbers_size) {
-    int64_t *const larger = realloc(numbers, 2 * count * sizeof *larger);
+    int64_t* const larger = realloc(numbers, 2 * count * sizeof *larger);
     if (larger == NULL) {
       message("there is no memory left");
       abort();

@@ -16,7 +16,7 @@ static struct function {
 static size_t function_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may count */
 
-static void count(const char *name, uint64_t calls) {
+static void count(const char* name, uint64_t calls) {
   for (size_t i = 0; i < function_count; ++i) {
     if (strcmp(functions[i].name, name) == 0) {
       functions[i].calls += calls;
@@ -24,31 +24,31 @@ static void count(const char *name, uint64_t calls) {
     }
   }
   if (function_count == MOST_FUNCTIONS) return;
-  struct function *const made = &functions[function_count++];
+  struct function* const made = &functions[function_count++];
   snprintf(made->name, sizeof made->name, "%s", name);
   made->calls = calls;
 }
 
-void tisim_count_unsupported(const char *name, uint64_t calls) {
+void tisim_count_unsupported(const char* name, uint64_t calls) {
   pthread_mutex_lock(&lock);
   count(name, calls);
   pthread_mutex_unlock(&lock);
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const struct function *)a)->name, ((const struct function *)b)->name);
+static int by_name(const void* a, const void* b) {
+  return strcmp(((const struct function*)a)->name, ((const struct function*)b)->name);
 }
 
-char *tisim_list_unsupported(const char *prefix) {
+char* tisim_list_unsupported(const char* prefix) {
   const size_t line = strlen(prefix) + LONGEST_NAME + LONGEST_NUMBER;
   pthread_mutex_lock(&lock);
-  char *const text = malloc(function_count * line + 1);
+  char* const text = malloc(function_count * line + 1);
   if (text == NULL) {
     pthread_mutex_unlock(&lock);
     return NULL;
   }
   qsort(functions, function_count, sizeof *functions, by_name);
-  char *end = text;
+  char* end = text;
   *end = '\0';
   for (size_t i = 0; i < function_count; ++i) {
     end += sprintf(end, "%s%s %llu\n", prefix, functions[i].name,
@@ -58,7 +58,7 @@ char *tisim_list_unsupported(const char *prefix) {
   return text;
 }
 
-void tisim_add_unsupported(const char *list) {
+void tisim_add_unsupported(const char* list) {
   char name[LONGEST_NAME];
   unsigned long long calls = 0;
   int length = 0;

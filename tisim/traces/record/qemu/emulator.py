@@ -46,7 +46,7 @@ def _compiled_plugin() -> Path:
     """The plug-in, compiled on first use."""
     package = files("tisim.traces.record")
     source = package.joinpath("qemu", "plugin.c").read_text(encoding="utf-8")
-    header = package.joinpath("library", "counting", "shared_count.h").read_text(encoding="utf-8")
+    header = package.joinpath("library", "shared_count.h").read_text(encoding="utf-8")
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise InputError("--counter qemu compiles a plug-in of QEMU, and there is no compiler cc")

@@ -25,34 +25,34 @@ struct qemu_plugin_insn;
 enum { INLINE_ADD_U64 = 0, NO_REGISTERS = 0 };
 
 extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id,
-                                                  void (*)(plugin_id, struct qemu_plugin_tb *));
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
-extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
-extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
-extern void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *, int, void *, uint64_t);
-extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *,
-                                                 void (*)(unsigned, void *), int, void *);
+                                                  void (*)(plugin_id, struct qemu_plugin_tb*));
+extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb*);
+extern struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb*, size_t);
+extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn*);
+extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn*);
+extern const void* qemu_plugin_insn_data(const struct qemu_plugin_insn*);
+extern void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb*, int, void*, uint64_t);
+extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb*, void (*)(unsigned, void*),
+                                                 int, void*);
 
 #define EXPORTED __attribute__((visibility("default")))
 #define MOST_CPUS 4096
 
 EXPORTED int qemu_plugin_version = 1;
 
-static struct tisim_shared_count *shared;
+static struct tisim_shared_count* shared;
 static bool counts_itself;
 /* Of each virtual processor: the instruction that it repeats; 0: none. */
 static uint64_t repeated[MOST_CPUS];
 
 struct code {
-  const unsigned char *bytes;
+  const unsigned char* bytes;
   size_t size;
   uint64_t address;
 };
 
-static struct code code_of(const struct qemu_plugin_tb *block, size_t index) {
-  const struct qemu_plugin_insn *const found = qemu_plugin_tb_get_insn(block, index);
+static struct code code_of(const struct qemu_plugin_tb* block, size_t index) {
+  const struct qemu_plugin_insn* const found = qemu_plugin_tb_get_insn(block, index);
   const struct code code = {qemu_plugin_insn_data(found), qemu_plugin_insn_size(found),
                             qemu_plugin_insn_vaddr(found)};
   return code;
@@ -74,7 +74,7 @@ static bool repeats(struct code code) {
 }
 
 /* jmp *address(%rip), as in a program's table of its libraries' functions. */
-static bool is_linkage(const struct qemu_plugin_tb *block, size_t count) {
+static bool is_linkage(const struct qemu_plugin_tb* block, size_t count) {
   static const unsigned char mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
   size_t first = 0;
   struct code code = code_of(block, 0);
@@ -91,18 +91,18 @@ static bool is_own_count(struct code code) {
          (code.bytes[2] == 0x7f || code.bytes[2] == 0xbf);
 }
 
-static void begin_or_repeat(unsigned cpu, void *address) {
-  uint64_t *const last = &repeated[cpu % MOST_CPUS];
+static void begin_or_repeat(unsigned cpu, void* address) {
+  uint64_t* const last = &repeated[cpu % MOST_CPUS];
   if (*last == (uint64_t)(uintptr_t)address) return;
   *last = (uint64_t)(uintptr_t)address;
   ++shared->instructions;
 }
 
-static void begin_repeating(unsigned cpu, void *address) {
+static void begin_repeating(unsigned cpu, void* address) {
   repeated[cpu % MOST_CPUS] = (uint64_t)(uintptr_t)address;
 }
 
-static void end_repeating(unsigned cpu, void *nothing) {
+static void end_repeating(unsigned cpu, void* nothing) {
   (void)nothing;
   repeated[cpu % MOST_CPUS] = 0;
 }
@@ -110,13 +110,13 @@ static void end_repeating(unsigned cpu, void *nothing) {
 /* What stands before the block in memory may be a repeated instruction that has come to its end. */
 static bool follows_repeated(struct code first) {
   if ((first.address & 4095) < 3) return true; /* the page before may not be mapped */
-  const unsigned char *const end = (const unsigned char *)(uintptr_t)first.address;
+  const unsigned char* const end = (const unsigned char*)(uintptr_t)first.address;
   const unsigned char what = end[-1];
   if (!((what >= 0xa4 && what <= 0xa7) || (what >= 0xaa && what <= 0xaf))) return false;
   return end[-2] == 0xf3 || end[-2] == 0xf2 || end[-3] == 0xf3 || end[-3] == 0xf2;
 }
 
-static void translate(plugin_id id, struct qemu_plugin_tb *block) {
+static void translate(plugin_id id, struct qemu_plugin_tb* block) {
   (void)id;
   const size_t count = qemu_plugin_tb_n_insns(block);
   if (count == 0) return;
@@ -124,7 +124,7 @@ static void translate(plugin_id id, struct qemu_plugin_tb *block) {
   if (first.address >= shared->skipped_begin && first.address < shared->skipped_end) return;
   if (is_linkage(block, count)) return;
   const struct code last = code_of(block, count - 1);
-  void *const at_last = (void *)(uintptr_t)last.address;
+  void* const at_last = (void*)(uintptr_t)last.address;
   if (count == 1 && repeats(first)) {
     qemu_plugin_register_vcpu_tb_exec_cb(block, begin_or_repeat, NO_REGISTERS, at_last);
     return;
@@ -139,10 +139,10 @@ static void translate(plugin_id id, struct qemu_plugin_tb *block) {
   }
 }
 
-EXPORTED int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv) {
+EXPORTED int qemu_plugin_install(plugin_id id, const void* info, int argc, char** argv) {
   (void)info;
   char path[4096];
-  const char *prefix = "/dev/shm/tisim-count";
+  const char* prefix = "/dev/shm/tisim-count";
   for (int i = 0; i < argc; ++i) {
     if (strncmp(argv[i], "prefix=", 7) == 0) prefix = argv[i] + 7;
     if (strcmp(argv[i], "counts=1") == 0) counts_itself = true;

@@ -1,0 +1,270 @@
+#include "mpi/completion.hpp"
+
+#include <vector>
+
+namespace tisim {
+
+bool Waits::wait(Rank& rank, std::int32_t index) {
+  if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
+  const std::int32_t request =
+      rank.schedule >= 0 ? rank.slots[rank.op.line] : requests_.named(rank);
+  return request < 0 || wait_for(rank, index, request);
+}
+
+bool Waits::wait_for(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  if (request.type == RequestType::collective) {
+    for (const std::int32_t part : requests_.collective(request.origin).requests) {
+      if (part >= 0) requests_.await(rank, part);
+    }
+    requests_.drop(rank, found);
+    return wait_awaited(rank, index);
+  }
+  requests_.drop(rank, found);
+  if (request.message < 0) return true;
+  return messages_.block(rank, index, request.message, request.side);
+}
+
+bool Waits::finish(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  requests_.drop(rank, found);
+  if (request.message < 0) return true;
+  if (request.side == kReceiver) return messages_.finish_receive(rank, index, request.message);
+  messages_.release(request.message);
+  return true;
+}
+
+bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
+  while (rank.awaited > 0) {
+    const std::int32_t found = requests_.take_complete(rank);
+    if (found < 0) {
+      rank.phase = Phase::waiting_all;
+      messages_.make_progress(index);
+      return false;
+    }
+    const Request request = requests_[found];
+    requests_.drop(rank, found);
+    if (request.side == kSender) {
+      messages_.release(request.message);
+      continue;
+    }
+    const double seconds = messages_.take_received(rank, request.message);
+    if (seconds > 0) {
+      runtime_.sleep(rank, index, seconds, Phase::completing_all);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Waits::wait_pending(Rank& rank, std::int32_t index) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  if (rank.schedule < 0 && rank.pending_collectives > 0 && insert_collective_waits(rank)) {
+    return true;
+  }
+  if (rank.schedule >= 0) {
+    for (std::int32_t left = rank.op.peer; left > 0; --left) {
+      requests_.await(rank, rank.slots[schedules_.op(rank.schedule, rank.step++).line]);
+    }
+  } else {
+    requests_.find_listed(rank, [&](std::int32_t at) {
+      requests_.await(rank, at);
+      return false;
+    });
+  }
+  return wait_awaited(rank, index);
+}
+
+// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other. False:
+// the rank waits for none.
+bool Waits::insert_collective_waits(Rank& rank) {
+  std::vector<Op> ops;
+  Op op;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  op.kind = Kind::wait;
+  requests_.find_listed(rank, [&](std::int32_t at) {
+    op.bytes = at;
+    if (requests_[at].type == RequestType::collective) ops.push_back(op);
+    return false;
+  });
+  if (ops.empty()) return false;
+  if (rank.op.kind == Kind::waitall) {
+    op = rank.op;
+    op.flags |= kContinuation;
+    ops.push_back(op);
+  }
+  rank.insert(ops);
+  return true;
+}
+
+// Those without a message come first; a non-blocking collective is one of them, and is waited for
+// as a whole.
+bool Waits::wait_any(Rank& rank, std::int32_t index) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  const std::int32_t without =
+      requests_.find_listed(rank, [&](std::int32_t at) { return requests_[at].message < 0; });
+  if (without >= 0) {
+    note_taken(rank, without);
+    return wait_for(rank, index, without);
+  }
+  const std::int32_t complete = requests_.first_with_message(rank, true);
+  if (complete >= 0) {
+    note_taken(rank, complete);
+    return finish(rank, index, complete);
+  }
+  bool waits = false;
+  requests_.find_listed(rank, [&](std::int32_t at) {
+    requests_.await(rank, at);
+    waits = true;
+    return false;
+  });
+  if (!waits) return true;
+  rank.phase = Phase::waiting_any;
+  messages_.make_progress(index);
+  return false;
+}
+
+// SimGrid waits for any, then tests each of the others.
+bool Waits::wait_some(Rank& rank, std::int32_t index) {
+  Op rest = rank.op;
+  rest.kind = Kind::testsome;
+  rest.flags |= kContinuation;
+  rank.insert({&rest, 1});
+  return wait_any(rank, index);
+}
+
+bool Waits::finish_any(Rank& rank, std::int32_t index) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    requests_.stop_awaiting(rank, at);
+  }
+  rank.ready.clear();
+  note_taken(rank, rank.waiting);
+  return finish(rank, index, rank.waiting);
+}
+
+// Whoever posts operations from outside asks for it.
+void Waits::note_taken(Rank& rank, std::int32_t request) {
+  if ((rank.op.flags & kByNumber) != 0) rank.optional->taken = request;
+}
+
+void RequestTests::test_each(Rank& rank) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  std::vector<Op> ops;
+  Op op;
+  op.kind = Kind::test;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  requests_.find_listed(rank, [&](std::int32_t at) {
+    op.bytes = at;
+    ops.push_back(op);
+    return false;
+  });
+  rank.insert(ops);
+}
+
+bool RequestTests::test(Rank& rank, std::int32_t index) {
+  if ((rank.op.flags & kEndsCollectiveTest) != 0) {
+    finish_collective(rank);
+    return true;
+  }
+  if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
+  if (requests_.named(rank) < 0 && (rank.op.flags & kByNumber) == 0) return true;
+  waits_.make_progress(index);
+  if (cost_.test_is_free()) return finish_one(rank, index);
+  runtime_.sleep(rank, index, cost_.test_seconds(), Phase::testing);
+  return false;
+}
+
+// Only requests with a message count.
+bool RequestTests::test_any(Rank& rank, std::int32_t index) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  if (requests_.first_with_message(rank, false) < 0) return true;
+  waits_.make_progress(index);
+  if (cost_.test_is_free()) return finish_any(rank, index);
+  runtime_.sleep(rank, index, cost_.test_any_seconds(), Phase::testing);
+  return false;
+}
+
+bool RequestTests::ask(Rank& rank, std::int32_t index) {
+  if (!needs_message_state(rank)) return finish_one(rank, index);
+  rank.phase = Phase::tested;
+  runtime_.clock.wake(index);
+  return false;
+}
+
+// If not, the answer of a test is known at once.
+bool RequestTests::needs_message_state(Rank& rank) {
+  if (rank.op.kind == Kind::testany) return true;
+  const std::int32_t found = requests_.named(rank);
+  return found >= 0 && requests_[found].message >= 0;
+}
+
+bool RequestTests::finish_one(Rank& rank, std::int32_t index) {
+  const std::int32_t found = requests_.named(rank);
+  if (found < 0) return true;  // part of a collective, and finished before
+  const Request& request = requests_[found];
+  if (request.type == RequestType::collective) {
+    test_collective(rank, found);
+    return true;
+  }
+  if (!request.complete) {
+    cost_.test_failed();
+    return true;
+  }
+  if (!request.listed) {
+    requests_.collective(rank.op.peer).requests[static_cast<std::size_t>(rank.op.tag)] = -1;
+  }
+  if (!waits_.finish(rank, index, found)) return false;
+  cost_.test_succeeded();
+  return true;
+}
+
+bool RequestTests::finish_any(Rank& rank, std::int32_t index) {
+  const std::int32_t found = requests_.first_with_message(rank, true);
+  if (found < 0) {
+    cost_.test_any_failed();
+    return true;
+  }
+  if (!waits_.finish(rank, index, found)) return false;
+  cost_.test_any_succeeded();
+  return true;
+}
+
+void RequestTests::received(const Rank& rank) {
+  if (rank.op.kind == Kind::test || rank.op.kind == Kind::test_last) cost_.test_succeeded();
+  if (rank.op.kind == Kind::testany) cost_.test_any_succeeded();
+}
+
+// Each of a collective's requests is tested, those that are finished too; one more operation ends
+// the test.
+void RequestTests::test_collective(Rank& rank, std::int32_t request) {
+  std::vector<Op> ops;
+  Op op;
+  op.kind = Kind::test;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  op.peer = requests_[request].origin;
+  op.tag = 0;
+  for (const std::int32_t part : requests_.collective(op.peer).requests) {
+    op.bytes = part;
+    ops.push_back(op);
+    ++op.tag;
+  }
+  op.flags |= kEndsCollectiveTest;
+  op.bytes = request;
+  ops.push_back(op);
+  rank.insert(ops);
+}
+
+void RequestTests::finish_collective(Rank& rank) {
+  for (const std::int32_t part : requests_.collective(rank.op.peer).requests) {
+    if (part < 0) continue;
+    cost_.test_failed();
+    return;
+  }
+  requests_.drop(rank, static_cast<std::int32_t>(rank.op.bytes));
+  cost_.test_succeeded();
+}
+
+}  // namespace tisim

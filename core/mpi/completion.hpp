@@ -1,0 +1,117 @@
+// Completing requests: MPI_Wait and MPI_Test with their variants, and the cost of polling.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/point_to_point.hpp"
+#include "mpi/schedules.hpp"
+#include "platform/model.hpp"
+
+namespace tisim {
+
+// What a test or a probe costs: the longer the more of them have failed, on whatever rank.
+//
+// SimGrid counts for all ranks together (smpi/test, smpi/iprobe, smpi/grow-injected-times). A test
+// takes smpi/test times 1 plus the tests that have failed since one succeeded; so does a probe,
+// which computes for that time. MPI_Testany has a counter of its own, which always grows.
+class PollingCost {
+ public:
+  explicit PollingCost(const Model& model) : model_(model) {}
+
+  bool test_is_free() const { return model_.test_sleep <= 0; }
+  double test_seconds() const { return static_cast<double>(tests_) * model_.test_sleep; }
+  void test_failed() { tests_ += model_.grow_injected_times ? 1 : 0; }
+  void test_succeeded() { tests_ = 1; }
+
+  double test_any_seconds() const { return static_cast<double>(tests_any_) * model_.test_sleep; }
+  void test_any_failed() { ++tests_any_; }
+  void test_any_succeeded() { tests_any_ = 1; }
+
+  // Whether probes take no time, however many fail.
+  bool probe_is_free() const { return model_.iprobe_sleep * model_.iprobe_cpu_usage <= 0; }
+  // On a host whose cores do `speed` flop/s.
+  double probe_flops(double speed) const {
+    return static_cast<double>(probes_) * model_.iprobe_sleep * speed * model_.iprobe_cpu_usage;
+  }
+  void probe_failed() { probes_ += model_.grow_injected_times ? 1 : 0; }
+  void probe_succeeded() { probes_ = 1; }
+
+ private:
+  const Model& model_;
+  std::int64_t tests_ = 1, tests_any_ = 1, probes_ = 1;
+};
+
+// MPI_Wait, Waitall, Waitany and Waitsome. A request without a message (a detached send, a call to
+// nobody) is complete at once.
+class Waits {
+ public:
+  Waits(const Runtime& runtime, RequestTable& requests, PointToPoint& messages,
+        const Schedules& schedules)
+      : runtime_(runtime), requests_(requests), messages_(messages), schedules_(schedules) {}
+
+  // The wait of a trace or schedule; for a request that is there no longer it does nothing.
+  bool wait(Rank& rank, std::int32_t index);
+  // The waitall of a trace takes the requests that it lists or all that are pending, that of a
+  // schedule the slots that follow it.
+  bool wait_pending(Rank& rank, std::int32_t index);
+  bool wait_any(Rank& rank, std::int32_t index);
+  bool wait_some(Rank& rank, std::int32_t index);
+
+  // Finishes the awaited requests one after the other, as they complete; of several complete ones
+  // that which was posted first. Each receive may cost its overhead.
+  bool wait_awaited(Rank& rank, std::int32_t index);
+  // The request that a waitany waits for is complete: `rank.waiting`.
+  bool finish_any(Rank& rank, std::int32_t index);
+  // The rank tests: it makes progress.
+  void make_progress(std::int32_t index) const { messages_.make_progress(index); }
+  // A request whose message has arrived, or never needed to.
+  bool finish(Rank& rank, std::int32_t index, std::int32_t request);
+
+ private:
+  bool wait_for(Rank& rank, std::int32_t index, std::int32_t request);
+  bool insert_collective_waits(Rank& rank);
+  static void note_taken(Rank& rank, std::int32_t request);
+
+  Runtime runtime_;
+  RequestTable& requests_;
+  PointToPoint& messages_;
+  const Schedules& schedules_;
+};
+
+// MPI_Test, Testall, Testany and Testsome, as SimGrid's smpi_request.cpp has them. What a test
+// costs is in completion.hpp.
+class RequestTests {
+ public:
+  RequestTests(const Runtime& runtime, RequestTable& requests, Waits& waits, PollingCost& cost)
+      : runtime_(runtime), requests_(requests), waits_(waits), cost_(cost) {}
+
+  bool test(Rank& rank, std::int32_t index);
+  bool test_any(Rank& rank, std::int32_t index);
+  // Testall and testsome: one test for each request listed, or pending in the order of posting.
+  void test_each(Rank& rank);
+
+  // The time of a test is over. Asking for the state of messages takes SimGrid a round of the
+  // instant, so that all who test at once raise or reset their common counter after those who need
+  // not ask.
+  bool ask(Rank& rank, std::int32_t index);
+  // The answer.
+  bool finish(Rank& rank, std::int32_t index) {
+    return rank.op.kind == Kind::testany ? finish_any(rank, index) : finish_one(rank, index);
+  }
+  // The overhead of a receive is paid that a test, or something else, has completed.
+  void received(const Rank& rank);
+
+ private:
+  bool needs_message_state(Rank& rank);
+  bool finish_one(Rank& rank, std::int32_t index);
+  bool finish_any(Rank& rank, std::int32_t index);
+  void test_collective(Rank& rank, std::int32_t request);
+  void finish_collective(Rank& rank);
+
+  Runtime runtime_;
+  RequestTable& requests_;
+  Waits& waits_;
+  PollingCost& cost_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,104 @@
+#include "mpi/loop_observer.hpp"
+
+#include <array>
+
+namespace tisim {
+
+namespace {
+
+// What an operation is to whoever leaves repetitions out.
+enum class Concern : std::uint8_t {
+  none,
+  obstacle,            // cannot be foreseen from the repetitions before, or nobody may leave it out
+  receive,             // an obstacle if it is one from any source
+  makes_communicator,  // or frees one
+};
+
+// By kinds: each operation is looked at.
+struct Concerns {
+  std::array<Concern, 256> of{};
+
+  constexpr Concerns() {
+    using enum Kind;
+    for (const Kind kind : {test, test_last, testall, testany, testsome, probe, iprobe, cancel,
+                            request_free, custom, file}) {
+      of[static_cast<std::uint8_t>(kind)] = Concern::obstacle;
+    }
+    for (const Kind kind : {recv, irecv, recv_half, recv_init}) {
+      of[static_cast<std::uint8_t>(kind)] = Concern::receive;
+    }
+    for (const Kind kind : {comm_split, comm_dup, comm_idup, comm_group, comm_free}) {
+      of[static_cast<std::uint8_t>(kind)] = Concern::makes_communicator;
+    }
+  }
+};
+constexpr Concerns kConcerns;
+
+}  // namespace
+
+void LoopObserver::open(RankReader& reader) { readers_ += reader.stop_at_loops() ? 1 : 0; }
+
+std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
+  const std::int32_t index = rank.first + rank.number;
+  LoopPosition& position = positions_[static_cast<std::size_t>(index)];
+  // Repetitions that are to be left out are left out in any case.
+  rank.reader->heed_turns(heeds_turns_ || position.to_skip > 0);
+  while (const std::optional<LoopTurn> turn = rank.reader->next_turn()) {
+    pass(index, rank, *turn);
+    if (position.to_skip == 0 || turn->left == 0) continue;
+    rank.reader->skip_repetitions(position.to_skip);
+    position.to_skip = 0;
+  }
+  const std::size_t count = rank.reader->read(ops.data(), ops.size());
+  operations_ += count;
+  position.operations += count;
+  look_at(index, ops.first(count));
+  return count;
+}
+
+void LoopObserver::pass(std::int32_t index, const Rank& rank, const LoopTurn& turn) {
+  LoopPosition& position = positions_[static_cast<std::size_t>(index)];
+  ++turns_;
+  if (turn.is_first || position.left == 0) {
+    position.length = turn.left;
+    ++position.loops;
+  } else {
+    ++position.turns;
+  }
+  position.left = turn.left - position.to_skip;
+  position.actions = rank.actions;
+  position.operations = 0;
+  position.date = clock_.now();
+  if (turn.left > 0) last_turned_ = index;
+}
+
+void LoopObserver::skip(std::int32_t index, std::uint64_t repetitions, std::uint64_t actions) {
+  LoopPosition& position = positions_[static_cast<std::size_t>(index)];
+  position.left -= repetitions;
+  position.to_skip = repetitions;
+  position.actions += actions;
+}
+
+void LoopObserver::heed_turns(bool heeds) {
+  if (heeds && !heeds_turns_) {
+    for (LoopPosition& position : positions_) {
+      if (position.to_skip == 0) position.left = 0;
+    }
+  }
+  heeds_turns_ = heeds;
+}
+
+void LoopObserver::look_at(std::int32_t index, std::span<const Op> ops) {
+  for (const Op& op : ops) {
+    const Concern concern = kConcerns.of[static_cast<std::uint8_t>(op.kind)];
+    if (concern == Concern::none) continue;
+    const bool is_any = op.peer == kAnySource && (op.flags & kSourceLost) == 0;
+    if (concern == Concern::makes_communicator) {
+      ++communicators_made_;
+    } else if (concern == Concern::obstacle || is_any) {
+      note({op.kind, index, op.line});
+    }
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,224 @@
+#include "mpi/matcher.hpp"
+
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "core/test.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::int32_t kRanks = 8;
+
+// Posts sends and receives as a simulation does; a message's `bytes` tells them apart.
+class Post {
+ public:
+  Post() { matcher.add_destinations(kRanks); }
+
+  // The receive that the send takes, or -1 when it waits.
+  std::int64_t send(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                    std::int64_t name, std::int32_t context = 0) {
+    Channel& channel = matcher.channel(source, destination, tag, context);
+    const std::int32_t found = matcher.take_receive(channel);
+    if (found >= 0) return released(found);
+    const std::int32_t made = matcher.messages().acquire();
+    Message& message = matcher.message(made);
+    message = Message{};
+    message.bytes = name;
+    message.source = source;
+    message.destination = destination;
+    message.tag = tag;
+    message.context = context;
+    message.state = MessageState::unexpected;
+    matcher.leave_unexpected(made);
+    made_[name] = made;
+    return -1;
+  }
+
+  // The message that the receive takes, or -1 when it waits.
+  std::int64_t receive(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                       std::int64_t name, std::int32_t context = 0) {
+    const std::int32_t found = matcher.take_message(source, destination, tag, context);
+    if (found >= 0) return released(found);
+    const std::int32_t made = matcher.messages().acquire();
+    Message& message = matcher.message(made);
+    message = Message{};
+    message.bytes = name;
+    message.source = source;
+    message.destination = destination;
+    message.tag = tag;
+    message.context = context;
+    message.state = MessageState::posted_receive;
+    matcher.post_receive(made);
+    made_[name] = made;
+    return -1;
+  }
+
+  bool peek(std::int32_t source, std::int32_t destination, std::int32_t tag) {
+    return matcher.peek(source, destination, tag, 0) >= 0;
+  }
+
+  // A message that waits.
+  void withdraw(std::int64_t name) {
+    matcher.withdraw(made_.at(name));
+    matcher.messages().release(made_.at(name));
+  }
+
+  Matcher matcher;
+
+ private:
+  std::map<std::int64_t, std::int32_t> made_;
+
+  std::int64_t released(std::int32_t found) {
+    const std::int64_t name = matcher.message(found).bytes;
+    matcher.message(found).state = MessageState::matched;
+    matcher.messages().release(found);
+    return name;
+  }
+};
+
+}  // namespace
+
+TEST("matcher: messages of one key match in order") {
+  Post post;
+  CHECK(post.send(0, 1, 5, 100) == -1);
+  CHECK(post.send(0, 1, 5, 101) == -1);
+  CHECK(post.receive(0, 1, 5, 200) == 100);
+  CHECK(post.receive(0, 1, 5, 201) == 101);
+  CHECK(post.receive(0, 1, 5, 202) == -1);
+  CHECK(post.receive(0, 1, 5, 203) == -1);
+  CHECK(post.send(0, 1, 5, 102) == 202);
+  CHECK(post.send(0, 1, 5, 103) == 203);
+  CHECK(post.matcher.messages().in_use() == 0);
+}
+
+TEST("matcher: source, destination, tag and context all count") {
+  Post post;
+  CHECK(post.send(0, 1, 5, 100) == -1);
+  CHECK(post.receive(2, 1, 5, 200) == -1);
+  CHECK(post.receive(0, 2, 5, 201) == -1);
+  CHECK(post.receive(0, 1, 6, 202) == -1);
+  CHECK(post.receive(0, 1, 5, 203, 1) == -1);
+  CHECK(post.receive(kAnySource, 1, kAnyTag, 204, 1) == -1);
+  CHECK(post.receive(0, 1, 5, 205) == 100);
+}
+
+TEST("matcher: a receive from any source takes the message that was sent first") {
+  Post post;
+  CHECK(post.send(3, 1, 5, 100) == -1);
+  CHECK(post.send(2, 1, 5, 101) == -1);
+  CHECK(post.send(2, 1, 6, 102) == -1);
+  CHECK(post.receive(kAnySource, 1, 5, 200) == 100);
+  CHECK(post.receive(2, 1, kAnyTag, 201) == 101);
+  CHECK(post.receive(kAnySource, 1, kAnyTag, 202) == 102);
+}
+
+TEST("matcher: a send takes the receive that was posted first, wherever it waits") {
+  Post post;
+  CHECK(post.receive(kAnySource, 1, kAnyTag, 200) == -1);
+  CHECK(post.receive(2, 1, 5, 201) == -1);
+  CHECK(post.receive(kAnySource, 1, 5, 202) == -1);
+  CHECK(post.receive(2, 1, kAnyTag, 203) == -1);
+  CHECK(post.send(2, 1, 5, 100) == 200);
+  CHECK(post.send(2, 1, 5, 101) == 201);
+  CHECK(post.send(2, 1, 5, 102) == 202);
+  CHECK(post.send(2, 1, 5, 103) == 203);
+  CHECK(post.send(2, 1, 5, 104) == -1);
+}
+
+TEST("matcher: a wildcard does not take what does not fit it") {
+  Post post;
+  CHECK(post.receive(kAnySource, 1, 5, 200) == -1);
+  CHECK(post.receive(3, 1, kAnyTag, 201) == -1);
+  CHECK(post.send(2, 1, 6, 100) == -1);
+  CHECK(post.send(3, 1, 6, 101) == 201);
+  CHECK(post.send(2, 1, 5, 102) == 200);
+}
+
+TEST("matcher: looking leaves the message there") {
+  Post post;
+  CHECK(!post.peek(kAnySource, 1, kAnyTag));
+  CHECK(post.send(0, 1, 5, 100) == -1);
+  CHECK(post.peek(0, 1, 5));
+  CHECK(post.peek(kAnySource, 1, 5));
+  CHECK(post.peek(0, 1, kAnyTag));
+  CHECK(!post.peek(0, 1, 6));
+  CHECK(post.receive(0, 1, 5, 200) == 100);
+  CHECK(!post.peek(0, 1, 5));
+}
+
+TEST("matcher: channels follow the messages that wait, not the tags that were used") {
+  Post post;
+  for (std::int32_t tag = 0; tag < 40000; ++tag) {
+    CHECK(post.send(0, 1, tag, tag) == -1);
+    if (tag % 2 == 0) CHECK(post.receive(0, 1, tag, 0) == tag);
+  }
+  for (std::int32_t tag = 40000; tag < 400000; ++tag) {
+    CHECK(post.receive(2, 3, tag, 0) == -1);
+    CHECK(post.send(2, 3, tag, tag) == 0);
+  }
+  CHECK(post.matcher.channels() < 100000);
+  for (std::int32_t tag = 1; tag < 40000; tag += 2) CHECK(post.receive(0, 1, tag, 0) == tag);
+}
+
+// The rules of MPI, by searching lists.
+TEST("matcher: random programs match as the lists of the standard do") {
+  struct Entry {
+    std::int32_t source, destination, tag, context;
+    std::int64_t name;
+  };
+  std::mt19937 random(11);
+  Post post;
+  std::deque<Entry> sends;
+  std::deque<Entry> receives;
+  const auto fits = [](const Entry& send, const Entry& receive) {
+    return send.destination == receive.destination && send.context == receive.context &&
+           (receive.source == kAnySource || receive.source == send.source) &&
+           (receive.tag == kAnyTag || receive.tag == send.tag);
+  };
+  for (std::int64_t name = 0; name < 40000; ++name) {
+    const auto draw = [&random](std::uint32_t count) {
+      return static_cast<std::int32_t>(random() % count);
+    };
+    // Many tags now and then, so that the table of channels grows and is rebuilt.
+    Entry entry{draw(kRanks), draw(kRanks), draw(name % 8000 < 2000 ? 2000 : 3), draw(2), name};
+    std::int64_t expected = -1;
+    std::int64_t got = -1;
+    const bool more_sends = name / 500 % 2 == 0;
+    if (draw(10) < (more_sends ? 6 : 4)) {
+      for (auto at = receives.begin(); at != receives.end(); ++at) {
+        if (!fits(entry, *at)) continue;
+        expected = at->name;
+        receives.erase(at);
+        break;
+      }
+      if (expected < 0) sends.push_back(entry);
+      got = post.send(entry.source, entry.destination, entry.tag, name, entry.context);
+    } else {
+      if (draw(4) == 0) entry.source = kAnySource;
+      if (draw(4) == 0) entry.tag = kAnyTag;
+      for (auto at = sends.begin(); at != sends.end(); ++at) {
+        if (!fits(*at, entry)) continue;
+        expected = at->name;
+        sends.erase(at);
+        break;
+      }
+      if (expected < 0) receives.push_back(entry);
+      got = post.receive(entry.source, entry.destination, entry.tag, name, entry.context);
+    }
+    CHECK(got == expected);
+    std::deque<Entry>& some = draw(2) == 0 ? sends : receives;
+    if (draw(20) == 0 && !some.empty()) {
+      const auto withdrawn = some.begin() + draw(static_cast<std::uint32_t>(some.size()));
+      post.withdraw(withdrawn->name);
+      some.erase(withdrawn);
+    }
+    if (name % 1000 == 0) post.matcher.verify();
+    CHECK(post.matcher.messages().in_use() == sends.size() + receives.size());
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,124 @@
+#include "mpi/persistent_requests.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace tisim {
+
+void PersistentRequests::create(Rank& rank) const {
+  // Whoever is no rank of the communicator is found now.
+  if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) {
+    addresses_.global_rank(rank, rank.op.peer);
+  }
+  OptionalRankState& state = rank.optional_state();
+  if (state.free_persistent < 0) {
+    state.made_persistent = static_cast<std::int32_t>(state.persistent.size());
+    state.persistent.push_back({.op = rank.op});
+    return;
+  }
+  state.made_persistent = state.free_persistent;
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(state.made_persistent)];
+  state.free_persistent = request.number;
+  request = {.op = rank.op};
+}
+
+// The place of the request that a start names, -1: none that is not under way.
+std::int32_t PersistentRequests::find(Rank& rank) const {
+  const Op& op = rank.op;
+  if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
+  if ((op.flags & kNumbered) != 0) {
+    return requests_.to_start(rank, static_cast<std::int32_t>(op.bytes));
+  }
+  const std::int32_t me = communicators_.number_in(rank, op.comm);
+  const std::span<PersistentRequest> all = rank.persistent();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PersistentRequest& request) {
+    return !request.active && request.has_key(op, me);
+  });
+  return found == all.end() ? -1 : static_cast<std::int32_t>(found - all.begin());
+}
+
+bool PersistentRequests::start(Rank& rank, std::int32_t index) {
+  const std::int32_t found = find(rank);
+  if (found < 0) return true;
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(found)];
+  if (request.op.peer == kProcNull) return true;  // starts nothing, is never pending
+  request.active = true;
+  const std::uint32_t line = rank.op.line;
+  rank.op = request.op;
+  rank.op.line = line;
+  rank.starting = found;
+  return rank.op.kind == Kind::recv_init ? probes_.receive(rank, index)
+                                         : messages_.send(rank, index);
+}
+
+void PersistentRequests::start_all(Rank& rank) const {
+  std::vector<Op> ops;
+  Op op;
+  op.kind = Kind::start;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  if ((rank.op.flags & kNumbered) != 0) {
+    for (const double number : requests_.numbers_listed(rank)) {
+      op.bytes = requests_.to_start(rank, static_cast<std::int32_t>(number));
+      ops.push_back(op);
+    }
+  } else {
+    for (const PersistentRequest& request : rank.persistent()) {
+      if (!request.active) ops.push_back(op);
+      ++op.bytes;
+    }
+  }
+  rank.insert(ops);
+}
+
+void Cancellations::cancel(Rank& rank) {
+  const std::int32_t found =
+      (rank.op.flags & kNumbered) != 0
+          ? requests_.to_cancel(rank, static_cast<std::int32_t>(rank.op.bytes))
+          : requests_.named(rank);
+  if (found < 0) return;
+  Request& request = requests_[found];
+  if (request.message < 0 || matcher_.message(request.message).state == MessageState::matched) {
+    return;
+  }
+  const std::int32_t message = request.message;
+  request.message = -1;
+  request.complete = true;
+  messages_.withdraw(message);
+}
+
+void Cancellations::free(Rank& rank) {
+  std::int32_t pending = -1;
+  std::int32_t persistent = -1;
+  if ((rank.op.flags & kNumbered) != 0) {
+    const auto number = static_cast<std::int32_t>(rank.op.bytes);
+    const NumberedRequest freed = requests_.free_number(rank, number);
+    pending = freed.pending;
+    persistent = freed.persistent;
+  } else {
+    pending = requests_.named(rank);
+    if (pending < 0) {
+      persistent = find_persistent(rank);
+    } else if (requests_[pending].type == RequestType::persistent) {
+      persistent = requests_[pending].origin;
+    }
+  }
+  if (pending >= 0) {
+    const Request request = requests_[pending];
+    if (requests_.leave_to_itself(rank, pending)) messages_.end_unattended(request);
+  }
+  if (persistent >= 0) requests_.free_persistent(rank, persistent);
+}
+
+// The oldest one that is not under way and has the key of the operation, -1: none.
+std::int32_t Cancellations::find_persistent(const Rank& rank) const {
+  const std::int32_t me = communicators_.number_in(rank, rank.op.comm);
+  const std::span<PersistentRequest> all = rank.persistent();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PersistentRequest& request) {
+    return !request.active && request.has_key(rank.op, me);
+  });
+  return found == all.end() ? -1 : static_cast<std::int32_t>(found - all.begin());
+}
+
+}  // namespace tisim

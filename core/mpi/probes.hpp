@@ -1,0 +1,59 @@
+// MPI_Probe and Iprobe, and receives that do not know the size of their message: those probe first.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/completion.hpp"
+#include "mpi/point_to_point.hpp"
+
+namespace tisim {
+
+class Probes {
+ public:
+  Probes(const Runtime& runtime, const Network& network, Matcher& matcher,
+         const Addresses& addresses, const Protocol& protocol, PointToPoint& messages,
+         PollingCost& cost, WaitingProbes& waiting)
+      : runtime_(runtime),
+        network_(network),
+        matcher_(matcher),
+        addresses_(addresses),
+        protocol_(protocol),
+        messages_(messages),
+        cost_(cost),
+        waiting_(waiting) {}
+
+  // A probe of the trace.
+  bool probe(Rank& rank, std::int32_t index) {
+    return rank.op.peer == kProcNull || begin(rank, index);
+  }
+  // A receive, whether its size is known or not.
+  bool receive(Rank& rank, std::int32_t index) {
+    if (rank.op.bytes < 0 && rank.op.peer != kProcNull) return begin(rank, index);
+    return messages_.receive(rank, index);
+  }
+
+  // SimGrid computes for the time that a probe takes, so that probing shares the cores.
+  bool begin(Rank& rank, std::int32_t index);
+  // That time is over. What the rank finds now it knows when all who act in this round of the
+  // instant have done so.
+  bool look_up(Rank& rank, std::int32_t index);
+  // It knows: a probe, and a receive without a size, go on until there is a message.
+  bool finish(Rank& rank, std::int32_t index);
+
+ private:
+  std::int32_t find(const Rank& rank, std::int32_t index);
+  bool nothing_will_come();
+  bool waits_for_others(std::int32_t index);
+
+  Runtime runtime_;
+  const Network& network_;
+  Matcher& matcher_;
+  const Addresses& addresses_;
+  const Protocol& protocol_;
+  PointToPoint& messages_;
+  PollingCost& cost_;
+  WaitingProbes& waiting_;
+  std::int64_t failures_ = 0;  // since a probe found a message
+};
+
+}  // namespace tisim

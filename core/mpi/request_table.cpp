@@ -1,0 +1,528 @@
+#include "mpi/request_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
+  const Op& op = rank.op;
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.side = side;
+  request.order = rank.request_order++;
+  request.complete = message < 0 || matcher_.message(message).arrived;
+  if (message >= 0) matcher_.message(message).request[side] = index;
+  if (op.kind == Kind::sendrecv || op.kind == Kind::recv_half) {
+    await(rank, index);
+  } else if (rank.schedule >= 0) {
+    rank.slots[op.line] = index;
+  } else {
+    const std::int32_t me = communicators_.number_in(rank, op.comm);
+    request.source = side == kSender ? me : op.peer;
+    request.destination = side == kSender ? op.peer : me;
+    request.tag = op.tag;
+    request.source_lost = (op.flags & kSourceLost) != 0;
+    if (rank.starting >= 0) {
+      request.type = RequestType::persistent;
+      request.origin = rank.starting;
+      const std::int32_t number = rank.persistent()[static_cast<std::size_t>(rank.starting)].number;
+      if (number >= 0) {
+        NumberedRequest& numbered = rank.optional->numbers[number];
+        numbered.pending = index;
+        numbered.may_be_complete = false;
+      }
+      rank.starting = -1;
+    }
+    list(rank, index);
+  }
+}
+
+void RequestTable::add_access(Rank& rank, std::int32_t message) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.order = rank.request_order++;
+  request.source = rank.number;
+  request.destination = rank.op.peer;
+  request.tag = kFileRequestTag;
+  request.complete = message < 0;
+  if (message >= 0) matcher_.message(message).request[kSender] = index;
+  if (rank.schedule >= 0) {
+    rank.slots[rank.op.line] = index;
+  } else {
+    list(rank, index);
+  }
+}
+
+void RequestTable::add_collective(Rank& rank, std::int32_t tag,
+                                  std::span<const std::int32_t> parts) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.type = RequestType::collective;
+  request.order = rank.request_order++;
+  request.tag = tag;
+  request.complete = true;
+  request.origin = collectives_.acquire();
+  collectives_[request.origin].requests.assign(parts.begin(), parts.end());
+  list(rank, index);
+  ++rank.pending_collectives;
+}
+
+// Makes a request the last of those that are pending, on the operation's communicator.
+void RequestTable::list(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  request.comm = rank.op.comm;
+  request.listed = true;
+  request.previous = rank.pending_last;
+  (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
+  rank.pending_last = index;
+  if (!rank.indexed || request.type == RequestType::collective) return;
+  if (request.source_lost) {
+    drop_index(rank);
+  } else {
+    index_.add(rank.first + rank.number, request, index);
+  }
+}
+
+void RequestTable::drop_index(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    index_.remove(rank.first + rank.number, requests_[at]);
+  }
+  rank.indexed = false;
+}
+
+// The oldest pending request of the key that the rank's operation names, -1: none.
+std::int32_t RequestTable::find(Rank& rank) {
+  Request like;
+  like.source = rank.op.peer;
+  like.destination = static_cast<std::int32_t>(rank.op.bytes);
+  like.tag = rank.op.tag;
+  like.comm = rank.op.comm;
+  if (rank.indexed) return index_.find(rank.first + rank.number, like);
+  std::int32_t steps = 0;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next, ++steps) {
+    const Request& request = requests_[at];
+    if (request.type == RequestType::collective || request.comm != like.comm) continue;
+    if ((request.source == like.source || request.source_lost) &&
+        request.destination == like.destination && request.tag == like.tag) {
+      if (steps > RequestIndex::kMostUnindexed) make_index(rank);
+      return at;
+    }
+  }
+  return -1;
+}
+
+// Requests whose sources were lost are found by looking through all.
+void RequestTable::make_index(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].source_lost) return;
+  }
+  rank.indexed = true;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].type == RequestType::collective) continue;
+    index_.add(rank.first + rank.number, requests_[at], at);
+  }
+}
+
+// The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
+std::int32_t RequestTable::find_collective(const Rank& rank) const {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    const Request& request = requests_[at];
+    if (request.type == RequestType::collective && request.tag == rank.op.tag &&
+        request.comm == rank.op.comm) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+// The index of a request that an operation gives; -1: none, for one that was finished before.
+std::int32_t RequestTable::by_index(const Op& op) const {
+  if (op.bytes < -1 || op.bytes >= static_cast<std::int64_t>(requests_.capacity())) {
+    throw std::out_of_range("no request has the number that a wait or test names");
+  }
+  return static_cast<std::int32_t>(op.bytes);
+}
+
+std::int32_t RequestTable::named(Rank& rank) {
+  const Op& op = rank.op;
+  if ((op.flags & (kByNumber | kNumbered)) != 0) {
+    return (op.flags & kByNumber) != 0 ? by_index(op)
+                                       : pending_of(rank, static_cast<std::int32_t>(op.bytes));
+  }
+  if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
+  // No message has a negative tag.
+  return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find(rank);
+}
+
+bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) const {
+  if (index < 0 || static_cast<std::size_t>(index) >= requests_.capacity()) return false;
+  const Request& request = requests_[index];
+  const std::int32_t me = request.side == kSender ? request.source : request.destination;
+  return request.listed && request.type == RequestType::message && request.comm == 0 &&
+         me == rank.number;
+}
+
+void RequestTable::drop(Rank& rank, std::int32_t index) {
+  if (requests_[index].listed) unlist(rank, index);
+  requests_.release(index);
+}
+
+// The request is pending no longer.
+void RequestTable::unlist(Rank& rank, std::int32_t index) {
+  const Request& request = requests_[index];
+  (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
+  (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
+  if (request.origin >= 0) forget_origin(rank, request);
+  if (rank.indexed) {
+    index_.remove(rank.first + rank.number, request);
+    rank.indexed = rank.pending_first >= 0;
+  }
+  requests_[index].listed = false;
+}
+
+// What a listed request that is finished came from: a persistent request, a collective, a number.
+void RequestTable::forget_origin(Rank& rank, const Request& request) {
+  std::int32_t number = request.origin;
+  if (request.type == RequestType::persistent) {
+    PersistentRequest& persistent = rank.persistent()[static_cast<std::size_t>(request.origin)];
+    persistent.active = false;
+    number = persistent.number;
+  } else if (request.type == RequestType::collective) {
+    number = collectives_[request.origin].number;
+    collectives_[request.origin].number = -1;
+    collectives_.release(request.origin);
+    --rank.pending_collectives;
+  }
+  if (number >= 0) rank.optional->numbers[number].pending = -1;
+}
+
+void RequestTable::await(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (request.message < 0) {
+    drop(rank, index);
+    return;
+  }
+  request.awaited = true;
+  ++rank.awaited;
+  if (request.complete) {
+    push_complete(rank, index);
+    return;
+  }
+  Message& message = matcher_.message(request.message);
+  if (!message.waited) {
+    message.waited = true;
+    message.first_waiter = static_cast<Side>(request.side);
+  }
+}
+
+void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (!request.awaited) return;
+  request.awaited = false;
+  --rank.awaited;
+  Message& message = matcher_.message(request.message);
+  const Side other = request.side == kSender ? kReceiver : kSender;
+  const bool is_gone = message.sent && other == kSender;
+  const std::int32_t theirs = is_gone ? kNoRequest : message.request[other];
+  message.waited = theirs == kBlockingCall || (theirs >= 0 && requests_[theirs].awaited);
+  message.first_waiter = other;
+}
+
+void RequestTable::push_complete(Rank& rank, std::int32_t request) {
+  rank.ready.push_back(request);
+  std::push_heap(rank.ready.begin(), rank.ready.end(), posted_later());
+}
+
+std::int32_t RequestTable::take_complete(Rank& rank) {
+  if (rank.ready.empty()) return -1;
+  std::pop_heap(rank.ready.begin(), rank.ready.end(), posted_later());
+  const std::int32_t found = rank.ready.back();
+  rank.ready.pop_back();
+  --rank.awaited;
+  return found;
+}
+
+bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
+  Request& request = requests_[index];
+  request.complete = true;
+  Rank& rank = runtime_.ranks[owner];
+  if (!request.awaited) {
+    if (!request.freed) return false;
+    unlink_freed(rank, index);
+    requests_.release(index);
+    return true;
+  }
+  const std::int32_t message = request.message;
+  push_complete(rank, index);
+  if (rank.phase == Phase::waiting_any) {
+    rank.phase = Phase::completing_any;
+    rank.waiting = index;
+    runtime_.wake_by(message, owner);
+  } else if (rank.phase == Phase::waiting_all) {
+    rank.phase = Phase::completing_all;
+    runtime_.wake_by(message, owner);
+  }
+  return false;
+}
+
+void RequestTable::verify() const {
+  ensure(requests_.is_consistent() && collectives_.is_consistent(), "a request is released once");
+  for (const Rank& rank : runtime_.ranks.all()) {
+    verify(rank);
+    verify_freed(rank);
+  }
+  const std::vector<bool> free = requests_.free_numbers();
+  std::size_t collectives = 0;
+  for (std::size_t at = 0; at < free.size(); ++at) {
+    const Request& request = requests_[static_cast<std::int32_t>(at)];
+    if (free[at]) continue;
+    collectives += request.type == RequestType::collective ? 1 : 0;
+    if (request.message < 0) continue;
+    const Message& message = matcher_.message(request.message);
+    ensure(message.request[request.side] == static_cast<std::int32_t>(at),
+           "a message knows the request that waits for it");
+    ensure(request.complete == (message.arrived || (message.sent && request.side == kSender)),
+           "a request is complete when its message has arrived");
+  }
+  ensure(collectives == collectives_.in_use(), "a started collective has one request");
+}
+
+void RequestTable::verify(const Rank& rank) const {
+  std::int32_t last = -1;
+  std::int32_t collectives = 0;
+  std::int32_t awaited = 0;
+  std::size_t count = 0;
+  for (std::int32_t at = rank.pending_first; at >= 0; last = at, at = requests_[at].next) {
+    const Request& request = requests_[at];
+    ensure(++count <= requests_.in_use(), "the list of pending requests has an end");
+    ensure(request.listed && request.previous == last, "pending requests form a list");
+    ensure(last < 0 || static_cast<std::int32_t>(request.order - requests_[last].order) > 0,
+           "pending requests stand in the order of posting");
+    collectives += request.type == RequestType::collective ? 1 : 0;
+    awaited += request.awaited ? 1 : 0;
+    if (request.type == RequestType::message && request.origin >= 0) {
+      ensure(pending_of(rank, request.origin) == at, "a number names the request that has it");
+    }
+    if (request.type != RequestType::persistent) continue;
+    ensure(rank.persistent()[static_cast<std::size_t>(request.origin)].active,
+           "a persistent request that is pending is active");
+  }
+  ensure(last == rank.pending_last, "the last pending request is known");
+  ensure(collectives == rank.pending_collectives, "pending collectives are counted");
+  ensure(awaited <= rank.awaited, "awaited requests are counted");
+  ensure(std::is_heap(rank.ready.begin(), rank.ready.end(), posted_later()),
+         "complete requests are a heap on the order of posting");
+  ensure(rank.ready.size() <= static_cast<std::size_t>(rank.awaited),
+         "complete requests are awaited");
+  for (const std::int32_t at : rank.ready) {
+    ensure(requests_[at].awaited && requests_[at].complete, "complete requests are awaited");
+  }
+}
+
+// The numbers that a trace gives to requests, and what names them later.
+//
+// A number belongs to a request from the line that gives it to the wait that names it. After a
+// test, a waitany or a waitsome that named it, nobody but the traced program knows whether the
+// request is complete: then the number may be given again, and the request, if it is still pending
+// here, goes without.
+
+namespace {
+std::string numbered(std::int32_t number) { return "request " + std::to_string(number); }
+}  // namespace
+
+// Takes a number away from the pending request that has it.
+void RequestTable::detach_number(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (request.type == RequestType::collective) {
+    collectives_[request.origin].number = -1;
+    return;
+  }
+  if (request.type == RequestType::persistent) {
+    rank.persistent()[static_cast<std::size_t>(request.origin)].active = false;
+    request.type = RequestType::message;
+  }
+  request.origin = -1;
+}
+
+// A number that a new request gets.
+NumberedRequest& RequestTable::give_number(Rank& rank, std::int32_t number) {
+  NumberedRequest& it = rank.optional_state().numbers[number];
+  if (it.pending >= 0) {
+    if (!it.may_be_complete) {
+      runtime_.jobs.fail(rank, numbered(number) +
+                                   " is still pending; wait for it or test it before its number "
+                                   "is given to another");
+    }
+    detach_number(rank, it.pending);
+  }
+  if (it.persistent >= 0) rank.persistent()[static_cast<std::size_t>(it.persistent)].number = -1;
+  it = NumberedRequest{};
+  it.given = true;
+  return it;
+}
+
+void RequestTable::number_last(Rank& rank) {
+  const auto number = static_cast<std::int32_t>(rank.op.bytes);
+  give_number(rank, number).pending = rank.pending_last;
+  Request& request = requests_[rank.pending_last];
+  request.origin = number;
+}
+
+void RequestTable::number_collective(Rank& rank, std::int32_t number, bool started) {
+  NumberedRequest& it = give_number(rank, number);
+  if (!started) return;
+  it.pending = rank.pending_last;
+  collectives_[requests_[rank.pending_last].origin].number = number;
+}
+
+void RequestTable::number_persistent(Rank& rank) {
+  const auto number = static_cast<std::int32_t>(rank.op.bytes);
+  NumberedRequest& it = give_number(rank, number);
+  it.persistent = rank.optional->made_persistent;
+  rank.persistent()[static_cast<std::size_t>(it.persistent)].number = number;
+}
+
+void RequestTable::name_requests(Rank& rank) {
+  const Kind kind = rank.op.kind;
+  if (kind == Kind::wait || kind == Kind::test) {
+    name_request(rank, static_cast<std::int32_t>(rank.op.bytes), kind == Kind::wait);
+    return;
+  }
+  for (const double number : numbers_listed(rank)) {
+    name_request(rank, static_cast<std::int32_t>(number), kind == Kind::waitall);
+  }
+}
+
+NumberedRequest& RequestTable::given(Rank& rank, std::int32_t number) {
+  NumberedRequest& it = rank.optional_state().numbers[number];
+  if (!it.given) {
+    runtime_.jobs.fail(rank, "there is no " + numbered(number) +
+                                 "; a number names a request from the line that gives it to the "
+                                 "wait for it");
+  }
+  return it;
+}
+
+// A persistent request keeps its number when it is complete.
+void RequestTable::name_request(Rank& rank, std::int32_t number, bool waits) {
+  NumberedRequest& it = given(rank, number);
+  if (!waits) {
+    it.may_be_complete = true;
+  } else if (it.persistent < 0) {
+    it.given = false;
+  }
+}
+
+// MPI allows neither to cancel a non-blocking collective nor to free its request.
+void RequestTable::refuse_collective(const Rank& rank, std::int32_t number,
+                                     std::int32_t pending) const {
+  if (pending < 0 || requests_[pending].type != RequestType::collective) return;
+  runtime_.jobs.fail(
+      rank, numbered(number) + " is of a collective; MPI allows only to wait for it or to test it");
+}
+
+std::int32_t RequestTable::to_cancel(Rank& rank, std::int32_t number) {
+  const NumberedRequest& it = given(rank, number);
+  refuse_collective(rank, number, it.pending);
+  if (it.pending < 0 && it.persistent >= 0 && !it.may_be_complete) {
+    runtime_.jobs.fail(rank, numbered(number) + " is not active; start it before it is cancelled");
+  }
+  return it.pending;
+}
+
+NumberedRequest RequestTable::free_number(Rank& rank, std::int32_t number) {
+  NumberedRequest& it = given(rank, number);
+  refuse_collective(rank, number, it.pending);
+  return std::exchange(it, NumberedRequest{});
+}
+
+void RequestTable::free_persistent(Rank& rank, std::int32_t place) {
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(place)];
+  if (request.number >= 0) rank.optional->numbers[request.number] = NumberedRequest{};
+  request = PersistentRequest{};
+  request.active = true;
+  request.number = rank.optional->free_persistent;
+  rank.optional->free_persistent = place;
+}
+
+std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {
+  NumberedRequest& it = rank.optional_state().numbers[number];
+  if (it.persistent < 0) {
+    runtime_.jobs.fail(rank, numbered(number) +
+                                 " is not persistent; a start needs the number that a send_init or "
+                                 "recv_init gave");
+  }
+  if (it.pending >= 0) {
+    if (!it.may_be_complete) {
+      runtime_.jobs.fail(rank, numbered(number) +
+                                   " is still active; wait for it or test it before it is started "
+                                   "again");
+    }
+    detach_number(rank, it.pending);
+    it.pending = -1;
+  }
+  return it.persistent;
+}
+
+// Requests that MPI_Request_free has left to themselves: no call names them any more, and whoever
+// ends their message lets them go.
+
+bool RequestTable::leave_to_itself(Rank& rank, std::int32_t index) {
+  unlist(rank, index);
+  Request& request = requests_[index];
+  const bool has_message = request.message >= 0;
+  if (!has_message || request.complete) {
+    requests_.release(index);
+    return has_message;
+  }
+  OptionalRankState& state = rank.optional_state();
+  request.type = RequestType::message;
+  request.origin = -1;
+  request.freed = true;
+  request.previous = -1;
+  request.next = state.freed_first;
+  if (request.next >= 0) requests_[request.next].previous = index;
+  state.freed_first = index;
+  return false;
+}
+
+void RequestTable::unlink_freed(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  (request.previous >= 0 ? requests_[request.previous].next : rank.optional->freed_first) =
+      request.next;
+  if (request.next >= 0) requests_[request.next].previous = request.previous;
+  request.freed = false;
+  request.next = -1;
+}
+
+void RequestTable::list_freed(Rank& rank) {
+  if (!rank.optional) return;
+  for (std::int32_t at = rank.optional->freed_first; at >= 0; at = rank.optional->freed_first) {
+    unlink_freed(rank, at);
+    requests_[at].order = rank.request_order++;
+    list(rank, at);
+  }
+}
+
+void RequestTable::verify_freed(const Rank& rank) const {
+  if (!rank.optional) return;
+  std::int32_t last = -1;
+  std::size_t count = 0;
+  for (std::int32_t at = rank.optional->freed_first; at >= 0; last = at, at = requests_[at].next) {
+    const Request& request = requests_[at];
+    ensure(++count <= requests_.in_use(), "the list of freed requests has an end");
+    ensure(request.freed && !request.listed && request.previous == last,
+           "freed requests form a list");
+    ensure(request.message >= 0 && !request.complete && !request.awaited,
+           "freed requests have messages under way");
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,236 @@
+// Pending requests of all ranks, by key and by the numbers that traces give them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "mpi/communicators.hpp"
+#include "mpi/matcher.hpp"
+#include "mpi/rank.hpp"
+#include "mpi/runtime.hpp"
+#include "support/pool.hpp"
+
+namespace tisim {
+
+// Requests of MPI: what a rank may wait for or test.
+
+// Flags of an operation that the runtime inserts; traces have none of these.
+// In a wait or test: `bytes` is the index of the request; in a start: of the persistent one. In a
+// waitall or waitany: the indexes are listed in the rank's optional state.
+inline constexpr std::uint8_t kByNumber = 128;
+// In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
+inline constexpr std::uint8_t kEndsCollectiveTest = 64;
+static_assert((kByNumber & kEndsCollectiveTest) == 0 &&
+              ((kByNumber | kEndsCollectiveTest) &
+               (kContinuation | kNullIsMistaken | kSourceLost | kNumbered)) == 0);
+
+// Whether a list of requests begins to be waited for or tested, and does not go on.
+inline bool begins_list(const Op& op) {
+  return (op.flags & (kNumbered | kContinuation)) == kNumbered;
+}
+
+enum class RequestType : std::uint8_t { message, persistent, collective };
+
+// A pending request of a rank, or one of a collective's schedule. There may be millions of them.
+struct Request {
+  std::int32_t message = -1;                          // -1: there is nothing to wait for
+  std::int32_t next = -1, previous = -1;              // in the order of posting
+  std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
+  std::uint32_t order = 0;
+  // Of a persistent request: its place in the rank. Of a collective: the StartedCollective. Of a
+  // message: the number by which the trace names the request, -1: none.
+  std::int32_t origin = -1;
+  std::uint16_t comm = 0;
+  Side side = kSender;
+  RequestType type : 2 = RequestType::message;
+  bool complete : 1 = false;
+  bool awaited : 1 = false;      // by the waitall that the rank is in
+  bool listed : 1 = false;       // among the rank's pending requests
+  bool source_lost : 1 = false;  // whoever waits for it may name any source
+  bool freed : 1 = false;        // nobody waits for it, its message goes on
+};
+static_assert(sizeof(Request) == 36);
+static_assert(static_cast<unsigned>(RequestType::collective) < 4, "fits its bit field");
+
+// The requests that a pending non-blocking collective is made of; -1 for those that are finished.
+struct StartedCollective {
+  std::vector<std::int32_t> requests;
+  std::int32_t number = -1;  // by which the trace names it, -1: none
+};
+
+// Pending requests by what a later wait or test names, for ranks that have many of them.
+class RequestIndex {
+ public:
+  // So many requests a rank looks through one by one before it keeps an index of them.
+  static constexpr std::int32_t kMostUnindexed = 16;
+
+  void add(std::int32_t rank, const Request& request, std::int32_t number) {
+    places_.emplace(key(rank, request, request.order), number);
+  }
+  void remove(std::int32_t rank, const Request& request) {
+    places_.erase(key(rank, request, request.order));
+  }
+  // The oldest one of a rank with the communicator, tag, source and destination of `like`; -1:
+  // none.
+  std::int32_t find(std::int32_t rank, const Request& like) const {
+    const auto found = places_.lower_bound(key(rank, like, 0));
+    if (found == places_.end()) return -1;
+    const bool same = found->first == key(rank, like, std::get<5>(found->first));
+    return same ? found->second : -1;
+  }
+
+ private:
+  using Key = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
+                         std::uint32_t>;
+  static Key key(std::int32_t rank, const Request& request, std::uint32_t order) {
+    return {rank, request.comm, request.tag, request.source, request.destination, order};
+  }
+
+  std::map<Key, std::int32_t> places_;
+};
+
+// The requests of all ranks: which are pending, in which order, and which are complete.
+//
+// Whoever waits or tests is in `point_to_point/waits.hpp` and `completion.hpp`; here is only
+// what a request is and where it stands.
+class RequestTable {
+ public:
+  RequestTable(const Runtime& runtime, Matcher& matcher, const CommunicatorTable& communicators)
+      : runtime_(runtime), matcher_(matcher), communicators_(communicators) {}
+  RequestTable(const RequestTable&) = delete;
+  RequestTable& operator=(const RequestTable&) = delete;
+
+  Request& operator[](std::int32_t index) { return requests_[index]; }
+  const Request& operator[](std::int32_t index) const { return requests_[index]; }
+  std::size_t in_use() const { return requests_.in_use(); }
+
+  // A new request for the operation that the rank executes; message -1: nothing to wait for. In a
+  // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
+  // pending under the key that a later wait or test names.
+  void add(Rank& rank, Side side, std::int32_t message);
+  // The same for a read or write of a file, which only its number names.
+  void add_access(Rank& rank, std::int32_t message);
+  // The request that became pending last is the one of the operation's number.
+  void number_last(Rank& rank);
+  // The request of a non-blocking collective has the number, if it has started any.
+  void number_collective(Rank& rank, std::int32_t number, bool started);
+  // The persistent request that was made last is the one of the operation's number.
+  void number_persistent(Rank& rank);
+  // The requests of a non-blocking collective are pending as one, under a tag.
+  void add_collective(Rank& rank, std::int32_t tag, std::span<const std::int32_t> parts);
+  // The request is finished: its number is free.
+  void drop(Rank& rank, std::int32_t request);
+
+  // The request that a wait or test of the trace is about, -1: none.
+  std::int32_t named(Rank& rank);
+  // The operation, which is kNumbered, begins: its requests are waited for or tested. Throws
+  // TraceError when no request has one of its numbers.
+  void name_requests(Rank& rank);
+  // The place of the persistent request of a number, which is to be started. Throws TraceError.
+  std::int32_t to_start(Rank& rank, std::int32_t number);
+  // The pending request of a number, which is to be cancelled; -1: it was complete before. Throws
+  // TraceError.
+  std::int32_t to_cancel(Rank& rank, std::int32_t number);
+  // The number is free; what had it. Throws TraceError.
+  NumberedRequest free_number(Rank& rank, std::int32_t number);
+  // The persistent request at a place, which is not active, is there no longer.
+  void free_persistent(Rank& rank, std::int32_t place);
+  // Nobody names the pending request any more. True: its message is complete, and the caller's.
+  bool leave_to_itself(Rank& rank, std::int32_t request);
+  // The rank has come to its end: what nobody waited for is pending again.
+  void list_freed(Rank& rank);
+  // The numbers in the list of an operation that is kNumbered.
+  std::span<const double> numbers_listed(const Rank& rank) const {
+    return runtime_.jobs.call_of(rank).arguments;
+  }
+  // Calls `accept` for the requests that a waitall, waitany, testall or the like is about, those
+  // that it lists or all that are pending, in their order. The first one accepted; -1: none.
+  template <class Accept>
+  std::int32_t find_listed(const Rank& rank, Accept accept) const {
+    if ((rank.op.flags & (kNumbered | kByNumber)) == 0) {
+      for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
+        next = requests_[at].next;
+        if (accept(at)) return at;
+      }
+      return -1;
+    }
+    if ((rank.op.flags & kByNumber) != 0) {
+      for (const std::int32_t at : rank.optional->listed) {
+        if (accept(at)) return at;
+      }
+      return -1;
+    }
+    for (const double number : numbers_listed(rank)) {
+      const std::int32_t at = pending_of(rank, static_cast<std::int32_t>(number));
+      if (at >= 0 && accept(at)) return at;
+    }
+    return -1;
+  }
+  // The first of them that waits for a message (if `complete`: for one that has arrived).
+  std::int32_t first_with_message(const Rank& rank, bool complete) const {
+    return find_listed(rank, [&](std::int32_t at) {
+      return requests_[at].message >= 0 && (requests_[at].complete || !complete);
+    });
+  }
+  // Whether a number is that of a message's request that is pending on a rank of a world.
+  bool is_pending_message(const Rank& rank, std::int32_t index) const;
+  // What a pending non-blocking collective is made of.
+  StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }
+
+  // Puts a request among those that the rank waits for; one without a message is finished at once.
+  void await(Rank& rank, std::int32_t request);
+  // Takes it out again, not finished.
+  void stop_awaiting(Rank& rank, std::int32_t request);
+  // Of the awaited requests that are complete the one that was posted first, which is awaited no
+  // longer; -1: none is complete.
+  std::int32_t take_complete(Rank& rank);
+  // The message of a request has arrived: whoever waits for it goes on. True: nobody ever will, and
+  // the message is the caller's.
+  bool complete(std::int32_t request, std::int32_t rank);
+
+  // Lists, counters and the index agree. Throws BrokenInvariant.
+  void verify() const;
+
+ private:
+  friend struct RequestTableTesting;  // corrupts the state, to see `verify` object
+
+  void list(Rank& rank, std::int32_t request);
+  void push_complete(Rank& rank, std::int32_t request);
+  std::int32_t find(Rank& rank);
+  std::int32_t find_collective(const Rank& rank) const;
+  std::int32_t by_index(const Op& op) const;
+  std::int32_t pending_of(const Rank& rank, std::int32_t number) const {
+    const NumberedRequest* const found =
+        rank.optional ? rank.optional->numbers.find(number) : nullptr;
+    return found == nullptr ? -1 : found->pending;
+  }
+  NumberedRequest& given(Rank& rank, std::int32_t number);
+  void refuse_collective(const Rank& rank, std::int32_t number, std::int32_t pending) const;
+  void unlist(Rank& rank, std::int32_t request);
+  void unlink_freed(Rank& rank, std::int32_t request);
+  void verify_freed(const Rank& rank) const;
+  NumberedRequest& give_number(Rank& rank, std::int32_t number);
+  void detach_number(Rank& rank, std::int32_t request);
+  void name_request(Rank& rank, std::int32_t number, bool waits);
+  void forget_origin(Rank& rank, const Request& request);
+  void make_index(Rank& rank);
+  void drop_index(Rank& rank);
+  void verify(const Rank& rank) const;
+  auto posted_later() const {
+    return
+        [this](std::int32_t a, std::int32_t b) { return requests_[a].order > requests_[b].order; };
+  }
+
+  Runtime runtime_;
+  Matcher& matcher_;
+  const CommunicatorTable& communicators_;
+  Pool<Request> requests_;
+  RequestIndex index_;
+  Pool<StartedCollective> collectives_;
+};
+
+}  // namespace tisim

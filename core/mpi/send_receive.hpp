@@ -1,0 +1,46 @@
+// MPI_Sendrecv: both halves are posted, the sending one first, as in SimGrid; then both are waited
+// for. Where messages are in order the receiving one is posted first, as in Open MPI and MPICH.
+//
+// The size of the receiving half is known, so that it need not probe: traces, schedules and the
+// operations of processes cannot have a negative one.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/completion.hpp"
+#include "mpi/operation_source.hpp"
+#include "mpi/point_to_point.hpp"
+
+namespace tisim {
+
+class SendReceive {
+ public:
+  SendReceive(OperationSource& source, const Schedules& schedules, const Addresses& addresses,
+              PointToPoint& messages, Waits& waits)
+      : source_(source),
+        schedules_(schedules),
+        addresses_(addresses),
+        messages_(messages),
+        waits_(waits) {}
+
+  // With one side missing it is a plain send or receive, with itself on both sides it is nothing.
+  bool begin(Rank& rank, std::int32_t index);
+  // The overhead of the send, or of a plain send, is paid.
+  bool post_send(Rank& rank, std::int32_t index) {
+    if (!messages_.post_send(rank, index)) return false;
+    return rank.op.kind != Kind::sendrecv || finish(rank, index);
+  }
+
+ private:
+  Op take_receive(Rank& rank);
+  void receive(Rank& rank, std::int32_t index);
+  bool finish(Rank& rank, std::int32_t index);
+
+  OperationSource& source_;
+  const Schedules& schedules_;
+  const Addresses& addresses_;
+  PointToPoint& messages_;
+  Waits& waits_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,311 @@
+#include "trace/check/files.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "support/mixing.hpp"
+#include "trace/vocabulary/files.hpp"
+
+namespace tisim {
+
+namespace {
+
+using Range = WrittenRanges::Range;
+
+// Two ranges that have a byte in common, of different ranks.
+struct Overlap {
+  Range first;
+  Range second;
+};
+
+std::optional<Overlap> first_overlap(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank);
+  });
+  // Of the ranges so far the one that ends last, and that of another rank.
+  Range last;
+  Range other;
+  for (const Range& range : ranges) {
+    const Range& before = range.rank == last.rank ? other : last;
+    if (range.begin < before.end) return Overlap{before, range};
+    if (range.end <= last.end) {
+      if (range.rank != last.rank && range.end > other.end) other = range;
+      continue;
+    }
+    if (range.rank != last.rank) other = last;
+    last = range;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int32_t WrittenRanges::file(const std::string& name) {
+  const auto [found, is_new] = numbers_.try_emplace(name, static_cast<std::int32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  return found->second;
+}
+
+void WrittenRanges::add(const Interval& interval, const Range& range) {
+  if (range.begin >= range.end || count_ >= kMost) return;
+  std::vector<Range>& ranges = ranges_[interval];
+  if (!ranges.empty() && ranges.back().rank == range.rank && ranges.back().end == range.begin) {
+    ranges.back().end = range.end;
+    return;
+  }
+  ranges.push_back(range);
+  ++count_;
+}
+
+void WrittenRanges::report(const TraceSet& set, Findings& findings) const {
+  std::int32_t reported = -1;  // intervals of a file are neighbours
+  for (const auto& [interval, ranges] : ranges_) {
+    if (interval.file == reported) continue;
+    const std::optional<Overlap> overlap = first_overlap(ranges);
+    if (!overlap) continue;
+    reported = interval.file;
+    const auto& [first, second] = *overlap;
+    findings.add(
+        {Severity::warning, second.rank, set.file(second.rank), second.line,
+         "writes bytes " + std::to_string(second.begin) + " to " +
+             std::to_string(std::min(first.end, second.end) - 1) + " of '" +
+             names_[static_cast<std::size_t>(interval.file)] + "', which rank " +
+             std::to_string(first.rank) + " writes too (line " + std::to_string(first.line) +
+             "), and nothing that all ranks wait for stands between: whose data remain depends on "
+             "time"});
+  }
+}
+
+void OpenFiles::take(const RankWalk& walk, Findings& findings) {
+  const Op& op = walk.op();
+  // The part of a rank in a call that synchronises has been looked at with its call.
+  if (op.kind != Kind::file || (op.flags & kContinuation) != 0) return;
+  const Operation call = file_call_of(op);
+  if (!has_handle(call)) return;
+  Handle& handle = handles_[op.peer];
+  const std::string fault = handle.fault(call, op.peer);
+  if (!fault.empty()) {
+    findings.add({Severity::error, rank_, walk.reader().file(), op.line, fault});
+  }
+  const Operation does = own_part_of(call);
+  if (begins_split(call) || ends_split(call)) handle.step(call, op.line);
+  if (does == Operation::open) handle.open(walk.call().words[1], op.line);
+  if (does == Operation::close && handle.is_open) handle.close(op.line);
+}
+
+std::uint64_t OpenFiles::signature(const LoopLines& lines) const {
+  std::uint64_t hash = handles_.size();
+  for (const auto& [number, handle] : handles_) {
+    hash = mixed(hash, static_cast<std::uint64_t>(number));
+    hash = mixed(hash, lines.relative(handle.opened));
+    hash = mixed(hash, lines.relative(handle.closed));
+    hash = mixed(hash, static_cast<std::uint64_t>(handle.begun));
+    if (handle.begun != Operation::barrier) hash = mixed(hash, lines.relative(handle.begun_at));
+    hash = mixed(hash, (handle.is_open ? 8U : 0U) + (handle.reads ? 4U : 0U) +
+                           (handle.writes ? 2U : 0U) + (handle.appends ? 1U : 0U));
+  }
+  return hash;
+}
+
+void OpenFiles::skip(const SkippedLines& skipped) {
+  for (auto& [number, handle] : handles_) {
+    handle.opened = skipped.moved(handle.opened);
+    handle.begun_at = skipped.moved(handle.begun_at);
+    handle.closed = skipped.moved(handle.closed);
+  }
+}
+
+namespace {
+
+// Whether all ranks of its communicator are in the collective at a time.
+bool lets_all_wait(Operation operation) {
+  switch (operation) {
+    case Operation::barrier:
+    case Operation::allreduce:
+    case Operation::alltoall:
+    case Operation::alltoallv:
+    case Operation::allgather:
+    case Operation::allgatherv:
+    case Operation::reducescatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether what was written before a collective call on a file is there for all ranks behind it.
+bool orders_writes(Operation call) {
+  switch (call) {
+    case Operation::file_open:
+    case Operation::file_close:
+    case Operation::file_sync:
+    case Operation::file_set_view:
+    case Operation::file_set_size:
+    case Operation::file_preallocate:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void FileWrites::take(const RankWalk& walk) {
+  const Op& op = walk.op();
+  if (op.kind == Kind::collective && (op.flags & kContinuation) == 0) {
+    if (op.comm == 0 && lets_all_wait(walk.call().operation)) ++of_world_;
+  } else if (op.kind == Kind::file) {
+    take_call(walk, op);
+  } else if (op.kind == Kind::file_offset) {
+    if (own_part_of(file_call_of(waiting_)) != Operation::lseek) {
+      transfer(waiting_, op.bytes, true);
+    } else if (const auto found = open_.find(waiting_.peer); found != open_.end()) {
+      std::int64_t& position = found->second.position;
+      if (from_ == static_cast<std::int32_t>(SeekFrom::beginning)) position = op.bytes;
+      if (from_ == static_cast<std::int32_t>(SeekFrom::end)) position = kUnknown;
+      if (from_ == static_cast<std::int32_t>(SeekFrom::position) && position != kUnknown) {
+        position += op.bytes;
+      }
+    }
+  }
+}
+
+void FileWrites::take_call(const RankWalk& walk, const Op& op) {
+  const Operation call = file_call_of(op);
+  const bool is_first = (op.flags & kContinuation) == 0;
+  if (file_traits_of(call).synchronises && is_first) {
+    if (orders_writes(call)) synchronise(op);
+    return;
+  }
+  switch (own_part_of(call)) {
+    case Operation::open:
+      open(walk, op);
+      if (op.comm != 0) ++of_file_[open_[op.peer].file];
+      break;
+    case Operation::close:
+      open_.erase(op.peer);
+      break;
+    case Operation::file_set_view:
+      set_view(walk, op);
+      break;
+    case Operation::read:
+    case Operation::write:
+      transfer(op, 0, false);
+      break;
+    case Operation::lseek:
+      from_ = static_cast<std::int32_t>(walk.call().arguments.front());
+      waiting_ = op;
+      break;
+    case Operation::pread:
+    case Operation::pwrite:
+      waiting_ = op;
+      break;
+    default:
+      break;
+  }
+}
+
+void FileWrites::synchronise(const Op& op) {
+  const auto found = open_.find(op.peer);
+  if (op.comm == 0) {
+    ++of_world_;
+  } else if (found != open_.end()) {
+    ++of_file_[found->second.file];
+  }
+}
+
+void FileWrites::open(const RankWalk& walk, const Op& op) {
+  const Call& call = walk.call();
+  OpenFile& opened = open_[op.peer];
+  opened = OpenFile{};
+  opened.file = written_.file(file_name(call.words.front(), rank_));
+  Handle handle;
+  handle.open(call.words[1], op.line);
+  opened.appends = handle.appends;
+}
+
+void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
+  const auto found = open_.find(op.peer);
+  const Operation call = file_call_of(op);
+  if (found == open_.end() || file_traits_of(call).is_shared) return;
+  OpenFile& opened = found->second;
+  const Operation does = own_part_of(call);
+  const bool writes = does == Operation::write || does == Operation::pwrite;
+  const std::int64_t begin = has_offset ? offset : opened.position;
+  if (begin != kUnknown && writes && !opened.appends) {
+    const WrittenRanges::Interval interval = interval_of(opened.file);
+    const WrittenRanges::Range range{begin, begin + op.bytes, rank_, op.line};
+    add(interval, range, opened.view.get());
+    if (in_loop_ && writes_.size() < kMostWrites) {
+      writes_.push_back({op.peer, !has_offset, interval, range, opened.view});
+    }
+  }
+  if (!has_offset && begin != kUnknown) opened.position = begin + op.bytes;
+}
+
+void FileWrites::set_view(const RankWalk& walk, const Op& op) {
+  const auto found = open_.find(op.peer);
+  if (found == open_.end()) return;
+  OpenFile& opened = found->second;
+  const std::vector<double>& numbers = walk.call().arguments;
+  if (opened.view || !numbers.empty()) opened.position = 0;
+  opened.view = numbers.empty() ? nullptr : std::make_shared<const FileView>(numbers);
+}
+
+void FileWrites::add(const WrittenRanges::Interval& interval, const WrittenRanges::Range& range,
+                     const FileView* view) {
+  if (view == nullptr) return written_.add(interval, range);
+  std::int64_t position = range.begin;
+  if (view->end(position, range.end - position) == FileView::kBeyond) return;
+  while (position < range.end && written_.has_room()) {
+    const FileView::Piece piece = view->first_piece(position, range.end - position);
+    written_.add(interval, {piece.offset, piece.offset + piece.bytes, range.rank, range.line});
+    position += piece.bytes;
+  }
+}
+
+WrittenRanges::Interval FileWrites::interval_of(std::int32_t file) {
+  const auto points = of_file_.find(file);
+  return {file, of_world_, points == of_file_.end() ? 0 : points->second};
+}
+
+void FileWrites::begin_repetition() {
+  writes_.clear();
+  in_loop_ = true;
+  of_world_before_ = of_world_;
+  for (auto& [handle, opened] : open_) opened.position_before = opened.position;
+}
+
+void FileWrites::repeat(std::uint64_t times) {
+  // What is skipped is like the repetition that was read, and so is what it has in common with that
+  // of others, unless the ranks wait for each other in none of them.
+  const bool is_one_interval = of_world_ == of_world_before_;
+  of_world_ += times * (of_world_ - of_world_before_);
+  for (const Write& write : writes_) {
+    const auto found = open_.find(write.handle);
+    if (!is_one_interval || !write.moves || found == open_.end()) continue;
+    const std::int64_t step = found->second.position - found->second.position_before;
+    if (step == 0) continue;
+    WrittenRanges::Range range = write.range;
+    if (step == range.end - range.begin) {
+      range.begin = range.end;
+      range.end += step * static_cast<std::int64_t>(times);
+      add(write.interval, range, write.view.get());
+      continue;
+    }
+    for (std::uint64_t i = 0; i < times && written_.has_room(); ++i) {
+      range.begin += step;
+      range.end += step;
+      add(write.interval, range, write.view.get());
+    }
+  }
+  for (auto& [handle, opened] : open_) {
+    if (opened.position == kUnknown || opened.position_before == kUnknown) continue;
+    opened.position +=
+        (opened.position - opened.position_before) * static_cast<std::int64_t>(times);
+  }
+}
+
+}  // namespace tisim

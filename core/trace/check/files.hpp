@@ -1,0 +1,127 @@
+// Files in traces: which are open, what is written to them, and where ranks overwrite each other.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/archive/trace_set.hpp"
+#include "trace/check/finding.hpp"
+#include "trace/vocabulary/file_view.hpp"
+#include "trace/vocabulary/files.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+// Which bytes of which files ranks write, and which of them two ranks write at a time.
+class WrittenRanges {
+ public:
+  // Between two points at which ranks wait for each other nothing orders what they write.
+  struct Interval {
+    std::int32_t file = 0;
+    std::uint64_t of_world = 0;  // points of all ranks that were before
+    std::uint64_t of_file = 0;   // points of those that have opened the file
+
+    friend auto operator<=>(const Interval&, const Interval&) = default;
+  };
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;  // behind the last byte
+    std::int32_t rank = 0;
+    std::uint32_t line = 0;
+  };
+
+  std::int32_t file(const std::string& name);
+  void add(const Interval& interval, const Range& range);
+  bool has_room() const { return count_ < kMost; }
+  // Adds a warning for each file that two ranks write in one place in one interval.
+  void report(const TraceSet& set, Findings& findings) const;
+
+ private:
+  // So many ranges are kept: a warning about the first ones is worth more than memory.
+  static constexpr std::size_t kMost = 1U << 20;
+
+  std::unordered_map<std::string, std::int32_t> numbers_;
+  std::vector<std::string> names_;
+  std::map<Interval, std::vector<Range>> ranges_;
+  std::size_t count_ = 0;
+};
+
+// The handles of one rank of a trace, for a check.
+class OpenFiles {
+ public:
+  explicit OpenFiles(std::int32_t rank) : rank_(rank) {}
+
+  // Adds an error for a call on a handle that is not open, or is open already, or for other calls.
+  void take(const RankWalk& walk, Findings& findings);
+
+  // A hash of the handles, and how to go on as many lines later.
+  std::uint64_t signature(const LoopLines& lines) const;
+  void skip(const SkippedLines& skipped);
+
+ private:
+  std::int32_t rank_;
+  std::map<std::int32_t, Handle> handles_;
+};
+
+// What one rank of a trace writes where, for a check.
+class FileWrites {
+ public:
+  FileWrites(std::int32_t rank, WrittenRanges& written) : rank_(rank), written_(written) {}
+
+  // Takes the operation at hand into account.
+  void take(const RankWalk& walk);
+
+  // A repetition of a loop begins here.
+  void begin_repetition();
+  // So many repetitions that do the same as the last one are skipped.
+  void repeat(std::uint64_t times);
+
+ private:
+  static constexpr std::int64_t kUnknown = -1;
+  static constexpr std::size_t kMostWrites = 4096;  // of a repetition, that are told apart
+
+  struct OpenFile {
+    std::int32_t file = 0;
+    std::int64_t position = 0;         // kUnknown: behind what others have written
+    std::int64_t position_before = 0;  // at the beginning of the repetition
+    bool appends = false;
+    std::shared_ptr<const FileView> view;  // null: bytes of the file
+  };
+  // A write of the repetition at hand.
+  struct Write {
+    std::int32_t handle = 0;
+    bool moves = false;  // the position, by which it is found
+    WrittenRanges::Interval interval;
+    WrittenRanges::Range range;  // in the view
+    std::shared_ptr<const FileView> view;
+  };
+
+  void take_call(const RankWalk& walk, const Op& op);
+  void open(const RankWalk& walk, const Op& op);
+  void transfer(const Op& op, std::int64_t offset, bool has_offset);
+  void synchronise(const Op& op);
+  void set_view(const RankWalk& walk, const Op& op);
+  // Where the view has the range.
+  void add(const WrittenRanges::Interval& interval, const WrittenRanges::Range& range,
+           const FileView* view);
+  WrittenRanges::Interval interval_of(std::int32_t file);
+
+  std::int32_t rank_;
+  WrittenRanges& written_;
+  std::map<std::int32_t, OpenFile> open_;          // by handle
+  std::map<std::int32_t, std::uint64_t> of_file_;  // points of each file
+  std::uint64_t of_world_ = 0;                     // points of all ranks
+  std::uint64_t of_world_before_ = 0;              // at the beginning of the repetition
+  Op waiting_;                                     // a call whose offset follows
+  std::int32_t from_ = 0;                          // of a seek that waits (SeekFrom)
+  std::vector<Write> writes_;                      // of the repetition
+  bool in_loop_ = false;
+};
+
+}  // namespace tisim

@@ -1,0 +1,594 @@
+#include "trace/check/permissive_run.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "support/mixing.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kTurn = 4096;            // operations of a rank before the next one's turn
+constexpr std::size_t kAllBatches = 1U << 20;  // operations in the buffers of all ranks
+constexpr std::size_t kManyRanks = 1U << 17;   // their readers save memory
+constexpr std::int32_t kWalksBetweenReports = 1024;
+constexpr std::uint64_t kTurnsBetweenReports = 64;
+constexpr std::size_t kMostRequests = 1U << 16;  // of a rank that never waits for all of them
+
+bool is_positive(double count) { return count > 0; }
+
+}  // namespace
+
+PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
+                             const Progress& progress)
+    : set_(&set),
+      communicators_(&communicators),
+      progress_(&progress),
+      ranks_(static_cast<std::size_t>(set.ranks())),
+      groups_(communicators.groups()),
+      loops_(loops) {}
+
+bool PermissiveRun::run() {
+  const std::size_t batch = std::clamp<std::size_t>(kAllBatches / ranks_.size(), 4, 1024);
+  const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(*set_);
+  for (std::int32_t rank = 0; rank < set_->ranks(); ++rank) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    state.walk = std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch, calls);
+    if (loops_ == Loops::by_repetition) state.walk->stop_at_loops();
+    if (ranks_.size() > kManyRanks) state.walk->save_memory();
+    state.queued = true;
+    ready_.push_back(rank);
+    if (rank % kWalksBetweenReports == 0) tell(*progress_, 1.0);
+  }
+  for (execute(); understood_ && !held_.empty(); execute()) release();
+  return understood_;
+}
+
+void PermissiveRun::execute() {
+  std::uint64_t turns = 0;
+  while (!ready_.empty() && understood_) {
+    const std::int32_t rank = ready_.front();
+    ready_.pop_front();
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    state.queued = false;
+    if (!state.held) advance(rank);
+    // The trace has been read to its end before; this only asks for Ctrl-C.
+    if (++turns % kTurnsBetweenReports == 0) tell(*progress_, 1.0);
+  }
+}
+
+// Who can go on again comes first: then little is under way at a time.
+void PermissiveRun::wake(std::int32_t rank) {
+  RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  if (state.queued || state.over || state.held) return;
+  state.queued = true;
+  ready_.push_front(rank);
+}
+
+void PermissiveRun::advance(std::int32_t rank) {
+  RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; understood_; ++i) {
+    if (state.wait != Wait::none && !pass(state)) return;
+    state.wait = Wait::none;
+    if (state.ending) {
+      state.over = true;
+      return;
+    }
+    if (i == kTurn) {
+      state.queued = true;
+      ready_.push_back(rank);
+      return;
+    }
+    while (const auto turn = state.walk->turn()) {
+      if (hold(rank, *turn)) return;
+    }
+    if (state.walk->next()) {
+      ++state.steps;
+      state.line = state.walk->op().line;
+      state.kind = state.walk->op().kind;
+      understood_ = take(state, rank);
+    } else {
+      // What is pending at the end is waited for.
+      state.ending = true;
+      state.wait = Wait::all;
+      state.lists = false;
+    }
+  }
+}
+
+// Starts the operation at hand; false when it cannot be followed.
+bool PermissiveRun::take(RankState& state, std::int32_t rank) {
+  const Op& op = state.walk->op();
+  const std::int32_t me = state.walk->group().rank;
+  if (state.walk->group().group == kNoGroup) return false;
+  switch (op.kind) {
+    case Kind::end:
+    case Kind::nop:
+    case Kind::compute:
+    case Kind::threads:
+    case Kind::sleep:
+    case Kind::iprobe:
+    case Kind::test:
+    case Kind::test_last:
+    case Kind::testall:
+    case Kind::testany:
+    case Kind::testsome:
+    case Kind::comm_group:
+    case Kind::comm_free:
+    case Kind::file_offset:
+    case Kind::wait_icollective:
+      return true;
+    case Kind::file:
+      if (!file_traits_of(file_call_of(op)).makes_request) return true;
+      post(state, me, op.peer, kFileRequestTag).done = true;
+      return state.requests.size() < kMostRequests;
+    case Kind::send:
+    case Kind::ssend:
+    case Kind::bsend:
+    case Kind::sendrecv:
+      send(state, op.peer, op.tag);
+      return true;
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+      send(state, op.peer, op.tag);
+      post(state, me, op.peer, op.tag).done = true;
+      return state.requests.size() < kMostRequests;
+    case Kind::irecv:
+      post_receive(state, op.peer, op.tag);
+      return state.requests.size() < kMostRequests;
+    case Kind::recv:
+    case Kind::recv_half:
+      if (op.peer == kProcNull) return true;
+      post_receive(state, op.peer, op.tag);
+      state.wait = Wait::receive;
+      state.serial = state.requests.back().serial;
+      return true;
+    case Kind::probe:
+      if (op.peer == kProcNull) return true;
+      state.wait = Wait::probe;
+      state.probed = {state.walk->group().group, me, op.peer, op.tag};
+      return true;
+    case Kind::number_request:
+      state.numbers[static_cast<std::int32_t>(op.bytes)] = state.requests.back().serial;
+      return true;
+    case Kind::wait: {
+      const auto found = named(state);
+      if (found == state.requests.end()) return true;  // none that is known here
+      state.wait = Wait::receive;
+      state.serial = found->serial;
+      return true;
+    }
+    case Kind::request_free: {
+      const auto found = named(state);
+      if (found != state.requests.end()) state.requests.erase(found);
+      return true;
+    }
+    case Kind::wait_last:
+      if (state.requests.empty()) return true;
+      state.wait = Wait::receive;
+      state.serial = state.requests.back().serial;
+      return true;
+    case Kind::waitall:
+      take_list(state);
+      state.wait = Wait::all;
+      return true;
+    case Kind::waitany:
+    case Kind::waitsome:
+      take_list(state);
+      if (!(state.lists ? state.listed.empty() : state.requests.empty())) state.wait = Wait::any;
+      return true;
+    case Kind::icollective:
+      if ((op.flags & kNumbered) != 0) state.numbers.erase(op.tag);
+      return enter(state, rank);
+    case Kind::collective:
+    case Kind::comm_split:
+    case Kind::comm_dup:
+    case Kind::comm_idup:
+      return enter(state, rank);
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+    case Kind::number_persistent:
+    case Kind::start:
+    case Kind::startall:
+    case Kind::cancel:  // whether its message is matched depends on time
+    case Kind::custom:
+      return false;
+  }
+  return false;
+}
+
+// Whether what the rank waits for may have come; then the wait is over.
+bool PermissiveRun::pass(RankState& state) {
+  switch (state.wait) {
+    case Wait::none:
+      return true;
+    case Wait::receive: {
+      const auto request = find(state, state.serial);
+      if (!(request->is_any ? state.arrived > state.completed : request->done)) return false;
+      state.completed += request->is_receive ? 1 : 0;
+      state.requests.erase(request);
+      return true;
+    }
+    case Wait::probe: {
+      if (state.probed.source == kAnySource || state.probed.tag == kAnyTag) {
+        return state.arrived > state.completed;
+      }
+      const auto channel = channels_.find(state.probed);
+      return channel != channels_.end() && channel->second.surplus > 0;
+    }
+    case Wait::all: {
+      std::uint64_t receives = 0;
+      for (const Request& request : state.requests) {
+        if (!is_awaited(state, request)) continue;
+        if (!request.is_any && !request.done) return false;
+        receives += request.is_receive ? 1 : 0;
+      }
+      if (state.arrived < state.completed + receives) return false;
+      state.completed += receives;
+      state.requests.erase_if([&](const Request& request) { return is_awaited(state, request); });
+      return true;
+    }
+    case Wait::any:
+      // Of requests in a list it is known which of them may have come.
+      return (!state.lists && state.arrived > state.completed) ||
+             std::any_of(state.requests.begin(), state.requests.end(), [&](const Request& request) {
+               const bool may_have_come =
+                   request.is_any ? state.arrived > state.completed : request.done;
+               return may_have_come && is_awaited(state, request);
+             });
+    case Wait::collective: {
+      const Group& group = groups_[state.group];
+      if (state.number < group.first) return true;
+      const OpenCollective& open = group.open[state.number - group.first];
+      return state.needs_root && open.has_root;
+    }
+  }
+  return true;
+}
+
+// Whom a rank of a communicator has to wait for in a collective, whatever the algorithm.
+PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::int32_t rank) {
+  const bool is_root = rank == call.root;
+  const auto all_positive = [](std::span<const double> counts) {
+    return std::all_of(counts.begin(), counts.end(), is_positive);
+  };
+  switch (call.operation) {
+    case Operation::barrier:
+      return Needs::all;
+    case Operation::bcast:
+      return !is_root && call.send_bytes() > 0 ? Needs::root : Needs::nobody;
+    case Operation::scatter:
+    case Operation::scatterv:
+      return !is_root && call.receive_bytes() > 0 ? Needs::root : Needs::nobody;
+    case Operation::reduce:
+      return is_root && call.send_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::gather:
+      return is_root && call.receive_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::gatherv:
+      return is_root && all_positive(call.receive_counts) ? Needs::all : Needs::nobody;
+    case Operation::allreduce:
+    case Operation::allgather:
+    case Operation::alltoall:
+      return call.send_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::allgatherv:
+    case Operation::alltoallv:
+    case Operation::reducescatter:
+      return all_positive(call.receive_counts) && call.receive_width > 0 ? Needs::all
+                                                                         : Needs::nobody;
+    case Operation::scan:
+    case Operation::exscan:
+      return rank > 0 && call.send_bytes() > 0 ? Needs::root : Needs::nobody;  // of rank 0
+    case Operation::comm_split:
+    case Operation::comm_dup:
+      return Needs::all;
+    case Operation::comm_idup:
+    case Operation::comm_group:
+    case Operation::comm_free:
+    case Operation::custom:
+    case Operation::requests:
+    default:
+      break;
+  }
+  return Needs::nobody;
+}
+
+bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
+  const CommunicatorView& view = state.walk->group();
+  const CollectiveCall call(state.walk->call(), view.size);
+  const bool has_arguments = has_collective_call(state.walk->op().kind);
+  if (has_arguments && !call.fits) return false;
+  Group& group = groups_[view.group];
+  const std::uint64_t number = state.walk->collective_number();
+  const std::uint64_t place = number - group.first;
+  if (place >= group.open.size()) group.open.resize(place + 1);
+  OpenCollective& open = group.open[place];
+  ++open.entered;
+  entered_in(state, view.group) = number + 1;
+  // A non-blocking collective counts for the others and holds nobody.
+  const bool is_blocking = state.kind != Kind::icollective;
+  const Needs needs = is_blocking ? needs_of(call, view.rank) : Needs::nobody;
+  if (view.rank == call.root && !open.has_root) {
+    open.has_root = true;
+    for (const std::int32_t other : open.waiting) wake(other);
+  }
+  if (needs != Needs::nobody && view.size > 1) {
+    state.wait = Wait::collective;
+    state.group = view.group;
+    state.number = number;
+    state.needs_root = needs == Needs::root;
+    state.root = call.root;
+    state.operation = call.operation;
+    open.waiting.push_back(rank);
+  }
+  while (!group.open.empty() && group.open.front().entered == view.size) {
+    for (const std::int32_t other : group.open.front().waiting) wake(other);
+    group.open.pop_front();
+    ++group.first;
+  }
+  return true;
+}
+
+// How many collectives of the group the rank has entered.
+std::uint64_t& PermissiveRun::entered_in(RankState& state, std::uint32_t group) {
+  for (auto& [of, entered] : state.entered) {
+    if (of == group) return entered;
+  }
+  return state.entered.emplace_back(group, 0).second;
+}
+
+// A rank that another one waits for in a collective.
+std::int32_t PermissiveRun::absent_of(const RankState& waiting) const {
+  if (waiting.needs_root) {
+    return communicators_->world_rank(waiting.group, static_cast<std::int32_t>(waiting.root));
+  }
+  for (std::int32_t i = 0; i < communicators_->size(waiting.group); ++i) {
+    const std::int32_t rank = communicators_->world_rank(waiting.group, i);
+    const auto& entered = ranks_[static_cast<std::size_t>(rank)].entered;
+    const bool is_there = std::ranges::any_of(entered, [&](const auto& of) {
+      return of.first == waiting.group && of.second > waiting.number;
+    });
+    if (!is_there) return rank;
+  }
+  return -1;
+}
+
+PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
+  const RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  Block block;
+  if (state.over || state.wait == Wait::none) return block;
+  block.wait = state.wait;
+  block.at_end = state.ending;
+  block.line = state.line;
+  block.kind = state.kind;
+  const auto wait_for = [&](const Request& request) {
+    block.tag = request.tag;
+    if (request.source != kAnySource) block.on = request.from;
+  };
+  switch (state.wait) {
+    case Wait::none:
+      break;
+    case Wait::receive:
+      for (const Request& request : state.requests) {
+        if (request.serial == state.serial) wait_for(request);
+      }
+      break;
+    case Wait::all:
+    case Wait::any:
+      for (const Request& request : state.requests) {
+        if (request.is_any || request.done || !is_awaited(state, request)) continue;
+        wait_for(request);
+        break;
+      }
+      break;
+    case Wait::probe:
+      block.tag = state.probed.tag;
+      if (state.probed.source != kAnySource) {
+        block.on = communicators_->world_rank(state.probed.group, state.probed.source);
+      }
+      break;
+    case Wait::collective:
+      block.operation = state.operation;
+      block.on = absent_of(state);
+      break;
+  }
+  return block;
+}
+
+// The messages and requests of a permissive run: posted, matched, and named by waits.
+
+void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t tag) {
+  if (peer == kProcNull) return;
+  const CommunicatorView& group = state.walk->group();
+  const std::int32_t to = communicators_->world_rank(group.group, peer);
+  RankState& receiver = ranks_[static_cast<std::size_t>(to)];
+  ++receiver.arrived;
+  const TraceChannel channel{group.group, peer, group.rank, tag};
+  Channel& messages = channels_[channel];
+  if (messages.receives.empty()) {
+    ++messages.surplus;
+  } else {
+    const std::uint32_t serial = messages.receives.front();
+    messages.receives.pop_front();
+    if (messages.receives.empty()) channels_.erase(channel);
+    const auto request = find(receiver, serial);
+    if (request != receiver.requests.end()) request->done = true;
+  }
+  if (receiver.wait != Wait::none) wake(to);
+}
+
+PermissiveRun::Request& PermissiveRun::post(RankState& state, std::int32_t source,
+                                            std::int64_t destination, std::int32_t tag) {
+  Request& request = state.requests.emplace_back();
+  request.serial = state.next_serial++;
+  request.comm = state.walk->op().comm;
+  request.source = source;
+  request.destination = destination;
+  request.tag = tag;
+  return request;
+}
+
+void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32_t tag) {
+  const CommunicatorView& group = state.walk->group();
+  Request& request = post(state, peer, group.rank, tag);
+  if (peer == kProcNull) {
+    request.done = true;
+    return;
+  }
+  request.is_receive = true;
+  request.is_any = peer == kAnySource || tag == kAnyTag;
+  if (peer != kAnySource) request.from = communicators_->world_rank(group.group, peer);
+  if (request.is_any) return;
+  const TraceChannel channel{group.group, group.rank, peer, tag};
+  Channel& messages = channels_[channel];
+  if (messages.surplus == 0) {
+    messages.receives.push_back(request.serial);
+  } else {
+    request.done = true;
+    if (--messages.surplus == 0) channels_.erase(channel);
+  }
+}
+
+PermissiveRun::RequestPlace PermissiveRun::find(RankState& state, std::uint32_t serial) {
+  const auto found = std::lower_bound(
+      state.requests.begin(), state.requests.end(), serial,
+      [](const Request& request, std::uint32_t number) { return request.serial < number; });
+  return found != state.requests.end() && found->serial == serial ? found : state.requests.end();
+}
+
+// The request that a wait names. The end: none that is known here, or one of a collective.
+PermissiveRun::RequestPlace PermissiveRun::named(RankState& state) {
+  const Op& op = state.walk->op();
+  if ((op.flags & kNumbered) == 0) {
+    return std::find_if(state.requests.begin(), state.requests.end(), [&](const Request& request) {
+      return request.comm == op.comm && request.source == op.peer &&
+             request.destination == op.bytes && request.tag == op.tag;
+    });
+  }
+  const auto number = state.numbers.find(static_cast<std::int32_t>(op.bytes));
+  return number == state.numbers.end() ? state.requests.end() : find(state, number->second);
+}
+
+// The requests that a waitall or waitany lists, if it does.
+void PermissiveRun::take_list(RankState& state) {
+  state.lists = (state.walk->op().flags & kNumbered) != 0;
+  state.listed.clear();
+  if (!state.lists) return;
+  for (const double number : state.walk->call().arguments) {
+    const auto found = state.numbers.find(static_cast<std::int32_t>(number));
+    if (found == state.numbers.end() || find(state, found->second) == state.requests.end()) {
+      continue;
+    }
+    state.listed.push_back(found->second);
+  }
+  std::sort(state.listed.begin(), state.listed.end());
+}
+
+bool PermissiveRun::is_awaited(const RankState& state, const Request& request) {
+  return !state.lists ||
+         std::binary_search(state.listed.begin(), state.listed.end(), request.serial);
+}
+
+// The loops of a permissive run: ranks are held at their turns, and repetitions left out.
+
+namespace {
+
+constexpr int kMostMisses = 64;  // then nothing is held any more
+
+}  // namespace
+
+// Whether the rank stays at the turn.
+bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
+  RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  const bool is_first = !state.in_loop;
+  state.in_loop = turn.left > 0;
+  if (is_first) ++state.loops;
+  if (is_first || !state.in_loop || misses_ > kMostMisses) return false;
+  state.left = turn.left;
+  state.held = true;
+  held_.push_back(rank);
+  return true;
+}
+
+// Lets all ranks go on that are held. Nobody else can.
+void PermissiveRun::release() {
+  const std::uint64_t signature = this->signature();
+  if (has_signature_ && signature == signature_) {
+    std::uint64_t left = std::numeric_limits<std::uint64_t>::max();
+    const auto state_of = [&](std::int32_t rank) -> RankState& {
+      return ranks_[static_cast<std::size_t>(rank)];
+    };
+    for (const std::int32_t rank : held_) left = std::min(left, state_of(rank).left);
+    for (const std::int32_t rank : held_) state_of(rank).walk->skip_repetitions(left);
+    has_signature_ = false;
+    misses_ = 0;
+  } else {
+    has_signature_ = true;
+    signature_ = signature;
+    ++misses_;
+  }
+  for (const std::int32_t rank : held_) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    state.held = false;
+    state.queued = true;
+    ready_.push_back(rank);
+  }
+  held_.clear();
+}
+
+// A hash of everything that decides about what comes, but for the repetitions that are left.
+// Collectives and requests have no absolute numbers in it.
+std::uint64_t PermissiveRun::signature() const {
+  std::uint64_t hash = 0;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const RankState& state = ranks_[rank];
+    hash = mixed(hash, state.held ? signature_of(state) : state.steps);
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (const OpenCollective& open : groups_[group].open) {
+      hash = mixed(hash, group);
+      hash = mixed(hash, static_cast<std::uint64_t>(open.entered) * 2 + (open.has_root ? 1 : 0));
+    }
+  }
+  std::uint64_t of_channels = 0;  // a table has no order
+  for (const auto& [channel, messages] : channels_) {
+    const std::uint64_t waiting = mixed(mixed(messages.surplus, 1), messages.receives.size());
+    of_channels += mixed(ChannelHash()(channel), waiting);
+  }
+  return mixed(hash, of_channels);
+}
+
+std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
+  std::uint64_t hash = state.loops;
+  const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
+  mix(state.walk->signature());
+  mix(state.arrived - state.completed);
+  for (const Request& request : state.requests) {
+    mix(request.source);
+    mix(request.destination);
+    mix(request.tag);
+    mix(request.from);
+    mix((request.is_receive ? 4 : 0) + (request.is_any ? 2 : 0) + (request.done ? 1 : 0) +
+        8 * request.comm);
+  }
+  for (const auto& [group, entered] : state.entered) {
+    mix(group);
+    mix(entered - groups_[group].first);
+  }
+  // Of numbers, those that name a request.
+  std::uint64_t of_numbers = 0;
+  for (const auto& [number, serial] : state.numbers) {
+    const auto found =
+        std::ranges::find(state.requests, serial, [](const Request& r) { return r.serial; });
+    if (found == state.requests.end()) continue;
+    of_numbers += mixed(mixed(static_cast<std::uint32_t>(number), 1),
+                        static_cast<std::uint64_t>(found - state.requests.begin()));
+  }
+  mix(of_numbers);
+  return hash;
+}
+
+}  // namespace tisim

@@ -1,0 +1,209 @@
+// All ranks of a trace, executed together without any time, as far as they can get.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/vocabulary/collective_call.hpp"
+#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+// A queue that takes no memory while it is empty.
+
+// A std::deque has room for some elements even then, which counts with a million of them.
+template <typename T>
+class CompactQueue {
+ public:
+  using iterator = typename std::vector<T>::iterator;
+  using const_iterator = typename std::vector<T>::const_iterator;
+
+  bool empty() const { return first_ == items_.size(); }
+  std::size_t size() const { return items_.size() - first_; }
+  T& front() { return items_[first_]; }
+  T& back() { return items_.back(); }
+  const T& back() const { return items_.back(); }
+  iterator begin() { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  iterator end() { return items_.end(); }
+  const_iterator begin() const { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  const_iterator end() const { return items_.end(); }
+
+  T& emplace_back() { return items_.emplace_back(); }
+  void push_back(const T& item) { items_.push_back(item); }
+  void pop_front() {
+    ++first_;
+    tidy();
+  }
+  void erase(iterator at) {
+    if (at == begin()) {
+      ++first_;
+    } else {
+      items_.erase(at);
+    }
+    tidy();
+  }
+  template <typename Predicate>
+  void erase_if(Predicate predicate) {
+    items_.erase(items_.begin(), begin());
+    first_ = 0;
+    std::erase_if(items_, predicate);
+    tidy();
+  }
+
+ private:
+  void tidy() {
+    if (empty()) {
+      items_ = {};
+      first_ = 0;
+    } else if (2 * first_ > items_.size()) {
+      items_.erase(items_.begin(), begin());
+      first_ = 0;
+    }
+  }
+
+  std::vector<T> items_;
+  std::size_t first_ = 0;  // of those that are in the queue
+};
+
+// Promises that no replay gets further than this run: every send is buffered, a rank leaves a
+// collective as soon as some algorithm could let it, and a receive from any source needs only that
+// more messages have come than receives before it have taken. So a rank that is stuck here is stuck
+// in every order of events.
+//
+// What can be executed does not depend on whose turn it is: a rank that can go on can still go on
+// later. So ranks may be held wherever they are. They are held at the turns of their loops. When
+// nobody else can go on, and messages, requests and collectives under way are as they were when all
+// were held before, each of the ranks repeats what it did in between, as often as all have
+// repetitions left: those are left out.
+//
+// Without loops it takes a time linear in the trace; memory for what is under way.
+class PermissiveRun {
+ public:
+  // `set`, `communicators` and `progress` must outlive it.
+  PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
+                const Progress& progress);
+
+  // Executes what can be executed. False when the trace does what this run cannot follow (custom
+  // actions, persistent requests): then nothing is known. Throws TraceError.
+  bool run();
+
+  // Why a rank cannot go on.
+  enum class Wait : std::uint8_t { none, receive, probe, all, any, collective };
+  struct Block {
+    Wait wait = Wait::none;
+    std::int32_t on = -1;  // a rank that it waits for; -1: anyone
+    std::int32_t tag = 0;  // of the message that it waits for
+    std::uint32_t line = 0;
+    bool at_end = false;  // behind the last line, where what is pending is waited for
+    Kind kind = Kind::end;
+    Operation operation = Operation::barrier;  // of a collective
+  };
+  // After the run.
+  Block block_of(std::int32_t rank) const;
+
+ private:
+  struct Request {
+    std::uint32_t serial = 0;
+    bool is_receive = false;
+    bool is_any = false;  // a receive from any source, or of any tag
+    bool done = false;
+    std::uint16_t comm = 0;  // the key by which a wait names it
+    std::int32_t source = 0;
+    std::int64_t destination = 0;
+    std::int32_t tag = 0;
+    std::int32_t from = 0;  // the rank in the world that sends, of a receive from one
+  };
+  struct RankState {
+    std::unique_ptr<RankWalk> walk;
+    CompactQueue<Request> requests;  // in the order in which they were posted
+    std::unordered_map<std::int32_t, std::uint32_t> numbers;  // `request=`: serials of messages
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> entered;  // collectives, by group
+    std::uint64_t arrived = 0;                                     // messages to this rank
+    std::uint64_t completed = 0;  // receives that have certainly ended
+    std::uint64_t steps = 0;      // operations begun
+    std::uint64_t left = 0;       // repetitions of the loop in which it is held
+    std::uint32_t loops = 0;      // that it has begun
+    bool in_loop = false;
+    bool held = false;
+    Wait wait = Wait::none;
+    std::uint32_t serial = 0;  // of the request that it waits for
+    bool lists = false;        // it waits for those of these serials, not for all
+    std::vector<std::uint32_t> listed;
+    std::uint32_t next_serial = 0;
+    TraceChannel probed;
+    std::uint32_t group = 0;  // of the collective that it waits in
+    std::uint64_t number = 0;
+    bool needs_root = false;  // there; else all
+    std::int64_t root = 0;
+    bool queued = false;
+    bool ending = false;
+    bool over = false;
+    Kind kind = Kind::end;  // of the operation that it waits in
+    Operation operation = Operation::barrier;
+    std::uint32_t line = 0;
+  };
+  // Messages that have been sent and not received, or the other way round.
+  struct Channel {
+    std::uint64_t surplus = 0;
+    CompactQueue<std::uint32_t> receives;  // serials of requests of the destination
+  };
+  // A collective that not all ranks have entered.
+  struct OpenCollective {
+    std::int32_t entered = 0;
+    bool has_root = false;
+    std::vector<std::int32_t> waiting;  // for the others or for the root
+  };
+  struct Group {
+    std::uint64_t first = 0;  // the number of open.front()
+    std::deque<OpenCollective> open;
+  };
+  // Whom a rank waits for in a collective.
+  enum class Needs : std::uint8_t { nobody, root, all };
+
+  void wake(std::int32_t rank);
+  void execute();
+  void advance(std::int32_t rank);
+  bool take(RankState& state, std::int32_t rank);
+  bool pass(RankState& state);
+  void send(const RankState& state, std::int32_t peer, std::int32_t tag);
+  static Request& post(RankState& state, std::int32_t source, std::int64_t destination,
+                       std::int32_t tag);
+  void post_receive(RankState& state, std::int32_t peer, std::int32_t tag);
+  using RequestPlace = CompactQueue<Request>::iterator;
+  static RequestPlace find(RankState& state, std::uint32_t serial);
+  static RequestPlace named(RankState& state);
+  static void take_list(RankState& state);
+  static bool is_awaited(const RankState& state, const Request& request);
+  bool enter(RankState& state, std::int32_t rank);
+  static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
+  static std::uint64_t& entered_in(RankState& state, std::uint32_t group);
+  std::int32_t absent_of(const RankState& waiting) const;
+  bool hold(std::int32_t rank, LoopTurn turn);
+  void release();
+  std::uint64_t signature() const;
+  std::uint64_t signature_of(const RankState& state) const;
+
+  const TraceSet* set_;
+  const Communicators* communicators_;
+  const Progress* progress_;
+  std::vector<RankState> ranks_;
+  std::unordered_map<TraceChannel, Channel, ChannelHash> channels_;
+  std::vector<Group> groups_;
+  std::deque<std::int32_t> ready_;
+  bool understood_ = true;
+  // Of loops.
+  Loops loops_;
+  std::vector<std::int32_t> held_;
+  std::uint64_t signature_ = 0;  // when all were held before
+  bool has_signature_ = false;
+  int misses_ = 0;  // how often it was another one since repetitions were left out
+};
+
+}  // namespace tisim

@@ -1,0 +1,278 @@
+#include <string.h>
+
+#include "communicators.h"
+#include "execute.h"
+#include "files.h"
+#include "memory.h"
+#include "messages.h"
+#include "requests.h"
+
+static void check(int error, const struct handle* handle) {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  PMPI_Error_string(error, text, &length);
+  fail("%s: %s", handle->of->path, text);
+}
+
+void open_mpi_file(const struct instruction* instruction, struct handle* handle,
+                   const char* letters, size_t count) {
+  const bool reads = memchr(letters, 'r', count) != NULL;
+  const bool appends = memchr(letters, 'a', count) != NULL;
+  const bool writes = appends || memchr(letters, 'w', count) != NULL;
+  int mode = reads ? writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  if (memchr(letters, 'c', count) != NULL) mode |= MPI_MODE_CREATE;
+  if (appends) mode |= MPI_MODE_APPEND;
+  check(MPI_File_open(communicator_of(instruction), handle->of->path, mode, MPI_INFO_NULL,
+                      &handle->mpi),
+        handle);
+}
+
+static int whence_of(int64_t from) {
+  if (from == SEEK_FROM_BEGINNING) return MPI_SEEK_SET;
+  return from == SEEK_FROM_POSITION ? MPI_SEEK_CUR : MPI_SEEK_END;
+}
+
+/* The type of a view: its numbers are the displacement, the bytes of a block, a count and a
+ * distance for each level, and the distance at which all is repeated. */
+static MPI_Datatype type_of_view(const int64_t* numbers, int64_t count) {
+  MPI_Datatype type;
+  MPI_Type_contiguous((int)numbers[1], MPI_BYTE, &type);
+  for (int64_t i = 2; i < count; i += 2) {
+    MPI_Datatype larger;
+    if (i + 1 < count)
+      MPI_Type_create_hvector((int)numbers[i], 1, (MPI_Aint)numbers[i + 1], type, &larger);
+    else
+      MPI_Type_create_resized(type, 0, (MPI_Aint)numbers[i], &larger);
+    MPI_Type_free(&type);
+    type = larger;
+  }
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/* Without a view positions in a trace are bytes of the file, and stay where they are. */
+static void set_view(const struct instruction* instruction, struct handle* handle) {
+  char representation[] = "native";
+  const bool has_view = instruction->count > 0;
+  MPI_Offset position = 0;
+  if (!has_view && handle->shown == 0) PMPI_File_get_position(handle->mpi, &position);
+  MPI_Datatype type = MPI_BYTE;
+  if (has_view) type = type_of_view(instruction->numbers, instruction->count);
+  const MPI_Offset displacement = has_view ? instruction->numbers[0] : 0;
+  check(MPI_File_set_view(handle->mpi, displacement, MPI_BYTE, type, representation, MPI_INFO_NULL),
+        handle);
+  if (has_view) MPI_Type_free(&type);
+  note_view(instruction, handle);
+  PMPI_File_seek(handle->mpi, position, MPI_SEEK_SET);
+}
+
+static void close_mpi_file(struct handle* handle) {
+  if (!program.rehearsing) check(MPI_File_close(&handle->mpi), handle);
+  handle->number = -1;
+}
+
+/* How a call moves data: where it begins, and whether it makes a request. */
+struct transfer {
+  MPI_File file;
+  MPI_Offset offset;
+  void* room;
+  const void* data;
+  int count;
+  MPI_Datatype type;
+  MPI_Request* request;
+};
+
+static int move(int operation, const struct transfer* t) {
+  switch (operation) {
+    case OPERATION_FILE_READ:
+      return MPI_File_read(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE:
+      return MPI_File_write(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_AT:
+      return MPI_File_read_at(t->file, t->offset, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_AT:
+      return MPI_File_write_at(t->file, t->offset, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_ALL:
+      return MPI_File_read_all(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_ALL:
+      return MPI_File_write_all(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_AT_ALL:
+      return MPI_File_read_at_all(t->file, t->offset, t->room, t->count, t->type,
+                                  MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_AT_ALL:
+      return MPI_File_write_at_all(t->file, t->offset, t->data, t->count, t->type,
+                                   MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_SHARED:
+      return MPI_File_read_shared(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_SHARED:
+      return MPI_File_write_shared(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_ORDERED:
+      return MPI_File_read_ordered(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_ORDERED:
+      return MPI_File_write_ordered(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_IREAD:
+      return MPI_File_iread(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE:
+      return MPI_File_iwrite(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_AT:
+      return MPI_File_iread_at(t->file, t->offset, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_AT:
+      return MPI_File_iwrite_at(t->file, t->offset, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_ALL:
+      return MPI_File_iread_all(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_ALL:
+      return MPI_File_iwrite_all(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_AT_ALL:
+      return MPI_File_iread_at_all(t->file, t->offset, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_AT_ALL:
+      return MPI_File_iwrite_at_all(t->file, t->offset, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_SHARED:
+      return MPI_File_iread_shared(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_SHARED:
+      return MPI_File_iwrite_shared(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_READ_ALL_BEGIN:
+      return MPI_File_read_all_begin(t->file, t->room, t->count, t->type);
+    case OPERATION_FILE_READ_AT_ALL_BEGIN:
+      return MPI_File_read_at_all_begin(t->file, t->offset, t->room, t->count, t->type);
+    case OPERATION_FILE_READ_ORDERED_BEGIN:
+      return MPI_File_read_ordered_begin(t->file, t->room, t->count, t->type);
+    case OPERATION_FILE_WRITE_ALL_BEGIN:
+      return MPI_File_write_all_begin(t->file, t->data, t->count, t->type);
+    case OPERATION_FILE_WRITE_AT_ALL_BEGIN:
+      return MPI_File_write_at_all_begin(t->file, t->offset, t->data, t->count, t->type);
+    case OPERATION_FILE_WRITE_ORDERED_BEGIN:
+      return MPI_File_write_ordered_begin(t->file, t->data, t->count, t->type);
+    default:
+      fail("the script has a call of MPI-IO of number %d", operation);
+  }
+}
+
+static bool reads(int operation) {
+  switch (operation) {
+    case OPERATION_FILE_READ_ALL_BEGIN:
+    case OPERATION_FILE_READ_AT_ALL_BEGIN:
+    case OPERATION_FILE_READ_ORDERED_BEGIN:
+    case OPERATION_FILE_READ:
+    case OPERATION_FILE_READ_AT:
+    case OPERATION_FILE_READ_ALL:
+    case OPERATION_FILE_READ_AT_ALL:
+    case OPERATION_FILE_READ_SHARED:
+    case OPERATION_FILE_READ_ORDERED:
+    case OPERATION_FILE_IREAD:
+    case OPERATION_FILE_IREAD_AT:
+    case OPERATION_FILE_IREAD_ALL:
+    case OPERATION_FILE_IREAD_AT_ALL:
+    case OPERATION_FILE_IREAD_SHARED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool is_first_step(int operation) {
+  return operation >= OPERATION_FILE_READ_ALL_BEGIN && operation < OPERATION_FILE_READ_ALL_END;
+}
+
+/* The second step of a split collective call, which frees what the first one reads into. */
+static void end_step(int operation, struct handle* handle) {
+  MPI_Status* const none = MPI_STATUS_IGNORE;
+  const bool receives = operation == OPERATION_FILE_READ_ALL_END ||
+                        operation == OPERATION_FILE_READ_AT_ALL_END ||
+                        operation == OPERATION_FILE_READ_ORDERED_END;
+  int error = MPI_SUCCESS;
+  if (!program.rehearsing) {
+    if (operation == OPERATION_FILE_READ_ALL_END)
+      error = MPI_File_read_all_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_READ_AT_ALL_END)
+      error = MPI_File_read_at_all_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_READ_ORDERED_END)
+      error = MPI_File_read_ordered_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_WRITE_ALL_END)
+      error = MPI_File_write_all_end(handle->mpi, handle->data, none);
+    else if (operation == OPERATION_FILE_WRITE_AT_ALL_END)
+      error = MPI_File_write_at_all_end(handle->mpi, handle->data, none);
+    else
+      error = MPI_File_write_ordered_end(handle->mpi, handle->data, none);
+    check(error, handle);
+  }
+  if (receives) release_room(handle->room, handle->bytes);
+}
+
+static void transfer(const struct instruction* instruction, struct handle* handle) {
+  const int operation = instruction->operation;
+  const int64_t bytes = instruction->bytes;
+  const bool receives = reads(operation);
+  const bool makes_request =
+      operation >= OPERATION_FILE_IREAD && operation <= OPERATION_FILE_IWRITE_SHARED;
+  struct transfer t = {.file = handle->mpi,
+                       .offset = instruction->count > 0 ? instruction->numbers[0] : 0,
+                       .room = receives ? receive_room(bytes) : NULL,
+                       .data = receives ? NULL : send_room(bytes)};
+  if (!program.rehearsing) {
+    const struct message m = message_of(instruction);
+    t.count = m.count;
+    t.type = m.type;
+    if (makes_request) t.request = next_handle();
+    check(move(operation, &t), handle);
+    forget_message(&m);
+  }
+  if (is_first_step(operation)) {
+    handle->room = t.room;
+    handle->data = t.data;
+    handle->bytes = bytes;
+    return;
+  }
+  if (!makes_request) {
+    if (receives) release_room(t.room, bytes);
+    return;
+  }
+  const struct request request = {.type = receives ? REQUEST_RECEIVE : REQUEST_SEND,
+                                  .communicator = instruction->communicator,
+                                  .tag = INT32_MIN, /* no wait names it */
+                                  .number = -1,
+                                  .persistent = -1,
+                                  .room = t.room,
+                                  .bytes = receives ? bytes : 0};
+  add_request(&request);
+}
+
+void call_mpi_file(const struct instruction* instruction, struct handle* handle) {
+  const int operation = instruction->operation;
+  const int64_t* const numbers = instruction->numbers;
+  const bool is_executed = !program.rehearsing;
+  switch (operation) {
+    case OPERATION_FILE_CLOSE:
+      close_mpi_file(handle);
+      return;
+    case OPERATION_FILE_SEEK:
+      if (is_executed) check(MPI_File_seek(handle->mpi, numbers[1], whence_of(numbers[0])), handle);
+      return;
+    case OPERATION_FILE_SEEK_SHARED:
+      if (is_executed)
+        check(MPI_File_seek_shared(handle->mpi, numbers[1], whence_of(numbers[0])), handle);
+      return;
+    case OPERATION_FILE_SYNC:
+      if (is_executed) check(MPI_File_sync(handle->mpi), handle);
+      return;
+    case OPERATION_FILE_SET_VIEW:
+      if (is_executed) set_view(instruction, handle);
+      return;
+    case OPERATION_FILE_READ_ALL_END:
+    case OPERATION_FILE_WRITE_ALL_END:
+    case OPERATION_FILE_READ_AT_ALL_END:
+    case OPERATION_FILE_WRITE_AT_ALL_END:
+    case OPERATION_FILE_READ_ORDERED_END:
+    case OPERATION_FILE_WRITE_ORDERED_END:
+      end_step(operation, handle);
+      return;
+    case OPERATION_FILE_SET_SIZE:
+      if (is_executed) check(MPI_File_set_size(handle->mpi, instruction->bytes), handle);
+      return;
+    case OPERATION_FILE_PREALLOCATE:
+      if (is_executed) check(MPI_File_preallocate(handle->mpi, instruction->bytes), handle);
+      return;
+    default:
+      transfer(instruction, handle);
+  }
+}

@@ -1,0 +1,63 @@
+/* The time in which a rank waits for an accelerator: no counter counts it.
+ *
+ * The functions of CUDA and HIP that wait are hidden by these. A program that loads these libraries
+ * with dlopen calls them past the recorder. */
+#include <dlfcn.h>
+#include <time.h>
+
+#include "counting.h"
+#include "state.h"
+
+/* What CUDA and HIP return where a function is not supported. */
+#define NOT_SUPPORTED 801
+
+static double waited;
+static double begin;
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void tisim_begin_accelerators(void) { begin = seconds(); }
+
+int tisim_accelerator_percent(void) {
+  const double all = seconds() - begin;
+  return all <= 0.0 ? 0 : (int)(100.0 * waited / all + 0.5);
+}
+
+/* All take at most four integers or pointers. */
+typedef int (*waiting_function)(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+
+static int wait_in(const char* name, waiting_function* found, uintptr_t a, uintptr_t b, uintptr_t c,
+                   uintptr_t d) {
+  if (*found == NULL) {
+    void* const hidden = dlsym(RTLD_NEXT, name);
+    if (hidden == NULL) return NOT_SUPPORTED;
+    *(void**)found = hidden;
+  }
+  if (!tisim_is_recorded_thread()) return (*found)(a, b, c, d);
+  const double before = seconds();
+  const int status = (*found)(a, b, c, d);
+  waited += seconds() - before;
+  return status;
+}
+
+#define WAITS(name)                                                       \
+  EXPORTED int name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);  \
+  EXPORTED int name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) { \
+    static waiting_function found;                                        \
+    return wait_in(#name, &found, a, b, c, d);                            \
+  }
+WAITS(cudaDeviceSynchronize)
+WAITS(cudaStreamSynchronize)
+WAITS(cudaEventSynchronize)
+WAITS(cudaMemcpy)
+WAITS(cuCtxSynchronize)
+WAITS(cuStreamSynchronize)
+WAITS(cuEventSynchronize)
+WAITS(hipDeviceSynchronize)
+WAITS(hipStreamSynchronize)
+WAITS(hipEventSynchronize)
+WAITS(hipMemcpy)

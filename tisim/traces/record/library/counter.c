@@ -1,0 +1,305 @@
+/* Counters: what a computation between two calls amounts to.
+ *
+ * time      processor time of the thread, times a reference speed
+ * perf      instructions in user mode, counted by the processor
+ * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
+ *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
+ * qemu      instructions that a plug-in of QEMU counts, under which the program runs
+ */
+#include <fcntl.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "counting.h"
+#include "shared_count.h"
+#include "state.h"
+
+/* Opening and reading the events of the kernel. */
+
+#ifdef __linux__
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "user_page.h"
+
+#ifdef __x86_64__
+static uint64_t read_counter(uint32_t number) {
+  uint32_t low, high;
+  __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+  return (uint64_t)high << 32 | low;
+}
+#endif
+
+bool tisim_open_perf_event(struct tisim_perf_event* event, uint32_t type, uint64_t config) {
+  struct perf_event_attr asked;
+  memset(&asked, 0, sizeof asked);
+  asked.size = sizeof asked;
+  asked.type = type;
+  asked.config = config;
+  asked.exclude_kernel = 1;
+  asked.exclude_hv = 1;
+  asked.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  event->file = (int)syscall(SYS_perf_event_open, &asked, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  event->page = NULL;
+  event->last = 0;
+  if (event->file < 0) return false;
+  const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  void* const page = mmap(NULL, size, PROT_READ, MAP_SHARED, event->file, 0);
+  if (page != MAP_FAILED) event->page = page;
+  return true;
+}
+
+uint64_t tisim_read_perf_event(struct tisim_perf_event* event) {
+  struct {
+    uint64_t value;
+    uint64_t enabled;
+    uint64_t running;
+  } now;
+#ifdef __x86_64__
+  uint64_t count;
+  if (event->page != NULL && tisim_read_user_page(event->page, read_counter, &count)) {
+    return event->last = count;
+  }
+#endif
+  if (event->file < 0) return event->last;
+  if (read(event->file, &now, sizeof now) != (ssize_t)sizeof now) return event->last;
+  if (now.running == 0) return event->last;
+  if (now.running == now.enabled) return event->last = now.value;
+  const double scaled = (double)now.value * ((double)now.enabled / (double)now.running);
+  if ((uint64_t)scaled > event->last) event->last = (uint64_t)scaled;
+  return event->last;
+}
+#else
+bool tisim_open_perf_event(struct tisim_perf_event* event, uint32_t type, uint64_t config) {
+  (void)type;
+  (void)config;
+  event->file = -1;
+  return false;
+}
+uint64_t tisim_read_perf_event(struct tisim_perf_event* event) { return event->last; }
+#endif
+
+/* Counters: what a computation between two calls amounts to.
+ *
+ * time      processor time of the thread, times a reference speed
+ * perf      instructions in user mode, counted by the processor
+ * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
+ *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
+ * qemu      instructions that a plug-in of QEMU counts, under which the program runs (qemu.c)
+ */
+
+#ifdef __linux__
+#include <linux/perf_event.h>
+#else
+enum { PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE };
+enum { PERF_COUNT_SW_TASK_CLOCK = 1, PERF_COUNT_HW_INSTRUCTIONS = 1 };
+#endif
+
+enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER, KIND_QEMU };
+
+static enum kind kind;
+static double units_per_nanosecond;
+static _Thread_local uint64_t last;
+static uint64_t last_of_all; /* threads, of which QEMU's plug-in makes no difference */
+static char description[128];
+
+/* What a program has that `tisim cc` has linked: its instructions that are not in the register, and
+ * whether an address is in code that counts. */
+extern uint64_t* tisim_counted_elsewhere(void) __attribute__((weak));
+extern int tisim_is_counted(const void* address) __attribute__((weak));
+
+static uint64_t thread_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static _Thread_local struct tisim_perf_event perf = {-1, NULL, 0};
+
+static bool open_perf(void) {
+  if (getenv("TISIM_RECORD_SOFTWARE_EVENT") != NULL) {
+    return tisim_open_perf_event(&perf, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  }
+  return tisim_open_perf_event(&perf, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+}
+
+/* Each thread has an event of its own. */
+static uint64_t read_perf(void) {
+  if (perf.file < 0) open_perf();
+  return tisim_read_perf_event(&perf);
+}
+
+static uint64_t take_register(const void* caller) {
+  uint64_t count = *tisim_counted_elsewhere();
+  *tisim_counted_elsewhere() = 0;
+#ifdef __x86_64__
+  if (tisim_is_counted(caller)) {
+    uint64_t in_register;
+    __asm__ volatile("movq %%r15, %0\n\txorl %%r15d, %%r15d" : "=r"(in_register) : : "cc");
+    count += in_register;
+  }
+#else
+  (void)caller;
+#endif
+  return count;
+}
+
+const char* tisim_counter_begin(const char* name, double reference_speed) {
+  if (strcmp(name, "perf") == 0) {
+    kind = KIND_PERF;
+    if (!open_perf()) return NULL;
+    return getenv("TISIM_RECORD_SOFTWARE_EVENT") == NULL
+               ? "perf, instructions in user mode"
+               : "perf, nanoseconds of the software event task-clock";
+  }
+  if (strcmp(name, "register") == 0) {
+    if (tisim_counted_elsewhere == NULL || tisim_is_counted == NULL) return NULL;
+    kind = KIND_REGISTER;
+    return "register, instructions of code compiled by tisim cc";
+  }
+  if (strcmp(name, "qemu") == 0) {
+    if (tisim_qemu_count == NULL) return NULL;
+    kind = KIND_QEMU;
+    return "qemu, instructions of all code, a repeated one once";
+  }
+  kind = KIND_TIME;
+  units_per_nanosecond = reference_speed * 1e-9;
+  snprintf(description, sizeof description, "time, seconds of processor time times %.9g",
+           reference_speed);
+  return description;
+}
+
+bool tisim_counts_threads(void) { return kind != KIND_QEMU; }
+
+uint64_t tisim_counter_take(const void* caller) {
+  if (kind == KIND_QEMU) {
+    const uint64_t now = *tisim_qemu_count;
+    const uint64_t units = now - last_of_all;
+    last_of_all = now;
+    return units;
+  }
+  if (kind == KIND_REGISTER) return take_register(caller);
+  const uint64_t now = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+  const uint64_t units = now > last ? now - last : 0;
+  last = now;
+  return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
+}
+
+static uint64_t reading(void) {
+  if (kind == KIND_QEMU) return *tisim_qemu_count;
+  if (kind == KIND_REGISTER) return *tisim_counted_elsewhere();
+  return kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+}
+
+uint64_t tisim_counter_now(void) {
+  const uint64_t now = reading();
+  if (tisim_is_recorded_thread()) tisim_take_further_counts();
+  return now;
+}
+
+void tisim_counter_restart(void) {
+  if (kind == KIND_QEMU) {
+    last_of_all = reading();
+  } else if (kind == KIND_REGISTER) {
+    *tisim_counted_elsewhere() = 0;
+  } else {
+    last = reading();
+  }
+}
+
+void tisim_counter_resume(uint64_t before) {
+  if (tisim_is_recorded_thread()) tisim_restart_further_counters();
+  if (kind == KIND_REGISTER) {
+    *tisim_counted_elsewhere() = before;
+  } else if (kind == KIND_QEMU) {
+    last_of_all += reading() - before;
+  } else {
+    last += reading() - before;
+  }
+}
+
+/* The counter of a program that runs under QEMU with the plug-in of tisim: a file that both map. */
+
+const volatile uint64_t* tisim_qemu_count;
+
+/* Where the code of this library lies. */
+static int find_own_code(struct dl_phdr_info* module, size_t size, void* found) {
+  (void)size;
+  struct tisim_shared_count* const shared = found;
+  const uintptr_t own = (uintptr_t)&find_own_code;
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    const uintptr_t begin = (uintptr_t)module->dlpi_addr + (uintptr_t)module->dlpi_phdr[i].p_vaddr;
+    const uintptr_t end = begin + (uintptr_t)module->dlpi_phdr[i].p_memsz;
+    if (module->dlpi_phdr[i].p_type != PT_LOAD || own < begin || own >= end) continue;
+    shared->skipped_begin = begin;
+    shared->skipped_end = end;
+    return 1;
+  }
+  return 0;
+}
+
+/* Before the code of this library is translated, but for this function. */
+__attribute__((constructor)) static void find_count(void) {
+  const char* const prefix = getenv("TISIM_RECORD_QEMU");
+  char path[4096];
+  if (prefix == NULL) return;
+  snprintf(path, sizeof path, "%s-%ld", prefix, (long)getpid());
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return; /* the launcher, or QEMU itself, which loads this library too */
+  void* const shared =
+      mmap(NULL, sizeof(struct tisim_shared_count), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  unlink(path);
+  if (shared == MAP_FAILED) return;
+  dl_iterate_phdr(find_own_code, shared);
+  tisim_qemu_count = &((struct tisim_shared_count*)shared)->instructions;
+}
+
+/* The threads of parallel regions.
+ *
+ * A thread other than the one that called MPI_Init adds to a place of its own. Places are emptied
+ * when a call is written: with MPI_THREAD_SERIALIZED another thread may do so, hence the atomic
+ * operations. */
+
+#define MOST_THREADS 4096
+
+struct place {
+  _Alignas(64) atomic_uint_least64_t volume;
+};
+
+static struct place places[MOST_THREADS];
+static atomic_int place_count;
+static atomic_bool has_regions;
+static _Thread_local int my_place = -1;
+
+void tisim_add_thread_volume(uint64_t volume) {
+  if (my_place < 0) my_place = atomic_fetch_add(&place_count, 1);
+  /* Threads beyond the last place share it. */
+  const int place = my_place < MOST_THREADS ? my_place : MOST_THREADS - 1;
+  atomic_fetch_add(&places[place].volume, volume);
+  atomic_store(&has_regions, true);
+}
+
+struct tisim_threads tisim_take_threads(uint64_t first) {
+  struct tisim_threads all = {first, first, first != 0};
+  if (!atomic_load(&has_regions)) return all;
+  atomic_store(&has_regions, false);
+  const int count = atomic_load(&place_count);
+  for (int i = 0; i < count && i < MOST_THREADS; ++i) {
+    const uint64_t volume = atomic_exchange(&places[i].volume, 0);
+    if (volume == 0) continue;
+    ++all.count;
+    all.sum += volume;
+    if (volume > all.largest) all.largest = volume;
+  }
+  return all;
+}

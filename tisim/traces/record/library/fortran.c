@@ -1,0 +1,101 @@
+/* Converting the arguments of Fortran to C. */
+#include "fortran.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTEGERS_PER_STATUS (sizeof(MPI_Status) / sizeof(MPI_Fint))
+
+/* An array that grows. */
+struct scratch {
+  void* values;
+  size_t size;
+};
+
+static void* room(struct scratch* scratch, size_t size) {
+  if (size > scratch->size) {
+    scratch->values = realloc(scratch->values, 2 * size);
+    scratch->size = 2 * size;
+    if (scratch->values == NULL) {
+      fprintf(stderr, "tisim record: there is no memory left\n");
+      abort();
+    }
+  }
+  return scratch->values;
+}
+
+void tisim_find_hidden(void* function, const char* name) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  if (found == NULL) {
+    fprintf(stderr, "tisim record: no MPI library of this program defines %s\n", name);
+    abort();
+  }
+  memcpy(function, &found, sizeof found);
+}
+
+/* A constant of Fortran is a variable, of which only the address has a meaning. MPICH keeps the
+ * address in a pointer. */
+static bool is_constant(const void* address, const char* const* names, const char* pointer) {
+  for (; *names != NULL; ++names) {
+    const void* const variable = dlsym(RTLD_DEFAULT, *names);
+    if (variable != NULL && variable == address) return true;
+  }
+  void* const* const kept = dlsym(RTLD_DEFAULT, pointer);
+  return kept != NULL && *kept == address;
+}
+
+const void* tisim_fortran_buffer(const void* buffer, bool is_descriptor) {
+  static const char* const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
+                                      "MPIR_F08_MPI_IN_PLACE", NULL};
+  if (is_descriptor) buffer = *(const void* const*)buffer;
+  static const void* last_ordinary; /* most programs pass few buffers, and looking up is slow */
+  if (buffer == last_ordinary) return buffer;
+  if (is_constant(buffer, names, "MPIR_F_MPI_IN_PLACE")) return MPI_IN_PLACE;
+  last_ordinary = buffer;
+  return buffer;
+}
+
+static bool is_ignored(const MPI_Fint* statuses) {
+  static const char* const one[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
+                                    "MPIR_F08_MPI_STATUS_IGNORE_OBJ", NULL};
+  static const char* const many[] = {"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
+                                     "MPIR_F08_MPI_STATUSES_IGNORE_OBJ", NULL};
+  return statuses == MPI_F_STATUS_IGNORE || statuses == MPI_F_STATUSES_IGNORE ||
+         is_constant(statuses, one, "MPI_F_STATUS_IGNORE") ||
+         is_constant(statuses, many, "MPI_F_STATUSES_IGNORE");
+}
+
+const MPI_Request* tisim_fortran_requests(const MPI_Fint* requests, int count) {
+  static struct scratch scratch;
+  const size_t size = (size_t)(count > 0 ? count : 0) + 1;
+  MPI_Request* const values = room(&scratch, size * sizeof *values);
+  for (int i = 0; i < count; ++i) values[i] = PMPI_Request_f2c(requests[i]);
+  return values;
+}
+
+const MPI_Datatype* tisim_fortran_types(const MPI_Fint* types, MPI_Comm comm, int array) {
+  static struct scratch scratch[2];
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  MPI_Datatype* const values = room(&scratch[array], ((size_t)size + 1) * sizeof *values);
+  for (int i = 0; i < size; ++i) values[i] = PMPI_Type_f2c(types[i]);
+  return values;
+}
+
+MPI_Fint* tisim_fortran_statuses(MPI_Fint* statuses, int count, bool needed) {
+  static struct scratch scratch;
+  if (!needed || count <= 0 || !is_ignored(statuses)) return statuses;
+  return room(&scratch, (size_t)count * sizeof(MPI_Status));
+}
+
+const MPI_Status* tisim_statuses_from_fortran(const MPI_Fint* statuses, int count, bool needed) {
+  static struct scratch scratch;
+  if (!needed || count <= 0) return NULL;
+  MPI_Status* const values = room(&scratch, (size_t)count * sizeof *values);
+  for (int i = 0; i < count; ++i) {
+    PMPI_Status_f2c(statuses + (size_t)i * INTEGERS_PER_STATUS, &values[i]);
+  }
+  return values;
+}

@@ -1,0 +1,127 @@
+/* Reading the counters beside that of the volumes.
+ *
+ * The first one is read last before the program goes on, and first when it calls MPI: it counts
+ * nothing of the reading of the others. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "counting.h"
+
+#define MOST_COUNTERS 16
+#define MOST_TERMS 8
+#define LONGEST_NAME 64
+
+/* The sum of events, or the processor time of the thread in nanoseconds. */
+struct further_counter {
+  char name[LONGEST_NAME];
+  bool is_time;
+  size_t terms;
+  struct {
+    struct tisim_perf_event event;
+    uint64_t weight;
+  } term[MOST_TERMS];
+  uint64_t last;
+  uint64_t count; /* since the last computation that was written */
+  int64_t attribute;
+};
+
+static struct further_counter counters[MOST_COUNTERS];
+static size_t counter_count;
+
+static uint64_t now(struct further_counter* counter) {
+  if (counter->is_time) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+  }
+  uint64_t sum = 0;
+  for (size_t i = 0; i < counter->terms; ++i) {
+    sum += counter->term[i].weight * tisim_read_perf_event(&counter->term[i].event);
+  }
+  return sum;
+}
+
+/* Opens the events of TYPE:CONFIG*WEIGHT+...; NULL, or what is wrong. */
+static const char* open_events(struct further_counter* counter, const char* text) {
+  while (*text != '\0') {
+    char* end;
+    if (counter->terms == MOST_TERMS) return "has too many events";
+    const uint32_t type = (uint32_t)strtoul(text, &end, 10);
+    if (end == text || *end != ':') return "is no sum of events TYPE:CONFIG*WEIGHT";
+    const uint64_t config = strtoull(end + 1, &end, 16);
+    uint64_t weight = 1;
+    if (*end == '*') weight = strtoull(end + 1, &end, 10);
+    if (*end != '+' && *end != '\0') return "is no sum of events TYPE:CONFIG*WEIGHT";
+    counter->term[counter->terms].weight = weight;
+    if (!tisim_open_perf_event(&counter->term[counter->terms].event, type, config)) {
+      return "is not counted on this host";
+    }
+    ++counter->terms;
+    text = *end == '+' ? end + 1 : end;
+  }
+  return NULL;
+}
+
+/* Adds the counter of NAME=WHAT; NULL, or what is wrong. */
+static const char* add(char* text) {
+  char* const what = strchr(text, '=');
+  if (counter_count == MOST_COUNTERS) return "is one counter too many";
+  if (what == NULL || what - text >= LONGEST_NAME) return "is not NAME=EVENTS";
+  *what = '\0';
+  struct further_counter* const counter = &counters[counter_count];
+  snprintf(counter->name, sizeof counter->name, "%s", text);
+  counter->attribute = -1;
+  counter->is_time = strcmp(what + 1, "time") == 0;
+  const char* const wrong = counter->is_time ? NULL : open_events(counter, what + 1);
+  if (wrong == NULL) ++counter_count;
+  return wrong;
+}
+
+bool tisim_begin_further_counters(const char* list) {
+  char* const copy = list == NULL ? NULL : strdup(list);
+  const char* wrong = NULL;
+  char* rest = copy;
+  while (rest != NULL && wrong == NULL) {
+    char* const text = rest;
+    rest = strchr(rest, ',');
+    if (rest != NULL) *rest++ = '\0';
+    wrong = add(text);
+    if (wrong != NULL) fprintf(stderr, "tisim record: the counter %s %s\n", text, wrong);
+  }
+  free(copy);
+  return wrong == NULL;
+}
+
+void tisim_name_further_counters(tisim_sink* sink) {
+  char line[MOST_COUNTERS * (LONGEST_NAME + 2) + 32] = "beside the counter: ";
+  size_t end = strlen(line);
+  for (size_t i = 0; i < counter_count; ++i) {
+    counters[i].attribute = tisim_sink_count_name(sink, counters[i].name);
+    const char* const between = i == 0 ? "" : ", ";
+    end += (size_t)snprintf(line + end, sizeof line - end, "%s%s", between, counters[i].name);
+  }
+  if (counter_count != 0) tisim_sink_comment(sink, line);
+}
+
+void tisim_take_further_counts(void) {
+  for (size_t i = 0; i < counter_count; ++i) {
+    const uint64_t reading = now(&counters[i]);
+    if (reading > counters[i].last) counters[i].count += reading - counters[i].last;
+    counters[i].last = reading;
+  }
+}
+
+void tisim_restart_further_counters(void) {
+  for (size_t i = counter_count; i-- > 0;) counters[i].last = now(&counters[i]);
+}
+
+void tisim_write_further_counts(tisim_sink* sink) {
+  for (size_t i = 0; i < counter_count; ++i) {
+    if (sink != NULL && counters[i].attribute >= 0) {
+      tisim_sink_count(sink, counters[i].attribute, (int64_t)counters[i].count);
+    }
+    counters[i].count = 0;
+  }
+}

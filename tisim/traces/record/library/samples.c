@@ -1,0 +1,309 @@
+/* A timer of the thread's processor time sends a signal, whose handler adds the functions that it
+ * has interrupted to a tree of call paths, in memory that was taken before. What was sampled
+ * between two calls of MPI is written before the second one, outside of the handler.
+ *
+ * The threads of a parallel region have timers of their own, and add to the same tree, of which one
+ * thread has the lock. A handler does not wait long for it: the thread that has it may be writing.
+ *
+ * Lines of the file: "node PARENT PLACE", numbered from 1 by their order; PARENT 0 is the root.
+ * "at CALL NODE SAMPLES ...": before call number CALL. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "counting.h"
+#include "places.h"
+#include "state.h"
+
+/* Of processor time. Kernels look at such timers when they tick: 250 times a second, or up to 1,000
+ * times, of which every third counts then. */
+#define INTERVAL 3000000
+#define MOST_NODES (1 << 16) /* of the tree */
+#define PLACES (2 * MOST_NODES)
+#define MOST_SAMPLED 4096 /* paths between two calls */
+#define LONGEST_PATH 4096
+#define SIGNALS_TO_TRY 16
+#define MOST_THREADS 1024 /* of parallel regions; others are not sampled */
+#define TRIES 1000        /* to take the lock */
+
+struct node {
+  const void* address;
+  uint32_t parent;
+  uint32_t samples; /* that end here, since the call before */
+  uint32_t number;  /* in the file; 0: it is not there yet */
+};
+
+struct tree {
+  struct node nodes[MOST_NODES];  /* 0 is the root */
+  uint32_t places[PLACES];        /* a hash table of nodes; 0: the place is free */
+  uint32_t sampled[MOST_SAMPLED]; /* nodes where samples end */
+  uint32_t node_count;
+  uint32_t sampled_count;
+};
+
+/* A thread of parallel regions. */
+struct sampled_thread {
+  timer_t timer;
+  atomic_bool has_timer;
+  uint64_t began;
+  atomic_uint_least64_t nanoseconds; /* of processor time while it was sampled */
+};
+
+static struct tree* tree; /* NULL: nothing is sampled */
+static tisim_sink* sink;
+static FILE* file;
+static uint32_t written; /* nodes */
+static timer_t timer;
+static int signal_number;
+static uint64_t began;
+static atomic_flag tree_lock = ATOMIC_FLAG_INIT;
+static atomic_uint_least64_t signals;
+static atomic_uint_least64_t in_calls;
+static atomic_uint_least64_t lost;
+
+static struct sampled_thread threads[MOST_THREADS];
+static atomic_int thread_count;
+static pthread_t first_thread;
+static pthread_key_t ends_thread;                /* its destructor does */
+static _Thread_local struct sampled_thread* own; /* NULL: not of a region, or not sampled */
+static _Thread_local bool is_in_region;
+
+static uint64_t processor_time(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* ---- in the handler ---- */
+
+/* 0: there is no room for another node. */
+static uint32_t child(uint32_t parent, const void* address) {
+  const uint64_t mixed = ((uint64_t)(uintptr_t)address + parent) * UINT64_C(0x9E3779B97F4A7C15);
+  uint32_t place = (uint32_t)(mixed >> 40) & (PLACES - 1);
+  for (uint32_t number; (number = tree->places[place]) != 0; place = (place + 1) & (PLACES - 1)) {
+    if (tree->nodes[number].parent == parent && tree->nodes[number].address == address) {
+      return number;
+    }
+  }
+  if (tree->node_count == MOST_NODES) return 0;
+  const uint32_t number = tree->node_count++;
+  tree->nodes[number] = (struct node){.address = address, .parent = parent};
+  tree->places[place] = number;
+  return number;
+}
+
+static void add_sample(const void* const* addresses, int count) {
+  uint32_t node = 0;
+  for (int i = count; i-- > 0;) {
+    node = child(node, addresses[i]);
+    if (node == 0) break;
+  }
+  if (node == 0 || (tree->nodes[node].samples == 0 && tree->sampled_count == MOST_SAMPLED)) {
+    atomic_fetch_add(&lost, 1);
+  } else if (tree->nodes[node].samples++ == 0) {
+    tree->sampled[tree->sampled_count++] = node;
+  }
+}
+
+static bool lock_tree(void) {
+  for (int i = 0; i < TRIES; ++i) {
+    if (!atomic_flag_test_and_set_explicit(&tree_lock, memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+static void unlock_tree(void) { atomic_flag_clear_explicit(&tree_lock, memory_order_release); }
+
+static bool is_computing(void) {
+  if (tisim_is_in_call() || !tisim_is_active()) return false;
+  return own == NULL || is_in_region;
+}
+
+static void sample(int number, siginfo_t* info, void* context) {
+  (void)number;
+  (void)info;
+  if (tree == NULL) return;
+  const int error = errno;
+  atomic_fetch_add(&signals, 1);
+  if (own != NULL) atomic_store(&own->nanoseconds, processor_time() - own->began);
+  if (!is_computing()) {
+    atomic_fetch_add(&in_calls, 1);
+    errno = error;
+    return;
+  }
+  const uint64_t counted = tisim_counter_now();
+  const void* addresses[TISIM_MOST_FRAMES];
+  const int count = tisim_interrupted_frames(context, addresses);
+  if (!lock_tree()) {
+    atomic_fetch_add(&lost, 1);
+  } else {
+    if (tree != NULL) add_sample(addresses, count);
+    unlock_tree();
+  }
+  tisim_counter_resume(counted);
+  errno = error;
+}
+
+/* ---- in calls of MPI ---- */
+
+static void write_node(uint32_t number) {
+  struct node* const node = &tree->nodes[number];
+  if (number == 0 || node->number != 0) return;
+  char place[TISIM_LONGEST_PLACE];
+  write_node(node->parent);
+  tisim_place_of(sink, node->address, place);
+  fprintf(file, "node %u %s\n", (unsigned)tree->nodes[node->parent].number, place);
+  node->number = ++written;
+}
+
+static void wait_for_tree(void) {
+  while (!lock_tree()) continue;
+}
+
+void tisim_write_samples(uint64_t call) {
+  if (tree == NULL || tree->sampled_count == 0) return;
+  wait_for_tree();
+  for (uint32_t i = 0; i < tree->sampled_count; ++i) write_node(tree->sampled[i]);
+  fprintf(file, "at %llu", (unsigned long long)call);
+  for (uint32_t i = 0; i < tree->sampled_count; ++i) {
+    struct node* const node = &tree->nodes[tree->sampled[i]];
+    fprintf(file, " %u %u", (unsigned)node->number, (unsigned)node->samples);
+    node->samples = 0;
+  }
+  fputc('\n', file);
+  fflush(file); /* a process that the program forks would write it too */
+  tree->sampled_count = 0;
+  unlock_tree();
+}
+
+/* ---- beginning and end ---- */
+
+static void complain(const char* what) {
+  fprintf(stderr, "tisim record: computations are not sampled: %s\n", what);
+}
+
+/* A signal that the program does not use; 0: there is none. */
+static int take_signal(void) {
+  for (int number = SIGRTMAX - 3; number > SIGRTMAX - 3 - SIGNALS_TO_TRY; --number) {
+    struct sigaction action;
+    if (number < SIGRTMIN || sigaction(number, NULL, &action) != 0) return 0;
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = sample;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL) == 0 ? number : 0;
+  }
+  return 0;
+}
+
+/* A timer of the calling thread. */
+static bool start_timer(timer_t* made) {
+#ifdef __linux__
+  struct sigevent event;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = signal_number;
+  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, made) != 0) return false;
+  const struct itimerspec interval = {{0, INTERVAL}, {0, INTERVAL}};
+  return timer_settime(*made, 0, &interval, NULL) == 0;
+#else
+  (void)made;
+  return false;
+#endif
+}
+
+static void end_thread(void* ended) {
+  struct sampled_thread* const thread = ended;
+  if (atomic_exchange(&thread->has_timer, false)) timer_delete(thread->timer);
+}
+
+static void begin_thread(void) {
+  const int number = atomic_fetch_add(&thread_count, 1);
+  if (number >= MOST_THREADS) return;
+  struct sampled_thread* const thread = &threads[number];
+  thread->began = processor_time();
+  tisim_end_of_stack();
+  own = thread;
+  if (!start_timer(&thread->timer)) return;
+  atomic_store(&thread->has_timer, true);
+  pthread_setspecific(ends_thread, thread);
+}
+
+bool tisim_begin_region_samples(void) {
+  const bool before = is_in_region;
+  if (tree == NULL || pthread_equal(pthread_self(), first_thread)) return before;
+  if (own == NULL) begin_thread();
+  is_in_region = true;
+  return before;
+}
+
+void tisim_end_region_samples(bool before) { is_in_region = before; }
+
+static void* memory_for_tree(void) {
+  void* const memory =
+      mmap(NULL, sizeof *tree, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void tisim_begin_samples(tisim_sink* its_sink, const char* directory, int rank) {
+  char path[LONGEST_PATH];
+  if (!tisim_knows_interrupted_frames()) {
+    complain("this is not known for this kind of processor");
+    return;
+  }
+  snprintf(path, sizeof path, "%s/rank-%d.samples", directory, rank);
+  file = fopen(path, "we");
+  struct tree* const made = file == NULL ? NULL : memory_for_tree();
+  if (made == NULL) {
+    complain(strerror(errno));
+    return;
+  }
+  made->node_count = 1;
+  sink = its_sink;
+  tisim_end_of_stack(); /* not for the first time in the handler */
+  signal_number = take_signal();
+  if (signal_number == 0) {
+    complain("the program uses all signals");
+    return;
+  }
+  first_thread = pthread_self();
+  pthread_key_create(&ends_thread, end_thread);
+  tree = made;
+  began = processor_time();
+  if (!start_timer(&timer)) {
+    complain("the kernel has no timer of a thread's processor time");
+    tree = NULL;
+  }
+}
+
+void tisim_end_samples(void) {
+  if (tree == NULL) return;
+  struct sigaction action;
+  uint64_t nanoseconds = processor_time() - began;
+  timer_delete(timer);
+  const int count = atomic_load(&thread_count);
+  for (int i = 0; i < count && i < MOST_THREADS; ++i) {
+    end_thread(&threads[i]);
+    nanoseconds += atomic_load(&threads[i].nanoseconds);
+  }
+  if (sigaction(signal_number, NULL, &action) == 0 && action.sa_sigaction != sample) {
+    complain("the program has taken the signal of the timer for itself");
+  }
+  fprintf(file, "end %llu %llu %llu %llu\n", (unsigned long long)atomic_load(&signals),
+          (unsigned long long)atomic_load(&in_calls), (unsigned long long)atomic_load(&lost),
+          (unsigned long long)nanoseconds);
+  if (fclose(file) != 0) complain(strerror(errno));
+  wait_for_tree();
+  tree = NULL;
+  unlock_tree();
+}

@@ -1,0 +1,57 @@
+/* The session of a rank: whether it records, and what it writes. One thread of a rank uses it at a
+ * time. It knows the layers below (state, counting, places, sinks), and nothing of the calls of MPI
+ * that it writes. */
+#ifndef TISIM_SESSION_H
+#define TISIM_SESSION_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sink.h"
+#include "state.h"
+
+/* Where in the program a wrapper returns to. */
+#define TISIM_CALLER __builtin_return_address(0)
+
+/* Each wrapper calls tisim_enter first. It is false for calls that MPI makes inside another call,
+ * and where nothing is recorded: then the wrapper only performs the call, and
+ * tisim_leave_unrecorded follows. The calls of other threads than the recorded one are counted. The
+ * work of the recorder and of MPI between tisim_enter and tisim_leave is in no volume. */
+bool tisim_enter(const char* function, const void* caller);
+void tisim_leave_unrecorded(void);
+/* The same of a function of MPI-IO, unless what it does in the words of POSIX is recorded instead.
+ */
+bool tisim_enter_mpi_io(const char* function, const void* caller);
+/* Whether calls of MPI-IO are written; if not, they are counted. */
+bool tisim_records_mpi_io(void);
+void tisim_leave(void);
+/* After MPI_Init, with the level of thread support that MPI provides. False: nothing is recorded;
+ * otherwise tisim_begin follows when all is ready for the first call of the program. */
+bool tisim_prepare(int threads);
+void tisim_begin(const void* caller);
+/* Before MPI_Finalize; before MPI_Abort. */
+void tisim_finish(const void* caller);
+void tisim_give_up(void);
+void tisim_pause(bool pause, const void* caller);
+/* Counts the function of the wrapper as one that a trace cannot express. */
+void tisim_unsupported(void);
+bool tisim_keeps_failed_tests(void);
+
+struct tisim_named tisim_on(int64_t comm);
+/* Writes the computation before this call, then the call. Actions that later calls depend on (the
+ * making of communicators and persistent requests) are written during a pause too: `always`. */
+int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count,
+                    const struct tisim_named* named, bool always);
+/* The receive with this ticket has matched a message of this source; nothing for ticket -1. */
+void tisim_write_matched(int64_t ticket, int64_t source);
+/* Room for so many numbers, until the next call of this function. */
+int64_t* tisim_numbers(size_t count);
+
+/* Adds to the computation before the next call, on the thread that called MPI_Init or another. */
+void tisim_add_volume(uint64_t volume);
+/* Before a parallel region. False where its threads are not counted. */
+bool tisim_begin_region(const void* caller);
+
+#endif

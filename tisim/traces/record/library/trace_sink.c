@@ -1,0 +1,452 @@
+/* A sink that compresses the calls of a rank while it runs, with libtisim_trace. A program that is
+ * killed loses at most the calls of its last second. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sink.h"
+#include "trace_library.h"
+
+#define SECONDS_PER_FLUSH 1
+#define SECONDS_TO_END 2          /* at most, from a signal until the process ends */
+#define CALLS_PER_SIZE_CHECK 4096 /* a power of two */
+#define FIRST_WORDS 256           /* a power of two */
+#define LONGEST_PATH 4096
+
+/* A line of the trace without its numbers: which of them it has. */
+struct line {
+  uint64_t key; /* 0: the entry is free */
+  char* text;   /* of the call; NULL: none */
+  int word;     /* of libtisim_trace */
+};
+
+struct trace_sink {
+  tisim_sink functions;
+  tt_rank* rank;
+  char path[LONGEST_PATH];
+  uint64_t most_bytes;
+  uint64_t calls;
+  char error[512];    /* empty: none */
+  struct line* lines; /* a hash table */
+  size_t line_room;
+  size_t line_count;
+  int64_t* numbers; /* room for those of a call */
+  size_t number_room;
+  int call_site; /* attributes; -1: not declared yet */
+  int duration;
+  int matched;
+  pthread_mutex_t lock; /* of the rank and the error */
+};
+
+static const char* const names[] = {
+#define NAME(name, roles) #name,
+    TISIM_WORDS(NAME)
+#undef NAME
+};
+static const char* const roles_of[] = {
+#define ROLES(name, roles) roles,
+    TISIM_WORDS(ROLES)
+#undef ROLES
+};
+
+static void fail(struct trace_sink* sink, const char* what) {
+  if (sink->error[0] == '\0') snprintf(sink->error, sizeof sink->error, "%s", what);
+}
+
+static void check(struct trace_sink* sink, int status) {
+  if (status >= 0) return;
+  const char* const what = tisim_trace.error(sink->rank);
+  fail(sink, what[0] == '\0' ? "the trace library refuses a call" : what);
+}
+
+static void check_size(struct trace_sink* sink) {
+  struct stat file;
+  if (sink->most_bytes == 0 || stat(sink->path, &file) != 0) return;
+  if ((uint64_t)file.st_size > sink->most_bytes) fail(sink, "it has its greatest size");
+}
+
+static void flush(struct trace_sink* sink) {
+  if (sink->error[0] != '\0') return;
+  check(sink, tisim_trace.flush(sink->rank));
+  check_size(sink);
+}
+
+/* The flusher: a thread that writes what was recorded once a second, also while the program
+ * computes for long. A process that a signal is to end (SIGTERM, SIGINT, SIGHUP; launchers send
+ * them when another rank has aborted) writes first, if the program does not handle the signal
+ * itself. */
+
+static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+static struct trace_sink* flushed; /* by the thread; NULL: none */
+static pthread_t thread;
+static bool has_thread;
+static pid_t process; /* a process that it has forked has no flusher */
+static sem_t wake;
+static volatile sig_atomic_t is_over;
+static volatile sig_atomic_t ended_by; /* a signal; 0: none */
+
+static struct timespec after(time_t seconds) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  time.tv_sec += seconds;
+  return time;
+}
+
+static void end_by(int number) {
+  signal(number, SIG_DFL);
+  kill(getpid(), number);
+}
+
+static void* run(void* unused) {
+  (void)unused;
+  while (!is_over) {
+    const struct timespec next = after(SECONDS_PER_FLUSH);
+    while (sem_timedwait(&wake, &next) != 0 && errno == EINTR) continue;
+    if (is_over) break;
+    /* The thread that the signal has interrupted may hold the lock. */
+    const struct timespec latest = after(SECONDS_PER_FLUSH);
+    if (pthread_mutex_timedlock(&flushed->lock, &latest) == 0) {
+      if (!is_over) flush(flushed);
+      pthread_mutex_unlock(&flushed->lock);
+    }
+    if (ended_by != 0) end_by(ended_by);
+  }
+  return NULL;
+}
+
+/* The program does not go on while the flusher writes, and then ends the process. */
+static void on_signal(int number) {
+  if (getpid() == process && !is_over) {
+    ended_by = number;
+    sem_post(&wake);
+    const struct timespec a_while = {SECONDS_TO_END, 0};
+    nanosleep(&a_while, NULL);
+  }
+  end_by(number);
+}
+
+static void handle_ending_signals(void) {
+  for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; ++i) {
+    struct sigaction action;
+    if (sigaction(ending_signals[i], NULL, &action) != 0) continue;
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = on_signal;
+    action.sa_flags = 0;
+    sigfillset(&action.sa_mask);
+    sigaction(ending_signals[i], &action, NULL);
+  }
+}
+
+static void start_flusher(struct trace_sink* sink) {
+  sigset_t all, before;
+  flushed = sink;
+  process = getpid();
+  sem_init(&wake, 0, 0);
+  /* The program's signals are for its own threads. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  has_thread = pthread_create(&thread, NULL, run, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (has_thread) handle_ending_signals();
+}
+
+/* Not while the lock is held. */
+static void stop_flusher(void) {
+  if (!has_thread) return;
+  is_over = true;
+  sem_post(&wake);
+  pthread_join(thread, NULL);
+  has_thread = false;
+}
+
+/* Bit i: number i of the line is a rank. */
+static uint64_t ranks_among(const struct tisim_call* call) {
+  const char* const roles = roles_of[call->word];
+  size_t vectors = 0;
+  for (const char* role = roles; *role != '\0'; ++role) vectors += *role == 'v';
+  const size_t single = strlen(roles) - vectors;
+  const size_t per_vector =
+      vectors == 0 || call->count < single ? 0 : (call->count - single) / vectors;
+  uint64_t ranks = 0;
+  size_t place = 0;
+  for (const char* role = roles; *role != '\0' && place < call->count; ++role) {
+    if (*role == 'r' && place < 64) ranks |= UINT64_C(1) << place;
+    place += *role == 'v' ? per_vector : 1;
+  }
+  return ranks;
+}
+
+static size_t numbers_in(const struct tisim_call* call) {
+  return call->count + call->named->request_count + 6;
+}
+
+/* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
+static int make_word(struct trace_sink* sink, const struct tisim_call* call) {
+  const struct tisim_named* const named = call->named;
+  const size_t longer = named->text == NULL ? 0 : strlen(named->text);
+  char* const text = malloc(64 + 64 + 3 * numbers_in(call) + longer + 64);
+  if (text == NULL) return TT_MEMORY;
+  uint64_t ranks = ranks_among(call);
+  size_t place = call->count;
+  char* end = text + sprintf(text, "%s", names[call->word]);
+  for (size_t i = 0; i < call->count; ++i) end += sprintf(end, " {}");
+  if (named->text != NULL) end += sprintf(end, " %s", named->text);
+  if (named->size >= 0) end += sprintf(end, " size={}"), ++place;
+  if (named->comm != 0) end += sprintf(end, " comm={}"), ++place;
+  if (named->request >= 0) end += sprintf(end, " request={}"), ++place;
+  for (size_t i = 0; i < named->request_count; ++i) {
+    end += sprintf(end, i == 0 ? " requests={}" : ",{}"), ++place;
+  }
+  if (named->threads != 0) end += sprintf(end, " threads={} sum={}"), place += 2;
+  if (named->source >= 0) {
+    end += sprintf(end, " # source={}");
+    if (place < 64) ranks |= UINT64_C(1) << place;
+  }
+  const int word = tisim_trace.word(sink->rank, text, ranks);
+  free(text);
+  return word;
+}
+
+static bool is_line(const struct line* line, uint64_t key, const char* text) {
+  if (line->key != key || (line->text == NULL) != (text == NULL)) return false;
+  return text == NULL || strcmp(line->text, text) == 0;
+}
+
+static struct line* place_of(struct line* lines, size_t room, uint64_t key, const char* text) {
+  size_t place = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (room - 1);
+  while (lines[place].key != 0 && !is_line(&lines[place], key, text))
+    place = (place + 1) & (room - 1);
+  return &lines[place];
+}
+
+static bool grow_lines(struct trace_sink* sink) {
+  const size_t room = sink->line_room == 0 ? FIRST_WORDS : 2 * sink->line_room;
+  struct line* const lines = calloc(room, sizeof *lines);
+  if (lines == NULL) return false;
+  for (size_t i = 0; i < sink->line_room; ++i) {
+    const struct line* const line = &sink->lines[i];
+    if (line->key != 0) *place_of(lines, room, line->key, line->text) = *line;
+  }
+  free(sink->lines);
+  sink->lines = lines;
+  sink->line_room = room;
+  return true;
+}
+
+/* Spreads the keys of calls on different files. */
+static uint64_t with_text(uint64_t key, const struct tisim_named* named) {
+  uint64_t hash = named->size >= 0 ? 1 : 0;
+  for (const char* c = named->text; *c != '\0'; ++c) hash = 31 * hash + (unsigned char)*c;
+  return key ^ hash << 12;
+}
+
+static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
+  const struct tisim_named* const named = call->named;
+  const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
+                       (uint64_t)(named->source >= 0) << 2 | 8;
+  const uint64_t plain = has | (uint64_t)call->word << 4 | (uint64_t)call->count << 12 |
+                         (uint64_t)named->request_count << 38;
+  const uint64_t key = named->text == NULL ? plain : with_text(plain, named);
+  if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
+  struct line* const line = place_of(sink->lines, sink->line_room, key, named->text);
+  if (line->key == 0) {
+    const int word = make_word(sink, call);
+    if (word < 0) return word;
+    if (named->text != NULL && (line->text = strdup(named->text)) == NULL) return TT_MEMORY;
+    line->key = key;
+    line->word = word;
+    ++sink->line_count;
+  }
+  return line->word;
+}
+
+static const int64_t* numbers_of(struct trace_sink* sink, const struct tisim_call* call) {
+  const struct tisim_named* const named = call->named;
+  const size_t most = numbers_in(call);
+  if (most > sink->number_room) {
+    int64_t* const larger = realloc(sink->numbers, 2 * most * sizeof *larger);
+    if (larger == NULL) return NULL;
+    sink->numbers = larger;
+    sink->number_room = 2 * most;
+  }
+  int64_t* end = sink->numbers;
+  for (size_t i = 0; i < call->count; ++i) *end++ = call->arguments[i];
+  if (named->size >= 0) *end++ = named->size;
+  if (named->comm != 0) *end++ = named->comm;
+  if (named->request >= 0) *end++ = named->request;
+  for (size_t i = 0; i < named->request_count; ++i) *end++ = named->requests[i];
+  if (named->threads != 0) {
+    *end++ = named->threads;
+    *end++ = named->sum;
+  }
+  if (named->source >= 0) *end++ = named->source;
+  return sink->numbers;
+}
+
+static void write_comment(tisim_sink* base, const char* text) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    const int status = tisim_trace.comment(sink->rank, text);
+    if (status != TT_INVALID) check(sink, status); /* a text that is no line is left out */
+  }
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static int64_t number_text(tisim_sink* base, const char* text) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  pthread_mutex_lock(&sink->lock);
+  const int64_t number = sink->error[0] == '\0' ? tisim_trace.text(sink->rank, text) : -1;
+  pthread_mutex_unlock(&sink->lock);
+  return number < 0 ? -1 : number;
+}
+
+static int64_t name_count(tisim_sink* base, const char* name) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  char attribute[64 + 16];
+  snprintf(attribute, sizeof attribute, "counter:%s", name);
+  pthread_mutex_lock(&sink->lock);
+  const int number = tisim_trace.attribute_name(sink->rank, attribute, TT_MEASURED);
+  pthread_mutex_unlock(&sink->lock);
+  return number < 0 ? -1 : number;
+}
+
+static void write_count(tisim_sink* base, int64_t number, int64_t count) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') tisim_trace.attribute(sink->rank, (int)number, count);
+  pthread_mutex_unlock(&sink->lock);
+}
+
+/* Declares an attribute when it is first used. */
+static int attribute(struct trace_sink* sink, int* known, const char* name, int kind) {
+  if (*known < 0) *known = tisim_trace.attribute_name(sink->rank, name, kind);
+  return *known;
+}
+
+static void set_attributes(struct trace_sink* sink, const struct tisim_call* call) {
+  if (call->call_site >= 0) {
+    const int call_site = attribute(sink, &sink->call_site, "call_site", TT_TEXT);
+    if (call_site >= 0) tisim_trace.attribute(sink->rank, call_site, call->call_site);
+  }
+  if (call->duration >= 0) {
+    const int duration = attribute(sink, &sink->duration, "duration", TT_MEASURED);
+    if (duration >= 0) tisim_trace.attribute(sink->rank, duration, call->duration);
+  }
+}
+
+/* Waits complete several receives: only the receives themselves say what they have matched. */
+static int64_t set_matched(struct trace_sink* sink, const struct tisim_call* call) {
+  const struct tisim_named* const named = call->named;
+  if (sink->matched < 0) return -1;
+  if (named->is_any) return tisim_trace.attribute_later(sink->rank, sink->matched);
+  const bool is_receive =
+      call->word == TISIM_recv || call->word == TISIM_probe || call->word == TISIM_iprobe;
+  if (is_receive && named->source >= 0) {
+    tisim_trace.attribute(sink->rank, sink->matched, named->source);
+  }
+  return -1;
+}
+
+static void write_volume(tisim_sink* base, uint64_t volume) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  const uint64_t most = INT64_MAX;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    check(sink, tisim_trace.compute(sink->rank, volume < most ? volume : most));
+  }
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static int64_t write_call(tisim_sink* base, const struct tisim_call* call) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  int64_t ticket = -1;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    const int word = word_of(sink, call);
+    const int64_t* const numbers = word < 0 ? NULL : numbers_of(sink, call);
+    if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
+    set_attributes(sink, call);
+    ticket = set_matched(sink, call);
+    check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
+    if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
+    if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
+  }
+  pthread_mutex_unlock(&sink->lock);
+  return ticket;
+}
+
+static void write_matched(tisim_sink* base, int64_t ticket, int64_t source) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') tisim_trace.attribute_known(sink->rank, ticket, source);
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static const char* error_of(const tisim_sink* base) {
+  const struct trace_sink* const sink = (const struct trace_sink*)base;
+  return sink->error[0] == '\0' ? NULL : sink->error;
+}
+
+static void free_sink(struct trace_sink* sink) {
+  tisim_trace.rank_close(sink->rank);
+  for (size_t i = 0; i < sink->line_room; ++i) free(sink->lines[i].text);
+  free(sink->lines);
+  free(sink->numbers);
+  free(sink);
+}
+
+static void close_sink(tisim_sink* base, bool is_complete) {
+  struct trace_sink* const sink = (struct trace_sink*)base;
+  stop_flusher();
+  if (sink->error[0] == '\0') {
+    check(sink, is_complete ? tisim_trace.rank_end(sink->rank) : tisim_trace.flush(sink->rank));
+  }
+  free_sink(sink);
+}
+
+tisim_sink* tisim_open_trace_sink(const char* directory, int rank, int ranks, size_t memory,
+                                  uint64_t most_bytes) {
+  struct trace_sink* const sink = calloc(1, sizeof *sink);
+  if (sink == NULL) return NULL;
+  sink->functions =
+      (tisim_sink){write_comment, number_text,   name_count, write_count, write_volume,
+                   write_call,    write_matched, error_of,   close_sink};
+  sink->most_bytes = most_bytes;
+  sink->call_site = -1;
+  sink->duration = -1;
+  const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
+  if (length < 0 || (size_t)length >= sizeof sink->path) {
+    free(sink);
+    errno = ENAMETOOLONG;
+    return NULL;
+  }
+  if (access(sink->path, F_OK) == 0) {
+    free(sink);
+    errno = EEXIST;
+    return NULL;
+  }
+  errno = ENOMEM;
+  sink->rank = tisim_trace.rank_open((uint32_t)rank, (uint32_t)ranks, memory, sink->path);
+  if (sink->rank == NULL || tisim_trace.error(sink->rank)[0] != '\0') {
+    const int reason = errno;
+    free_sink(sink);
+    errno = reason;
+    return NULL;
+  }
+  /* Declared even if no receive is from any source: then the trace is known to have all of them. */
+  sink->matched = tisim_trace.attribute_name(sink->rank, "matched", TT_RANK);
+  pthread_mutex_init(&sink->lock, NULL);
+  start_flusher(sink);
+  return &sink->functions;
+}
