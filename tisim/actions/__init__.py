@@ -1,1 +1,1 @@
-"""What a trace may contain: the vocabulary of actions, and the schedules of collectives."""
+"""The actions of traces: their vocabulary, and the schedules of collectives."""

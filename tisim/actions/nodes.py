@@ -92,13 +92,13 @@ def nodes(s: Endpoint) -> Nodes:
 
 
 def surveyed(s: Endpoint) -> bool:
-    """Whether an earlier call on the communicator of `s` asked where its ranks are."""
+    """True if an earlier call on the communicator of `s` surveyed where its ranks are."""
     script, context = _script_and_context(s)
     return context in script.surveyed
 
 
 def is_part(s: Endpoint) -> bool:
-    """Whether `s` is a part of a communicator: the ranks of a host, or the leaders of hosts."""
+    """True for a part of a communicator: the ranks of a host, or the leaders of hosts."""
     return isinstance(s, Group)
 
 

@@ -1,4 +1,4 @@
-"""Actions and collective algorithms of the user's own."""
+"""Your own actions and collective algorithms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _C = TypeVar("_C", bound=Algorithm)
 
 
 class Registry:
-    """Actions and collective algorithms of the user's own, for some replays.
+    """Your own actions and collective algorithms, for the replays that take them.
 
     `tisim.replay` and `tisim.kernel.Environment` take a registry; without one they use the default
     registry, which the decorators `tisim.action` and `tisim.collective` fill. Registries know
@@ -198,7 +198,7 @@ def ignoring_unsupported(registry: Registry | None = None) -> Registry:
     Parameters
     ----------
     registry
-        What is copied; the default registry if there is none.
+        The registry to copy; by default the default registry.
     """
     copy = Registry()
     source = default_registry if registry is None else registry

@@ -17,7 +17,7 @@ from tisim._core import StepCode
 #: A receive that takes a message of its tag from any rank of the communicator.
 ANY_SOURCE: int = _core.ANY_SOURCE
 
-# What the rows of a schedule do, as plain numbers: there may be millions of rows.
+# The kinds of rows of a schedule, as plain numbers: there may be millions of rows.
 SEND = int(StepCode.SEND)
 SSEND = int(StepCode.SSEND)
 ISEND = int(StepCode.ISEND)
@@ -37,7 +37,7 @@ FILE_OWN = int(StepCode.FILE_OWN)
 
 
 class Endpoint(Protocol):
-    """What an algorithm sees: a rank of a communicator that can make calls.
+    """A rank of a communicator that can make calls, as an algorithm sees it.
 
     `Script` is one; `Group` is one too, for the ranks of a part of the communicator.
     """

@@ -106,7 +106,7 @@ def benchmark_command(
     elif runs:
         _run(command, output, largest, (sizes, repetitions, seconds), mpicc)
     elif command:
-        raise InputError("--run is missing, or there is no need of a command")
+        raise InputError("a command needs --run")
     else:
         click.echo(click.get_current_context().get_help())
 

@@ -1,4 +1,4 @@
-"""What ``tisim replay --breakdown`` prints."""
+"""The tables of ``tisim replay --breakdown``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.support.tables import align, quantity_column, time_column
 if TYPE_CHECKING:
     from tisim.analysis.result import Result
 
-# So many rows of each table are printed; JSON and the report have more.
+# Rows printed of each table; JSON and the report have more.
 _ROWS = 8
 
 Row = tuple[str, ...]

@@ -155,7 +155,7 @@ def _print_ranks(comparison: Comparison) -> None:
 
 
 def _part(time: float, whole: float) -> str:
-    """What a kind of time adds to a difference, if that is not rounding."""
+    """The contribution of a kind of time to a difference, unless it is rounding."""
     return format_time(time, 6, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
 
 

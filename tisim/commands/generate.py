@@ -31,7 +31,7 @@ def _grid(text: str, what: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("x")))
 
 
-# Readers of values that are no plain numbers, and what the help calls such a value.
+# Parsers of values other than plain numbers, by metavar.
 _READERS: dict[str, Callable[[str, str], object]] = {
     "BYTES": _size,
     "BYTES[,BYTES...]": _sizes,
@@ -194,7 +194,7 @@ def _reading(read: Callable[[str, str], object], default: object) -> Callable[..
 
 
 def _description(pattern: type[Pattern]) -> str:
-    """What a pattern's docstring says before its parameters."""
+    """The part of a pattern's docstring before its parameters."""
     return inspect.cleandoc(pattern.__doc__ or "").partition("\n\nParameters")[0]
 
 

@@ -48,6 +48,7 @@ def parameter_option(
 def parameter_help(function: Callable[..., object], parameter: str) -> str:
     """The first paragraph of a parameter's description, on one line and without mark-up."""
     lines = (inspect.getdoc(function) or parameter).splitlines()
-    description = lines[lines.index(parameter) + 1 :]
+    place = next(i for i, line in enumerate(lines) if parameter in line.split(", "))
+    description = lines[place + 1 :]
     words = takewhile(lambda line: line.startswith(" "), description)
     return " ".join(line.strip() for line in words).replace("`", "")

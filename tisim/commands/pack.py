@@ -73,7 +73,7 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
 
 
 def _holds_parts(path: Path) -> bool:
-    """Whether a path is a directory with parts, which need what a trace does not: merging."""
+    """True for a directory with parts, which must be merged."""
     if not path.is_dir():
         return False
     from tisim.traces.record.parts import has_parts

@@ -1,4 +1,4 @@
-"""What ``tisim record`` says of a recording, on standard error."""
+"""The summary of a recording that ``tisim record`` prints on standard error."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tisim.models.program import TextTrace
     from tisim.studies.uncertainty import ParameterSets
 
-# What a replay needs beside the modules above.
+# Modules that a replay imports in addition to those above.
 _LIBRARIES = ("tisim.platform.compiled",)
 
 
@@ -414,7 +414,7 @@ class Pictures:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to draw."""
+        """True if anything is to be drawn."""
         return bool(self._gantts) or self._report is not None
 
     def draw(self, result: Result) -> None:
@@ -434,7 +434,7 @@ class Pictures:
 
 # The printed table
 
-# Of so many names of files, those with the most bytes, the summary says how they were used.
+# Number of file names, those with the most bytes, whose use the summary describes.
 _FILES = 3
 
 
@@ -446,7 +446,7 @@ def print_summary(result: Result, interval: str) -> None:
     result
         A replay.
     interval
-        Of its simulated time, in words; empty: none.
+        Interval of the simulated time, in words; empty for none.
     """
     for line in align(_rows(result, interval), left=(0, 2)):
         click.echo(line)
@@ -488,7 +488,7 @@ def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
 
 
 def _io_rows(result: Result) -> list[tuple[str, str, str]]:
-    """What is said of files."""
+    """The rows about files."""
     io = result.io
     if io is None:
         return []
@@ -526,7 +526,7 @@ def _server_words(servers: ServersDict) -> tuple[str, str]:
 
 
 def _steady_rows(result: Result) -> list[tuple[str, str, str]]:
-    """What is said of iterations that were not simulated."""
+    """The row about skipped iterations."""
     steady = result.steady
     if steady is None:
         return []

@@ -197,7 +197,7 @@ class Config:
         # Every replay asks: of most options the default, as text where it is a table, is known.
         given = self._values
         values: dict[str, bool | int | float | str] = {}
-        for key, read, default in _told(self._model):
+        for key, read, default in _reported_options(self._model):
             if read in given or SAME_TABLE.get(read) in given:
                 value = _plain(self._value(read))
             else:
@@ -211,7 +211,7 @@ class Config:
         return self._value(_key_read(parameter, self._model))
 
 
-#: What a user may give for a configuration.
+#: The types that are accepted as a configuration.
 ConfigLike = Config | Mapping[str, object] | None
 
 
@@ -226,8 +226,8 @@ def _key_read(parameter: Parameter[Value], network_model: str) -> str:
 
 
 @cache
-def _told(network_model: str) -> tuple[tuple[str, str, bool | int | float | str], ...]:
-    """Of `Config.as_dict`: its names, under which names they are read, and the defaults."""
+def _reported_options(network_model: str) -> tuple[tuple[str, str, bool | int | float | str], ...]:
+    """The rows of `Config.as_dict`: name, the option that it is read from, and default."""
     names = (
         (key, _key_read(option, network_model))
         for key, option in PARAMETERS.items()

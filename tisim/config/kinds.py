@@ -152,11 +152,11 @@ class Kind(Generic[_ValueT]):
     Attributes
     ----------
     name
-        As the documentation says it.
+        Name of the kind in the documentation.
     unit
-        Of the value and of a number that is written without one; empty: none.
+        Unit of the value, and of numbers written without one; empty for none.
     read
-        Turns text into the value; raises `InputError` if it is no such value.
+        Turns text into the value; raises `InputError` for any other text.
     """
 
     name: str

@@ -23,7 +23,7 @@ class Parameter(Generic[_ValueT]):
     key
         Its name in SimGrid 3.32 or later, or in tisim.
     kind
-        What its value is.
+        Kind of the value.
     default
         As a user would write it.
     by_model
@@ -31,9 +31,9 @@ class Parameter(Generic[_ValueT]):
     choices
         The values of a choice.
     unit
-        Of the value, where the kind does not say.
+        Unit of the value, where the kind has none.
     doc
-        What it means in a replay.
+        Meaning in a replay.
     section
         The heading of the page under which it is documented; empty: in the list at the end.
     group

@@ -1,4 +1,4 @@
-"""What a simulation needs of a platform, without the platform."""
+"""The parts of a platform that a simulation uses, as protocols."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ArraysLike(Protocol):
 
     @property
     def link_bandwidth(self) -> NDArray[np.float64]:
-        """Of each link, bytes/s; shape (links,)."""
+        """Bandwidth of each link in bytes/s; shape (links,)."""
         ...
 
     @property
     def link_fatpipe(self) -> NDArray[np.uint8]:
-        """Of each link, 1 if it is a FATPIPE; shape (links,)."""
+        """1 for each link that is a FATPIPE, else 0; shape (links,)."""
         ...
 
     @property
@@ -142,12 +142,12 @@ class FileSystemLike(Protocol):
 
     @property
     def client_cache(self) -> float:
-        """Bytes that a host may have written and no server has; 0: there is no cache."""
+        """Capacity in bytes of the write cache of a host; 0 for none."""
         ...
 
     @property
     def server_cache(self) -> float:
-        """Bytes that a server may have and its disk has not; 0: there is no cache."""
+        """Capacity in bytes of the write cache of a server; 0 for none."""
         ...
 
     @property
@@ -190,7 +190,7 @@ class PlatformLike(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was noticed while it was read."""
+        """Remarks made while reading it."""
         ...
 
     @property

@@ -372,7 +372,7 @@ SYNCHRONISED: Final = frozenset(
 
 
 def check_thresholds(eager: int, detached: int) -> None:
-    """See to it that the two thresholds of the protocol, in bytes, fit together.
+    """Check that the two thresholds of the protocol, in bytes, are consistent.
 
     Raises
     ------
@@ -616,7 +616,7 @@ _SPELLINGS: Final = {key.replace("_", "-"): key for key in PARAMETERS} | {
 
 
 def canonical(key: str) -> str | None:
-    """The name of an option in any of its historical spellings, None if there is no such one."""
+    """The name of an option in any of its historical spellings, None if there is none."""
     return _SPELLINGS.get(key.strip().replace("_", "-"))
 
 

@@ -29,7 +29,7 @@ class CallingRank(Protocol):
     host: str
 
     def returned(self) -> int | None:
-        """What the call that has just ended gives."""
+        """The value of the call that has just ended."""
         ...
 
 
@@ -48,9 +48,9 @@ class CoreEnvironment(simpy.Environment, ABC):
         super().__init__(driver.core.now)
         self._driver = driver
         self._core = driver.core
-        # Of each activity: its event, and what it is.
+        # The event and the kind of each activity.
         self._activities: dict[int, tuple[simpy.Event, str]] = {}
-        # Of each rank that is in a call: its event, and the process that made it.
+        # For each rank in a call: the event, and the process that made the call.
         self._calls: dict[int, tuple[simpy.Event, CallingRank, str]] = {}
         self._jobs: dict[int, tuple[simpy.Event, Callable[[int], object]]] = {}
         self._woken: simpy.Event | None = None
@@ -58,7 +58,7 @@ class CoreEnvironment(simpy.Environment, ABC):
 
     @property
     def driver(self) -> Driver:
-        """What runs the core."""
+        """The driver that runs the core."""
         return self._driver
 
     @property
@@ -298,7 +298,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         return call[0] if call else None
 
     def _doing(self) -> dict[int, str]:
-        """Who the ranks are that are not in their traces, for the report of a deadlock."""
+        """Names of the ranks that do not follow their traces, for the report of a deadlock."""
         return {
             index: f"rank {rank.number} on {rank.host}"
             + (f" (process {process})" if process else "")

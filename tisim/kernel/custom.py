@@ -112,5 +112,5 @@ def _called(action: Action, rank: MpiRank, line: Line) -> Carried:
             raise line.error(f"its function does not take these words: {reason}") from error
         raise
     if not hasattr(generator, "throw"):
-        raise line.error("its function is no generator: it needs a yield in it")
+        raise line.error("its function is not a generator: it needs a yield")
     return generator

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Group:
-    """What algorithms may know of a communicator: see `tisim.actions.script.Script`.
+    """The properties of a communicator that algorithms may use: see `tisim.actions.script.Script`.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Settings(Protocol):
         ...
 
     def mounted(self, disk: int) -> tuple[str, str]:
-        """What holds files, in words, and its mount point (empty: none); see `disk_of`."""
+        """A description of a disk or file system, and its mount point (empty: none)."""
         ...
 
     def file_system_name(self, index: int) -> str:
@@ -138,7 +138,7 @@ class Settings(Protocol):
 
 
 class Progress(Protocol):
-    """Is told now and then how far a simulation has come."""
+    """Called from time to time with the progress of a simulation."""
 
     def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
         """Simulated seconds, actions done, and the part of the traces that they are."""
@@ -165,7 +165,7 @@ class Driver:
     settings
         Models, platform and collective algorithms.
     progress
-        Is told how far the simulation has come.
+        Called with the progress of the simulation.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Driver:
         self.events: EventConsumer | None = None
         self._progress = progress
         self._groups: dict[int, Group] = {}
-        # Of the collective reads and writes that ranks are in, and how many ranks are still to ask.
+        # Plans of pending collective reads and writes, with the number of ranks still to ask.
         self._plans: dict[int, tuple[Plan, int]] = {}
 
     def add_job(
@@ -200,7 +200,7 @@ class Driver:
         starts
             Seconds after which each rank starts; all at once when empty.
         kills
-            Ranks of the job that are killed if they have not finished so many seconds from now.
+            Ranks to be killed, and after how many seconds, unless they have finished by then.
         """
         core = self.core
         job = core.add_job(traces, hosts, starts)
@@ -216,7 +216,7 @@ class Driver:
         until
             Simulated time in seconds.
         including
-            Whether what happens at that very time is still done.
+            Whether events at exactly that time are still processed.
         """
         core = self.core
         reported = time.perf_counter()
@@ -277,7 +277,7 @@ class Driver:
         return InputError(message, file=state.file or None, line=state.line or None)
 
     def _author(self, needed: NeededSchedule, operation: str | None) -> str:
-        """What wrote a row of a schedule, for a message.
+        """The algorithm that wrote a row of a schedule, for a message.
 
         Parameters
         ----------

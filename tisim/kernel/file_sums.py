@@ -11,7 +11,7 @@ from tisim import _core
 if TYPE_CHECKING:
     from tisim._core import AccessHabits, FileUse, Simulation
 
-# Of each file system, so many pairs of a rank and a server are listed, the longest waits first.
+# Number of pairs of a rank and a server listed for each file system, longest waits first.
 _WAITS = 100
 
 
@@ -67,7 +67,7 @@ SIZE_BOUNDS: tuple[int, ...] = tuple(_core.file_size_bounds())
 
 
 def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict]:
-    """What was done with the files of each name, in the order in which they were opened first.
+    """Accesses to the files of each name, in the order in which they were first opened.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def accesses(habits: AccessHabits, over_time: Sequence[float] = ()) -> AccessesD
 def server_waits(
     core: Simulation, first_rank: int, servers: Mapping[str, Sequence[str]]
 ) -> list[WaitDict]:
-    """Who waited longest for which server.
+    """The longest waits of ranks for servers.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def server_waits(
 
 
 class ServersDict(TypedDict):
-    """What the servers of a file system were asked for; the last one is that of metadata.
+    """Requests to the servers of a file system; the last one is the metadata server.
 
     `seconds` are those from the arrival of each request to its reply, added up; `waited` those that
     ranks waited for a server that was the last one to reply to their calls, and `awaited` how many
@@ -157,7 +157,7 @@ class ServersDict(TypedDict):
 
 
 class IoDict(TypedDict):
-    """What ranks did with files, one number a rank; files by name; file systems on servers.
+    """Accesses to files: one number per rank, files by name, file systems on servers.
 
     `bin_seconds` is how long a bin of time is; `waits` has the longest waits of ranks for servers.
     `files` and `file_systems` are of all jobs and processes of a simulation.
@@ -174,7 +174,7 @@ class IoDict(TypedDict):
 
 
 def file_sums(core: Simulation, job: int, servers: Mapping[str, Sequence[str]]) -> IoDict | None:
-    """What the ranks of a job did with files; None if they called nothing.
+    """The accesses of a job's ranks to files; None if there were none.
 
     Parameters
     ----------

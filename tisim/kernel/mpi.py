@@ -26,7 +26,7 @@ _LARGEST_TAG = 2**31 - 1
 
 
 class _Gives(enum.Enum):
-    """What the value of a call's event is."""
+    """The value of a call's event."""
 
     NOTHING = enum.auto()
     POSTED = enum.auto()  # the request that it has posted
@@ -69,7 +69,7 @@ class MpiRank:
         return self.env.driver.core.world_size(self.index)
 
     def returned(self) -> int | None:
-        """What the call that has just ended gives: the number of a request, or nothing."""
+        """The result of the call that has just ended: the number of a request, or nothing."""
         core = self.env.driver.core
         if self._gives is _Gives.POSTED:
             request = core.last_request(self.index)
@@ -169,7 +169,7 @@ class MpiRank:
         self._requests.remove(request)
         return self._post_request(Kind.REQUEST_FREE, request)
 
-    # What takes time without messages
+    # Operations without messages
 
     def execute(self, flops: float) -> simpy.Event:
         """Compute `flops` on the rank's host."""

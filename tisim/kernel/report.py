@@ -80,7 +80,7 @@ def check_whole(core: Simulation, job: int) -> None:
 
 
 def interruption(core: Simulation, job: int) -> ReplayInterrupted:
-    """What is to be raised when somebody stops a simulation: how far a job in it is."""
+    """The exception to raise when a simulation is stopped, with the progress of a job."""
     progress = core.job_progress(job)
     actions, fraction = progress.actions, progress.fraction
     total = f" of about {actions / fraction:,.0f}" if fraction > 0 else ""
@@ -110,7 +110,7 @@ class _Blocked:
         self._absences = absences
 
     def describe_now(self) -> str:
-        """What it does at this instant, in a simulation that others cannot go on with."""
+        """What the rank is doing when the simulation cannot proceed."""
         state = self._state
         if state.waiting:
             return self.describe()
@@ -172,7 +172,7 @@ class _Blocked:
         )
 
     def _absence(self) -> str:
-        """Who has not entered the collective that the others are in."""
+        """The ranks that have not entered the collective that the others are in."""
         comm = self._state.communicator
         assert comm is not None
         if comm not in self._absences:
@@ -273,9 +273,9 @@ def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
     core
         The simulation.
     settings
-        Know the names of hosts and links.
+        Gives the names of hosts and links.
     loss
-        What failed, and when.
+        The cause of the loss, and its date.
     """
     what = loss.cause
     if what == "rank":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SteadyDict(TypedDict):
-    """What ``replay(..., skip_steady=E)`` has skipped."""
+    """The iterations that ``replay(..., skip_steady=E)`` has skipped."""
 
     tolerance: float  # E
     skipped: int  # iterations
@@ -23,7 +23,7 @@ class SteadyDict(TypedDict):
 
 
 def check_tolerance(tolerance: float) -> None:
-    """See to it that periods can be compared.
+    """Check that periods can be compared with this tolerance.
 
     Raises
     ------
@@ -38,12 +38,12 @@ def check_tolerance(tolerance: float) -> None:
 
 
 def not_skipped(tolerance: float, off: str) -> SteadyDict:
-    """What is said of a replay that simulates every iteration.
+    """The record of a replay that simulates every iteration.
 
     Parameters
     ----------
     tolerance
-        What was asked for.
+        The requested tolerance.
     off
         Why it is off.
     """
@@ -58,16 +58,16 @@ def not_skipped(tolerance: float, off: str) -> SteadyDict:
 
 
 def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) -> SteadyDict:
-    """What a simulation has skipped, after `Simulation.skip_steady`.
+    """The iterations that a simulation has skipped, after `Simulation.skip_steady`.
 
     Parameters
     ----------
     core
         The simulation, which is over.
     tolerance
-        What was asked for.
+        The requested tolerance.
     has_matched_sources
-        Whether the trace says whom its receives from any source matched.
+        Whether the trace has the senders that its receives from any source matched.
     """
     report = core.steady_report()
     off = None

@@ -40,7 +40,7 @@ class Environment(CoreEnvironment):
         A `tisim.Config` or a mapping of configuration keys to values; wins over what the platform
         says.
     progress
-        Is told now and then how far a long simulation has come.
+        Called from time to time with the progress of the simulation.
     registry
         Actions and algorithms of the user's own; the default registry when not given.
 
@@ -76,7 +76,7 @@ class Environment(CoreEnvironment):
         driver
             The simulation.
         platform
-            What it was made with.
+            The platform that it was created with.
         stop
             Why the simulation stopped. The environment's first step answers it, as it would have
             done at once had the simulation run in it from the start: to run the core in between

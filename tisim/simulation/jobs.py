@@ -40,7 +40,7 @@ def readable(trace: Trace, settings: Settings) -> TraceSet:
 
 
 def _volume_factors(trace: Trace, settings: Settings) -> Mapping[float, float]:
-    """What the volumes of an extrapolated trace are multiplied with, where they are drawn."""
+    """Random factors for the volumes of an extrapolated trace, if they are drawn."""
     seed = settings.cpu.volume_seed
     made = trace.extrapolated if seed else None
     return {} if made is None else made.factors(seed)
@@ -120,7 +120,7 @@ def start_replay(
 
 
 def _inexact(trace: Trace) -> list[str]:
-    """What a trace says that was extrapolated, or packed with less exact volumes."""
+    """Notes on a trace that was extrapolated, or packed with less precise volumes."""
     level = trace.precision
     made = trace.extrapolated
     notes = [] if made is None else [f"{trace.name} is {made.text()}"]

@@ -183,8 +183,8 @@ def _median(
         config = settings.config.merged(Config(options(protocol, seed)))
         seeded.append(Settings(platform, config, settings.registry))
 
-    def simulated(one: Settings) -> Callable[[Progress], float]:
-        return lambda told: _simulate(trace, one, placements, told, None).simulated_time
+    def simulated(with_seed: Settings) -> Callable[[Progress], float]:
+        return lambda report: _simulate(trace, with_seed, placements, report, None).simulated_time
 
     # A user's own actions and algorithms may share what threads must not.
     workers = 1 if settings.registry.modules() else number

@@ -87,7 +87,10 @@ def test_a_result_is_checked_for_before_the_simulation(tisim: CommandLine) -> No
     )
 
 
-PYTHON_ONLY = {"trace", "hosts", "progress", "event_log", "timeline_part", "registry"}
+PYTHON_ONLY = {
+    "trace", "hosts", "progress", "event_log", "timeline_part", "registry", "network_model",
+    "host_model",
+}  # fmt: skip
 
 
 def test_every_parameter_of_replay_is_an_option() -> None:

@@ -129,12 +129,14 @@ def test_words_that_do_not_fit_the_function(tmp_path: Path) -> None:
         replay(tmp_path, "checkpoint 1 2")
 
 
-def test_a_function_that_is_no_generator(tmp_path: Path) -> None:
+def test_a_function_that_is_not_a_generator(tmp_path: Path) -> None:
     @tisim.action("checkpoint")
     def checkpoint(rank: MpiRank) -> None:  # type: ignore[misc]
         rank.env.timeout(1)
 
-    with pytest.raises(tisim.InputError, match="r0:1: action checkpoint: its function is no gen"):
+    with pytest.raises(
+        tisim.InputError, match="r0:1: action checkpoint: its function is not a generator"
+    ):
         replay(tmp_path, "checkpoint")
 
 

@@ -45,10 +45,7 @@ class Grid(NamedTuple):
 
 
 def smp_grid(s: Endpoint) -> Grid:
-    """Ranks as a grid of hosts and cores, as the SMP allgathers of STAR-MPI's kind number them.
-
-    The place of `s`; asks where the ranks are, as the first call on a communicator does.
-    """
+    """The place of `s`; surveys where the ranks are, as the first call on a communicator does."""
     found = nodes(s)
     cores = found.intra.size if found.layout.uniform else 1
     host, core = divmod(s.rank, cores)
@@ -268,7 +265,7 @@ def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
 
 
 def _ring_of_hosts(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
-    """What the first rank of a host does: the ring, feeding its host's pipeline."""
+    """The first rank of a host takes part in the ring and feeds its host's pipeline."""
     ahead, behind = (s.rank + grid.cores) % s.size, (s.rank - grid.cores) % s.size
     receives = [s.irecv(behind, received) for _ in range(1, grid.hosts)]
     sends = [s.isend(ahead, sent)]

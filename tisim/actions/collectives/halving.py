@@ -23,7 +23,7 @@ from tisim.errors import InputError
 
 
 def is_power_of_two(size: int) -> bool:
-    """Whether `size` is 1, 2, 4, 8..."""
+    """True for 1, 2, 4, 8..."""
     return size & (size - 1) == 0
 
 
@@ -126,7 +126,7 @@ def exchange_all(s: Endpoint, nbytes: int, place: int, number: int, stride: int 
 
 
 class DoublingStep(NamedTuple):
-    """What one rank does in one step.
+    """One step of recursive doubling, as one rank sees it.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ def mesh_3d_sides(size: int, user: str) -> tuple[int, int]:
     Raises
     ------
     InputError
-        When there is no such mesh (2 ranks); `user` names who asked.
+        When there is no such mesh (2 ranks); `user` is the algorithm that asks.
     """
     if size == 1:
         return 1, 1

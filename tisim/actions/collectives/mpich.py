@@ -24,7 +24,7 @@ def scatter_binomial(s: Endpoint, nbytes: int, root: int) -> None:
     s
         A rank of the communicator.
     nbytes
-        Of a block.
+        Bytes of a block.
     root
         The rank that has all blocks.
     """

@@ -288,7 +288,7 @@ def allgather_bruck(s: Endpoint, blocks: Sequence[int]) -> None:
     """As many blocks as are held go 1, 2, 4... ranks back.
 
     `ompi_coll_base_allgather_intra_bruck`, `_allgatherv_intra_bruck`; recursive doubling too on
-    a number of ranks that is no power of two (`coll_base_allgather.c`).
+    a number of ranks that is not a power of two (`coll_base_allgather.c`).
 
     Parameters
     ----------
@@ -524,7 +524,7 @@ def _send_up(s: Endpoint, nbytes: int, place: Place) -> None:
 
 @dataclass(slots=True)
 class _Halving:
-    """What a rank sends and keeps in each round, in elements.
+    """The elements that a rank sends and keeps in each round.
 
     Attributes
     ----------

@@ -182,7 +182,7 @@ def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _fold_odd(s: Endpoint, pairs: int, nbytes: int) -> int | None:
-    """Of the first `pairs` pairs the odd ranks send their data; the number of this worker."""
+    """In each of the first `pairs` pairs the odd rank sends its data; this worker's number."""
     if s.rank >= 2 * pairs:
         return s.rank - pairs
     if s.rank % 2:
@@ -283,7 +283,7 @@ def ompi_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
 
 
 def _is_cut(ranks: int, count: int, nbytes: int) -> bool:
-    """Whether the message is cut: not if it is short, nor if it is very long for the ranks."""
+    """True unless the message is short, or very long for the number of ranks."""
     if count <= 1 or nbytes < 2048 or (ranks < 8 and nbytes < 20480):
         return False
     return ranks > 0.6016 / 1024 * nbytes + 1.3496

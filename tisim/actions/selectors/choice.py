@@ -1,4 +1,4 @@
-"""What a selector decides, and how it looks a threshold up."""
+"""The decision of a selector, and the look-up of thresholds."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TwoLevelTable = tuple[tuple[float, tuple[TwoLevelEntry, ...]], ...]
 #: The same with algorithms' numbers in place of their names.
 NumberedTable = tuple[tuple[float, tuple[tuple[float, int], ...]], ...]
 
-# Algorithms of SimGrid that end with an error when the number of ranks is no power of two, and what
-# they are in the MPI libraries then.
+# Algorithms of SimGrid that end with an error when the number of ranks is not a power of two, and
+# the algorithms that MPI libraries use then.
 _ANY_RANKS = {"pair": "ring", "rab1": "rab_rdb"}
 
 Row = TypeVar("Row", bound=tuple[float, *tuple[object, ...]])

@@ -81,7 +81,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
 
 def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """What the selector `ompi` takes."""
+    """The choice of the selector `ompi`."""
     algorithm("alltoall", "ompi")(s, scount, ssize, rcount, rsize)
 
 

@@ -16,7 +16,7 @@ from tisim.actions.script import Endpoint
 from tisim.actions.selectors import impi_tables as tables
 from tisim.actions.selectors.choice import Choice, NumberedTable, able, below, up_to
 
-# What stands for the algorithms 1, 2, ... of each I_MPI_ADJUST_<operation>.
+# Stand-ins for the algorithms 1, 2, ... of each I_MPI_ADJUST_<operation>.
 _ALLREDUCE = (
     "rdb", "rab1", "redbcast", "mvapich2_two_level", "smp_binomial", "mvapich2_two_level",
     "ompi_ring_segmented", "ompi_ring_segmented",

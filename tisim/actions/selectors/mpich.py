@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
 from tisim.actions.nodes import is_part, nodes
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors.choice import Choice
@@ -50,7 +51,7 @@ def choose_reduce(ranks: int, count: int, nbytes: int, *, part: bool) -> Choice:
     """The choice for `count` elements of `nbytes` bytes in all."""
     if not part:
         return _TWO_LEVEL
-    if count < _power_of_two_up_to(ranks) or nbytes < 2048:
+    if count < power_of_two_up_to(ranks) or nbytes < 2048:
         return Choice("binomial")
     return Choice("scatter_gather")
 
@@ -59,7 +60,7 @@ def choose_allreduce(ranks: int, count: int, nbytes: int, *, part: bool) -> Choi
     """The choice for `count` elements of `nbytes` bytes in all."""
     if not part:
         return _TWO_LEVEL
-    if nbytes > 2048 and count >= _power_of_two_up_to(ranks):
+    if nbytes > 2048 and count >= power_of_two_up_to(ranks):
         return Choice("rab_rdb")
     return Choice("rdb")
 
@@ -76,7 +77,7 @@ def choose_scatter() -> Choice:
 
 def choose_allgather(ranks: int, nbytes: int) -> Choice:
     """The choice for `nbytes` bytes in all."""
-    if _is_power_of_two(ranks) and nbytes < 524288:
+    if is_power_of_two(ranks) and nbytes < 524288:
         return Choice("rdb")
     return Choice("bruck") if nbytes <= 81920 else Choice("ring")
 
@@ -85,7 +86,7 @@ def choose_allgatherv(ranks: int, count: int) -> Choice | None:
     """The choice for `count` elements in all, whatever their width; None: nothing to do."""
     if count == 0:
         return None
-    if _is_power_of_two(ranks) and count < 524288:
+    if is_power_of_two(ranks) and count < 524288:
         return Choice("mpich_rdb")
     return Choice("ompi_bruck") if count <= 81920 else Choice("mpich_ring")
 
@@ -180,16 +181,8 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 
 
 def _surveyed_part(s: Endpoint) -> bool:
-    """Whether `s` is a part of a communicator; if not, its ranks learn where they are."""
+    """True for a part of a communicator; the ranks of a whole one learn where they are."""
     part = is_part(s)
     if not part:
         nodes(s)
     return part
-
-
-def _power_of_two_up_to(ranks: int) -> int:
-    return 1 << (ranks.bit_length() - 1)
-
-
-def _is_power_of_two(ranks: int) -> bool:
-    return ranks & (ranks - 1) == 0

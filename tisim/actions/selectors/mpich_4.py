@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tisim.actions.collectives import mpich
-from tisim.actions.collectives.halving import power_of_two_up_to
+from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import default
 from tisim.actions.selectors.choice import Choice
@@ -43,7 +43,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     if s.size < _FEW_RANKS or nbytes <= _SHORT_BCAST:
         name = "binomial_tree"
-    elif _is_power_of_two(s.size) and nbytes <= _LONG_BCAST:
+    elif is_power_of_two(s.size) and nbytes <= _LONG_BCAST:
         name = "scatter_rdb_allgather"
     else:
         name = "scatter_LR_allgather"
@@ -88,7 +88,7 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
     total = rcount * rsize * s.size
     if total == 0:
         return
-    if _is_power_of_two(s.size):
+    if is_power_of_two(s.size):
         name = "rdb" if total < _LONG_ALLGATHER else "NTSLR"
     else:
         name = "bruck" if total < _SHORT_ALLGATHER else "NTSLR"
@@ -100,10 +100,10 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     total = sum(rcounts) * rsize
     if total == 0:
         return
-    if total >= (_LONG_ALLGATHER if _is_power_of_two(s.size) else _SHORT_ALLGATHER):
+    if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
         mpich.allgatherv_ring(s, rcounts, rsize)
         return
-    name = "mpich_rdb" if _is_power_of_two(s.size) else "ompi_bruck"
+    name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
     Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)
 
 
@@ -117,7 +117,7 @@ def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
     elif block <= _LONG_ALLTOALL:
         name = "mvapich2_scatter_dest"
     else:
-        name = "pair" if _is_power_of_two(s.size) else "ring"
+        name = "pair" if is_power_of_two(s.size) else "ring"
     Choice(name).call("alltoall", s, scount, ssize, rcount, rsize)
 
 
@@ -148,7 +148,3 @@ def exscan(s: Endpoint, count: int, size: int) -> None:
     """Recursive doubling."""
     if count:
         mpich.scan(s, count * size)
-
-
-def _is_power_of_two(ranks: int) -> bool:
-    return ranks & (ranks - 1) == 0

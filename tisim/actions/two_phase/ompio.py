@@ -49,7 +49,7 @@ def aggregator_count(ranks: int, part: int, buffer: int) -> int:
     Parameters
     ----------
     ranks
-        Of the communicator.
+        The number of ranks of the communicator.
     part
         Bytes of a rank's part.
     buffer

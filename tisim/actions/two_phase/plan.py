@@ -1,4 +1,4 @@
-"""What the ranks of a collective read or write move, in which rounds, and over whom."""
+"""Plans of collective reads and writes: the data that ranks move, in rounds, by aggregators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAG = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What users may say of two-phase I/O; the names are those of the hints of MPI.
+    """The hints of MPI for two-phase I/O.
 
     Attributes
     ----------
@@ -53,18 +53,18 @@ class Striping:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the ranks of a communicator want of a file, by rank.
+    """The parts of a file that the ranks of a communicator read or write.
 
     Attributes
     ----------
     offsets, sizes
-        Of each rank's part, in bytes.
+        Offset and size of each rank's part, in bytes.
     writes
-        Whether they write.
+        True for a write.
     placement
         A number of each rank that is equal for ranks of one host.
     hints
-        What the user says.
+        The hints of the user.
     striping
         Of the file, where the library has a driver for its file system; None: it has none.
     pieces
@@ -119,7 +119,7 @@ class Independent:
 
 @dataclass(slots=True)
 class Round:
-    """What an aggregator does in one round.
+    """The part of one aggregator in one round.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class Rounds:
         return sorted(self._numbers.get(rank, ()))
 
     def round_of(self, rank: int, number: int) -> Round | None:
-        """What a rank does as an aggregator in a round; None: nothing."""
+        """The part of a rank as an aggregator in a round; None if it has none."""
         rounds = self.of_aggregator.get(rank, ())
         return rounds[number] if number < len(rounds) and rounds[number].pieces else None
 
@@ -217,13 +217,13 @@ class Rounds:
         Parameters
         ----------
         script
-            Of a rank.
+            The schedule of a rank.
         number
-            Of the round.
+            The number of the round.
         writes
-            Whether data go to the aggregators.
+            True if data go to the aggregators.
         before_sending
-            What the rank does when it has posted its receives.
+            Called after the receives of the rank are posted.
         """
         script.waitall(self.post(script, number, writes=writes, before_sending=before_sending))
 

@@ -46,7 +46,7 @@ def plan_of(request: Request) -> Plan:
 
 
 def is_interleaved(request: Request) -> bool:
-    """Whether the parts of ranks do not follow each other in the order of ranks."""
+    """True if the parts of ranks do not follow each other in the order of ranks."""
     last_end = None
     for rank, offset in enumerate(request.offsets):
         last, size = request.pieces_of(rank)[-1]
@@ -74,7 +74,7 @@ def domain_ends(begin: int, end: int, number: int, unit: int) -> list[int]:
     begin, end
         The first byte that is wanted, and behind the last one.
     number
-        Of aggregators.
+        The number of aggregators.
     unit
         Bytes of a stripe; 0: the file has none.
     """
