@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tisim
@@ -13,6 +14,7 @@ from tests.unit.extrapolation.test_solvers import written
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.families import TERMS, fits
+from tisim.traces.extrapolation.volumes import code_of, codes_of, value_of
 
 SIZES = (4, 9, 16, 36)
 
@@ -71,3 +73,15 @@ def test_users_add_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             tisim.extrapolation("P and a rest")
     finally:
         TERMS.pop("P and a rest", None)
+
+
+@pytest.mark.parametrize("value", [0, 7, 999_999, 1_000_000, (1 << 50) - 1, 1 << 50, 10**17 - 1])
+def test_a_code_stands_for_its_number(value: int) -> None:
+    assert value_of(code_of(value)) == value
+
+
+def test_more_than_17_digits_are_refused() -> None:
+    with pytest.raises(InputError, match="17 digits"):
+        codes_of(np.array([10**17], dtype=np.int64))
+    with pytest.raises(InputError, match="17 digits"):
+        code_of(10**18)
