@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
+from tisim.analysis.result_json import COLUMNS
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
@@ -214,8 +215,8 @@ def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
 )
 def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str) -> None:
     run = tmp_path / "run.json"
-    row = '{"rank": 0, "host": "a", "finish": 1, "compute": 1, "communication": 0}'
-    run.write_text(text or f'{{"ranks": [{row}]}}')
+    row = {**dict.fromkeys(COLUMNS, 0), "host": "a"}
+    run.write_text(text or json.dumps({"ranks": [row]}))
     graphene = str(root / "platforms/graphene.xml")
     arguments = [graphene, "--draw", str(tmp_path / "g.svg"), "--load", str(run)]
     outcome = CliRunner().invoke(platform_command, arguments)
