@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tisim.analysis.compare import Comparison, Difference, compare, read_result
-from tisim.analysis.compare.reasons import shorten
+from tisim.analysis.compare.comparison import shorten
 from tisim.commands import report_written
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time

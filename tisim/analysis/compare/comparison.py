@@ -1,9 +1,21 @@
-"""Two results beside each other: the numbers that differ."""
+"""Two results beside each other: the numbers that differ, and sentences that explain them."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+
+from tisim.analysis.result_json import (
+    COLUMNS,
+    COUNTS,
+    BreakdownDict,
+    RankRow,
+    ResultDict,
+    TimeName,
+)
+from tisim.support.quantities import format_time
 
 # Times nearer than this (relative) are the same: another order of additions.
 _SAME = 1e-12
@@ -122,3 +134,341 @@ class Comparison:
 
 def _pair(one: Difference) -> dict[str, float | None]:
     return {"a": one.a, "b": one.b, "difference": one.change}
+
+
+# Smaller parts of the difference, or else of all time, get no sentence.
+_BREAKDOWN_PART = 0.05
+_MOST_SENTENCES = 2  # sentences of a kind
+_MEAN = "on average over ranks"
+
+
+def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
+    """Sentences on kinds of action, states and ranks that take longer in one result."""
+    finish = comparison.times[-1]
+    least = _BREAKDOWN_PART * abs(finish.change if finish.differs else finish.a or 0.0)
+
+    def large(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
+        for one in differences[:most]:
+            if one.differs and abs(one.change) >= least:
+                change = format_time(abs(one.change), 6)
+                yield one.name, change, "longer" if one.change > 0 else "less"
+
+    for name, change, more in large(comparison.kinds, _MOST_SENTENCES):
+        yield f"actions of kind {name} take {change} {more} {_MEAN}"
+    for name, change, more in large(comparison.states, _MOST_SENTENCES):
+        yield f"ranks are in state {name} {change} {more} {_MEAN}"
+    for name, change, more in large(comparison.causes, 1):
+        yield f"others wait {change} {more} for {name} {_MEAN}"
+    if comparison.without_breakdown:
+        yield (
+            f"{comparison.without_breakdown} does not say where its time goes: replay it with "
+            "--breakdown too, to know which actions and waits differ"
+        )
+
+
+# Smaller parts of a difference get no sentence.
+_PART = 0.005
+# More inputs that differ than this are counted and not named.
+_FEW = 3
+_WIDEST = 40
+_VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
+
+
+def find_reasons(comparison: Comparison) -> tuple[str, ...]:
+    """Sentences that explain the difference, the most important one first."""
+    return (
+        *_verdict(comparison),
+        *_where(comparison),
+        *breakdown_reasons(comparison),
+        *_work(comparison),
+        *_machine(comparison),
+        *_details(comparison),
+    )
+
+
+def _verdict(comparison: Comparison) -> Iterator[str]:
+    time = comparison.simulated_time
+    if not time.differs:
+        yield "both take the same simulated time"
+    elif time.a:
+        change = format_time(time.change, 6, signed=True)
+        yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
+    last = [one for one in comparison.ranks if one.finish_b == time.b]
+    if last and last[0].finish_a != time.a:
+        yield f"rank {last[0].rank} ends last in b, another one in a"
+
+
+def _where(comparison: Comparison) -> Iterator[str]:
+    """The shares of computing and communicating, over all ranks."""
+    *parts, finish = comparison.times
+    if not finish.differs:
+        if any(_matters(part, finish) for part in parts):
+            yield "ranks end at the same time on average, and spend it differently"
+        return
+    large = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
+    together = len({part.change > 0 for part in large}) == 1
+    for part in sorted(large, key=lambda part: -abs(part.change)):
+        change = format_time(abs(part.change), 6)
+        if together:
+            share = part.change / finish.change
+            sign = "+" if part.change > 0 else "-"
+            yield f"{_VERBS[part.name]} makes {share:.1%} of it ({sign}{change} {_MEAN})"
+        else:
+            more = "longer" if part.change > 0 else "less"
+            yield f"{_VERBS[part.name]} takes {change} {more} {_MEAN}"
+
+
+def _matters(part: Difference, whole: Difference) -> bool:
+    return abs(part.change) >= _PART * (whole.a or 0.0)
+
+
+def _work(comparison: Comparison) -> Iterator[str]:
+    """Differences in the work that is done."""
+    counts = {one.name: one for one in comparison.counts}
+    if counts["ranks"].differs:
+        yield f"a has {counts['ranks'].a:,.0f} ranks, b {counts['ranks'].b:,.0f}"
+    if counts["actions"].differs:
+        a, b = counts["actions"].a, counts["actions"].b
+        yield f"a has {a:,.0f} actions, b {b:,.0f}: these are not replays of one trace"
+        return
+    if counts["messages_sent"].differs or counts["bytes_sent"].differs:
+        messages, sent = counts["messages_sent"].change, counts["bytes_sent"].change
+        yield (
+            f"b sends {messages:+,.0f} messages and {sent:+,.0f} bytes: "
+            "the same calls by other algorithms"
+        )
+
+
+def _machine(comparison: Comparison) -> Iterator[str]:
+    few = len(comparison.inputs) <= _FEW
+    if not few:
+        yield f"{len(comparison.inputs)} options and other inputs differ"
+    for name, a, b in comparison.inputs if few else ():
+        yield f"{name} is {shorten(a)} in a, {shorten(b)} in b"
+    moved = sum(one.host_a != one.host_b for one in comparison.ranks)
+    if moved:
+        plural, verb = ("", "runs") if moved == 1 else ("s", "run")
+        yield f"{moved:,} rank{plural} {verb} on another host in b"
+    compute = comparison.times[0]
+    same_work = not any(one.differs for one in comparison.counts if one.name != "messages_sent")
+    if compute.a and abs(compute.change) > _PART * compute.a:
+        if same_work:
+            ratio = (compute.b or 0.0) / compute.a
+            yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
+    elif not (moved or comparison.inputs) and same_work and comparison.simulated_time.differs:
+        yield "options, hosts and computing are the same: the network is another one"
+
+
+def _details(comparison: Comparison) -> Iterator[str]:
+    """The greatest difference of what only some results have, such as a kind of waiting."""
+    times = [one for one in comparison.details if _is_time(one)]
+    if times:
+        first = times[0]
+        yield f"most of all differs {first.name} ({format_time(first.change, 6, signed=True)})"
+
+
+def _is_time(one: Difference) -> bool:
+    """True for a number that can be part of the seconds that ranks spend."""
+    known = [abs(value) for value in (one.a, one.b) if value is not None]
+    words = ("bytes", "count", "messages", "number", "actions", "rank:")
+    return math.isfinite(sum(known)) and not any(word in one.name for word in words)
+
+
+def shorten(value: object) -> str:
+    """A value of an option, cut if it is long."""
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+
+
+def breakdown_of(result: ResultDict) -> BreakdownDict | None:
+    """The breakdown of a result that has one (`tisim replay --breakdown`)."""
+    breakdown = result.get("breakdown")
+    known = isinstance(breakdown, Mapping) and {"states", "kinds", "waits"} <= breakdown.keys()
+    return breakdown if known else None
+
+
+def state_times(result: ResultDict) -> dict[str, float]:
+    """Seconds in each state, mean over ranks; empty without a breakdown."""
+    breakdown = breakdown_of(result)
+    return _means(result, breakdown["states"]) if breakdown else {}
+
+
+def kind_times(result: ResultDict) -> dict[str, float]:
+    """Seconds in each kind of action, mean over ranks; empty without a breakdown."""
+    breakdown = breakdown_of(result)
+    kinds = breakdown["kinds"] if breakdown else {}
+    return _means(result, {kind: of["seconds"] for kind, of in kinds.items()})
+
+
+def wait_times(result: ResultDict) -> dict[str, float]:
+    """Seconds waited for each rank, mean over ranks; empty without a breakdown."""
+    breakdown = breakdown_of(result)
+    sums: dict[str, float] = {}
+    for wait in breakdown["waits"] if breakdown else ():
+        name = f"rank {wait['cause']}"
+        sums[name] = sums.get(name, 0.0) + wait["seconds"]
+    return _means(result, sums)
+
+
+def _means(result: ResultDict, seconds: Mapping[str, float]) -> dict[str, float]:
+    ranks = len(result["ranks"])
+    return {name: value / ranks for name, value in seconds.items()}
+
+
+# Keys of a result that are compared one by one; all others are compared as plain numbers.
+_KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
+_RANK_TIMES: tuple[TimeName, ...] = ("compute", "communication", "other")
+_MEANS: tuple[TimeName, ...] = (*_RANK_TIMES, "finish")
+
+_Rows = Sequence[RankRow]
+
+
+def compare(a: ResultDict, b: ResultDict) -> Comparison:
+    """Compare two results.
+
+    Parameters
+    ----------
+    a, b
+        What `Result.to_dict` gives, or `read_result`.
+
+    Returns
+    -------
+    Comparison
+    """
+    has_a, has_b = breakdown_of(a) is not None, breakdown_of(b) is not None
+
+    def by(times: Callable[[ResultDict], dict[str, float]]) -> tuple[Difference, ...]:
+        return tuple(_differences(times(a), times(b)) if has_a and has_b else ())
+
+    rows_a, rows_b = a["ranks"], b["ranks"]
+    comparison = Comparison(
+        Difference("simulated_time", _end(rows_a), _end(rows_b)),
+        tuple(_inputs(a, b)),
+        tuple(Difference(name, _mean(rows_a, name), _mean(rows_b, name)) for name in _MEANS),
+        tuple(_counts(rows_a, rows_b)),
+        tuple(_ranks(rows_a, rows_b)),
+        tuple(_other_numbers(a, b)),
+        kinds=by(kind_times),
+        states=by(state_times),
+        causes=by(wait_times),
+        without_breakdown="" if has_a == has_b else "b" if has_a else "a",
+        warnings=tuple(_warnings(a, b)),
+    )
+    return dataclasses.replace(comparison, reasons=find_reasons(comparison))
+
+
+def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:
+    """The warnings of both results, such as approximate numbers in a trace."""
+    of_a, of_b = ([str(text) for text in one.get("warnings", ())] for one in (a, b))
+    for text in dict.fromkeys((*of_a, *of_b)):
+        yield ("both" if text in of_a and text in of_b else "a" if text in of_a else "b"), text
+
+
+def _end(rows: _Rows) -> float:
+    return float(max(row["finish"] for row in rows))
+
+
+def _mean(rows: _Rows, name: TimeName) -> float:
+    return math.fsum(row[name] for row in rows) / len(rows)
+
+
+def _inputs(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, object, object]]:
+    """Inputs that differ: texts such as names of files, and options."""
+    for key in dict.fromkeys((*a, *b)):
+        text = isinstance(a.get(key, b.get(key)), str)
+        if text and key not in _KNOWN and a.get(key) != b.get(key):
+            yield key, a.get(key), b.get(key)
+    if a.get("tisim") != b.get("tisim"):
+        yield "tisim", a.get("tisim"), b.get("tisim")
+    options_a, options_b = a.get("config", {}), b.get("config", {})
+    for key in dict.fromkeys((*options_a, *options_b)):
+        if options_a.get(key) != options_b.get(key):
+            yield key, options_a.get(key), options_b.get(key)
+
+
+def _counts(rows_a: _Rows, rows_b: _Rows) -> Iterator[Difference]:
+    yield Difference("ranks", len(rows_a), len(rows_b))
+    for name in COUNTS:
+        totals = [sum(row.get(name, 0) for row in rows) for rows in (rows_a, rows_b)]
+        yield Difference(name, *totals)
+
+
+def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
+    if len(rows_a) != len(rows_b):
+        return []
+    found = [
+        RankDifference(
+            row_a["rank"],
+            row_a["host"],
+            row_b["host"],
+            row_a["finish"],
+            row_b["finish"],
+            *(row_b[name] - row_a[name] for name in _RANK_TIMES),
+        )
+        for row_a, row_b in zip(rows_a, rows_b, strict=True)
+        if row_a["finish"] != row_b["finish"] or row_a["host"] != row_b["host"]
+    ]
+    return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
+
+
+def _other_numbers(a: ResultDict, b: ResultDict) -> list[Difference]:
+    return _differences(dict(_numbers(a)), dict(_numbers(b)))
+
+
+def _differences(
+    numbers_a: Mapping[str, float], numbers_b: Mapping[str, float]
+) -> list[Difference]:
+    """Numbers that differ, the greatest difference first."""
+    found = [
+        Difference(name, numbers_a.get(name), numbers_b.get(name))
+        for name in dict.fromkeys((*numbers_a, *numbers_b))
+    ]
+    return sorted((one for one in found if one.differs), key=lambda one: -abs(one.change))
+
+
+def _numbers(result: ResultDict) -> Iterator[tuple[str, float]]:
+    """The numbers of a result that have no place of their own, by their paths."""
+    for key, value in result.items():
+        if key not in _KNOWN and not (key == "breakdown" and breakdown_of(result)):
+            yield from _leaves(key, value)
+    sums: dict[str, float] = {}
+    for row in result["ranks"]:
+        for key, value in row.items():
+            if key not in COLUMNS:
+                for name, number in _leaves(key, value):
+                    sums[name] = sums.get(name, 0.0) + number
+    for name, total in sums.items():
+        yield f"{name}, mean over ranks", total / len(result["ranks"])
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int | float):
+        yield path, float(value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}: {key}", inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _leaves(f"{path}: {_label(inner, place)}", _unlabelled(inner))
+
+
+def _label(row: object, place: int) -> str:
+    """The identity of a row of a list: its texts and its rank, or else its place."""
+    if isinstance(row, Mapping):
+        words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
+        if words:
+            return ", ".join(words)
+    return str(place)
+
+
+def _labels(row: Mapping[str, object]) -> dict[str, object]:
+    return {k: v for k, v in row.items() if isinstance(v, str) or k == "rank"}
+
+
+def _unlabelled(row: object) -> object:
+    if not isinstance(row, Mapping):
+        return row
+    names = _labels(row)
+    return {key: value for key, value in row.items() if key not in names}

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from html import escape
 
-from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference
-from tisim.analysis.compare.reasons import shorten
+from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference, shorten
 from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars
 from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
 from tisim.analysis.report.report import check_report

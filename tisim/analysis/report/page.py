@@ -81,7 +81,7 @@ _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
 
 def page_file(name: str) -> str:
     """A file of the pages of the report and the viewer, which share most of them."""
-    return (resources.files("tisim.analysis") / "page" / name).read_text(encoding="utf-8")
+    return (resources.files("tisim") / "analysis" / "page" / name).read_text(encoding="utf-8")
 
 
 def page_style(*names: str) -> str:
