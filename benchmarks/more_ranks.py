@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.process import TISIM, ProgramError, Run, run
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 _SHOWN = ("simulated time", "actions", "skipped", "simulation took")
 
@@ -27,7 +27,7 @@ _SHOWN = ("simulated time", "actions", "skipped", "simulation took")
 def main(arguments: Sequence[str]) -> int:
     """Extrapolate, compare and replay; 1 where a line differs or a replay does not end in time."""
     asked = _parser().parse_args(arguments)
-    by_ranks = {TitTrace(file).ranks: file for file in sorted(asked.folder.glob("*.tit"))}
+    by_ranks = {PackedTrace(file).ranks: file for file in sorted(asked.folder.glob("*.tit"))}
     known = [file for ranks, file in sorted(by_ranks.items()) if ranks not in asked.check]
     options = [part for grid in asked.prefer for part in ("--prefer", grid)]
     loops = [part for loop in asked.loop for part in ("--iterations", loop)]

@@ -4,9 +4,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,6 +101,144 @@ std::optional<nb::bytes> optional_section(const FilePart& part, const std::strin
   return std::nullopt;
 }
 
+// The bytes of the file with one more optional section.
+nb::bytes with_section(const FilePart& part, const std::string& name, const nb::bytes& content) {
+  const PackedFile file(files_of({part}).front());
+  const std::string bytes =
+      tit::with_section(file.bytes(), {name, 1, false, tit::Coding::none, text_of(content)});
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+using LineShape = std::tuple<nb::bytes, std::uint64_t, std::vector<int>>;
+std::vector<LineShape> shapes_of(const PackedFile& file) {
+  std::vector<LineShape> shapes;
+  for (const tit::Shape& shape : file.tables().shapes) {
+    std::vector<int> marks;
+    for (const tit::Hole& hole : shape.holes) marks.push_back(hole.mark);
+    shapes.emplace_back(nb::bytes(shape.text.data(), shape.text.size()), shape.rank_holes,
+                        std::move(marks));
+  }
+  return shapes;
+}
+
+// Shape, and mode and value of each argument.
+using Signature = std::pair<std::uint32_t, std::vector<std::pair<int, std::int64_t>>>;
+std::vector<Signature> signatures_of(const PackedFile& file) {
+  std::vector<Signature> signatures;
+  for (const tit::Signature& signature : file.tables().signatures) {
+    signatures.push_back({signature.shape, {}});
+    for (const tit::Argument& argument : signature.arguments) {
+      signatures.back().second.emplace_back(static_cast<int>(argument.mode), argument.value);
+    }
+  }
+  return signatures;
+}
+
+// Items of rules are (whether it is a rule, its number, how often in a row).
+using Rules = std::vector<std::vector<std::tuple<bool, std::uint32_t, std::uint32_t>>>;
+
+// Ranks, places of calls, vectors of arguments, rules, whether there are volumes.
+auto rank_class_of(const PackedFile& file, std::uint32_t number) {
+  if (number >= file.tables().classes.size()) throw nb::index_error();
+  const tit::RankClass& made = file.tables().classes[number];
+  const std::vector<std::int32_t>& ranks = file.ranks_of(number);
+  nb::list vectors;
+  for (const tit::RankVector& vector : made.vectors) vectors.append(to_numpy(vector.all(ranks)));
+  Rules rules;
+  for (const std::vector<tit::Item>& rule : made.grammar.rules) {
+    rules.emplace_back();
+    for (const tit::Item& item : rule) {
+      rules.back().emplace_back(item.is_rule(), item.number(), item.exponent);
+    }
+  }
+  return std::make_tuple(nb::cast(to_numpy(ranks)), made.signatures, vectors, std::move(rules),
+                         made.has_volumes);
+}
+
+std::int32_t checked_rank(const PackedFile& file, std::int32_t rank) {
+  if (rank < 0 || rank >= file.ranks()) throw nb::index_error();
+  return rank;
+}
+
+// The calls of a rank by their places in its class, and the amount computed before each, or 0.
+auto calls_of(const PackedFile& file, std::int32_t rank) {
+  std::vector<std::uint32_t> places;
+  std::vector<double> amounts;
+  {
+    PackedText text(file, checked_rank(file, rank));
+    const nb::gil_scoped_release unlocked;
+    std::uint32_t place = 0;
+    std::uint64_t volume = 0;
+    while (text.next_call(place, volume)) {
+      places.push_back(place);
+      amounts.push_back(volume == 0 ? 0.0 : file.amount_of(volume));
+    }
+  }
+  return std::make_pair(nb::cast(to_numpy(std::move(places))),
+                        nb::cast(to_numpy(std::move(amounts))));
+}
+
+// The lines of one rank, some at a time.
+std::vector<nb::bytes> read_lines(PackedText& text, std::size_t most) {
+  std::vector<nb::bytes> lines;
+  for (std::string line; lines.size() < most && text.next(line); line.clear()) {
+    lines.emplace_back(line.data(), line.size());
+  }
+  return lines;
+}
+
+void register_packed_file(nb::module_& m) {
+  m.attr("ARGUMENT_MODES") =
+      nb::make_tuple(static_cast<int>(tit::Mode::constant), static_cast<int>(tit::Mode::relative),
+                     static_cast<int>(tit::Mode::exclusive), static_cast<int>(tit::Mode::by_rank),
+                     static_cast<int>(tit::Mode::column));
+  m.attr("SHAPE_MARKS") =
+      nb::make_tuple(static_cast<int>(tit::kNumberMark), static_cast<int>(tit::kVolumeMark),
+                     static_cast<int>(tit::kNoRankMark), static_cast<int>(tit::kStepMark),
+                     static_cast<int>(tit::kSilentMark), static_cast<int>(tit::kPaddedMark),
+                     static_cast<int>(tit::kLiteralMark));
+  m.def(
+      "volume_text",
+      [](std::uint64_t code) {
+        if (!tit::is_volume_code(code)) throw nb::value_error("there is no such volume");
+        std::string text;
+        tit::append_volume(code, text);
+        return text;
+      },
+      "code"_a, "The text of a volume.");
+  m.attr("FIRST_LONG_VOLUME") = tit::kFirstLongVolume;
+  m.def("with_section", &with_section, "file"_a, "name"_a, "content"_a);
+
+  nb::class_<PackedText>(m, "PackedLines", "The lines of one rank of a packed trace.")
+      .def("read", &read_lines, "most"_a);
+  nb::class_<PackedFile>(m, "PackedFile", "The structure of a packed trace.")
+      .def(
+          "__init__",
+          [](PackedFile* self, const FilePart& part) {
+            new (self) PackedFile(files_of({part})[0]);
+          },
+          "file"_a)
+      .def_prop_ro("ranks", &PackedFile::ranks)
+      .def_prop_ro("legacy",
+                   [](const PackedFile& file) { return file.dialect() == Dialect::legacy; })
+      .def_prop_ro("shapes", &shapes_of)
+      .def_prop_ro("signatures", &signatures_of)
+      .def_prop_ro("classes", [](const PackedFile& file) { return file.tables().classes.size(); })
+      .def("rank_class", &rank_class_of, "number"_a,
+           nb::sig("def rank_class(self, number: int) -> tuple[NDArray[numpy.int32], "
+                   "list[int], list[NDArray[numpy.int64]], list[list[tuple[bool, int, "
+                   "int]]], bool]"))
+      .def("calls", &calls_of, "rank"_a,
+           nb::sig("def calls(self, rank: int) -> tuple[NDArray[numpy.uint32], "
+                   "NDArray[numpy.float64]]"))
+      .def(
+          "lines",
+          [](const PackedFile& file, std::int32_t rank) {
+            return std::make_unique<PackedText>(file, checked_rank(file, rank));
+          },
+          "rank"_a, nb::keep_alive<0, 1>());
+}
+
 // From the parts that the ranks of a recorded program have left.
 std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
                                        const std::vector<std::string>& first_lines,
@@ -110,9 +250,6 @@ std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
   const nb::gil_scoped_release unlocked;
   return write_recorded_trace(paths, first_lines, path);
 }
-
-// Items of rules are (whether it is a rule, its number, how often in a row).
-using Rules = std::vector<std::vector<std::tuple<bool, std::uint32_t, std::uint32_t>>>;
 
 tit::Grammar grammar_of(const Rules& rules) {
   tit::Grammar grammar;
@@ -317,6 +454,7 @@ void register_packed(nb::module_& m) {
       "lines_without_numbers",
       [](const nb::bytes& path) { return lines_without_numbers(text_of(path)); }, "path"_a);
 
+  register_packed_file(m);
   register_otf2(m);
 }
 

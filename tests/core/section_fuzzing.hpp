@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/codec/crc32c.hpp"
-#include "trace/tit/codec/error.hpp"
 #include "trace/tit/file/attributes.hpp"
 #include "trace/tit/file/container.hpp"
 #include "trace/tit/file/tables.hpp"
-#include "trace/tit/writer/drawn_volumes.hpp"
+#include "trace/tit/writer/columns.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim::test {

@@ -18,7 +18,7 @@ import pytest
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.generate import PATTERNS
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 from tisim.traces.writer import write_trace
 
 PROGRAMS: tuple[tuple[str, tuple[int, ...], int, dict[str, Any]], ...] = (
@@ -95,7 +95,7 @@ def written(lines: Lines, path: Path) -> Path:
 
 
 def read(path: Path) -> Lines:
-    trace = TitTrace(path)
+    trace = PackedTrace(path)
     return [
         [line.decode().partition(" ")[2] for line in trace.lines(rank)]
         for rank in range(trace.ranks)

@@ -6,11 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.support.files import write_file
-from tisim.traces.tit.container import with_section
+from tisim.traces.packed_program import with_section
 
 #: The name of the section.
 SECTION = "extrapolation"
@@ -172,4 +171,4 @@ def add_extrapolated(trace: str | os.PathLike[str], made: Extrapolated) -> None:
     InputError
         When the file cannot be read or written.
     """
-    write_file(trace, with_section(Path(trace).read_bytes(), SECTION, made.encoded()))
+    write_file(trace, with_section(trace, SECTION, made.encoded()))

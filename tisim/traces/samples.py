@@ -6,14 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tisim import _core
+from tisim.errors import InputError
 from tisim.support.files import write_file
 from tisim.traces.call_sites import BETWEEN
+from tisim.traces.packed_program import with_section
 from tisim.traces.sources import Part
-from tisim.traces.tit.container import with_section
-from tisim.traces.tit.numbers import ByteReader, varint_bytes
 
 _SECTION = "samples"
 
@@ -102,14 +101,14 @@ def read_samples(trace: Part) -> Samples | None:
 
 
 def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
-    """Write samples into a packed trace of version 2, which has none.
+    """Write samples into a packed trace, which has none.
 
     Raises
     ------
     InputError
         When the file cannot be read or written.
     """
-    data = with_section(Path(trace).read_bytes(), _SECTION, encoded_samples(samples))
+    data = with_section(trace, _SECTION, encoded_samples(samples))
     write_file(trace, data)
 
 
@@ -117,7 +116,7 @@ def encoded_samples(samples: Samples) -> bytes:
     """The section (docs/tit.md, "The section `samples`")."""
     places = {place: number for number, place in enumerate(dict.fromkeys(_places(samples)))}
     numbers: list[int] = [len(places)]
-    texts = b"".join(varint_bytes(len(place.encode())) + place.encode() for place in places)
+    texts = b"".join(_varint(len(place.encode())) + place.encode() for place in places)
     tree: list[int] = [len(samples.nodes)]
     for number, (parent, place) in enumerate(samples.nodes, start=1):
         tree += [number - parent, places[place]]
@@ -139,8 +138,8 @@ def encoded_samples(samples: Samples) -> bytes:
 
 def decoded_samples(content: bytes) -> Samples:
     """What the section says."""
-    reader = ByteReader(content)
-    places = [reader.text().decode() for _ in range(reader.varint())]
+    reader = _Reader(content)
+    places = [reader.text() for _ in range(reader.varint())]
     samples = Samples()
     for number in range(1, reader.varint() + 1):
         samples.nodes.append((number - reader.varint(), places[reader.varint()]))
@@ -158,9 +157,44 @@ def decoded_samples(content: bytes) -> Samples:
     return samples
 
 
+class _Reader:
+    """Takes numbers and texts off the front of a section."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._take(1)[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def text(self) -> str:
+        return self._take(self.varint()).decode()
+
+    def _take(self, size: int) -> bytes:
+        self._at += size
+        if self._at > len(self._content):
+            raise InputError("its samples end too early")
+        return self._content[self._at - size : self._at]
+
+
+def _varint(number: int) -> bytes:
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
 def _places(samples: Samples) -> Iterator[str]:
     return (place for _, place in samples.nodes)
 
 
 def _varints(numbers: Iterable[int]) -> bytes:
-    return b"".join(map(varint_bytes, numbers))
+    return b"".join(map(_varint, numbers))

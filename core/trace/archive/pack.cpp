@@ -17,9 +17,9 @@
 #include "trace/text/dialect.hpp"
 #include "trace/text/line_buffer.hpp"
 #include "trace/text/rank_files.hpp"
-#include "trace/tit/codec/error.hpp"
-#include "trace/tit/grammar/expansion.hpp"
-#include "trace/tit/writer/program_memory.hpp"
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/writer/rank_program.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim {

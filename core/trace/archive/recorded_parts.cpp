@@ -7,10 +7,9 @@
 
 #include "trace/error.hpp"
 #include "trace/packed/file.hpp"
-#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/file/shape.hpp"
 #include "trace/tit/recorder/part_set.hpp"
-#include "trace/tit/recorder/part_trace.hpp"
 #include "trace/trace_file.hpp"
 
 namespace tisim {

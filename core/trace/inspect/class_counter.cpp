@@ -8,7 +8,7 @@
 #include "trace/packed/attributes.hpp"
 #include "trace/packed/column_stream.hpp"
 #include "trace/tit/file/volume_code.hpp"
-#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/grammar/grammar.hpp"
 
 namespace tisim {
 

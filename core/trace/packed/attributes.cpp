@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "trace/tit/codec/error.hpp"
-#include "trace/tit/codec/numbers.hpp"
+#include "trace/tit/codec/bytes.hpp"
 
 namespace tisim {
 

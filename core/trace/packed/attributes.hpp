@@ -9,7 +9,7 @@
 #include "trace/packed/column_stream.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/tit/file/attributes.hpp"
-#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/grammar/grammar.hpp"
 
 namespace tisim {
 

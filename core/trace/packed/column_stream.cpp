@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trace/tit/codec/crc32c.hpp"
-#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/bytes.hpp"
 
 namespace tisim {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "trace/packed/file.hpp"
-#include "trace/tit/column/decoder.hpp"
+#include "trace/tit/column/column_coder.hpp"
 
 namespace tisim {
 

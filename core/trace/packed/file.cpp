@@ -6,7 +6,7 @@
 
 #include "trace/error.hpp"
 #include "trace/packed/attributes.hpp"
-#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/column/precision.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/writer/trace_writer.hpp"

@@ -11,9 +11,7 @@
 
 #include "trace/packed/program.hpp"
 #include "trace/tit/file/container.hpp"
-#include "trace/tit/file/site_table.hpp"
 #include "trace/tit/file/tables.hpp"
-#include "trace/tit/file/volume_sites.hpp"
 #include "trace/trace_file.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 

@@ -5,9 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "trace/tit/file/site_table.hpp"
 #include "trace/tit/file/tables.hpp"
-#include "trace/tit/file/volume_sites.hpp"
 
 namespace tisim {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "trace/error.hpp"
-#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {

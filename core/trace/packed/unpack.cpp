@@ -11,8 +11,7 @@
 
 #include "trace/error.hpp"
 #include "trace/packed/attributes.hpp"
-#include "trace/tit/codec/error.hpp"
-#include "trace/tit/codec/numbers.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
@@ -76,6 +75,34 @@ void PackedText::append_call(Template& call, std::string& out) {
   number_ += step;
 }
 
+// The next call, whose template is made; values of its arguments follow in the column.
+bool PackedText::begin_call(std::uint32_t& call, std::uint64_t& volume) {
+  volume = 0;
+  if (!expansion_.next(call)) return false;
+  Template& made = templates_[call];
+  if (!made.is_made) make(call, made);
+  if (has_columns_ || made.has_columns) {
+    site_ = file_->site_table().find(before_, made.kind);
+    if (site_ == tit::SiteTable::kNone) {
+      if (made.has_columns) file_->damaged("a call has no place for its values");
+    } else if (has_columns_) {
+      volume = file_->draws_volumes() ? file_->drawn_volume(site_, rank_, calls_) : value_at(site_);
+    }
+  }
+  before_ = made.kind + 1;
+  ++calls_;
+  return true;
+}
+
+bool PackedText::next_call(std::uint32_t& call, std::uint64_t& volume) {
+  if (!begin_call(call, volume)) return false;
+  if (templates_[call].has_columns) {
+    std::string line;
+    append_call(templates_[call], line);
+  }
+  return true;
+}
+
 bool PackedText::next(std::string& out) {
   if (waiting_ != nullptr) {
     append_call(*waiting_, out);
@@ -83,21 +110,9 @@ bool PackedText::next(std::string& out) {
     return true;
   }
   std::uint32_t call = 0;
-  while (expansion_.next(call)) {
+  std::uint64_t volume = 0;
+  while (begin_call(call, volume)) {
     Template& made = templates_[call];
-    if (!made.is_made) make(call, made);
-    std::uint64_t volume = 0;
-    if (has_columns_ || made.has_columns) {
-      site_ = file_->site_table().find(before_, made.kind);
-      if (site_ == tit::SiteTable::kNone) {
-        if (made.has_columns) file_->damaged("a call has no place for its values");
-      } else if (has_columns_) {
-        volume =
-            file_->draws_volumes() ? file_->drawn_volume(site_, rank_, calls_) : value_at(site_);
-      }
-    }
-    before_ = made.kind + 1;
-    ++calls_;
     if (volume == 0 && made.is_silent) continue;
     if (volume == 0) {
       append_call(made, out);

@@ -8,7 +8,7 @@
 #include "support/progress.hpp"
 #include "trace/packed/column_stream.hpp"
 #include "trace/packed/file.hpp"
-#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/grammar/grammar.hpp"
 #include "trace/trace_file.hpp"
 
 namespace tisim {
@@ -21,6 +21,9 @@ class PackedText {
 
   // Appends the next line, without a newline, to `out`; false at the end. Throws TraceError.
   bool next(std::string& out);
+  // Instead of lines: the place in its class of the next call, and 1 plus the number of the volume
+  // before it, or 0; false at the end. Throws TraceError.
+  bool next_call(std::uint32_t& call, std::uint64_t& volume);
   // The number in its file of the line that came last.
   std::uint64_t number() const { return number_; }
 
@@ -37,6 +40,7 @@ class PackedText {
   };
 
   void make(std::uint32_t call, Template& made) const;
+  bool begin_call(std::uint32_t& call, std::uint64_t& volume);
   std::uint64_t value_at(std::uint32_t site);
   void append_call(Template& call, std::string& out);
 

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "trace/tit/grammar/grammar.hpp"
-#include "trace/tit/writer/program_memory.hpp"
-#include "trace/tit/writer/rank_part.hpp"
+#include "trace/tit/writer/rank_program.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 

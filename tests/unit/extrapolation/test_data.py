@@ -13,7 +13,7 @@ from tisim import Trace
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.checking import check
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 SIZES = (4, 8, 16)
 KEYS = 1 << 14
@@ -50,7 +50,7 @@ def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
     assert not made.exists()
     found = extrapolate(traces, 32, made, approximate=["alltoallv:means"])
     assert found.approximate == {"alltoallv": "means"}
-    lines = [line.decode().split() for line in TitTrace(made).lines(31)]
+    lines = [line.decode().split() for line in PackedTrace(made).lines(31)]
     assert lines[0] == ["#", "approximate:", "alltoallv,", "means"]
     calls = [line for line in lines if line[1] == "alltoallv"]
     assert len(calls) == 3
@@ -69,7 +69,7 @@ def test_data_are_drawn_from_a_distribution(tmp_path: Path) -> None:
     extrapolate(traces, 32, made, approximate=["alltoallv"])
     calls = []
     for rank in range(32):
-        lines = [line.decode().split() for line in TitTrace(made).lines(rank)]
+        lines = [line.decode().split() for line in PackedTrace(made).lines(rank)]
         calls += [[int(word) for word in line[2:]] for line in lines if line[1] == "alltoallv"][:1]
     table = np.array(calls)
     sent, received = table[:, 1:33], table[:, 34:66]
@@ -93,7 +93,7 @@ def test_drawn_parts_are_those_of_their_ranks(tmp_path: Path) -> None:
     traces = [written(shared_out, ranks, tmp_path) for ranks in SIZES]
     made = tmp_path / "made.tit"
     extrapolate(traces, 32, made, approximate=["allgatherv"])
-    lines = [list(TitTrace(made).lines(rank))[-1].split() for rank in range(32)]
+    lines = [list(PackedTrace(made).lines(rank))[-1].split() for rank in range(32)]
     assert {line[1] for line in lines} == {b"allgatherv"}
     assert len({tuple(line[3:35]) for line in lines}) == 1
     assert [line[2] for line in lines] == lines[0][3:35]

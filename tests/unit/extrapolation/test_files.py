@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.extrapolation.test_solvers import Program, written
 from tisim.traces.extrapolation import extrapolate
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 FIELD = 1 << 24
 
@@ -57,7 +57,7 @@ def test_calls_of_mpi_io_are_exact_at_64_times_the_ranks(program: Program, tmp_p
     traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
     made = tmp_path / "made.tit"
     extrapolate(traces, 1024, made)
-    expected = TitTrace(written(program, 1024, tmp_path))
-    found = TitTrace(made)
+    expected = PackedTrace(written(program, 1024, tmp_path))
+    found = PackedTrace(made)
     for rank in range(1024):
         assert list(found.lines(rank)) == list(expected.lines(rank)), rank

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tisim.errors import InputError
+from tisim.traces import Trace
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.generate import PATTERNS
 from tisim.traces.generate.patterns import ACCESSES
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 
 def generated(directory: Path, name: str, ranks: int, **parameters: Any) -> Path:
@@ -21,7 +22,7 @@ def generated(directory: Path, name: str, ranks: int, **parameters: Any) -> Path
 
 
 def assert_equal_lines(one: Path, other: Path) -> None:
-    first, second = TitTrace(one), TitTrace(other)
+    first, second = PackedTrace(one), PackedTrace(other)
     assert first.ranks == second.ranks
     for rank in range(first.ranks):
         assert list(first.lines(rank)) == list(second.lines(rank)), rank
@@ -105,8 +106,8 @@ def test_volumes_that_vary_are_fitted(tmp_path: Path) -> None:
     traces = [generated(tmp_path, "ring", ranks, **noisy) for ranks in (4, 8, 16)]
     made = extrapolate(traces, 64, tmp_path / "made.tit")
     assert [volume.fit.family for volume in made.volumes] == ["constant"]
-    trace = TitTrace(tmp_path / "made.tit")
-    assert trace.precision == "mean"
+    trace = PackedTrace(tmp_path / "made.tit")
+    assert Trace.open(tmp_path / "made.tit").precision == "mean"
     lines = list(trace.lines(63))
     computed = [float(line.split()[-1]) for line in lines if b"compute" in line]
     assert len(computed) == 20

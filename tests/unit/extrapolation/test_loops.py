@@ -17,8 +17,7 @@ from tisim.traces.extrapolation.recorded import (
     with_starters,
 )
 from tisim.traces.extrapolation.shapes import ClassCall, Shape
-from tisim.traces.tit import TitTrace
-from tisim.traces.tit.grammar import Grammar
+from tisim.traces.packed_program import PackedTrace, Rules
 from tisim.traces.writer import write_trace
 
 
@@ -43,12 +42,11 @@ def test_loops_of_equal_bodies_in_a_row_are_one() -> None:
 
 
 def test_rules_that_are_no_loops_are_spelled_out() -> None:
-    rules = [
+    rules: Rules = [
         [(False, 0, 1), (True, 1, 1), (True, 1, 1), (False, 3, 1)],
         [(False, 1, 1), (False, 2, 1)],
     ]
-    grammar = Grammar(rules, [6, 2])
-    assert loops_of(grammar, [0, 1, 2, 3]) == (0, Repeat(2, (1, 2)), 3)
+    assert loops_of(rules, [0, 1, 2, 3]) == (0, Repeat(2, (1, 2)), 3)
 
 
 def call(text: bytes, *numbers: int) -> ClassCall:
@@ -171,7 +169,7 @@ def test_messages_whose_size_follows_from_the_cell_and_the_stage_are_exact(tmp_p
         grid = ["an even grid of 2 dimensions, the longest first"]
         made = extrapolate(traces, side * side, tmp_path / "made.tit", prefer=grid)
         assert min(parameter.confirmed for parameter in made.parameters) >= 1
-        found = TitTrace(tmp_path / "made.tit")
+        found = PackedTrace(tmp_path / "made.tit")
         for rank in range(side * side):
             lines = [line.decode().partition(" ")[2] for line in found.lines(rank)]
             assert lines == line_of_cells(side, rank)

@@ -20,7 +20,7 @@ from tisim.traces.extrapolation.grids import Place, known_grids
 from tisim.traces.extrapolation.guards import Evidence, Scene, known_conditions
 from tisim.traces.extrapolation.merging import parted
 from tisim.traces.extrapolation.recordings import Recordings
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 SIZES = (8, 16, 32)
 CUBE = "an even grid of 3 dimensions, the longest last"
@@ -146,7 +146,7 @@ def test_a_loop_is_repeated_as_often_as_asked(tmp_path: Path) -> None:
     extrapolate(traces, 1024, made, prefer=[SQUARE], iterations={loops[0]: 50})
     once = sweep(0, 1024)
     body = (len(once) - 3) // 2
-    assert sum(1 for _ in TitTrace(made).lines(0)) == 50 * body + 3
+    assert sum(1 for _ in PackedTrace(made).lines(0)) == 50 * body + 3
 
 
 def test_a_loop_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.tit_reader import TitTrace
 from tests.unit.command_line import BACKBONE
 from tisim.errors import InputError
 from tisim.traces import Trace, inspect, pack, unpack
-from tisim.traces.tit import TitTrace
 from tisim.traces.writer import DrawnTraceWriter
 
 CALLS = 400

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.tit_reader import (
+    CODED,
+    COPIED,
+    MAGIC,
+    REQUIRED,
+    Section,
+    TitTrace,
+    crc32c,
+    read_sections,
+)
 from tests.unit.command_line import ROOT, CommandLine
 from tests.unit.trace_library.test_attributes import measured
 from tisim.errors import InputError
 from tisim.traces import Trace, pack, unpack
-from tisim.traces.tit import TitTrace
-from tisim.traces.tit.container import CODED, COPIED, MAGIC, REQUIRED, Section, read_sections
-from tisim.traces.tit.numbers import crc32c
 
 LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 

@@ -11,7 +11,6 @@ import pytest
 from tisim import replay
 from tisim.errors import InputError
 from tisim.traces import Trace, pack, unpack
-from tisim.traces.tit import TitTrace
 
 LEVELS = {"1e-3": 1e-3, "1e-2": 1e-2, "5e-2": 5e-2}
 RANKS = 4
@@ -106,7 +105,7 @@ def test_all_but_the_volumes_is_exact(text: Path) -> None:
 
     for level in (*LEVELS, "mean"):
         assert others(repacked(text, level)) == others(text)
-        assert TitTrace(text.parent / "x.tit").precision == level
+        assert Trace.open(text.parent / "x.tit").precision == level
 
 
 def test_sizes_shrink_and_times_hardly_change(text: Path) -> None:

@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.tit_reader import (
+    CODED,
+    COPIED,
+    DamagedError,
+    TitTrace,
+    alias_slots,
+    crc32c,
+    expand_bytes,
+    expand_copies,
+    read_sections,
+    volume_text,
+)
 from tisim.traces import Trace, pack
-from tisim.traces.tit import TitTrace
-from tisim.traces.tit.byte_coder import expand_bytes
-from tisim.traces.tit.columns import alias_slots
-from tisim.traces.tit.container import CODED, COPIED, read_sections
-from tisim.traces.tit.copy_coder import expand_copies
-from tisim.traces.tit.numbers import DamagedError, crc32c
-from tisim.traces.tit.volumes import volume_text
 
 
 def neighbours(ranks: int) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.tit_reader import TitTrace
 from tests.unit.trace_library.recorded import MEASURED, NUMBER, RANK, TEXT, Program, Rank
 from tisim.errors import InputError
 from tisim.traces import Trace, pack, unpack
-from tisim.traces.tit import TitTrace
 
 PLATFORM = Path(__file__).parents[3] / "platforms" / "backbone.xml"
 

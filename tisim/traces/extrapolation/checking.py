@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.recorded import read_trace
-from tisim.traces.tit import TitTrace
+from tisim.traces.packed_program import PackedTrace
 
 #: Of actions, a sum of the trace that was made and one of that which was recorded.
 _Sums = dict[str, list[float]]
@@ -121,7 +121,7 @@ def check(
     InputError
         When it is of another number of ranks.
     """
-    mine, theirs = TitTrace(Path(made)), read_trace(recorded).trace
+    mine, theirs = PackedTrace(Path(made)), read_trace(recorded).trace
     if mine.ranks != theirs.ranks:
         raise InputError(
             f"it has {theirs.ranks:,} ranks, and {mine.ranks:,} are compared: extrapolate to "
@@ -153,7 +153,7 @@ def _ordered(sums: _Sums) -> tuple[SiteVolume, ...]:
     return tuple(sorted(sites, key=lambda site: -site.recorded))
 
 
-def _calls(trace: TitTrace, rank: int, which: int, volumes: _Sums, data: _Sums) -> Iterator[str]:
+def _calls(trace: PackedTrace, rank: int, which: int, volumes: _Sums, data: _Sums) -> Iterator[str]:
     """The lines of a rank but its computations, whose volumes are added up by what follows.
 
     Of numbers that are data, which are added up too, N stands for each.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tisim.errors import InputError
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 from tisim.traces.extrapolation.volumes import fit_volumes
-from tisim.traces.tit import TitTrace
-from tisim.traces.tit.shapes import NUMBER
+from tisim.traces.packed_program import NUMBER, PackedTrace
 
 _NUMBER = bytes([NUMBER])
 #: Of each action, the first numbers of its lines: whether there is one for each rank.
@@ -227,7 +226,7 @@ class Approximation:
             how[action.lower()] = way or WAYS[0]
         return cls(how)
 
-    def means(self, trace: TitTrace, shape: Shape) -> list[int] | None:
+    def means(self, trace: PackedTrace, shape: Shape) -> list[int] | None:
         """The mean of each number of a call, over all ranks and times; None: it is exact."""
         if shape.action not in self.how:
             return None
@@ -236,7 +235,7 @@ class Approximation:
             self._means[key] = self._read(trace, shape)
         return self._means[key]
 
-    def _read(self, trace: TitTrace, shape: Shape) -> list[int] | None:
+    def _read(self, trace: PackedTrace, shape: Shape) -> list[int] | None:
         action, count = shape.action.encode(), len(shape.marks)
         rows = []
         for rank in range(trace.ranks):

@@ -13,7 +13,7 @@ from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.guards import Condition, Scene, known_conditions
 from tisim.traces.extrapolation.nodes import Loop, Mask, Node, Site
 from tisim.traces.extrapolation.volumes import whole_volumes
-from tisim.traces.tit.shapes import VOLUME
+from tisim.traces.packed_program import VOLUME
 
 # Constants in sums of places, before the rest is taken.
 _NEAR = (0, 1, -1, 2, -2)

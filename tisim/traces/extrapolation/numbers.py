@@ -33,7 +33,7 @@ from tisim.traces.extrapolation.volumes import (
     value_of,
     whole_volumes,
 )
-from tisim.traces.tit.shapes import VOLUME
+from tisim.traces.packed_program import VOLUME
 
 # A number is c + a f, c + a f + b g or c + a f + b g + d f g, where f and g are features of a rank
 # and a, b, c and d are functions of the number of ranks. The shortest of these sums that gives

@@ -18,11 +18,19 @@ from tisim.traces.extrapolation.data import Approximation, collapsed
 from tisim.traces.extrapolation.shapes import ClassCall, Numbers, Shape
 from tisim.traces.extrapolation.volumes import value_of
 from tisim.traces.packed import is_packed
-from tisim.traces.tit import TitTrace
-from tisim.traces.tit.grammar import Grammar
-from tisim.traces.tit.numbers import DamagedError
-from tisim.traces.tit.shapes import HOLES, NO_RANK, STEP
-from tisim.traces.tit.tables import BY_RANK, CONSTANT, EXCLUSIVE, RELATIVE, RankClass, TraceTables
+from tisim.traces.packed_program import (
+    BY_RANK,
+    COMPUTE_SHAPE,
+    CONSTANT,
+    EXCLUSIVE,
+    HOLES,
+    NO_RANK,
+    RELATIVE,
+    STEP,
+    PackedTrace,
+    RankClass,
+    Rules,
+)
 
 # Sequitur names the same loop in many ways: it may begin anywhere in its body, and its first or
 # last iteration may stand outside. Here rules that only name a part are spelled out, every
@@ -46,7 +54,7 @@ class Repeat:
 Item = int | Repeat
 
 
-def loops_of(grammar: Grammar, calls: Sequence[int | None]) -> tuple[Item, ...]:
+def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
     """The sequence of a grammar as calls and loops.
 
     Parameters
@@ -62,9 +70,9 @@ def loops_of(grammar: Grammar, calls: Sequence[int | None]) -> tuple[Item, ...]:
         When hardly anything of the sequence repeats.
     """
     made: dict[int, tuple[Item, ...]] = {}
-    for rule in _used_first(grammar):
+    for rule in _used_first(rules):
         items: list[Item] = []
-        for is_rule, number, times in grammar.rules[rule]:
+        for is_rule, number, times in rules[rule]:
             body = made[number] if is_rule else _call(calls[number])
             items += body if times == 1 or not body else (Repeat(times, body),)
             if len(items) > MOST_ITEMS:
@@ -96,17 +104,17 @@ def places(item: Item) -> int:
     return sum(map(places, item.body)) if isinstance(item, Repeat) else 1
 
 
-def _used_first(grammar: Grammar) -> list[int]:
+def _used_first(rules: Rules) -> list[int]:
     """The rules, each behind those that it uses."""
     order: list[int] = []
     known = {0}
-    path = [(0, iter(grammar.rules[0]))]
+    path = [(0, iter(rules[0]))]
     while path:
         rule, items = path[-1]
         for is_rule, number, _ in items:
             if is_rule and number not in known:
                 known.add(number)
-                path.append((number, iter(grammar.rules[number])))
+                path.append((number, iter(rules[number])))
                 break
         else:
             order.append(rule)
@@ -289,8 +297,6 @@ def _requests(call: ClassCall) -> list[bytes]:
     return [values.tobytes() for values in call.numbers[before : before + count]]
 
 
-# The shape of computations, which every file has.
-_COMPUTE = 0
 # Volumes that a program declares are few, such as those of shares of a box at its corners, edges
 # and sides; those that are measured are others on each rank.
 _MOST_DECLARED = 32
@@ -329,7 +335,7 @@ class RecordedTrace:
     """One of the traces that are extrapolated."""
 
     name: str
-    trace: TitTrace
+    trace: PackedTrace
     size: int = 0
 
     @property
@@ -340,12 +346,12 @@ class RecordedTrace:
     @property
     def legacy(self) -> bool:
         """Whether its lines are of the legacy dialect."""
-        return self.trace.tables.legacy
+        return self.trace.legacy
 
     @property
     def has_measured_volumes(self) -> bool:
         """Whether volumes vary from time to time, or are others on nearly every rank."""
-        classes = self.trace.tables.classes
+        classes = self.trace.classes
         return any(made.has_volumes for made in classes) or self._most_by_rank > _MOST_DECLARED
 
     @property
@@ -356,14 +362,13 @@ class RecordedTrace:
     @cached_property
     def _most_by_rank(self) -> int:
         """How many volumes ranks have at most that make the same calls in one place."""
-        tables = self.trace.tables
         most = 0
-        for made in tables.classes:
+        for made in self.trace.classes:
             vectors = iter(made.vectors)
-            for call in (tables.calls[number] for number in made.calls):
+            for call in (self.trace.signatures[number] for number in made.calls):
                 by_rank = [next(vectors) for mode, _ in call.arguments if mode == BY_RANK]
-                if call.shape == _COMPUTE:
-                    most = max([most, *(len({*vector}) for vector in by_rank)])
+                if call.shape == COMPUTE_SHAPE:
+                    most = max([most, *(np.unique(vector).size for vector in by_rank)])
         return most
 
     def classes(self, fit_volumes: bool, approximation: Approximation) -> list[ClassProgram]:
@@ -381,14 +386,11 @@ class RecordedTrace:
         InputError
             When a class has no structure.
         """
-        tables = self.trace.tables
         try:
             return [
-                _read_class(
-                    self, number, np.array(ranks, dtype=np.int64), fit_volumes, approximation
-                )
-                for number, ranks in enumerate(tables.members)
-                if ranks
+                _read_class(self, made, fit_volumes, approximation)
+                for made in self.trace.classes
+                if made.ranks.size
             ]
         except InputError as error:
             raise InputError(error.message, file=Path(self.name)) from None
@@ -409,43 +411,32 @@ def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
     """
     name = Path(path)
     if is_packed(name):
-        try:
-            return RecordedTrace(str(name), TitTrace(name))
-        except DamagedError as error:
-            raise InputError(
-                f"is damaged: {error.message}; get it again, or pack the trace again", file=name
-            ) from None
+        return RecordedTrace(str(name), PackedTrace(name))
     with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
         packed = Path(directory) / "packed.tit"
         pack(name, packed)
-        return RecordedTrace(str(name), TitTrace(packed))
+        return RecordedTrace(str(name), PackedTrace(packed))
 
 
 def _read_class(
     trace: RecordedTrace,
-    number: int,
-    ranks: Numbers,
+    made: RankClass,
     fit_volumes: bool,
     approximation: Approximation,
 ) -> ClassProgram:
-    tables = trace.trace.tables
-    made = tables.classes[number]
+    ranks = made.ranks.astype(np.int64)
     if made.has_volumes and not fit_volumes:
         raise InputError("its volumes vary from call to call, so they can only be fitted")
     calls: list[ClassCall] = []
     known: dict[tuple[object, ...], int] = {}
     numbers_of: list[int | None] = []
     vectors = iter(made.vectors)
-    for call in (tables.calls[number] for number in made.calls):
-        by_rank = [
-            np.array(next(vectors), dtype=np.int64) if mode == BY_RANK else None
-            for mode, _ in call.arguments
-        ]
-        text = tables.shape_texts[call.shape]
-        shape = tables.shapes[call.shape]
-        marks = tuple(shape.holes)
+    for call in (trace.trace.signatures[number] for number in made.calls):
+        by_rank = [next(vectors) if mode == BY_RANK else None for mode, _ in call.arguments]
+        shape = trace.trace.shapes[call.shape]
+        text, marks = shape.text, shape.holes
         is_comment = text[:2] == _COMMENT
-        if is_comment or (fit_volumes and (call.shape == _COMPUTE or shape.is_silent)):
+        if is_comment or (fit_volumes and (call.shape == COMPUTE_SHAPE or shape.is_silent)):
             numbers_of.append(None)
             continue
         holes = Shape(text, marks, shape.rank_holes)
@@ -473,7 +464,7 @@ def _read_class(
             )
             calls.append(ClassCall(holes, tuple(values), varying))
         numbers_of.append(known[key])
-    items, calls = with_starters(loops_of(made.grammar, numbers_of), calls)
+    items, calls = with_starters(loops_of(made.rules, numbers_of), calls)
     volumes = _volumes(trace.trace, made, ranks, numbers_of, items) if fit_volumes else None
     return ClassProgram(trace.size, ranks, calls, items, volumes)
 
@@ -490,7 +481,7 @@ def _by_rule(action: str, mode: int, value: int, ranks: Numbers) -> Numbers:
 
 
 def _volumes(
-    trace: TitTrace,
+    trace: PackedTrace,
     made: RankClass,
     ranks: Numbers,
     numbers_of: list[int | None],
@@ -503,10 +494,10 @@ def _volumes(
     for position, rank in enumerate(ranks.tolist()):
         at = leaves(items)
         place, waiting = 0, 0.0
-        for terminal, computation in trace.calls(rank):
-            if computation is not None:
-                waiting += float(computation.split()[-1])
-            code = _volume_of(trace.tables, made, terminal, position)
+        terminals, amounts = trace.calls(rank)
+        for terminal, amount in zip(terminals.tolist(), amounts.tolist(), strict=True):
+            waiting += amount
+            code = _volume_of(trace, made, terminal, position)
             waiting += 0.0 if code is None else float(value_of(code))
             if numbers_of[terminal] is None:
                 continue
@@ -520,10 +511,10 @@ def _volumes(
     return means
 
 
-def _volume_of(tables: TraceTables, made: RankClass, terminal: int, position: int) -> int | None:
+def _volume_of(trace: PackedTrace, made: RankClass, terminal: int, position: int) -> int | None:
     """The code of the volume of a computation in the grammar."""
-    call = tables.calls[made.calls[terminal]]
-    if call.shape != _COMPUTE:
+    call = trace.signatures[made.calls[terminal]]
+    if call.shape != COMPUTE_SHAPE:
         return None
     mode, value = call.arguments[0]
     if mode == CONSTANT:
@@ -531,6 +522,6 @@ def _volume_of(tables: TraceTables, made: RankClass, terminal: int, position: in
     before = sum(
         mode == BY_RANK
         for number in made.calls[:terminal]
-        for mode, _ in tables.calls[number].arguments
+        for mode, _ in trace.signatures[number].arguments
     )
-    return made.vectors[before][position]
+    return int(made.vectors[before][position])

@@ -15,8 +15,8 @@ from tisim.traces.extrapolation.data import Approximation, spelled_out
 from tisim.traces.extrapolation.nodes import Loop, Mask, Site, described
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import COMPUTE, code_of
+from tisim.traces.packed_program import NO_RANK
 from tisim.traces.program import Rule
-from tisim.traces.tit.shapes import NO_RANK
 
 
 @dataclass(eq=False)

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim import _core
 from tisim.errors import InputError
 from tisim.traces.extrapolated import LeftOut
-from tisim.traces.tit.shapes import VOLUME
-from tisim.traces.tit.volumes import FIRST_LONG, MILLION, volume_text
+from tisim.traces.packed_program import VOLUME
 
 #: How volumes may scale with the number of ranks.
 SCALINGS = ("auto", "strong", "weak")
@@ -154,14 +154,15 @@ def _fitted(
 #: The text of a computation, with the mark of its volume.
 COMPUTE = b"compute " + bytes([VOLUME])
 # Whole numbers in digits, see docs/tit.md: those below this stand behind it, larger ones behind
-# FIRST_LONG.
+# FIRST_LONG_VOLUME.
+_MILLION = 1_000_000
 _DIGITS = 1 << 50
 _MOST = 10**17
 
 
 def value_of(code: int) -> Fraction:
     """The number that a code stands for."""
-    return Fraction(volume_text(code))
+    return Fraction(_core.volume_text(code))
 
 
 def code_of(value: int) -> int:
@@ -184,7 +185,7 @@ def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
             "of up to 17 digits; extrapolate to fewer ranks"
         )
     first: NDArray[np.int64] = np.select(
-        [values < MILLION, values < _DIGITS], [0, _DIGITS], FIRST_LONG
+        [values < _MILLION, values < _DIGITS], [0, _DIGITS], _core.FIRST_LONG_VOLUME
     )
     return values + first
 

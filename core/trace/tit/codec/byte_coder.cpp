@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/tit/codec/bit_coder.hpp"
-
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -201,5 +198,4 @@ std::string expand_bytes(std::string_view coded, std::size_t expected_size) {
   return predictor.take();
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

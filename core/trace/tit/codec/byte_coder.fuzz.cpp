@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "trace/tit/codec/bit_coder.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/codec/copy_coder.hpp"
-#include "trace/tit/codec/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tisim::tit;

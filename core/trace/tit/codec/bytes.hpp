@@ -1,16 +1,41 @@
-// Writes numbers and texts as bytes, and reads them back with checks.
+// Numbers and texts as bytes, read back with checks; checksums. docs/tit.md describes them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "trace/tit/codec/error.hpp"
-#include "trace/tit/codec/numbers.hpp"
+namespace tisim::tit {
 
-namespace tisim {
-namespace tit {
+// what() says what is wrong, without the name of the file: the reader of the file adds it.
+struct FormatError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Numbers as bytes: fixed ones in little endian, and varints, seven bits a byte, low bits first.
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+template <class Number>
+void put_fixed(std::string& out, Number value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> (8 * i));
+}
+
+// Small numbers of either sign as small ones without.
+constexpr std::uint64_t zigzag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+// Writes numbers and texts as bytes, and reads them back with checks.
 
 struct Bytes {
   std::string data;
@@ -102,5 +127,8 @@ class ByteReader {
   const char* end_;
 };
 
-}  // namespace tit
-}  // namespace tisim
+// CRC-32C (Castagnoli), the checksum of packed traces.
+
+std::uint32_t crc32c(const char* data, std::size_t size);
+
+}  // namespace tisim::tit

@@ -5,7 +5,6 @@
 #include "trace/tit/codec/byte_coder.hpp"
 #include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/codec/copy_coder.hpp"
-#include "trace/tit/codec/crc32c.hpp"
 
 namespace tisim::tit {
 

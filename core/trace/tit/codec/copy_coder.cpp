@@ -6,10 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "trace/tit/codec/bit_coder.hpp"
+#include "trace/tit/codec/byte_coder.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -258,5 +257,4 @@ std::string expand_copies(std::string_view coded, std::size_t expected_size) {
   return bytes;
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // Works in time proportional to the number of bytes.
 std::string compress_by_copies(std::string_view bytes);
@@ -19,5 +18,4 @@ std::string compress_by_copies(std::string_view bytes);
 // check_expansion() takes.
 std::string expand_copies(std::string_view coded, std::size_t expected_size);
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -5,8 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "trace/tit/column/decoder.hpp"
-#include "trace/tit/column/encoder.hpp"
+#include "trace/tit/column/column_coder.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tisim::tit;

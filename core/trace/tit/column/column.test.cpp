@@ -4,9 +4,8 @@
 #include <random>
 
 #include "core/test.hpp"
-#include "trace/tit/column/decoder.hpp"
-#include "trace/tit/column/encoder.hpp"
-#include "trace/tit/column/model_set.hpp"
+#include "trace/tit/column/column_coder.hpp"
+#include "trace/tit/column/site_model.hpp"
 
 namespace tisim::tit {
 

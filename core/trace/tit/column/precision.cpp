@@ -8,8 +8,7 @@
 
 #include "trace/tit/column/site_model.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -282,5 +281,4 @@ std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint6
          (found.width == 64 ? offset : offset & ((std::uint64_t{1} << found.width) - 1));
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 struct Precision {
   enum class Level : std::uint8_t {
@@ -103,5 +102,4 @@ class SiteModel;
 std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint64_t rank,
                           std::uint64_t site, std::uint64_t number);
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

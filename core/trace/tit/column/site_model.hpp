@@ -1,20 +1,119 @@
-// The distribution of the values at one site of a trace, as its column is coded with it.
-//
-// Halving the range of the values again and again gives a tree (bin_tree.hpp); its leaves are the
-// bins of the distribution: each has a frequency, and the values within a bin are equally likely. A
-// bin may hold one value, so that a few distinct values are a dictionary.
+// Models of the values at a site: how often each occurs, in bins that form a tree.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/column/bin_tree.hpp"
-#include "trace/tit/column/histogram.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
+struct ValueCount {
+  std::uint64_t value = 0;
+  std::uint64_t count = 0;
+};
+
+// Distinct values in ascending order.
+class Histogram {
+ public:
+  Histogram() = default;
+  explicit Histogram(std::vector<std::uint64_t> values);
+  // Of values that were counted: how often `low` occurs, and each number behind it.
+  Histogram(std::uint64_t low, const std::uint32_t* counts, std::size_t size);
+  // Of the values of both.
+  static Histogram sum(const Histogram& a, const Histogram& b);
+
+  // Whether so many values that reach over `span` numbers are better counted in a table than
+  // sorted.
+  static bool is_dense(std::uint64_t span, std::uint64_t values) {
+    constexpr std::uint64_t kDense = 4;
+    return span / kDense < values;
+  }
+
+  bool empty() const { return counts_.empty(); }
+  std::uint64_t total() const { return total_; }
+  const std::vector<ValueCount>& counts() const { return counts_; }
+
+ private:
+  std::vector<ValueCount> counts_;
+  std::uint64_t total_ = 0;
+};
+
+// Logarithms of counts and weights, from tables.
+
+class CountBits {
+ public:
+  // Arguments of log() and weight() are at least 1 and at most so large.
+  static constexpr std::size_t kLargest = std::size_t{1} << 12;
+
+  static const CountBits& get() {
+    static const CountBits kTable;
+    return kTable;
+  }
+  // n log2(n); 0 for 0.
+  double times_log(std::uint64_t count) const {
+    return count < kSmall ? times_log_[count] : static_cast<double>(count) * log_of(count);
+  }
+  // log2(n), and what the weight n of a bin takes in the file.
+  double log(std::uint64_t number) const { return log_[number]; }
+  double weight(std::uint64_t number) const { return weight_[number]; }
+
+ private:
+  static constexpr std::size_t kSmall = kLargest + 1;
+
+  CountBits() {
+    for (std::size_t count = 1; count < kSmall; ++count) {
+      log_[count] = log_of(count);
+      times_log_[count] = static_cast<double>(count) * log_[count];
+      weight_[count] = 1.5 + 1.1 * log_[count];
+    }
+  }
+  static double log_of(std::uint64_t count) { return std::log2(static_cast<double>(count)); }
+
+  double times_log_[kSmall] = {};
+  double log_[kSmall] = {};
+  double weight_[kSmall] = {};
+};
+
+// The tree of bins of a site's model: chosen for values, written and read.
+
+// Frequencies are in 1 / 4,096.
+constexpr unsigned kFrequencyBits = 12;
+constexpr std::uint32_t kAllFrequencies = std::uint32_t{1} << kFrequencyBits;
+
+// Values [low, low + 2^width).
+struct Bin {
+  std::uint64_t low = 0;
+  std::uint16_t weight = 1;  // from 1; all weights are at most 4,096
+  std::uint8_t width = 0;
+};
+
+struct BinTree {
+  // A node, as it is written: a bin, or the halves of its range that hold values.
+  enum Node : std::uint8_t { kBin = 0, kBothHalves = 1, kLowHalf = 2, kHighHalf = 3 };
+
+  unsigned bits = 0;                // values are in [0, 2^bits)
+  std::vector<std::uint8_t> nodes;  // in preorder
+  std::vector<Bin> bins;            // in ascending order
+
+  // The tree with which the values, of which there must be one, and the tree itself take about the
+  // fewest bits.
+  static BinTree choose(const Histogram& values);
+
+  // Throws FormatError for what write() does not write.
+  static BinTree read(ByteReader& in);
+  void write(Bytes& out) const;
+  // About how many bits it takes in a file.
+  double own_bits() const;
+};
+
+// The distribution of the values at one site of a trace, as its column is coded with it.
+//
+// Halving the range of the values again and again gives a tree (bin_tree.hpp); its leaves are the
+// bins of the distribution: each has a frequency, and the values within a bin are equally likely. A
+// bin may hold one value, so that a few distinct values are a dictionary.
 
 // An offset in a bin is coded this many bits at a time.
 constexpr unsigned kOffsetBits = 20;
@@ -118,5 +217,19 @@ class SiteModel {
   std::uint32_t shift_ = kFrequencyBits;
 };
 
-}  // namespace tit
-}  // namespace tisim
+// The models of all sites of a trace: sites that are much alike, or rare, share one.
+
+struct ModelSet {
+  std::vector<SiteModel> models;
+  std::vector<std::uint32_t> model_of;  // of each site; models are numbered by first use
+
+  // Models with which the values of all sites and the models take few bits. Each site must have a
+  // value.
+  static ModelSet fit(const std::vector<Histogram>& sites);
+
+  void write(Bytes& out) const;
+  // Throws FormatError for what write() does not write for this many sites.
+  static ModelSet read(ByteReader& in, std::size_t sites);
+};
+
+}  // namespace tisim::tit

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -205,5 +204,4 @@ void AttributeTables::read(ByteReader& in, const TraceTables& tables) {
   if (!in.at_end()) throw FormatError("its attributes are longer than what they say");
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

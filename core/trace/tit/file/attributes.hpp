@@ -11,8 +11,7 @@
 
 #include "trace/tit/file/tables.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 constexpr std::string_view kAttributesSection = "attributes";
 constexpr std::string_view kAttributeValuesSection = "attribute values";
@@ -84,5 +83,4 @@ struct AttributeTables : CodedColumns {
   std::unordered_map<std::uint64_t, std::uint32_t> site_numbers_;
 };
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

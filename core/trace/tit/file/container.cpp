@@ -1,13 +1,10 @@
 #include "trace/tit/file/container.hpp"
 
-#include "trace/tit/codec/bit_coder.hpp"
 #include "trace/tit/codec/byte_coder.hpp"
 #include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/codec/copy_coder.hpp"
-#include "trace/tit/codec/crc32c.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -79,12 +76,22 @@ Section read_entry(ByteReader& in, std::uint64_t offset) {
   return section;
 }
 
-}  // namespace
+class TextSource final : public ByteSource {
+ public:
+  explicit TextSource(const std::string& text) : text_(text) {}
+  std::uint64_t size() const override { return text_.size(); }
+  std::string read(std::uint64_t offset, std::uint64_t size) const override {
+    return offset < text_.size() ? text_.substr(offset, size) : std::string();
+  }
 
-std::string write_container(std::vector<Section> sections) {
+ private:
+  const std::string& text_;
+};
+
+// The file of sections whose bytes are what they store.
+std::string file_of(const std::vector<Section>& sections) {
   Bytes table;
-  for (Section& section : sections) {
-    store(section);
+  for (const Section& section : sections) {
     table.text(section.name);
     table.varint(section.version);
     table.byte(flags_of(section));
@@ -99,6 +106,23 @@ std::string write_container(std::vector<Section> sections) {
   file.text(table.data);
   for (const Section& section : sections) file.data += section.bytes;
   return std::move(file.data);
+}
+
+}  // namespace
+
+std::string write_container(std::vector<Section> sections) {
+  for (Section& section : sections) store(section);
+  return file_of(sections);
+}
+
+std::string with_section(const std::string& file, Section section) {
+  const TextSource source(file);
+  std::vector<Section> sections = read_container(source);
+  for (Section& other : sections) other.bytes = source.read(other.offset, other.stored);
+  section.coding = Coding::none;
+  store(section);
+  sections.push_back(std::move(section));
+  return file_of(sections);
 }
 
 std::uint32_t container_version(const ByteSource& source) {
@@ -150,5 +174,4 @@ std::string read_section(const ByteSource& source, const Section& section) {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 constexpr std::string_view kMagic{"\x89TIT\r\n\x1a\n", 8};
 constexpr std::uint32_t kVersion = 2;
@@ -37,6 +36,10 @@ struct Section {
 // The whole file. A section that is not smaller when it is coded is stored as it is.
 std::string write_container(std::vector<Section> sections);
 
+// The file with one more section, which is not coded, at its end; the others stay as they are
+// stored. Throws FormatError.
+std::string with_section(const std::string& file, Section section);
+
 // Reads `size` bytes from `offset` of a file; fewer only at its end.
 class ByteSource {
  public:
@@ -55,5 +58,4 @@ std::vector<Section> read_container(const ByteSource& source);
 // What a section says, checked. Throws FormatError.
 std::string read_section(const ByteSource& source, const Section& section);
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -4,8 +4,6 @@
 #include "core/test.hpp"
 #include "core/text_source.hpp"
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/codec/crc32c.hpp"
-#include "trace/tit/codec/error.hpp"
 
 namespace tisim::tit {
 

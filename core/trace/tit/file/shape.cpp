@@ -4,8 +4,7 @@
 
 #include "trace/tit/file/volume_code.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -239,5 +238,4 @@ void append_text(std::string_view shape, const std::int64_t* numbers, std::strin
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

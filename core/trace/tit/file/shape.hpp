@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 enum Mark : char {
   kNumberMark = 1,   // a hole: a whole number
@@ -52,5 +51,4 @@ std::string fault_of_shape(std::string_view shape);
 // Appends the text of a shape, which must be one, with its numbers.
 void append_text(std::string_view shape, const std::int64_t* numbers, std::string& out);
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -1,9 +1,12 @@
 #include "trace/tit/file/tables.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <string_view>
 
-namespace tisim {
-namespace tit {
+#include "trace/tit/file/volume_code.hpp"
+
+namespace tisim::tit {
 
 namespace {
 
@@ -353,5 +356,104 @@ RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint3
   return places;
 }
 
-}  // namespace tit
-}  // namespace tisim
+// Which calls are of one kind.
+
+namespace {
+
+// A number that makes a call of another kind than another one, and the hole that it stands in.
+struct KindPart {
+  std::size_t hole = 0;
+  std::int64_t value = 0;
+  bool is_column = false;  // any number
+
+  int compare(const KindPart& other) const {
+    if (hole != other.hole) return hole < other.hole ? -1 : 1;
+    if (is_column != other.is_column) return is_column ? -1 : 1;
+    if (value != other.value) return value < other.value ? -1 : 1;
+    return 0;
+  }
+};
+
+}  // namespace
+
+void TraceTables::number_kinds() {
+  // What makes the kind of a call beside its shape, number by number; false at the end.
+  const auto next = [this](std::uint32_t call, std::size_t& at, KindPart& part) {
+    const Signature& signature = signatures[call];
+    const Shape& shape = shapes[signature.shape];
+    for (; at < signature.arguments.size(); ++at) {
+      const Argument& argument = signature.arguments[at];
+      const bool is_column = argument.mode == Mode::column;
+      const bool is_said = argument.mode == Mode::constant && at < kMostKindArguments &&
+                           shape.holes[at].mark == kNumberMark && !shape.is_rank(at);
+      if (!is_column && !is_said) continue;
+      part = {at++, is_column ? std::int64_t{-1} : argument.value, is_column};
+      return true;
+    }
+    return false;
+  };
+  const auto compare = [&](std::uint32_t one, std::uint32_t other) {
+    if (signatures[one].shape != signatures[other].shape) {
+      return signatures[one].shape < signatures[other].shape ? -1 : 1;
+    }
+    KindPart part;
+    KindPart other_part;
+    for (std::size_t at = 0, other_at = 0;;) {
+      const bool has_part = next(one, at, part);
+      if (has_part != next(other, other_at, other_part)) return has_part ? 1 : -1;
+      if (!has_part) return 0;
+      const int order = part.compare(other_part);
+      if (order != 0) return order;
+    }
+  };
+  std::vector<std::uint32_t> sorted(signatures.size());
+  std::iota(sorted.begin(), sorted.end(), 0U);
+  // Equal ones in their order: the first of them stands first.
+  std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t one, std::uint32_t other) {
+    const int order = compare(one, other);
+    return order != 0 ? order < 0 : one < other;
+  });
+  kinds.assign(signatures.size(), 0);
+  for (std::size_t i = 0, first = 0; i < sorted.size(); ++i) {
+    if (compare(sorted[first], sorted[i]) != 0) first = i;
+    kinds[sorted[i]] = sorted[first];
+  }
+  // Up to now the number of the first call of the kind.
+  kinds_count = 0;
+  for (std::uint32_t call = 0; call < kinds.size(); ++call) {
+    kinds[call] = kinds[call] == call ? kinds_count++ : kinds[kinds[call]];
+  }
+}
+
+VolumeSites::VolumeSites(const TraceTables& tables)
+    : sites_(2), is_listed_(!tables.volumes.empty()) {
+  amounts_.push_back(0);
+  for (const std::uint64_t volume : tables.volumes) amounts_.push_back(volume_value(volume));
+  known_ = amounts_.size();
+  // Bins that end behind the last volume end before the next power of two.
+  const std::uint64_t most = is_listed_ ? 2 * known_ : std::uint64_t{1} << 31;
+  std::uint64_t largest = known_ - 1;
+  for (const Site& site : tables.sites) {
+    VolumeSite made;
+    std::uint64_t its_largest = site.value;
+    if (site.varies) {
+      const std::uint32_t number = tables.models.model_of[static_cast<std::size_t>(site.value)];
+      const SiteModel& model = tables.models.models[number];
+      its_largest = model.largest();
+      const DecodingTable table = model.table();
+      if (table.large_bins != nullptr) its_largest = most;
+      made.limits = table.limits;
+      made.choices = table.choices;
+      made.shift = table.shift;
+    } else {
+      made.value = static_cast<std::uint32_t>(site.value);
+    }
+    const bool is_quick = its_largest < most;
+    if (is_quick && is_listed_) largest = std::max(largest, its_largest);
+    number_of_.push_back(is_quick ? static_cast<std::uint32_t>(sites_.size()) : kSpecial);
+    sites_.push_back(made);
+  }
+  amounts_.resize(static_cast<std::size_t>(largest) + 1, 0.0);
+}
+
+}  // namespace tisim::tit

@@ -1,20 +1,19 @@
-// What a packed trace of version 2 holds beside its columns: classes of ranks, their grammars and
-// signatures, the models of columns, names of files. docs/tit.md describes the bytes.
+// The tables of a packed trace: classes of ranks, their grammars and signatures, sites of columns.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/column/model_set.hpp"
+#include "trace/tit/column/site_model.hpp"
 #include "trace/tit/file/shape.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/grammar/grammar.hpp"
 #include "trace/tit/vector/rank_vector.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // The first shapes of every file.
 constexpr std::uint32_t kComputeShape = 0;  // "compute" and a volume
@@ -161,5 +160,90 @@ std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uin
                                             std::uint32_t classes);
 RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
 
-}  // namespace tit
-}  // namespace tisim
+// Finds the sites of a call behind another.
+
+class SiteTable {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+
+  SiteTable() = default;
+  explicit SiteTable(const TraceTables& tables) : width_(tables.kinds_count) {
+    constexpr std::uint64_t kMostDense = std::uint64_t{1} << 20;
+    is_dense_ = (std::uint64_t{width_} + 1) * width_ <= kMostDense;
+    if (is_dense_) dense_.assign((std::size_t{width_} + 1) * width_, kNone);
+    for (const Context& context : tables.contexts) {
+      const std::uint64_t place = place_of(context.before, context.at);
+      if (is_dense_) {
+        dense_[static_cast<std::size_t>(place)] = context.first_site;
+      } else {
+        sparse_[place] = context.first_site;
+      }
+    }
+  }
+
+  // The first site of the context; kNone when it has none. `before`: the kind of the call before
+  // plus 1, or 0; `at`: the kind of the call.
+  std::uint32_t find(std::uint32_t before, std::uint32_t at) const {
+    const std::uint64_t place = place_of(before, at);
+    if (is_dense_) return dense_[static_cast<std::size_t>(place)];
+    const auto found = sparse_.find(place);
+    return found == sparse_.end() ? kNone : found->second;
+  }
+
+ private:
+  std::uint64_t place_of(std::uint32_t before, std::uint32_t at) const {
+    return std::uint64_t{before} * width_ + at;
+  }
+
+  std::uint64_t width_ = 0;
+  bool is_dense_ = true;
+  std::vector<std::uint32_t> dense_;
+  std::unordered_map<std::uint64_t, std::uint32_t> sparse_;
+};
+
+// Where volumes of computations stand, as the quick loops of readers need it.
+
+// The site of the volume before a call.
+struct VolumeSite {
+  const std::uint16_t* limits = nullptr;  // of its model, if it varies
+  const BinChoice* choices = nullptr;     // of its model
+  std::uint32_t shift = 0;                // of its model
+  std::uint32_t value = 0;                // if it does not vary
+};
+
+// All of a trace. A value is 0, no volume, or 1 plus the number of a volume.
+class VolumeSites {
+ public:
+  // The number of what is not a site that quick loops can read.
+  static constexpr std::uint32_t kSpecial = 0;
+  // The number of calls that nothing is ever computed before.
+  static constexpr std::uint32_t kNothing = 1;
+
+  VolumeSites() : sites_(2) {}
+  // `tables` must outlive it.
+  explicit VolumeSites(const TraceTables& tables);
+
+  // The number of the volume's site for a call of kind `at` behind one of kind `before` - 1.
+  std::uint32_t number(const SiteTable& table, std::uint32_t before, std::uint32_t at) const {
+    const std::uint32_t found = table.find(before, at);
+    return found == SiteTable::kNone ? kNothing : number_of_[found];
+  }
+  const VolumeSite* data() const { return sites_.data(); }
+
+  // Whether the trace lists its volumes; else values are 1 plus the code of a volume.
+  bool is_listed() const { return is_listed_; }
+  // The amounts of values: those below known(), and of more that a damaged file may give.
+  const double* amounts() const { return amounts_.data(); }
+  std::uint64_t known() const { return known_; }
+  // Whether a damaged file may give values that are not known.
+  bool may_exceed() const { return amounts_.size() > known_; }
+
+ private:
+  std::vector<VolumeSite> sites_;
+  std::vector<std::uint32_t> number_of_;  // of each of the tables' sites
+  std::vector<double> amounts_;
+  std::uint64_t known_ = 0;
+  bool is_listed_ = false;
+};
+
+}  // namespace tisim::tit

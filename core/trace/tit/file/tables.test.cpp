@@ -4,10 +4,9 @@
 #include <string>
 
 #include "core/test.hpp"
-#include "trace/tit/file/volume_sites.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 // Two ranks of one class: a send to the next rank, then a barrier whose number stands in a column.
@@ -157,5 +156,5 @@ TEST("tit tables: volumes in a bin that is wider than quick loops can read are s
     CHECK((number == VolumeSites::kSpecial) == (value == kWide));
   }
 }
-}  // namespace tit
-}  // namespace tisim
+
+}  // namespace tisim::tit

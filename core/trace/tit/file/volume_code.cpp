@@ -3,8 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -258,5 +257,4 @@ double volume_value(std::uint64_t code) {
   return power < 0 ? digits / kPowersOfTen[-power] : digits * kPowersOfTen[power];
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // Of texts that have no code.
 constexpr std::uint64_t kNoVolumeCode = ~std::uint64_t{0};
@@ -27,5 +26,4 @@ bool is_volume_code(std::uint64_t code);
 void append_volume(std::uint64_t code, std::string& out);
 double volume_value(std::uint64_t code);
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -4,8 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // As bytes, a grammar is rule 0 and the end. An item is a varint: twice what it is, plus 1 if an
 // exponent of 2 or more follows, less 2. What it is: 0 the end of the rule; 1 the terminal after
@@ -264,5 +263,4 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

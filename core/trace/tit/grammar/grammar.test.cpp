@@ -7,8 +7,8 @@
 #include "core/test.hpp"
 #include "trace/tit/grammar/sequence_encoder.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 std::string written(const Grammar& grammar) {
@@ -164,5 +164,4 @@ TEST("grammar: damaged bytes are a grammar or refused") {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -1,15 +1,223 @@
-// Turns a sequence of terminals into a grammar, as they come.
+// Finds the grammar of a sequence: Sequitur with exponents, and loops that are recognised at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "trace/tit/grammar/grammar.hpp"
-#include "trace/tit/grammar/loop_cursor.hpp"
-#include "trace/tit/grammar/sequitur.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
+// A hash table of node numbers with linear probing. What a node hashes to, and which nodes are
+// equal, the grammar says in each call; a node may not change while it is in the table.
+class DigramIndex {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  DigramIndex() : slots_(kFewestSlots, kNone) {}
+
+  std::size_t size() const { return size_; }
+  std::size_t memory() const { return slots_.capacity() * sizeof(std::uint32_t); }
+
+  // The node in the table that is equal to one with this hash, or kNone.
+  template <class IsEqual>
+  std::uint32_t find(std::uint64_t hash, const IsEqual& is_equal) const {
+    for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
+      if (slots_[at] == kNone || is_equal(slots_[at])) return slots_[at];
+    }
+  }
+
+  template <class HashOf>
+  void insert(std::uint32_t node, const HashOf& hash_of) {
+    if (2 * (size_ + 1) > slots_.size()) grow(hash_of);
+    put(node, hash_of(node));
+    ++size_;
+  }
+
+  // Does nothing when the node is not in the table.
+  template <class HashOf>
+  void erase(std::uint32_t node, const HashOf& hash_of) {
+    std::size_t hole = hash_of(node) & mask();
+    for (; slots_[hole] != node; hole = (hole + 1) & mask()) {
+      if (slots_[hole] == kNone) return;
+    }
+    --size_;
+    // Later ones of the same cluster move up, so that a search never meets a hole before its end.
+    for (std::size_t at = (hole + 1) & mask(); slots_[at] != kNone; at = (at + 1) & mask()) {
+      const std::size_t home = hash_of(slots_[at]) & mask();
+      if (((at - home) & mask()) < ((at - hole) & mask())) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole] = kNone;
+  }
+
+ private:
+  static constexpr std::size_t kFewestSlots = 32;
+
+  std::size_t mask() const { return slots_.size() - 1; }
+
+  void put(std::uint32_t node, std::uint64_t hash) {
+    std::size_t at = hash & mask();
+    while (slots_[at] != kNone) at = (at + 1) & mask();
+    slots_[at] = node;
+  }
+
+  template <class HashOf>
+  void grow(const HashOf& hash_of) {
+    std::vector<std::uint32_t> old(2 * slots_.size(), kNone);
+    old.swap(slots_);
+    for (const std::uint32_t node : old) {
+      if (node != kNone) put(node, hash_of(node));
+    }
+  }
+
+  std::vector<std::uint32_t> slots_;
+  std::size_t size_ = 0;
+};
+
+// A grammar that grows at its end: Sequitur (Nevill-Manning and Witten, 1997) with exponents.
+
+// Holds between calls, and verify() checks it:
+// - neighbours differ in their symbol, unless their exponents together exceed 32 bits;
+// - no two neighbours occur twice, with the same exponents, in the whole grammar;
+// - a rule has at least two items (unless multiplying exponents would exceed 32 bits), and is used
+//   at least twice or with an exponent of at least 2.
+// A call of append() takes amortised constant time: each change lowers 2 * items - rules.
+class Sequitur {
+ public:
+  using NodeId = std::uint32_t;
+
+  Sequitur() { clear(); }
+  void clear();
+
+  // Adds an item to the sequence; a rule must be one of this grammar.
+  void append(Item item);
+  // The last item of the sequence once more, so many times.
+  void repeat_last(std::uint64_t times);
+
+  // A rule that is held stays as a symbol, even without a use, until it is released.
+  void hold(std::uint32_t rule) { ++rules_[rule].holds; }
+  void release(std::uint32_t rule);
+
+  bool empty() const { return nodes_[rules_[0].guard].next == rules_[0].guard; }
+  // Of the sequence, which must not be empty.
+  NodeId last() const { return nodes_[rules_[0].guard].prev; }
+  NodeId first_of(std::uint32_t rule) const { return nodes_[rules_[rule].guard].next; }
+  NodeId next_of(NodeId node) const { return nodes_[node].next; }
+  bool is_item(NodeId node) const { return nodes_[node].exponent != 0; }
+  Item item(NodeId node) const { return {nodes_[node].symbol, nodes_[node].exponent}; }
+
+  Grammar grammar() const;
+  // All items of all rules.
+  std::size_t items() const { return nodes_.size() - free_nodes_ - (rules_.size() - free_rules_); }
+  // Bytes.
+  std::size_t memory() const;
+  // What is broken, or an empty text.
+  const char* verify() const;
+
+ private:
+  static constexpr NodeId kNone = DigramIndex::kNone;
+
+  // An item of a rule, or the guard that closes the ring of a rule's items: exponent 0, and the
+  // number of the rule as the symbol. Uses of a rule are a list of their own.
+  struct Node {
+    std::uint32_t symbol, exponent;
+    NodeId prev, next;
+    NodeId prev_use, next_use;
+  };
+  struct Rule {
+    NodeId guard;  // kNone: the number is free
+    NodeId first_use;
+    std::uint32_t uses, holds;
+  };
+
+  bool is_guard(NodeId node) const { return nodes_[node].exponent == 0; }
+  bool is_digram(NodeId node) const;
+  std::uint64_t hash(NodeId node) const;
+  bool equal(NodeId a, NodeId b) const;
+  // The number of the rule of which the digram at this node is all, or 0.
+  std::uint32_t whole_rule(NodeId node) const;
+
+  NodeId new_node();
+  NodeId new_item(Item item);
+  void free_node(NodeId node);
+  void free_item(NodeId node);
+  std::uint32_t new_rule();
+  void free_rule(std::uint32_t rule);
+  void set_item(NodeId node, Item item);
+  void add_use(NodeId node);
+  void remove_use(NodeId node);
+  void link(NodeId left, NodeId right);
+
+  void insert_digram(NodeId node);
+  void erase_digram(NodeId node);
+  void settle();
+  void review_digram(NodeId node);
+  void review_rule(std::uint32_t rule);
+  void merge(NodeId node);
+  void match(NodeId node, NodeId indexed);
+  void replace(NodeId node, std::uint32_t rule);
+  void put_in_place(std::uint32_t rule);
+  void put_single_item_in_place(std::uint32_t rule);
+
+  std::vector<Node> nodes_;
+  std::vector<Rule> rules_;
+  DigramIndex index_;
+  NodeId free_node_ = kNone;         // the first of a list through `next`
+  std::uint32_t free_rule_ = kNone;  // the first of a list through `first_use`
+  std::size_t free_nodes_ = 0, free_rules_ = 0;
+  std::vector<NodeId> changed_;          // digrams that may be missing in the index, or twice there
+  std::vector<std::uint32_t> suspects_;  // rules that may be used once, or have a single item
+};
+
+// Follows the repetitions of a loop at the end of a grammar, without a change to the grammar.
+
+// Stands in the last item of a sequence, a repeated rule, before the terminal with which one more
+// repetition goes on. The grammar is the same in all calls, and may
+// not change while the cursor stands there.
+class LoopCursor {
+ public:
+  bool active() const { return !path_.empty(); }
+  // Whether the sequence ends with a repeated rule; if so the cursor stands at its start.
+  bool start(const Sequitur& grammar);
+  void stop() { path_.clear(); }
+
+  // Passes this terminal if it is the next one.
+  bool pass(std::uint32_t terminal, const Sequitur& grammar) {
+    if (expected_ != terminal) return false;
+    if (--run_left_ == 0) go_on(grammar);
+    return true;
+  }
+
+  // Passes a whole repetition; the cursor stands where one begins.
+  void repeat() { ++repetitions_; }
+
+  // Repetitions that were passed completely, and the items passed since.
+  std::uint64_t repetitions() const { return repetitions_; }
+  std::vector<Item> passed(const Sequitur& grammar) const;
+  std::size_t memory() const { return path_.capacity() * sizeof(Frame); }
+
+ private:
+  // An item, and how many of its repetitions are not passed, with the one that the cursor is in.
+  struct Frame {
+    Sequitur::NodeId node;
+    std::uint32_t left;
+  };
+
+  void enter(Sequitur::NodeId node, const Sequitur& grammar);
+  void go_on(const Sequitur& grammar);
+
+  std::vector<Frame> path_;     // the loop itself, then an item of each rule down to a terminal
+  std::uint32_t expected_ = 0;  // the terminal
+  std::uint32_t run_left_ = 0;  // how often it stands there still
+  std::uint64_t repetitions_ = 0;
+};
+
+// Turns a sequence of terminals into a grammar, as they come.
 
 // Runs of a terminal and repetitions of the last loop are counted; the grammar sees them when they
 // end. So a loop takes the same space, and almost the same time, however often it is repeated.
@@ -54,5 +262,46 @@ class SequenceEncoder {
   std::uint64_t loop_start_ = 0;  // the length when the cursor was started
 };
 
-}  // namespace tit
-}  // namespace tisim
+// The grammars of sequences that have come before.
+
+// Ranks of a class have equal sequences: only the first of them needs an encoder. Keeps the last
+// sequence, and some before it while they are short.
+class KnownGrammars {
+ public:
+  // What a SequenceEncoder makes of the sequence.
+  Grammar of(const std::uint32_t* sequence, std::size_t size) {
+    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+      return kept.sequence.size() == size &&
+             std::equal(sequence, sequence + size, kept.sequence.data());
+    });
+    if (known != kept_.end()) return known->grammar;
+    SequenceEncoder encoder;
+    encoder.add_all(sequence, size);
+    Kept made{{sequence, sequence + size}, encoder.take()};
+    length_ += made.sequence.size();
+    std::size_t dropped = 0;
+    while (dropped < kept_.size() && (length_ > kMostKept || kept_.size() - dropped == kMost)) {
+      length_ -= kept_[dropped++].sequence.size();
+    }
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    kept_.push_back(std::move(made));
+    return kept_.back().grammar;
+  }
+
+  Grammar of(const std::vector<std::uint32_t>& sequence) {
+    return of(sequence.data(), sequence.size());
+  }
+
+ private:
+  static constexpr std::size_t kMost = 32;                        // sequences
+  static constexpr std::size_t kMostKept = std::size_t{1} << 20;  // terminals of all but the last
+
+  struct Kept {
+    std::vector<std::uint32_t> sequence;
+    Grammar grammar;
+  };
+  std::vector<Kept> kept_;
+  std::size_t length_ = 0;
+};
+
+}  // namespace tisim::tit

@@ -8,8 +8,8 @@
 
 #include "core/test.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 using Sequence = std::vector<std::uint32_t>;
@@ -219,5 +219,38 @@ TEST("sequitur: runs and loops of more than 2^32 repetitions") {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+// Grammars of sequences that come again.
+
+namespace {
+
+
+Grammar encoded(const Sequence& sequence) {
+  SequenceEncoder encoder;
+  for (const std::uint32_t terminal : sequence) encoder.add(terminal);
+  return encoder.take();
+}
+
+}  // namespace
+
+TEST("known grammars: are those of an encoder, however many sequences came before") {
+  KnownGrammars grammars;
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t length = 0; length < 50; ++length) {
+      Sequence sequence;
+      for (std::uint32_t i = 0; i < length; ++i) sequence.push_back(i % 3);
+      CHECK(grammars.of(sequence) == encoded(sequence));
+    }
+  }
+}
+
+TEST("known grammars: sequences that differ in one terminal have their own") {
+  KnownGrammars grammars;
+  const Sequence loop = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  Sequence other = loop;
+  other.back() = 1;
+  CHECK(grammars.of(loop).expanded() == loop);
+  CHECK(grammars.of(other).expanded() == other);
+  CHECK(grammars.of(loop).expanded() == loop);
+}
+
+}  // namespace tisim::tit

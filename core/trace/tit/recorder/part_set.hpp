@@ -1,4 +1,4 @@
-// What some ranks of a program have recorded; merged pairwise until it is what all have.
+// The parts of some ranks, merged pairwise until they are those of all, and the trace they make.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "trace/tit/grammar/grammar.hpp"
-#include "trace/tit/recorder/recorded_shape.hpp"
+#include "trace/tit/recorder/part_log.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // A call of a recorded stretch.
 struct PartCall {
@@ -75,5 +74,17 @@ class PartSet {
   std::vector<std::string> texts_;
 };
 
-}  // namespace tit
-}  // namespace tisim
+// From what all ranks have recorded to a packed trace.
+
+// A rank with more calls keeps the structure that its recorder found; that of others is sought
+// anew, with all calls at hand.
+constexpr std::uint64_t kMostCallsAtHand = std::uint64_t{1} << 25;
+
+// The whole file. Rank 0 begins with `first_lines`, which have no rank. A rank that is missing does
+// nothing. Those that are missing or did not end as they should are `incomplete`; a comment in the
+// first rank says so. Throws FormatError.
+std::string trace_of(const PartSet& parts, const std::vector<std::string>& first_lines,
+                     std::vector<std::uint32_t>& incomplete,
+                     std::uint64_t most_calls_at_hand = kMostCallsAtHand);
+
+}  // namespace tisim::tit

@@ -5,9 +5,8 @@
 #include <string>
 
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/codec/crc32c.hpp"
+#include "trace/tit/recorder/part_log.hpp"
 #include "trace/tit/recorder/part_set.hpp"
-#include "trace/tit/recorder/value_block.hpp"
 
 namespace {
 

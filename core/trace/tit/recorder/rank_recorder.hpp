@@ -1,20 +1,140 @@
-// Records what one rank does, while it does it, in bounded memory.
+// Records the calls of one rank, with their attributes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "trace/tit/file/attributes.hpp"
 #include "trace/tit/grammar/sequence_encoder.hpp"
-#include "trace/tit/recorder/attribute_recorder.hpp"
-#include "trace/tit/recorder/distinct_calls.hpp"
 #include "trace/tit/recorder/part_log.hpp"
-#include "trace/tit/recorder/recorded_shape.hpp"
-#include "trace/tit/recorder/value_block.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
+class DistinctCalls {
+ public:
+  struct Entry {
+    std::uint32_t shape;
+    std::uint32_t count;    // of its numbers
+    std::uint64_t columns;  // bit i: its number i stands elsewhere, and is 0 here
+    std::uint64_t hash;     // of all that makes it different
+    std::size_t first;      // of its numbers
+  };
+
+  // The number of a call; a new one if it was not met before.
+  std::uint32_t number_of(std::uint32_t shape, std::uint64_t columns, const std::int64_t* numbers,
+                          std::uint32_t count);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+  const Entry& entry(std::uint32_t call) const { return entries_[call]; }
+  const std::int64_t* numbers(std::uint32_t call) const {
+    return numbers_.data() + entries_[call].first;
+  }
+  void clear();
+  // Bytes in use, and bytes that are allocated.
+  std::size_t used() const {
+    return entries_.size() * (sizeof(Entry) + 2 * sizeof(std::uint32_t)) +
+           numbers_.size() * sizeof(std::int64_t);
+  }
+  std::size_t memory() const {
+    return entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(std::uint32_t) +
+           numbers_.capacity() * sizeof(std::int64_t);
+  }
+
+ private:
+  bool equal(const Entry& entry, std::uint32_t shape, std::uint64_t columns,
+             const std::int64_t* numbers, std::uint32_t count) const;
+  void grow();
+
+  std::vector<Entry> entries_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::uint32_t> slots_;  // a call's number plus 1, or 0; linear probing
+};
+
+// The attributes of the calls that one rank makes, as a recorder is told them.
+
+// Values of fixed attributes become a part of their call. The others wait in the order of their
+// calls until all before them are known, and go into blocks then.
+class AttributeRecorder {
+ public:
+  static constexpr std::int64_t kRefused = -1;
+
+  // `log` must outlive it. A block has at most `most_values` values.
+  AttributeRecorder(PartLog& log, std::uint32_t rank, std::size_t most_values)
+      : log_(log), rank_(rank), most_values_(most_values) {}
+
+  // The number of an attribute, which is declared once; kRefused when there are too many, or when
+  // it was declared as another kind.
+  std::int64_t declare(const Attribute& attribute);
+  std::size_t declared() const { return streams_.size(); }
+  bool is_fixed(std::uint32_t attribute) const { return streams_[attribute].is_fixed; }
+  // The number of a text, or kRefused when texts take too much memory.
+  std::int64_t text(const std::string& text);
+  bool is_text(std::uint32_t attribute) const {
+    return streams_[attribute].kind == AttributeKind::text;
+  }
+  bool has_text(std::int64_t number) const {
+    return number >= 0 && static_cast<std::size_t>(number) < texts_.size();
+  }
+
+  // The next call has this value, or one that is not known yet and must not be of a fixed
+  // attribute: then it gets a ticket.
+  void set(std::uint32_t attribute, std::int64_t value);
+  std::int64_t set_later(std::uint32_t attribute);
+  // The value of a ticket; false when there is no such ticket.
+  bool tell(std::int64_t ticket, std::int64_t value);
+
+  // Whether the next call has attributes, and which: values of fixed ones follow `numbers`.
+  bool has_next() const { return !next_.empty(); }
+  void take_next(std::vector<std::uint32_t>& fixed, std::vector<std::uint32_t>& streamed,
+                 std::vector<std::int64_t>& numbers);
+
+  // Puts the values that are known into the log. At the end, the others never will be.
+  void write();
+  void end();
+
+  std::size_t memory() const;
+
+ private:
+  // Values that wait behind one that is not known yet are at most so many.
+  static constexpr std::size_t kMostWaiting = 65536;
+
+  struct Waiting {
+    bool is_known = false;
+    std::uint64_t code = 0;
+  };
+  struct Stream {
+    std::string name;
+    AttributeKind kind;
+    bool is_fixed;
+    std::uint64_t first;  // number of the first that waits
+    std::deque<Waiting> waiting;
+  };
+  struct Next {
+    std::uint32_t attribute;
+    bool is_known;
+    std::int64_t value;
+  };
+
+  void put(const Next& next);
+  void pass_on(std::uint32_t attribute);
+  Next& next_of(std::uint32_t attribute);
+
+  PartLog& log_;
+  std::uint32_t rank_;
+  std::size_t most_values_;
+  std::vector<Stream> streams_;  // of each attribute
+  std::vector<Next> next_;       // of the next call, ascending
+  ValueBuffer values_;
+  std::unordered_map<std::string, std::uint32_t> texts_;
+  std::size_t text_bytes_ = 0;
+};
+
+// Records what one rank does, while it does it, in bounded memory.
 
 // The calls of a stretch of the program become a grammar. A grammar that is full ends the stretch:
 // it goes to the log, and the next one begins empty. Where a stretch ends depends on the calls
@@ -126,5 +246,4 @@ class RankRecorder {
   std::uint64_t many_distinct_;  // calls of a shape that are different, before columns are tried
 };
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

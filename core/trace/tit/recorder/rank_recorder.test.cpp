@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/test.hpp"
+#include "trace/tit/recorder/part_log.hpp"
 #include "trace/tit/recorder/part_set.hpp"
-#include "trace/tit/recorder/value_block.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -289,5 +289,4 @@ TEST("parts: damaged bytes are refused") {
   CHECK_THROWS(PartSet::from_log("something else"), FormatError, "does not begin as");
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/recorder/part_log.hpp"
 #include "trace/tit/recorder/part_set.hpp"
-#include "trace/tit/recorder/part_trace.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
 #include "trace/tit/recorder/tisim_trace.h"
-#include "trace/tit/recorder/whole_write.hpp"
 
 using tisim::tit::Attribute;
 using tisim::tit::AttributeKind;

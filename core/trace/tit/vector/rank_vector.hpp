@@ -1,4 +1,4 @@
-// One number for each rank of a class, as small as it is regular.
+// A number for each rank, in the form that takes the least room.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,36 @@
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/grammar/expansion.hpp"
 #include "trace/tit/grammar/grammar.hpp"
-#include "trace/tit/vector/indexed_sequence.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
+// Each terminal has a weight; sums of weights are modulo 2^64. A question takes a binary search in
+// each of the rules that are in one another at the position.
+class IndexedSequence {
+ public:
+  IndexedSequence() = default;
+  IndexedSequence(const Grammar& grammar, const std::vector<std::uint64_t>& weights);
+
+  struct Found {
+    std::uint32_t terminal;
+    std::uint64_t sum;  // of the weights up to the position, that one included
+  };
+  // The position must be less than the length of the sequence.
+  Found at(std::uint64_t position) const;
+
+ private:
+  // An item, with what is before it in its rule and what its symbol stands for once.
+  struct Part {
+    std::uint64_t start, sum_before;
+    std::uint64_t length, sum;
+    Item item;
+  };
+
+  std::vector<std::vector<Part>> rules_;
+};
+
+// One number for each rank of a class, as small as it is regular.
 
 // The ranks themselves are not part of it: the caller knows them, in the same order.
 class RankVector {
@@ -131,5 +155,4 @@ class RankVector {
   IndexedSequence indexed_;
 };
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

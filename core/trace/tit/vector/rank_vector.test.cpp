@@ -8,8 +8,8 @@
 
 #include "core/test.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 using PerRank = std::vector<std::int64_t>;
@@ -342,5 +342,4 @@ TEST("rank vector: damaged bytes are a vector or refused") {
   CHECK_THROWS(RankVector::read(in, 2), FormatError, "a value for each rank");
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

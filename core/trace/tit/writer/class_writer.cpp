@@ -9,8 +9,7 @@
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -140,5 +139,4 @@ std::string ClassWriter::finish(bool legacy, const std::string& precision) {
   return write_container({std::move(section)});
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

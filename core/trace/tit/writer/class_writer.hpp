@@ -9,8 +9,7 @@
 
 #include "trace/tit/file/tables.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 // A call of a class: its shape, and for each hole one number, or one for each rank of the class.
 struct ClassCall {
@@ -42,5 +41,4 @@ class ClassWriter {
   std::vector<std::int64_t> class_of_;  // of each rank; -1: none yet
 };
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

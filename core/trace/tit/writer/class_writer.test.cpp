@@ -7,8 +7,7 @@
 #include "core/text_source.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 namespace {
 
@@ -68,5 +67,4 @@ TEST("class writer: what cannot be is refused") {
   CHECK(is_refused([&] { writer.finish(false, ""); }));
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -1,21 +1,110 @@
 #include "trace/tit/writer/columns.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "trace/tit/codec/crc32c.hpp"
-#include "trace/tit/codec/numbers.hpp"
-#include "trace/tit/column/encoder.hpp"
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/column/column_coder.hpp"
 #include "trace/tit/column/precision.hpp"
-#include "trace/tit/grammar/expansion.hpp"
-#include "trace/tit/writer/computed_volumes.hpp"
-#include "trace/tit/writer/number_table.hpp"
-#include "trace/tit/writer/rank_part.hpp"
-#include "trace/tit/writer/site_counter.hpp"
-#include "trace/tit/writer/site_walk.hpp"
+#include "trace/tit/file/volume_code.hpp"
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/writer/rank_program.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
+namespace {
+
+constexpr double kTooLarge = 1e15;
+constexpr std::uint64_t kMostSamples = 4096;  // of a site; a model tells no more apart
+
+// The code of a volume with six digits at most.
+std::uint64_t code_of_drawn(double volume) {
+  constexpr double kWhole = 1e6;
+  constexpr int kLongest = 32;
+  char text[kLongest];
+  if (volume < kWhole - 1) {
+    std::snprintf(text, sizeof text, "%.0f", volume);
+  } else {
+    std::snprintf(text, sizeof text, "%.6g", std::max(volume, kWhole));
+  }
+  return volume_code(text);
+}
+
+std::uint64_t volumes_in(const std::vector<VolumeBin>& bins) {
+  std::uint64_t all = 0;
+  for (const VolumeBin& bin : bins) all += bin.count;
+  return all;
+}
+
+// `count` volumes spread over a histogram as its own are.
+void take_quantiles(const std::vector<VolumeBin>& bins, std::uint64_t count,
+                    std::vector<std::uint64_t>& samples) {
+  const auto all = static_cast<double>(volumes_in(bins));
+  auto bin = bins.begin();
+  double before = 0;  // volumes in the bins before
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double place = all * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    while (bin + 1 != bins.end() && place >= before + static_cast<double>(bin->count)) {
+      before += static_cast<double>((bin++)->count);
+    }
+    const double part = std::min((place - before) / static_cast<double>(bin->count), 1.0);
+    samples.push_back(1 + code_of_drawn(bin->least + part * (bin->most - bin->least)));
+  }
+}
+
+}  // namespace
+
+std::uint32_t VolumeHistograms::add(std::vector<VolumeBin> bins) {
+  bins.erase(
+      std::remove_if(bins.begin(), bins.end(), [](const VolumeBin& bin) { return bin.count == 0; }),
+      bins.end());
+  double least = 0;
+  for (const VolumeBin& bin : bins) {
+    if (!(bin.least >= least && bin.most >= bin.least && bin.most < kTooLarge)) {
+      throw std::invalid_argument("the bins of a histogram of volumes are out of order or range");
+    }
+    least = bin.most;
+  }
+  if (bins.empty()) throw std::invalid_argument("a histogram of volumes has none");
+  histograms_.push_back(std::move(bins));
+  return static_cast<std::uint32_t>(histograms_.size()) - 1;
+}
+
+std::uint32_t VolumeHistograms::add(std::uint64_t code) {
+  const auto known = constants_.find(code);
+  if (known != constants_.end()) return known->second;
+  const double volume = volume_value(code);
+  const std::uint32_t number = add({{volume, volume, 1}});
+  constants_.emplace(code, number);
+  return number;
+}
+
+std::vector<std::uint64_t> VolumeHistograms::samples(
+    const std::map<std::uint64_t, std::uint64_t>& uses) const {
+  std::uint64_t all = 0;
+  for (const auto& use : uses) all += use.second;
+  std::vector<std::uint64_t> samples;
+  for (const auto& use : uses) {
+    const double share = static_cast<double>(use.second) / static_cast<double>(all);
+    const auto count = static_cast<std::uint64_t>(
+        std::max(std::round(share * static_cast<double>(kMostSamples)), 1.0));
+    if (use.first == 0) {
+      samples.insert(samples.end(), static_cast<std::size_t>(count), 0);
+    } else {
+      take_quantiles(histograms_[static_cast<std::size_t>(use.first - 1)], count, samples);
+    }
+  }
+  return samples;
+}
 
 namespace {
 
@@ -334,5 +423,127 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
                         attributes);
 }
 
-}  // namespace tit
-}  // namespace tisim
+namespace {
+
+// Before a call, 0 is no volume and other values are 1 plus its code; the volume of a call that is
+// itself a computation is a zigzag, as all arguments are.
+constexpr std::uint64_t kNoVolume = 0;
+
+// The values of one site, in the order of ranks and calls.
+struct ComputedSite {
+  bool is_before_call = true;
+  std::vector<std::uint64_t*> values = {};
+  std::vector<std::size_t> ends = {};  // of each rank's values
+  std::uint32_t last_rank = 0;
+
+  // Ranks come one after the other.
+  void add(std::uint32_t rank, std::uint64_t& value) {
+    if (ends.empty() || rank != last_rank) ends.push_back(values.size());
+    last_rank = rank;
+    values.push_back(&value);
+    ends.back() = values.size();
+  }
+};
+
+std::uint64_t value_of(const Decimal& decimal, bool is_before_call) {
+  const std::uint64_t code = volume_code(decimal.text());
+  if (code == kNoVolumeCode) return kNoVolumeCode;
+  return is_before_call ? code + 1 : code << 1;
+}
+
+// What stands for each bin's volumes, by the choice; empty: one of it has no code.
+using BinValues = std::array<std::uint64_t, 3>;
+
+std::vector<BinValues> values_of(const Representatives& representatives, bool is_before_call) {
+  std::vector<BinValues> made;
+  for (std::size_t bin = 0; bin < representatives.size(); ++bin) {
+    made.emplace_back();
+    if (representatives.is_kept(bin)) continue;
+    for (const Choice choice : {Choice::bin, Choice::above, Choice::below}) {
+      const std::uint64_t value = value_of(representatives.of_bin(bin, choice), is_before_call);
+      if (value == kNoVolumeCode) return {};
+      made.back()[static_cast<std::size_t>(choice)] = value;
+    }
+  }
+  return made;
+}
+
+// Which representative each volume has. `ends`: of the volumes of each rank.
+std::vector<Choice> choices_of(const std::vector<double>& volumes,
+                               const std::vector<std::size_t>& ends, const Precision& precision,
+                               Representatives& representatives) {
+  std::vector<Choice> choices(volumes.size(), Choice::bin);
+  if (precision.level == Precision::Level::mean) return choices;
+  std::size_t at = 0;
+  for (const std::size_t end : ends) {
+    choose(representatives, precision, &volumes[at], end - at, &choices[at]);
+    for (; at < end; ++at) {
+      if (choices[at] != Choice::bin) representatives.move(volumes[at], choices[at]);
+    }
+  }
+  if (!representatives.settle()) choices.assign(volumes.size(), Choice::bin);
+  return choices;
+}
+
+void reduce_site(ComputedSite& site, const Precision& precision) {
+  // Larger volumes do not fit into a decimal of a representative.
+  constexpr double kLargest = 9e14;
+  std::vector<double> volumes;
+  for (const std::uint64_t* const value : site.values) {
+    volumes.push_back(!site.is_before_call  ? volume_value(*value >> 1)
+                      : *value == kNoVolume ? 0.0
+                                            : volume_value(*value - 1));
+    if (!(volumes.back() <= kLargest)) return;
+  }
+  if (volumes.empty()) return;
+  Representatives representatives(volumes, precision);
+  const std::vector<Choice> choices = choices_of(volumes, site.ends, precision, representatives);
+  const std::vector<BinValues> made = values_of(representatives, site.is_before_call);
+  if (made.empty()) return;
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    const std::size_t bin = representatives.bin_of(volumes[i]);
+    if (representatives.is_kept(bin)) continue;
+    *site.values[i] = made[bin][static_cast<std::size_t>(choices[i])];
+  }
+}
+
+}  // namespace
+
+void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
+                    const RankPlaces& places, std::vector<RankValues>& values) {
+  std::vector<bool> computes(tables.kinds_count, false);
+  for (std::size_t i = 0; i < tables.signatures.size(); ++i) {
+    if (tables.signatures[i].shape == kComputeShape) computes[tables.kinds[i]] = true;
+  }
+  std::unordered_map<std::uint64_t, ComputedSite> sites;
+  const std::uint64_t width = std::uint64_t{tables.kinds_count} + 1;
+  // Calls `take(value, site)` for each volume of a computation.
+  const auto for_each_volume = [&](RankValues& rank, auto take) {
+    auto value = rank.values.begin();
+    walk.for_each(places.class_of[rank.rank], [&](std::uint32_t before, std::uint32_t at,
+                                                  std::uint32_t place, bool is_volume) {
+      std::uint64_t& here = *value++;
+      if (!is_volume || (place > 0 && !computes[at])) return;
+      ComputedSite& site = sites[(std::uint64_t{before} * width + at) * 2 + (place > 0 ? 1 : 0)];
+      site.is_before_call = place == 0;
+      take(here, site);
+    });
+  };
+  // Where there is none before a call, there is none with bounded levels either.
+  const bool is_mean = precision.level == Precision::Level::mean;
+  for (RankValues& rank : values) {
+    for_each_volume(rank, [&](std::uint64_t& value, ComputedSite& site) {
+      if (site.is_before_call && value == kNoVolume && !is_mean) return;
+      site.add(rank.rank, value);
+    });
+  }
+  for (auto& entry : sites) reduce_site(entry.second, precision);
+  for (RankValues& rank : values) {
+    rank.volumes = 0;
+    for_each_volume(rank, [&](std::uint64_t value, const ComputedSite& site) {
+      if (site.is_before_call && value != kNoVolume) ++rank.volumes;
+    });
+  }
+}
+
+}  // namespace tisim::tit

@@ -2,10 +2,9 @@
 #include "trace/tit/writer/columns.hpp"
 
 #include "core/test.hpp"
-#include "trace/tit/column/decoder.hpp"
+#include "trace/tit/column/column_coder.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 TEST("columns: a site whose values are all the largest number") {
   constexpr std::uint64_t kLargest = ~std::uint64_t{0};
@@ -30,5 +29,4 @@ TEST("columns: a site whose values are all the largest number") {
   CHECK(decoder.finished());
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

@@ -1,15 +1,12 @@
 // Volumes and calls as the writer lists them.
-#include "trace/tit/writer/volume_set.hpp"
+#include "trace/tit/writer/rank_program.hpp"
 
 #include <random>
 #include <set>
 
 #include "core/test.hpp"
-#include "trace/tit/writer/call_list.hpp"
-#include "trace/tit/writer/volume_costs.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
 
 TEST("volume sets: volumes are numbered in ascending order, small and large ones") {
   std::mt19937_64 random(1);
@@ -89,5 +86,4 @@ TEST("volume costs: those of a rank do not depend on the ranks before") {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit

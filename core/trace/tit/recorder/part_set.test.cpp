@@ -1,5 +1,5 @@
 // Recorded parts become the trace that the program would have written as text.
-#include "trace/tit/recorder/part_trace.hpp"
+#include "trace/tit/recorder/part_set.hpp"
 
 #include <random>
 #include <string>
@@ -11,8 +11,8 @@
 #include "trace/packed/attributes.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
 
-namespace tisim {
-namespace tit {
+namespace tisim::tit {
+
 namespace {
 
 // A recorder and the lines of its rank.
@@ -145,5 +145,4 @@ TEST("recorded parts: a trace says which ranks did not end") {
   }
 }
 
-}  // namespace tit
-}  // namespace tisim
+}  // namespace tisim::tit
