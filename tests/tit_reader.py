@@ -111,7 +111,7 @@ def crc32c(data: bytes) -> int:
 
 MOST_SEEN = 30
 RATE = [131072 // (2 * seen + 3) for seen in range(MOST_SEEN + 1)]
-WORD = 0xFFFFFFFF
+WORD_32 = 0xFFFFFFFF
 
 
 class Counter:
@@ -135,7 +135,7 @@ class BitDecoder:
 
     def __init__(self, coded: bytes) -> None:
         self.coded = coded
-        self.low, self.high = 0, WORD
+        self.low, self.high = 0, WORD_32
         self.code = int.from_bytes((coded + bytes(4))[:4], "big")
         self.at = 4
 
@@ -147,10 +147,10 @@ class BitDecoder:
         else:
             self.low = cut + 1
         while self.low >> 24 == self.high >> 24:
-            self.low = self.low << 8 & WORD
-            self.high = (self.high << 8 & WORD) | 0xFF
+            self.low = self.low << 8 & WORD_32
+            self.high = (self.high << 8 & WORD_32) | 0xFF
             following = self.coded[self.at] if self.at < len(self.coded) else 0
-            self.code = (self.code << 8 & WORD) | following
+            self.code = (self.code << 8 & WORD_32) | following
             self.at += 1
         return bit
 
@@ -210,16 +210,16 @@ class BitPredictor:
         self.contexts = [0]
         value = 0
         for order in range(1, ORDERS):
-            value = (value + self.before(order) + 1) * 0x2F0B4C47 & WORD
-            self.contexts.append((value + order) << 8 & WORD)
-        self.contexts.append(((self.before(2) + 1) * 0x7A4D5B13 + 9) << 8 & WORD)
+            value = (value + self.before(order) + 1) * 0x2F0B4C47 & WORD_32
+            self.contexts.append((value + order) << 8 & WORD_32)
+        self.contexts.append(((self.before(2) + 1) * 0x7A4D5B13 + 9) << 8 & WORD_32)
 
     def probability(self) -> int:
         self.chosen: list[Counter] = []
         self.logits: list[int] = []
         longest = 0
         for number, context in enumerate(self.contexts):
-            slot = ((context + self.partial) * HASH & WORD) >> self.shift
+            slot = ((context + self.partial) * HASH & WORD_32) >> self.shift
             counter = self.counters.get(slot)
             if counter is None:
                 counter = self.counters[slot] = Counter()
@@ -271,7 +271,7 @@ class BitPredictor:
             self.match_length += 1
         if end >= LEAST_MATCH:
             key = int.from_bytes(data[-LEAST_MATCH:], "little")
-            place = (key * HASH & WORD) % self.places
+            place = (key * HASH & WORD_32) % self.places
             last = self.last_seen.get(place, 0)
             if self.match_length == 0 and last > 0:
                 self.match = last
@@ -605,10 +605,8 @@ def read_grammar(reader: ByteReader, terminals: int) -> Grammar:
 
 # One number for each of some ranks (docs/tit.md, "Vectors of ranks").
 
+# Forms; the first three have the numbers of the modes of arguments.
 (
-    CONSTANT,
-    RELATIVE,
-    EXCLUSIVE,
     SHIFTED,
     SEQUENCE,
     SEQUENCE_RELATIVE,
@@ -618,7 +616,7 @@ def read_grammar(reader: ByteReader, terminals: int) -> Grammar:
     PLAIN_RELATIVE,
     PLAIN_STEPS,
     MULTIPLE,
-) = range(12)
+) = range(3, 12)
 
 
 def read_vector(
@@ -1282,7 +1280,7 @@ class RankLines:
         return complete
 
 
-# The lines of a packed trace of version 2.
+# The lines of a packed trace.
 
 KNOWN = ("trace", "columns", "values", "attributes", "attribute values", "drawn volumes")
 #: Of sections that have more than version 1.
