@@ -223,7 +223,6 @@ TEST("sequitur: runs and loops of more than 2^32 repetitions") {
 
 namespace {
 
-
 Grammar encoded(const Sequence& sequence) {
   SequenceEncoder encoder;
   for (const std::uint32_t terminal : sequence) encoder.add(terminal);
