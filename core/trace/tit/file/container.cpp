@@ -14,7 +14,7 @@ constexpr std::size_t kMostLength = 10;  // bytes of a varint
 constexpr std::uint8_t kRequired = 1;
 constexpr std::uint8_t kCoded = 2;
 constexpr std::uint8_t kByCopies = 4;
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
+constexpr std::uint64_t kLargestLength = std::uint64_t{1} << 62;
 
 std::string coded_bytes(Section& section) {
   if (section.coding == Coding::quick) {
@@ -69,9 +69,9 @@ Section read_entry(ByteReader& in, std::uint64_t offset) {
   section.required = (flags & kRequired) != 0;
   section.coding = coding_of(flags);
   section.offset = offset;
-  section.stored = in.at_most(kLargest - offset, "a section's length");
-  section.size =
-      section.coding != Coding::none ? in.at_most(kLargest, "a section's length") : section.stored;
+  section.stored = in.at_most(kLargestLength - offset, "a section's length");
+  section.size = section.coding != Coding::none ? in.at_most(kLargestLength, "a section's length")
+                                                : section.stored;
   section.checksum = in.fixed32();
   return section;
 }

@@ -192,9 +192,9 @@ std::size_t AttributeRecorder::memory() const {
 
 namespace {
 
-constexpr std::size_t kBytesPerItem = 48;   // of a grammar in memory, with its index
-constexpr std::size_t kBytesPerValue = 32;  // of a block, while it is sorted and written
-constexpr std::uint64_t kOften = 8;         // calls that come again so often are repetitions
+constexpr std::size_t kBytesPerItem = 48;         // of a grammar in memory, with its index
+constexpr std::size_t kBytesPerValue = 32;        // of a block, while it is sorted and written
+constexpr std::uint64_t kCallsPerRepetition = 8;  // calls that come again so often are repetitions
 // A stretch that is half full ends where the hash of the last calls begins with so many zeros.
 constexpr unsigned kBoundaryBits = 7;
 
@@ -292,7 +292,7 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
     number = calls_.number_of(shape, state.columns, reduced_.data(), state.numbers);
   }
   if (calls_.size() == before) return number;
-  if (++state.distinct % many_distinct_ == 0 && state.distinct * kOften > state.made) {
+  if (++state.distinct % many_distinct_ == 0 && state.distinct * kCallsPerRepetition > state.made) {
     choose_column(shape);
   }
   return number;
