@@ -11,7 +11,8 @@ namespace tisim {
 
 namespace {
 
-// Limits the real time of a run; the results do not depend on it. Reads the clock now and then only.
+// Limits the real time of a run; the results do not depend on it. Reads the clock now and then
+// only.
 class WallClockLimit {
  public:
   explicit WallClockLimit(double seconds) : limited_(seconds < kUnlimited) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "trace/archive/trace_set.hpp"
-#include "trace/trace_file.hpp"
 #include "trace/error.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim::test {
 

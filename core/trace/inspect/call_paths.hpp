@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/packed/file.hpp"
 #include "trace/inspect/class_counter.hpp"
+#include "trace/packed/file.hpp"
 
 namespace tisim {
 

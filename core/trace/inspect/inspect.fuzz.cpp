@@ -6,8 +6,8 @@
 
 #include "core/packed_testing.hpp"
 #include "core/section_fuzzing.hpp"
-#include "trace/packed/file.hpp"
 #include "trace/inspect/inspection.hpp"
+#include "trace/packed/file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tisim;

@@ -1,4 +1,5 @@
-// Prints what SimGrid makes of a platform file: hosts, links and routes, one tab-separated line each.
+// Prints what SimGrid makes of a platform file: hosts, links and routes, one tab-separated line
+// each.
 //
 //   print_routes PLATFORM < pairs       pairs: "source<TAB>destination", one pair a line
 //
@@ -8,11 +9,10 @@
 //   E source destination message        SimGrid refuses the pair
 //
 // Numbers have 17 significant digits.
-#include <simgrid/s4u.hpp>
-
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
 
