@@ -29,6 +29,7 @@ static void run(void* argument) {
 
 /* REGION(name, parameters, arguments): the functions that begin a region; `body` and `data` come
  * first in all of them. */
+// clang-format off: it moves lists of macros to and fro
 #define REGIONS(REGION)                                                                 \
   REGION(GOMP_parallel, (unsigned threads, unsigned flags), (threads, flags))           \
   REGION(GOMP_parallel_sections, (unsigned threads, unsigned sections, unsigned flags), \
@@ -36,9 +37,12 @@ static void run(void* argument) {
   LOOP(REGION, static)                                                                  \
   LOOP(REGION, dynamic)                                                                 \
   LOOP(REGION, guided)                                                                  \
-  LOOP(REGION, nonmonotonic_dynamic) LOOP(REGION, nonmonotonic_guided)                  \
-      LOOP_AT_RUN_TIME(REGION, runtime) LOOP_AT_RUN_TIME(REGION, nonmonotonic_runtime)  \
-          LOOP_AT_RUN_TIME(REGION, maybe_nonmonotonic_runtime)
+  LOOP(REGION, nonmonotonic_dynamic)                                                    \
+  LOOP(REGION, nonmonotonic_guided)                                                     \
+  LOOP_AT_RUN_TIME(REGION, runtime)                                                     \
+  LOOP_AT_RUN_TIME(REGION, nonmonotonic_runtime)                                        \
+  LOOP_AT_RUN_TIME(REGION, maybe_nonmonotonic_runtime)
+// clang-format on
 #define LOOP(REGION, schedule)                                                             \
   REGION(GOMP_parallel_loop_##schedule,                                                    \
          (unsigned threads, long first, long last, long step, long chunk, unsigned flags), \
