@@ -92,7 +92,7 @@ PACKAGES = {
     "tisim.kernel": "Simulations with SimPy processes",
     "tisim.traces": "Traces: reading, checking, packing",
     "tisim.platform": "Platforms and deployments",
-    "tisim.models": "Parameters of the models",
+    "tisim.models": "Models of the SimPy kernel",
     "tisim.analysis.timeline": "Event logs and timelines",
     "tisim.analysis.pictures": "Pictures",
     "tisim.analysis.report": "The report",

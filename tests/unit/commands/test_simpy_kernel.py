@@ -1,0 +1,115 @@
+"""``tisim replay`` on the SimPy kernel: with the compiled core, without it, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.project.import_graph import ROOT
+from tisim.support import missing_core
+
+PLATFORM = ROOT / "platforms" / "graphene.xml"
+RING = ROOT / "traces" / "ring.4"
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed packages without tisim."""
+    directory = tmp_path_factory.mktemp("packages")
+    for package in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if "tisim" not in package.name and package.suffix != ".pth":
+            (directory / package.name).symlink_to(package)
+    return directory
+
+
+def without_core(packages: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run tisim from the sources, with no core to be found."""
+    code = (
+        "import sys\nsys.meta_path[:] = sys.meta_path[-3:]\n"
+        f"sys.path[:] = {[str(ROOT), str(packages)]!r} + "
+        "[p for p in sys.path if 'site-packages' not in p]\n"
+        "from tisim.commands.cli import main\nmain(sys.argv[1:])"
+    )
+    command = [sys.executable, "-I", "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_without_a_core_the_simpy_kernel_replays(packages: Path) -> None:
+    run = without_core(packages, "replay", "--platform", str(PLATFORM), str(RING))
+    assert run.stdout.splitlines()[0] == "simulated time    0.0366590442 s"
+    assert run.stderr == (
+        "tisim: warning: the compiled core of tisim is missing; run `make build` in a checkout, or "
+        "`pip install .`; this was simulated on the SimPy kernel, which is slow\n"
+    )
+
+
+def test_without_a_core_nothing_is_said_where_the_simpy_kernel_is_asked_for(packages: Path) -> None:
+    arguments = ("replay", "--kernel", "simpy", "--platform", str(PLATFORM), str(RING))
+    assert without_core(packages, *arguments).stderr == ""
+
+
+def test_without_a_core_other_commands_say_how_to_get_it(packages: Path) -> None:
+    for arguments in (
+        ["replay", "--kernel", "core", "--platform", str(PLATFORM), str(RING)],
+        ["check", str(RING)],
+    ):
+        run = without_core(packages, *arguments)
+        assert (run.returncode, run.stderr) == (
+            1,
+            "tisim: the compiled core of tisim is missing; run `make build` in a checkout, or "
+            "`pip install .`\n",
+        )
+
+
+def test_the_stand_in_has_the_numbers_of_the_core() -> None:
+    assert missing_core.ANY_SOURCE == tisim._core.ANY_SOURCE
+    for name in ("StepCode", "Stage"):
+        stand_in, real = getattr(missing_core, name), getattr(tisim._core, name)
+        assert {one.name: one.value for one in stand_in} == {one.name: one.value for one in real}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"event_log": True}, "writes no event logs"),
+        ({"jitter": 5}, "has neither jitter nor"),
+        ({"config": {"network/ordering": "fifo"}}, "network/ordering is fifo"),
+        ({"kernel": "fast"}, "kernel is core or simpy, not 'fast'"),
+        ({"ranks": 5}, "is a trace of 4 ranks, not of 5"),
+    ],
+)
+def test_what_only_the_core_has_is_refused(options: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"kernel": "simpy", **options}
+    with pytest.raises(tisim.InputError, match=message):
+        tisim.replay(RING, platform=PLATFORM, **given)  # type: ignore[arg-type]
+
+
+def test_a_call_on_files_is_refused_with_its_place(tmp_path: Path) -> None:
+    trace = tmp_path / "t.txt"
+    trace.write_text("0 init\n0 open 1 /scratch/data\n")
+    with pytest.raises(tisim.InputError, match=r"t\.txt:2: .*no action 'open'"):
+        tisim.replay(trace, platform=PLATFORM, kernel="simpy")
+
+
+def test_models_of_your_own_need_the_simpy_kernel() -> None:
+    from tisim.models import NetworkModel
+
+    with pytest.raises(tisim.InputError, match="models of your own need"):
+        tisim.replay(RING, platform=PLATFORM, network_model=NetworkModel())
+
+
+def test_a_host_model_of_your_own_decides_the_rate() -> None:
+    from tisim.models import HostModel
+
+    class HalfSpeed(HostModel):
+        def rate(self, speed: float, cores: int, computations: int) -> float:
+            return super().rate(speed, cores, computations) / 2
+
+    usual = tisim.replay(RING, platform=PLATFORM, kernel="simpy")
+    half = tisim.replay(RING, platform=PLATFORM, kernel="simpy", host_model=HalfSpeed())
+    assert half.compute.tolist() == pytest.approx(2 * usual.compute)
