@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from tisim.errors import InputError
 from tisim.support.files import write_file
-from tisim.traces.packed_program import with_section
 
 #: The name of the section.
 SECTION = "extrapolation"
@@ -171,4 +170,7 @@ def add_extrapolated(trace: str | os.PathLike[str], made: Extrapolated) -> None:
     InputError
         When the file cannot be read or written.
     """
+    # It needs the compiled core.
+    from tisim.traces.packed_program import with_section
+
     write_file(trace, with_section(trace, SECTION, made.encoded()))

@@ -11,7 +11,6 @@ from tisim import _core
 from tisim.errors import InputError
 from tisim.support.files import write_file
 from tisim.traces.call_sites import BETWEEN
-from tisim.traces.packed_program import with_section
 from tisim.traces.sources import Part
 
 _SECTION = "samples"
@@ -108,6 +107,9 @@ def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
     InputError
         When the file cannot be read or written.
     """
+    # It needs the compiled core.
+    from tisim.traces.packed_program import with_section
+
     data = with_section(trace, _SECTION, encoded_samples(samples))
     write_file(trace, data)
 
