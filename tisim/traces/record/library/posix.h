@@ -27,7 +27,7 @@ struct tisim_open_file {
 /* Whether this call of the program is recorded; then as tisim_enter. */
 bool tisim_enter_posix(const char* function, const void* caller);
 
-/* descriptors.c. The file of a descriptor; NULL: it is not recorded. */
+/* The file of a descriptor; NULL: it is not recorded. */
 struct tisim_open_file* tisim_file_of(int descriptor);
 static inline bool tisim_is_open(int descriptor) { return tisim_file_of(descriptor) != NULL; }
 /* Greater than any that stands for a file. */
@@ -49,7 +49,7 @@ void tisim_after_fsync(int descriptor, int error);
 void tisim_after_name(enum tisim_word word, int directory, const char* path, int error);
 void tisim_write_file(enum tisim_word word, const struct tisim_open_file* file, int64_t bytes);
 
-/* streams.c */
+/* Streams. */
 bool tisim_is_stream(FILE* stream);
 /* Whether a call for so many bytes may go beyond the buffer. */
 bool tisim_may_read(FILE* stream, size_t bytes);
