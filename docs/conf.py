@@ -96,7 +96,7 @@ PACKAGES = {
     "tisim.analysis.timeline": "Event logs and timelines",
     "tisim.analysis.pictures": "Pictures",
     "tisim.analysis.report": "The report",
-    "tisim.sweep": "Sweeps",
+    "tisim.studies.sweep": "Sweeps",
     "tisim.studies.calibration": "Calibration",
     "tisim.traces.generate": "Synthetic traces",
 }
