@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tisim
@@ -111,8 +111,9 @@ def topologies(draw: st.DrawFn) -> tuple[str, str, int]:
     return kind, text, groups * chassis * blades * nodes
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(topologies())
+@example(("TORUS", "6,6,6,6", 1296))
 def test_no_link_and_no_host_is_lost(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[str, str, int]
 ) -> None:
@@ -125,6 +126,8 @@ def test_no_link_and_no_host_is_lost(
     drawn = {link for one in made_of for link in one.links.tolist()}
     assert drawn == set(wiring.links.tolist())
     for one in made_of:
+        if one.one == one.other:
+            continue  # links inside a box of several hosts are not drawn as lines
         for line in layout.route(layout.items, one.one, one.other).lines:
             assert np.isfinite(line).all()
     places = Counter((item.x, item.y) for item in layout.items)

@@ -190,7 +190,7 @@ export class EmbeddedRun {
 
   // Answers at once, as the server does later.
   asker(use) {
-    return { ask: (name, query) => use(this[name](query)) };
+    return { ask: (name, query) => use(this[name](query)), stop: () => {} }; // it answers at once
   }
 
   legend() {

@@ -66,9 +66,15 @@ export class Gantt {
     this.isAsking = true;
     this.tiles.ask("tile", { ...shown, columns, lanes, ...view.colouring });
     if (view.arrows) this.arrows.ask("messages", { ...shown, most: ARROWS, columns: cells, lanes });
-    else this.messages = [];
+    else {
+      this.arrows.stop(); // an answer under way would draw what was switched off
+      this.messages = [];
+    }
     if (view.path) this.paths.ask("path", shown);
-    else this.path = null;
+    else {
+      this.paths.stop();
+      this.path = null;
+    }
     this.isAsking = false;
     this.draw();
   }
