@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.errors import InputError
+from tisim.models.answers import checked
 from tisim.models.clock import Clock
 from tisim.models.sharing import Sharing
 
@@ -145,8 +147,8 @@ class NetworkModel:
     ) -> None:
         """Move bytes from one host to another, and call `done` when they have arrived."""
         route = self._routes.find(source, destination)
-        latency = self.latency(route, size)
-        length = self.length(route, size)
+        latency = checked(self, "latency", self.latency(route, size))
+        length = checked(self, "length", self.length(route, size))
         pair = self._pair(source, destination, route, pays=latency > 0)
         self._order += 1
         self.in_progress += 1
@@ -169,8 +171,7 @@ class NetworkModel:
         now = self._clock.now
         shared = [pair for pair in self._active.values() if len(pair.links)]
         if shared:
-            shares = self.shares(self._system(shared)).tolist()
-            for pair, share in zip(shared, shares, strict=True):
+            for pair, share in zip(shared, self._shares(shared), strict=True):
                 if share != pair.share:
                     pair.advance(now)
                     pair.share = share
@@ -210,8 +211,10 @@ class NetworkModel:
             for link in route.back:
                 self._load(weights, link, _CROSSTRAFFIC)
             pair = self._pairs[source, destination, pays] = _Pair(
-                penalty=self.penalty(route) if pays else 1.0,
-                bound=self.bound(route),
+                penalty=checked(self, "penalty", self.penalty(route), positive=True)
+                if pays
+                else 1.0,
+                bound=checked(self, "bound", self.bound(route), finite=False),
                 links=np.array(list(weights), np.intp),
                 weights=np.array(list(weights.values())),
             )
@@ -230,6 +233,16 @@ class NetworkModel:
         reading = pair.moved + length if len(pair.links) else pair.moved
         heapq.heappush(pair.flows, (reading, order, done))
         self._is_solved = False
+
+    def _shares(self, pairs: list[_Pair]) -> list[float]:
+        shares = np.asarray(self.shares(self._system(pairs)))
+        if shares.shape == (len(pairs),) and shares.dtype.kind in "iuf" and (shares >= 0).all():
+            found: list[float] = shares.tolist()
+            return found
+        raise InputError(
+            f"{type(self).__name__}.shares must return a non-negative number for each of "
+            f"{len(pairs)} pairs of hosts, not {shares!r}"
+        )
 
     def _system(self, pairs: list[_Pair]) -> Sharing:
         links = np.concatenate([pair.links for pair in pairs])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import simpy
 
+from tisim.models.answers import checked
 from tisim.models.clock import Clock, Entry
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ class HostModel:
                 host.entry = None
             if not host.running:
                 continue
-            host.rate = self.rate(host.speed, host.cores, len(host.running))
+            rate = self.rate(host.speed, host.cores, len(host.running))
+            host.rate = checked(self, "rate", rate)
             left = host.running[0][0] - host.done
             if left > 0 and host.rate <= 0:
                 continue

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from tisim.analysis.result import Result
 from tisim.errors import InputError
 from tisim.models.kernel import columns_of, simulate
+from tisim.models.network import NetworkModel
+from tisim.models.processors import HostModel
 from tisim.models.program import TextTrace
 
 if TYPE_CHECKING:
-    from tisim.models.network import NetworkModel
-    from tisim.models.processors import HostModel
     from tisim.models.settings import Settings
     from tisim.platform.deployment import Deployment
     from tisim.traces import Trace
@@ -40,7 +40,21 @@ def replay_on_simpy(
     network: NetworkModel | None,
     processors: HostModel | None,
 ) -> Result:
-    """Replay a trace in Python; models that are not given are those of the configuration."""
+    """Replay a trace in Python; models that are not given are those of the configuration.
+
+    Raises
+    ------
+    InputError
+        When a model is not an instance of its class.
+    """
+    for name, model, kind in (
+        ("network_model", network, NetworkModel),
+        ("host_model", processors, HostModel),
+    ):
+        if model is not None and not isinstance(model, kind):
+            raise InputError(
+                f"{name} must be an instance of tisim.models.{kind.__name__}, not {model!r}"
+            )
     ranks = simulate(trace, settings, placements, network, processors)
     return Result(
         columns_of(ranks),

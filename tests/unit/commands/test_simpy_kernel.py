@@ -113,3 +113,37 @@ def test_a_host_model_of_your_own_decides_the_rate() -> None:
     usual = tisim.replay(RING, platform=PLATFORM, kernel="simpy")
     half = tisim.replay(RING, platform=PLATFORM, kernel="simpy", host_model=HalfSpeed())
     assert half.compute.tolist() == pytest.approx(2 * usual.compute)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "message"),
+    [
+        ("latency", -1.0, "latency returned -1.0; it must return a non-negative finite number"),
+        ("latency", float("nan"), "latency returned nan"),
+        ("length", float("inf"), "length returned inf"),
+        ("length", "long", "length returned 'long'"),
+        ("penalty", 0, "penalty returned 0; it must return a positive finite number"),
+        ("bound", -5, "bound returned -5; it must return a non-negative number"),
+        ("shares", "fair", "shares must return a non-negative number for each of"),
+        ("shares", [-1.0], "shares must return a non-negative number for each of"),
+    ],
+)
+def test_wrong_answers_of_a_network_model_are_refused(
+    method: str, answer: object, message: str
+) -> None:
+    from tisim.models import NetworkModel
+
+    wrong = type("Wrong", (NetworkModel,), {method: lambda *_: answer})
+    with pytest.raises(tisim.InputError, match=f"Wrong.{message}"):
+        tisim.replay(RING, platform=PLATFORM, kernel="simpy", network_model=wrong())
+
+
+def test_a_model_is_an_instance_of_its_class() -> None:
+    from tisim.models import HostModel, NetworkModel
+
+    for given in ({"network_model": NetworkModel}, {"host_model": NetworkModel()}):
+        with pytest.raises(tisim.InputError, match=r"must be an instance of tisim\.models\."):
+            tisim.replay(RING, platform=PLATFORM, kernel="simpy", **given)  # type: ignore[arg-type]
+    never = type("Never", (HostModel,), {"rate": lambda *_: None})
+    with pytest.raises(tisim.InputError, match=r"Never\.rate returned None"):
+        tisim.replay(RING, platform=PLATFORM, kernel="simpy", host_model=never())

@@ -262,4 +262,5 @@ def test_the_cut_is_that_of_networkx_where_all_links_differ(
             graph.add_edge((vertex, "in"), (vertex, "out"))
     least = nx.minimum_cut_value(graph, "all", "others")
     report = describe(platform.with_numbers(numbers, ()))
+    # The report finds the cut on whole numbers, whose resolution is 2^-12 of the least bandwidth.
     assert report.bisection_bandwidth == pytest.approx(least, rel=1e-3)

@@ -1,0 +1,29 @@
+"""Checks of the numbers that models return: a model may be a user's own."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+from tisim.errors import InputError
+
+
+def checked(
+    model: object, method: str, value: object, *, positive: bool = False, finite: bool = True
+) -> float:
+    """The number that a method of a model returned.
+
+    Raises
+    ------
+    InputError
+        When it is not a number, is negative, or is 0 or infinite where that has no meaning.
+    """
+    if isinstance(value, Real):
+        number = float(value)
+        if number >= 0 and not (positive and number == 0) and not (finite and math.isinf(number)):
+            return number
+    sign = "a positive" if positive else "a non-negative"
+    raise InputError(
+        f"{type(model).__name__}.{method} returned {value!r}; it must return {sign} "
+        f"{'finite ' if finite else ''}number"
+    )
