@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.golden.small_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.numbered import NumberedAuthor
@@ -18,7 +19,6 @@ from tisim.traces import check
 from tisim.traces.generate import PATTERNS
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = sorted((ROOT / "tests" / "golden" / "cases").glob("*/trace.txt"))
 SHARED = ROOT.parent / "shared" / "traces"
 GRIDS = ("halo2d", "halo3d")
 
@@ -34,8 +34,9 @@ def traces_in(archive: Path) -> list[str]:
     return [f"{archive}::{parent}" for parent in sorted(parents)]
 
 
-@pytest.mark.parametrize("trace", GOLDEN, ids=lambda trace: trace.parent.name)
-def test_golden_cases(trace: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden_cases(case: SmallCase, tmp_path: Path) -> None:
+    trace, _ = case.write(tmp_path)
     assert errors_of(trace) == []
 
 

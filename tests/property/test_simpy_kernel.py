@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 import tisim
+from tests.golden.small_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import CallAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.programs.given_up import GivingUpAuthor
 
-GOLDEN = sorted((Path(__file__).resolve().parents[1] / "golden" / "cases").iterdir())
 PROGRAMS = int(os.environ.get("TISIM_KERNEL_PROGRAMS", "500"))
 TOGETHER = 20  # programs of one test
 
@@ -57,10 +56,9 @@ def drawn(seed: int) -> Case:
     return draw_calls(seed, families=tuple(FAMILIES), selectors=selectors, author=author)
 
 
-@pytest.mark.parametrize("directory", GOLDEN, ids=lambda directory: directory.name)
-def test_a_golden_case_ends_as_in_the_core(directory: Path) -> None:
-    case = json.loads((directory / "case.json").read_text())
-    compare(directory / "trace.txt", directory / "platform.xml", case["hosts"], case["config"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_golden_case_ends_as_in_the_core(case: SmallCase, tmp_path: Path) -> None:
+    compare(*case.write(tmp_path), case.hosts, case.config)
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, TOGETHER))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.small_cases import CASES, SmallCase
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi
 from tisim.errors import InputError
@@ -97,7 +98,6 @@ def test_what_cannot_be_executed(text: str, message: str, tmp_path: Path) -> Non
 # MPICH's ranks spin: on machines with few cores 16 of them take minutes, and `TISIM_SLOW=1` runs
 # them.
 
-CASES = sorted((ROOT / "tests" / "golden" / "cases").glob("*/trace.txt"))
 NPB = ROOT / "traces" / "npb.S.tar.xz"
 FEW_RANKS = ["lu.S.4", "dt.S.BH"]
 MANY_RANKS = ["cg.S.16", "ep.S.16", "ft.S.16", "is.S.16", "mg.S.16"]
@@ -113,9 +113,10 @@ def run_to_the_end(source: object, mpi: Mpi) -> None:
     assert done.clock_error == 0
 
 
-@pytest.mark.parametrize("file", CASES, ids=lambda file: file.parent.name)
-def test_small_cases(file: Path, mpi: Mpi) -> None:
-    run_to_the_end(file, mpi)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_small_cases(case: SmallCase, mpi: Mpi, tmp_path: Path) -> None:
+    trace, _ = case.write(tmp_path)
+    run_to_the_end(trace, mpi)
 
 
 @pytest.mark.parametrize("name", FEW_RANKS)
