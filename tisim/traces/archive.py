@@ -32,21 +32,8 @@ def is_archive(head: bytes) -> bool:
 
 
 class Archive:
-    """The files of a tar archive, or of a directory in it, unpacked.
-
-    Parameters
-    ----------
-    path
-        The archive.
-    inner
-        The directory or file in it that is wanted; empty for all of it.
-    spool
-        Takes the files.
-
-    Raises
-    ------
-    InputError
-        When the archive is damaged.
+    """The files of a tar archive, or of a directory in it, unpacked. `inner` is the directory or
+    file that is wanted; empty for all of it. Raises InputError when the archive is damaged.
     """
 
     def __init__(self, path: Path, inner: str, spool: Spool) -> None:
@@ -60,12 +47,8 @@ class Archive:
             self._unpack(spool)
 
     def set_of_files(self) -> list[str]:
-        """Return the names of the files of the one trace that is in there.
-
-        Raises
-        ------
-        InputError
-            When there is none, or when there are several; then they are listed.
+        """Return the names of the files of the one trace that is in there. Raises InputError when
+        there is none, or when there are several; then they are listed.
         """
         if self._inner in self.members:
             return [self._inner]

@@ -16,19 +16,8 @@ if TYPE_CHECKING:
 
 
 def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
-    """Where in the source some calls were made.
-
-    Parameters
-    ----------
-    trace
-        The trace; only those that were recorded with call sites have any.
-    wanted
-        Lines of the trace, by rank.
-
-    Returns
-    -------
-    dict
-        Call paths such as ``main (ring.c:12) > pass_on (ring.c:40)``, by rank and line.
+    """Where in the source some calls were made: call paths such as ``main (ring.c:12) > pass_on
+    (ring.c:40)``, by rank and line. Only traces that were recorded with call sites have any.
     """
     if "call_site" not in trace.attributes:
         return {}
@@ -43,16 +32,8 @@ def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, 
 
 
 def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator[tuple[int, str]]:
-    """Line and call path of each call of a rank that has one, as the recorder wrote it.
-
-    Parameters
-    ----------
-    trace
-        The trace.
-    rank
-        The rank.
-    last
-        The last line to read; all when not given.
+    """Line and call path of each call of a rank that has one, as the recorder wrote it. Reads up to
+    the line `last`, if there is one.
     """
     for line, attributes in trace.attributes_of(rank):
         if last is not None and line > last:

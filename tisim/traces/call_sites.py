@@ -20,20 +20,13 @@ _BEGINNINGS = ("main", "MAIN__")
 
 @dataclass(frozen=True)
 class Module:
-    """A program or library whose code was recorded.
+    """A program or library whose code was recorded."""
 
-    Attributes
-    ----------
-    name
-        What call paths call it.
-    build_id
-        The linker's identifier of the file; ``-`` if it has none.
-    path
-        Where the file was.
-    """
-
+    #: What call paths call it.
     name: str
+    #: The linker's identifier of the file; ``-`` if it has none.
     build_id: str
+    #: Where the file was.
     path: Path
 
 
@@ -46,20 +39,10 @@ def modules_of(lines: Iterable[str]) -> dict[str, Module]:
 def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str, str]:
     """Call paths with functions and lines, where they can be found.
 
-    Parameters
-    ----------
-    paths
-        As the recorder wrote them, callers first: ``"program+0x12 > libsolver.so+0x34"``.
-    modules
-        What `modules_of` has found. A file that is no longer the one that was recorded is not
-        looked into.
-
-    Returns
-    -------
-    dict of str
-        For each path, ``"main (program.c:12) > solve (solver.c:40)"``, inlined functions included.
-        Without lines it is ``"main (program+0x12)"``. What cannot be found stays as it is:
-        ``program+0x12``. Needs ``addr2line`` (of the GNU binutils) or ``llvm-symbolizer``.
+    ``program+0x12 > libsolver.so+0x34``, callers first, becomes ``main (program.c:12) > solve
+    (solver.c:40)``, inlined functions included, or without lines ``main (program+0x12)``. What
+    cannot be found stays as it is, as does code of a file that has changed since. Needs
+    ``addr2line`` (of the GNU binutils) or ``llvm-symbolizer``.
     """
     addresses: dict[str, set[int]] = {}
     for path in paths:

@@ -20,28 +20,16 @@ ClassCalls = list[tuple[bytes, int, "list[NDArray[np.int64]]"]]
 
 
 class ClassTraceWriter:
-    """Writes a packed trace of version 2, a class of ranks after the other.
-
-    Parameters
-    ----------
-    ranks
-        How many ranks there will be; each is called ``rank-N.txt``.
+    """Writes a packed trace of version 2, a class of ranks after the other. The ranks are called
+    ``rank-N.txt``.
     """
 
     def __init__(self, ranks: int) -> None:
         self._writer = _core.ClassWriter(ranks)
 
     def add(self, members: NDArray[np.int32], calls: ClassCalls, rules: Sequence[Rule]) -> None:
-        """Add the next class.
-
-        Parameters
-        ----------
-        members
-            Its ranks, ascending.
-        calls
-            The calls that they make.
-        rules
-            The grammar: rule 0 is the program, whose items are places in `calls` or later rules.
+        """Add the next class: its ranks, ascending, its calls, and its grammar. Rule 0 is the
+        program; items are places in `calls` or later rules.
         """
         made = [(self._writer.shape(text, holes), numbers) for text, holes, numbers in calls]
         self._writer.add(members, made, rules)
@@ -49,21 +37,8 @@ class ClassTraceWriter:
     def finish(
         self, target: str | os.PathLike[str], *, legacy: bool = False, precision: str = ""
     ) -> None:
-        """Write the file; it appears when it is whole.
-
-        Parameters
-        ----------
-        target
-            The file.
-        legacy
-            Whether the lines are of the legacy dialect.
-        precision
-            How exact the volumes are; empty: they are exact.
-
-        Raises
-        ------
-        InputError
-            When `target` cannot be written.
+        """Write the file, which appears when it is whole; an empty `precision` says that volumes
+        are exact. Raises InputError when it cannot be written.
         """
         with replacing(target) as unfinished:
             self._writer.finish(legacy, precision, os.fsencode(unfinished))

@@ -15,19 +15,11 @@ _PREFIX = "counter:"
 
 @dataclass(frozen=True, slots=True)
 class CounterTotal:
-    """A counter beside that of the volumes.
+    """A counter beside that of the volumes."""
 
-    Parameters
-    ----------
-    name
-        Such as ``cache-misses``; ``time`` is processor time in nanoseconds.
-    computations
-        How many computations have a count.
-    total
-        The sum of the counts.
-    """
-
+    #: Such as ``cache-misses``; ``time`` is processor time in nanoseconds.
     name: str
+    #: How many computations have a count.
     computations: int = 0
     total: int = 0
 
@@ -39,26 +31,8 @@ def counter_names(trace: Trace) -> tuple[str, ...]:
 
 
 def counts_of(trace: Trace, rank: int, counter: str) -> Iterator[tuple[int, int]]:
-    """The counts of a rank's computations by one counter.
-
-    Parameters
-    ----------
-    trace
-        The trace.
-    rank
-        The rank.
-    counter
-        One of `counter_names`.
-
-    Yields
-    ------
-    tuple
-        The number of a line in the rank's file, from 1, and its count.
-
-    Raises
-    ------
-    InputError
-        When there is no such rank, or when the file is damaged.
+    """Yield the number of a line in the rank's file, from 1, and its count by one of
+    `counter_names`. Raises InputError when there is no such rank, or when the file is damaged.
     """
     for line, attributes in trace.attributes_of(rank):
         count = attributes.get(_PREFIX + counter)
@@ -67,13 +41,7 @@ def counts_of(trace: Trace, rank: int, counter: str) -> Iterator[tuple[int, int]
 
 
 def counter_totals(trace: Trace) -> tuple[CounterTotal, ...]:
-    """The sums over all computations.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
-    """
+    """The sums over all computations. Raises InputError when the file is damaged."""
     return tuple(_total(trace, name) for name in counter_names(trace))
 
 

@@ -14,12 +14,8 @@ DIALECTS = {
 
 
 def dialect_number(name: str) -> _core.Dialect:
-    """Return the core's number of a dialect.
-
-    Raises
-    ------
-    InputError
-        When there is no dialect of that name.
+    """Return the core's number of a dialect. Raises InputError when there is no dialect of that
+    name.
     """
     if name not in DIALECTS:
         known = ", ".join(DIALECTS)

@@ -16,43 +16,28 @@ SECTION = "extrapolation"
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A volume as it is fitted without one of the sizes.
+    """A volume as it is fitted without one of the sizes."""
 
-    Attributes
-    ----------
-    size
-        The number of ranks that is left out.
-    volume
-        What the fit says of the target.
-    error
-        How much more than the fit says the volume is at the size that is left out, relative to
-        what it says.
-    """
-
+    #: The number of ranks that is left out.
     size: int
+    #: What the fit says of the target.
     volume: float
+    #: How much more than the fit says the volume is at the size that is left out, relative to what
+    #: it says.
     error: float
 
 
 @dataclass(frozen=True)
 class ExtrapolatedVolume:
-    """The volume of the computations before a call.
+    """The volume of the computations before a call."""
 
-    Attributes
-    ----------
-    site
-        The call, and where it stands.
-    family
-        The function of the number of ranks.
-    volume
-        What it says of the target, as the trace has it.
-    left_out
-        The same without each of the sizes at which the call was recorded.
-    """
-
+    #: The call, and where it stands.
     site: str
+    #: The function of the number of ranks.
     family: str
+    #: What it says of the target, as the trace has it.
     volume: int
+    #: The same without each of the sizes at which the call was recorded.
     left_out: tuple[LeftOut, ...]
 
     @property
@@ -66,34 +51,22 @@ class ExtrapolatedVolume:
 
 @dataclass(frozen=True)
 class Extrapolated:
-    """How an extrapolated trace was made.
+    """How an extrapolated trace was made."""
 
-    Attributes
-    ----------
-    sizes
-        The numbers of ranks of the traces that it was made from.
-    volumes
-        Every volume that was fitted; none where all are exact.
-    approximate
-        Actions whose numbers are data, and what was made of these: ``"means"`` or
-        ``"distributions"``.
-    """
-
+    #: The numbers of ranks of the traces that it was made from.
     sizes: tuple[int, ...]
+    #: Every volume that was fitted; none where all are exact.
     volumes: tuple[ExtrapolatedVolume, ...]
+    #: Actions whose numbers are data, and what was made of these: ``"means"`` or
+    #: ``"distributions"``.
     approximate: Mapping[str, str]
 
     def factors(self, seed: int) -> dict[float, float]:
         """Draw the volumes: what each is multiplied with, by the volume as the trace has it.
 
-        One size is left out, and its error is stretched by one normal deviate, for all calls
-        alike: what differs from size to size differs everywhere in a program. So volumes do not
-        average out.
-
-        Parameters
-        ----------
-        seed
-            Of the random numbers.
+        One size is left out, and its error is stretched by one normal deviate, for all calls alike:
+        what differs from size to size differs everywhere in a program. So volumes do not average
+        out.
         """
         import numpy as np
 
@@ -133,13 +106,7 @@ class Extrapolated:
 
     @classmethod
     def decoded(cls, content: bytes, file: str) -> Extrapolated:
-        """What the section of a file says.
-
-        Raises
-        ------
-        InputError
-            When it is damaged.
-        """
+        """What the section of a file says. Raises InputError when it is damaged."""
         try:
             found = json.loads(content)
             volumes = tuple(
@@ -163,12 +130,8 @@ class Extrapolated:
 
 
 def add_extrapolated(trace: str | os.PathLike[str], made: Extrapolated) -> None:
-    """Write into a packed trace how it was made.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read or written.
+    """Write into a packed trace how it was made. Raises InputError when the file cannot be read or
+    written.
     """
     # It needs the compiled core.
     from tisim.traces.packed_program import with_section

@@ -24,11 +24,7 @@ def traced_files(trace: Trace, progress: Progress | None = None) -> tuple[FileUs
 
     What others do to a file, and where it is, is not known: writes that are appended or at a shared
     position count as the rank's own, there are no seconds, and alignment is that to 4096 bytes.
-
-    Raises
-    ------
-    InputError
-        When the trace cannot be read.
+    Raises InputError when the trace cannot be read.
     """
     return tuple(
         {

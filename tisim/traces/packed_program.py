@@ -34,19 +34,11 @@ _LINES = 4096
 
 @dataclass(frozen=True)
 class LineShape:
-    """A line without its numbers.
+    """A line without its numbers."""
 
-    Attributes
-    ----------
-    text
-        The text with the marks of holes.
-    rank_holes
-        Bit i: hole i takes a rank.
-    holes
-        The marks of the holes.
-    """
-
+    #: The text with the marks of holes.
     text: bytes
+    #: Bit i: hole i takes a rank.
     rank_holes: int
     holes: tuple[int, ...]
 
@@ -66,41 +58,23 @@ class Signature:
 
 @dataclass(frozen=True)
 class RankClass:
-    """Ranks that do the same.
+    """Ranks that do the same."""
 
-    Attributes
-    ----------
-    ranks
-        The ranks, in ascending order.
-    calls
-        The numbers of its calls among the signatures of the trace.
-    vectors
-        Of each argument given by rank, in order: a number for each rank.
-    rules
-        The grammar of its sequence of calls; terminals are places in `calls`.
-    has_volumes
-        Whether computations before calls stand in the columns of its ranks.
-    """
-
+    #: The ranks, in ascending order.
     ranks: NDArray[np.int32]
+    #: The numbers of its calls among the signatures of the trace.
     calls: list[int]
+    #: Of each argument given by rank, in order: a number for each rank.
     vectors: list[NDArray[np.int64]]
+    #: The grammar of its sequence of calls; terminals are places in `calls`.
     rules: Rules
+    #: Whether computations before calls stand in the columns of its ranks.
     has_volumes: bool
 
 
 class PackedTrace:
-    """A packed trace, for those who look at its structure.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        When the file is not a packed trace, or is damaged.
+    """A packed trace, for those who look at its structure. Raises InputError when the file is not a
+    packed trace, or is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -147,12 +121,8 @@ class PackedTrace:
 
 
 def with_section(path: str | os.PathLike[str], name: str, content: bytes) -> bytes:
-    """The bytes of a packed trace with an optional section more, at its end.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read, or is damaged.
+    """The bytes of a packed trace with an optional section more, at its end. Raises InputError when
+    the file cannot be read, or is damaged.
     """
     called = str(Path(path))
     return _core.with_section(Part(called, called).for_core(), name, content)

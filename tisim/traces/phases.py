@@ -13,23 +13,15 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of a program: a loop, or calls that are made once.
+    """A part of a program: a loop, or calls that are made once."""
 
-    Parameters
-    ----------
-    iterations
-        Of the loop; 1 for calls that are made once.
-    calls
-        Of one iteration.
-    actions
-        The actions of one iteration, and how many there are of each, as far as the outline goes.
-    whole
-        Whether the outline has all of it.
-    """
-
+    #: Of the loop; 1 for calls that are made once.
     iterations: int
+    #: Of one iteration.
     calls: int
+    #: The actions of one iteration, and how many there are of each, as far as the outline goes.
     actions: tuple[tuple[str, int], ...]
+    #: Whether the outline has all of it.
     whole: bool
 
 

@@ -16,32 +16,19 @@ Rule = list[tuple[bool, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The lines of one rank, without writing repetitions out.
+    """The lines of one rank, without writing repetitions out."""
 
-    Attributes
-    ----------
-    lines
-        The different lines, without newlines; computations are in `volumes`.
-    rules
-        The grammar: rule 0 is the program, whose items are places in `lines` or later rules.
-    volumes
-        For each line of the sequence the volume that is computed before it, a whole number, or
-        the number of its histogram; below 0: none. Empty where the rank computes nothing.
-    """
-
+    #: The different lines, without newlines; computations are in `volumes`.
     lines: Sequence[str]
+    #: The grammar: rule 0 is the program, whose items are places in `lines` or later rules.
     rules: Sequence[Rule]
+    #: For each line of the sequence the volume that is computed before it, a whole number, or the
+    #: number of its histogram; below 0: none. Empty where the rank computes nothing.
     volumes: NDArray[np.int64]
 
     def spelled_out(self, rank: int, *, drawn: bool = False) -> Iterator[str]:
-        """Yield all lines, each with its newline.
-
-        Parameters
-        ----------
-        rank
-            Whose lines they are.
-        drawn
-            Whether volumes are numbers of histograms.
+        """Yield all lines, each with its newline. `drawn` says that volumes are numbers of
+        histograms.
         """
         before = f"{rank} compute histogram=" if drawn else f"{rank} compute "
         volumes = self.volumes
@@ -57,32 +44,22 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class CallSequence:
-    """The lines of one rank as calls, each of which stands for some lines.
+    """The lines of one rank as calls, each of which stands for some lines."""
 
-    Attributes
-    ----------
-    lines
-        The different lines, without newlines; computations are in `volumes`.
-    places
-        For each different call the places of its lines in `lines`, in their order.
-    calls
-        The numbers of the calls that the rank makes.
-    volumes
-        For each of them the volume that is computed before its first line, a whole number; below
-        0, as before a call without lines: none.
-    call_paths
-        Where in the program calls are made, callers first: ``main (ring.c:3) > pass_on``. Only a
-        packed trace keeps them.
-    path_of
-        For each of `lines` its place in `call_paths`, below 0: not known; empty where there are no
-        call paths.
-    """
-
+    #: The different lines, without newlines; computations are in `volumes`.
     lines: Sequence[str]
+    #: For each different call the places of its lines in `lines`, in their order.
     places: Sequence[Sequence[int]]
+    #: The numbers of the calls that the rank makes.
     calls: NDArray[np.uint32]
+    #: For each of them the volume that is computed before its first line, a whole number; below 0,
+    #: as before a call without lines: none.
     volumes: NDArray[np.int64]
+    #: Where in the program calls are made, callers first: ``main (ring.c:3) > pass_on``. Only a
+    #: packed trace keeps them.
     call_paths: Sequence[str] = ()
+    #: For each of `lines` its place in `call_paths`, below 0: not known; empty where there are no
+    #: call paths.
     path_of: Sequence[int] = ()
 
     def spelled_out(self, rank: int) -> Iterator[str]:

@@ -15,32 +15,18 @@ TRACE_LIBRARY = Path(_core.__file__).parent / "trace_library"
 
 @dataclass(frozen=True)
 class RecordedPart:
-    """What is known of a part before parts are merged.
-
-    Attributes
-    ----------
-    rank, ranks
-        The rank, and how many the program has.
-    is_complete
-        Whether the rank has ended as it should.
-    comments
-        The comments in the part: ``# counter: time``.
-    """
+    """What is known of a part before parts are merged."""
 
     rank: int
     ranks: int
+    #: Whether the rank has ended as it should.
     is_complete: bool
+    #: The comments in the part: ``# counter: time``.
     comments: list[str]
 
 
 def read_recorded_part(path: Path) -> RecordedPart:
-    """Look at the part in a file.
-
-    Raises
-    ------
-    InputError
-        When the file is no part.
-    """
+    """Look at the part in a file. Raises InputError when the file is no part."""
     part = _core.read_recorded_part(os.fsencode(path))
     return RecordedPart(part.rank, part.ranks, part.is_complete, part.comments)
 
@@ -48,37 +34,18 @@ def read_recorded_part(path: Path) -> RecordedPart:
 def write_recorded_trace(
     parts: Sequence[Path], first_lines: Sequence[str], output: Path
 ) -> list[int]:
-    """Write the trace of a program from the parts of its ranks.
+    """Write the packed trace of a program from the parts of its ranks; the ranks that have no part
+    or did not end as they should.
 
-    Parameters
-    ----------
-    parts
-        Files, one of each rank that has left a part.
-    first_lines
-        Lines that the trace of rank 0 begins with, without the rank.
-    output
-        The packed trace. It appears when it is whole.
-
-    Returns
-    -------
-    list of int
-        The ranks that have no part or did not end as they should.
-
-    Raises
-    ------
-    InputError
-        When a part cannot be read, or the trace cannot be written.
+    The trace of rank 0 begins with `first_lines`, given without the rank. The file appears when it
+    is whole. Raises InputError when a part cannot be read, or the trace cannot be written.
     """
     paths = [os.fsencode(path) for path in parts]
     return _core.write_recorded_trace(paths, list(first_lines), os.fsencode(output))
 
 
 def lines_without_numbers(trace: Path) -> list[str]:
-    """The lines of a packed trace that have no numbers, such as its comments, each one once.
-
-    Raises
-    ------
-    InputError
-        When the file is not a packed trace.
+    """The lines of a packed trace that have no numbers, such as its comments, each one once. Raises
+    InputError when the file is not a packed trace.
     """
     return _core.lines_without_numbers(os.fsencode(trace))

@@ -18,43 +18,27 @@ _SECTION = "samples"
 
 @dataclass
 class RankSamples:
-    """What was sampled of a rank.
+    """What was sampled of a rank."""
 
-    Attributes
-    ----------
-    seconds
-        The processor time of the rank while it was sampled, in seconds.
-    signals
-        How often the timer has ended.
-    in_calls
-        How many of these times the rank was in a call of MPI.
-    lost
-        How many samples there was no room for.
-    computations
-        For each computation that was sampled: the number of the call that follows it, counted from
-        0 without computations, and how many samples each node has.
-    """
-
+    #: The processor time of the rank while it was sampled, in seconds.
     seconds: float = 0.0
+    #: How often the timer has ended.
     signals: int = 0
+    #: How many of these times the rank was in a call of MPI.
     in_calls: int = 0
+    #: How many samples there was no room for.
     lost: int = 0
+    #: For each computation that was sampled: the number of the call that follows it, counted from 0
+    #: without computations, and how many samples each node has.
     computations: list[tuple[int, dict[int, int]]] = field(default_factory=list)
 
 
 @dataclass
 class Samples:
-    """The tree of call paths of a program, and what was sampled of each rank.
+    """The tree of call paths of a program, and what was sampled of each rank."""
 
-    Attributes
-    ----------
-    nodes
-        For each node, numbered from 1, its parent and its place in the program; the parent of the
-        outermost functions is 0.
-    ranks
-        The samples of each rank that was sampled.
-    """
-
+    #: For each node, numbered from 1, its parent and its place in the program; the parent of the
+    #: outermost functions is 0.
     nodes: list[tuple[int, str]] = field(default_factory=list)
     ranks: dict[int, RankSamples] = field(default_factory=dict)
 
@@ -88,24 +72,16 @@ class Samples:
 
 
 def read_samples(trace: Part) -> Samples | None:
-    """The samples in a packed trace of version 2; None if it has none.
-
-    Raises
-    ------
-    InputError
-        When the file is no such trace, or is damaged.
+    """The samples in a packed trace of version 2; None if it has none. Raises InputError when the
+    file is no such trace, or is damaged.
     """
     content = _core.optional_section(trace.for_core(), _SECTION)
     return None if content is None else decoded_samples(content)
 
 
 def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
-    """Write samples into a packed trace, which has none.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read or written.
+    """Write samples into a packed trace, which has none. Raises InputError when the file cannot be
+    read or written.
     """
     # It needs the compiled core.
     from tisim.traces.packed_program import with_section

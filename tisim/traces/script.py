@@ -18,24 +18,9 @@ def write_scripts(
 ) -> None:
     """Write a file ``rank-N.script`` for each rank of a trace.
 
-    ``core/trace/script/script.hpp`` describes the files byte by byte.
-
-    Parameters
-    ----------
-    trace
-        The trace; it is read a piece at a time.
-    directory
-        Where the files go; it must exist.
-    progress
-        Is told now and then which part is done, from 0 to 1.
-    files
-        Whether calls on files are executed.
-
-    Raises
-    ------
-    InputError
-        When a line is wrong, or when an action is no call of MPI (nor on files, if these are not
-        executed).
+    ``core/trace/script/script.hpp`` describes the files byte by byte. The trace is read a piece at
+    a time. Raises InputError when a line is wrong, or when an action is no call of MPI (nor on
+    files, if these are not executed).
     """
     _core.write_scripts(trace.core, os.fsencode(directory), files, progress)
 

@@ -26,27 +26,18 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A trace file: a file of its own or a part of a temporary one.
+    """A trace file: a file of its own or a part of a temporary one."""
 
-    Parameters
-    ----------
-    name
-        What the user calls it.
-    path
-        Where it is; None when it is behind `descriptor`.
-    descriptor
-        The number of an open file.
-    offset, length
-        The bytes of that file that belong to it; all of them without a length.
-    unpacked_name
-        Its name without the suffix of a compression.
-    """
-
+    #: What the user calls it.
     name: str
+    #: Where it is; None when it is behind `descriptor`.
     path: str | None = None
+    #: The number of an open file.
     descriptor: int = -1
+    #: The bytes of that file that belong to it; all of them without a length.
     offset: int = 0
     length: int | None = None
+    #: Its name without the suffix of a compression.
     unpacked_name: str = ""
 
     def for_core(self) -> tuple[bytes, bytes | None, int, int, int | None]:
@@ -57,20 +48,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The files of one trace.
+    """The files of one trace."""
 
-    Parameters
-    ----------
-    name
-        What stands for all of them in an error.
-    parts
-        The files.
-    index
-        The name and the text of the file that lists them, if there is one.
-    """
-
+    #: What stands for all of them in an error.
     name: str
     parts: tuple[Part, ...]
+    #: The name and the text of the file that lists them, if there is one.
     index: tuple[str, bytes] | None = None
 
 
@@ -79,24 +62,11 @@ def find_source(
 ) -> Source:
     """Find the files of a trace.
 
-    Parameters
-    ----------
-    source
-        A directory (its files, without hidden ones and sub-directories), a file with the actions
-        of one rank or of all, a file that lists one trace file a line, a tar archive of any of
-        these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
-        compressed with gzip, bzip2, xz or zstd.
-    spool
-        Takes what is compressed or can be read once only, and is told how far the work is.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    InputError
-        When there is no such file, or none that a trace can be in.
+    `source` is a directory (its files, without hidden ones and sub-directories), a file with the
+    actions of one rank or of all, a file that lists one trace file a line, a tar archive of any of
+    these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be compressed
+    with gzip, bzip2, xz or zstd. What is compressed or can be read once only goes to the spool.
+    Raises InputError when there is no such file, or none that a trace can be in.
     """
     if isinstance(source, str | os.PathLike):
         return _Finder(spool).single(Path(source))

@@ -46,15 +46,7 @@ def without_suffix(name: str, kind: str | None) -> str:
 
 
 def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
-    """Return a stream of what `stream` holds once unpacked.
-
-    Parameters
-    ----------
-    stream
-        An open file.
-    kind
-        What `compression` says about it.
-    """
+    """Return a stream of what `stream` holds once unpacked."""
     import bz2
     import gzip
     import lzma
@@ -103,13 +95,7 @@ def reading(name: str) -> Iterator[None]:
 
 
 class Spool:
-    """A temporary file that takes one unpacked file behind the other; made when it is needed.
-
-    Parameters
-    ----------
-    progress
-        Is told now and then how far the finding and unpacking of all files has come.
-    """
+    """A temporary file that takes one unpacked file behind the other; made when it is needed."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._file: IO[bytes] | None = None

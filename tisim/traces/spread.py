@@ -19,25 +19,17 @@ VOLUMES = "volume"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much what a counter has counted differs between recordings of one program.
+    """How much what a counter has counted differs between recordings of one program."""
 
-    Parameters
-    ----------
-    counter
-        `VOLUMES`, or the name of a counter beside it.
-    sums
-        What it has counted in all computations, for each recording.
-    of_one
-        How much a single computation differs: its distance from its median over the recordings,
-        relative to that; the median of this, weighted by what was counted. None where the
-        recordings have different numbers of calls.
-    is_none
-        Whether each computation has the same count in all recordings.
-    """
-
+    #: `VOLUMES`, or the name of a counter beside it.
     counter: str
+    #: What it has counted in all computations, for each recording.
     sums: tuple[float, ...]
+    #: How much a single computation differs: its distance from its median over the recordings,
+    #: relative to that; the median of this, weighted by what was counted. None where the recordings
+    #: have different numbers of calls.
     of_one: float | None
+    #: Whether each computation has the same count in all recordings.
     is_none: bool
 
     @property
@@ -62,22 +54,9 @@ class Spread:
 
 
 def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
-    """How much the counters of a program differ between recordings of it.
-
-    Parameters
-    ----------
-    traces
-        Two recordings or more.
-
-    Returns
-    -------
-    tuple of Spread
-        First that of the volumes, then those of the counters that all have beside it.
-
-    Raises
-    ------
-    InputError
-        When a file is damaged.
+    """How much the counters of a program differ between two recordings of it or more: first that of
+    the volumes, then those of the counters that all have beside it. Raises InputError when a file
+    is damaged.
     """
     import numpy as np
 

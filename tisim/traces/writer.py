@@ -27,39 +27,19 @@ class TraceWriter(Protocol):
     """A trace that is being written."""
 
     def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
-        """Write all lines of a rank.
-
-        Parameters
-        ----------
-        rank
-            The rank.
-        pieces
-            Its lines, some at a time; each line with its newline.
-        """
+        """Write all lines of a rank. Pieces are some lines at a time, each with its newline."""
         ...
 
     def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
-        """Write all lines of a rank that repeats some of them.
-
-        Parameters
-        ----------
-        rank
-            The rank.
-        pieces
-            Lines, each with its newline, and how often they follow one another. In a packed file
-            repetitions take neither time nor space.
+        """Write all lines of a rank that repeats some of them. Pieces are lines, each with its
+        newline, and how often they follow one another. In a packed file repetitions take neither
+        time nor space.
         """
         ...
 
     def write_program(self, rank: int, program: Program | CallSequence) -> None:
-        """Write all lines of a rank whose structure is known.
-
-        Parameters
-        ----------
-        rank
-            The rank.
-        program
-            Its lines. A packed file takes the grammar as it is.
+        """Write all lines of a rank whose structure is known. A packed file takes the grammar as it
+        is.
         """
         ...
 

@@ -120,23 +120,8 @@ def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgr
 def spelled_out(
     items: Sequence[Item], chosen: _Choice, first: int = 0
 ) -> tuple[tuple[Item, ...], list[int]]:
-    """The same sequence without some loops.
-
-    Parameters
-    ----------
-    items
-        The sequence.
-    chosen
-        Says which loops.
-    first
-        The number of its first place.
-
-    Returns
-    -------
-    tuple of Item
-        The sequence.
-    list of int
-        Which place each of its places was.
+    """The same sequence without the loops that `chosen` names, and which place each of its places
+    was.
     """
     made: list[Item] = []
     were: list[int] = []
@@ -225,13 +210,7 @@ def _without(made: ClassProgram, loops: _Loops, roots: Container[_Root | None]) 
 
 
 class _Loops:
-    """The loops of the classes of ranks, by what they repeat.
-
-    Parameters
-    ----------
-    shapes
-        The number of the shape of each call.
-    """
+    """The loops of the classes of ranks, by what they repeat."""
 
     def __init__(self, shapes: Sequence[int]) -> None:
         self._shapes = shapes

@@ -21,20 +21,12 @@ _NAMING = 2
 
 @dataclass(frozen=True)
 class Difference:
-    """The first call that a rank makes otherwise than recorded.
-
-    Attributes
-    ----------
-    rank
-        The rank.
-    number
-        Which of its calls, from 1; computations do not count.
-    made, recorded
-        The lines; empty: there are no more.
-    """
+    """The first call that a rank makes otherwise than recorded."""
 
     rank: int
+    #: Which of its calls, from 1; computations do not count.
     number: int
+    #: The lines; empty: there are no more.
     made: str
     recorded: str
 
@@ -55,16 +47,11 @@ def _part(words: list[str], at: int) -> str:
 
 @dataclass(frozen=True)
 class SiteVolume:
-    """What is added up over all ranks for calls of one kind: computed before them, or their data.
-
-    Attributes
-    ----------
-    action
-        The first word of the calls.
-    made, recorded
-        The sums.
+    """What is added up over all ranks for calls of one kind: computed before them, or their
+    data.
     """
 
+    #: The first word of the calls.
     action: str
     made: float
     recorded: float
@@ -77,23 +64,15 @@ class SiteVolume:
 
 @dataclass(frozen=True)
 class Check:
-    """How an extrapolated trace compares with a recorded one.
+    """How an extrapolated trace compares with a recorded one."""
 
-    Attributes
-    ----------
-    calls
-        How many calls were compared, of all ranks.
-    different
-        How many ranks make other calls, or calls with other numbers.
-    first
-        The first of the differences.
-    volumes
-        By the action that follows the computation, in the order of their size.
-    """
-
+    #: How many calls were compared, of all ranks.
     calls: int
+    #: How many ranks make other calls, or calls with other numbers.
     different: int
+    #: The first of the differences.
     first: Difference | None
+    #: By the action that follows the computation, in the order of their size.
     volumes: tuple[SiteVolume, ...]
     #: The numbers of calls that are data, by action.
     data: tuple[SiteVolume, ...] = ()
@@ -104,22 +83,9 @@ def check(
     recorded: str | os.PathLike[str],
     approximate: Collection[str] = (),
 ) -> Check:
-    """Compare calls one by one, with all their numbers, and volumes by call.
-
-    Parameters
-    ----------
-    made
-        The extrapolated trace.
-    recorded
-        A trace that was recorded on as many ranks.
-    approximate
-        The actions whose numbers are data: only that a rank makes such a call there, with as many
-        numbers, is compared one by one; the numbers are added up.
-
-    Raises
-    ------
-    InputError
-        When it is of another number of ranks.
+    """Compare calls one by one, with all their numbers, and volumes by call. Of the actions in
+    `approximate`, only that a rank makes such a call there, with as many numbers, is compared one
+    by one; the numbers are added up. Raises InputError when it is of another number of ranks.
     """
     mine, theirs = PackedTrace(Path(made)), read_trace(recorded).trace
     if mine.ranks != theirs.ranks:

@@ -25,19 +25,9 @@ LAYOUTS: dict[str, tuple[bool, ...]] = {
 
 
 def collapsed(shape: Shape, values: list[Numbers], ranks: int) -> tuple[Shape, list[Numbers]]:
-    """A call with one number where its line has one for each rank.
-
-    Parameters
-    ----------
-    shape, values
-        The call, and of each hole the number of each rank that makes it.
-    ranks
-        How many ranks the trace has.
-
-    Raises
-    ------
-    InputError
-        When the numbers for the ranks differ, and are no approximate ones.
+    """A call with one number where its line has one for each of the trace's ranks; `values` are by
+    hole and by rank that makes it. Raises InputError when the numbers for the ranks differ, and are
+    no approximate ones.
     """
     layout = LAYOUTS.get(shape.action, ())
     needed = sum(ranks if of_ranks else 1 for of_ranks in layout)
@@ -76,17 +66,10 @@ def _one(shape: Shape, numbers: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class DrawnNumbers:
-    """Numbers for ranks that are drawn from a distribution, so that all ranks agree on them.
-
-    Attributes
-    ----------
-    action
-        The call.
-    numbers
-        For ``alltoallv``, what each rank sends to each other one; else one for each rank.
-    """
+    """Numbers for ranks that are drawn from a distribution, so that all ranks agree on them."""
 
     action: str
+    #: For ``alltoallv``, what each rank sends to each other one; else one for each rank.
     numbers: Numbers
 
     @classmethod
@@ -107,14 +90,8 @@ class DrawnNumbers:
         return np.asarray(self.numbers[members], dtype=np.int64)
 
     def columns(self, which: int, members: Numbers) -> list[Numbers]:
-        """For each rank a number, of each of the members where theirs differ.
-
-        Parameters
-        ----------
-        which
-            Of ``alltoallv``, 0: what is sent, 1: what is received.
-        members
-            The ranks that make the call.
+        """For each rank a number, of each of the members where theirs differ. Of ``alltoallv``,
+        `which` is 0 for what is sent and 1 for what is received.
         """
         if self.numbers.ndim == 1:
             return list(self.numbers[:, None])
@@ -130,16 +107,8 @@ def spelled_out(
 ) -> tuple[bytes, int, list[Numbers]]:
     """The text of a call, which of its holes take ranks, and its numbers, one for each rank.
 
-    Parameters
-    ----------
-    shape, numbers
-        The call, and of each hole one number, or one for each of the ranks that make it.
-    ranks
-        How many ranks there are.
-    members
-        The ranks that make it.
-    drawn
-        What stands instead of the numbers for ranks; None: the same number for all.
+    Of each hole, `numbers` has one number, or one for each of the `members` that make the call;
+    `drawn` stands instead of the numbers for ranks, which are all equal without.
     """
     if not shape.vectors:
         return shape.text, shape.rank_holes, numbers
@@ -170,17 +139,11 @@ _MOST_DRAWN = 4096
 
 @dataclass(frozen=True)
 class Spread:
-    """How the numbers for ranks of an action spread in one trace.
+    """How the numbers for ranks of an action spread in one trace."""
 
-    Attributes
-    ----------
-    deviation
-        Their standard deviation.
-    quantiles
-        Of their differences to the mean, in standard deviations.
-    """
-
+    #: Their standard deviation.
     deviation: float
+    #: Of their differences to the mean, in standard deviations.
     quantiles: NDArray[np.float64]
 
     @classmethod
@@ -194,14 +157,9 @@ class Spread:
 
 @dataclass
 class Approximation:
-    """Actions whose numbers are data.
+    """Actions whose numbers are data."""
 
-    Parameters
-    ----------
-    how
-        Of each action, which of `WAYS` is taken.
-    """
-
+    #: Of each action, which of `WAYS` is taken.
     how: Mapping[str, str]
     _spreads: dict[str, dict[int, Spread]] = field(default_factory=dict)
     _means: dict[tuple[int, str, int], list[int] | None] = field(default_factory=dict)
@@ -209,12 +167,8 @@ class Approximation:
 
     @classmethod
     def parsed(cls, words: Sequence[str]) -> Approximation:
-        """Of words such as ``alltoallv`` or ``alltoallv:means``.
-
-        Raises
-        ------
-        InputError
-            When a word is neither.
+        """Of words such as ``alltoallv`` or ``alltoallv:means``. Raises InputError when a word is
+        neither.
         """
         how = {}
         for word in words:
@@ -254,23 +208,9 @@ class Approximation:
         return [round(number) for number in table.mean(axis=0).tolist()]
 
     def drawn(self, key: int, shape: Shape, mean: int, ranks: int) -> DrawnNumbers | None:
-        """The numbers for ranks at the target; None: they are all the mean.
-
-        Parameters
-        ----------
-        key
-            Of the call: the same for all classes of ranks that make it.
-        shape
-            The call.
-        mean
-            What the numbers are on average.
-        ranks
-            The number of ranks that is asked for.
-
-        Raises
-        ------
-        InputError
-            When there are too many.
+        """The numbers for ranks at the target; None: they are all the mean. Calls of one `key` are
+        the same one in all classes of ranks, and have the same numbers. Raises InputError when
+        there are too many.
         """
         spreads = self._spreads.get(shape.action, {})
         if not shape.is_data or self.how[shape.action] != "distributions" or not spreads:

@@ -24,29 +24,18 @@ Slope = tuple[str, Fraction]
 
 @dataclass(frozen=True)
 class Fit:
-    """A function that gives all the numbers that were seen.
+    """A function that gives all the numbers that were seen."""
 
-    Attributes
-    ----------
-    family
-        Its name, which ``--prefer`` takes.
-    text
-        The function itself.
-    value
-        What it says of the target; None: it has no whole value there.
-    confirmed
-        How many sizes confirm it beyond those that determine it.
-    at
-        What it says of any number of ranks; None: it has no exact value there.
-    slope
-        Of a function a t or a t + c: the name of t, and a.
-    """
-
+    #: Its name, which ``--prefer`` takes.
     family: str
     text: str
+    #: What it says of the target; None: it has no whole value there.
     value: int | None
+    #: How many sizes confirm it beyond those that determine it.
     confirmed: int
+    #: What it says of any number of ranks; None: it has no exact value there.
     at: Term
+    #: Of a function a t or a t + c: the name of t, and a.
     slope: Slope | None = None
 
 
@@ -184,17 +173,8 @@ def fits(
     dealt: Collection[int] = (),
 ) -> list[Fit]:
     """All functions that give these values for these numbers of ranks, with one size to spare.
-
-    Parameters
-    ----------
-    sizes, values
-        Numbers of ranks, and the value of each.
-    target
-        The number of ranks that is asked for.
-    grids
-        Process grids; functions of their sides are tried.
-    dealt
-        Points that are dealt over these sides, see `tisim.traces.extrapolation.features`.
+    Functions of the sides of `grids` are tried, and of the points `dealt` over them (see
+    `tisim.traces.extrapolation.features`).
     """
     wanted = [Fraction(value) for value in values]
     if len(set(wanted)) == 1:

@@ -25,30 +25,14 @@ _NODE_WIDTHS = (2, 4, 8)
 
 @dataclass(frozen=True)
 class Feature:
-    """A number of each rank, in a stage or outside of stages.
-
-    Attributes
-    ----------
-    text
-        What it is.
-    values
-        The number of each rank.
-    """
+    """A number of each rank, in a stage or outside of stages."""
 
     text: str
     values: Callable[[Scene], Ranks]
 
 
 def plain_features(place: Place, staged: bool) -> list[Feature]:
-    """The rank, its node, its place in the grid, the stage, and sums of these modulo a side.
-
-    Parameters
-    ----------
-    place
-        Any number of ranks, for its last grid.
-    staged
-        Whether there are stages.
-    """
+    """The rank, its node, its place in the grid, the stage, and sums of these modulo a side."""
     made = [Feature("rank", lambda scene: scene.place.all)]
     for width in _NODE_WIDTHS:
         made += [_div(width), _mod(width)]
@@ -160,15 +144,7 @@ class _Fall:
 
 
 def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, ...]:
-    """How many points the program deals over its axes, as the numbers of its calls show.
-
-    Parameters
-    ----------
-    nodes
-        The merged program.
-    places
-        The numbers of ranks of the traces.
-    """
+    """How many points the program deals over its axes, as the numbers of its calls show."""
     axes = len(places[-1].coordinates(len(places[-1].grids) - 1))
     found: dict[int, None] = {}
     for site in _sites(nodes):
@@ -182,15 +158,7 @@ def dealt_counts(nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, .
 
 
 def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
-    """Shares in the axes, those without the points at both ends of the axis, and their products.
-
-    Parameters
-    ----------
-    place
-        Any number of ranks, for its last grid.
-    counts
-        How many points are dealt.
-    """
+    """Shares in the axes, those without the points at both ends of the axis, and their products."""
     axes = len(place.sides(len(place.grids) - 1))
     shares = [
         [None, *(_share(axis, count, inner) for count in counts for inner in (False, True))]

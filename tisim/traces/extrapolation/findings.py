@@ -16,55 +16,33 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Parameter:
-    """How one parameter was extrapolated.
+    """How one parameter was extrapolated."""
 
-    Attributes
-    ----------
-    site
-        The call, and where it stands.
-    what
-        The parameter.
-    text
-        The function that was found.
-    confirmed
-        How many sizes confirm it beyond those that determine it.
-    """
-
+    #: The call, and where it stands.
     site: str
     what: str
+    #: The function that was found.
     text: str
+    #: How many sizes confirm it beyond those that determine it.
     confirmed: int
 
 
 @dataclass(frozen=True)
 class FittedVolume:
-    """The volume of the computations before a call.
+    """The volume of the computations before a call."""
 
-    Attributes
-    ----------
-    site
-        The call, and where it stands.
-    fit
-        The function.
-    """
-
+    #: The call, and where it stands.
     site: str
     fit: VolumeFit
 
 
 @dataclass
 class Findings:
-    """Parameters, fitted volumes, and what several functions explain.
+    """Parameters, fitted volumes, and what several functions explain."""
 
-    Parameters
-    ----------
-    ranks
-        The number of ranks that is asked for.
-    prefer
-        Families that are taken where several fit.
-    """
-
+    #: The number of ranks that is asked for.
     ranks: int
+    #: Families that are taken where several fit.
     prefer: Sequence[str] = ()
     parameters: list[Parameter] = field(default_factory=list)
     volumes: list[FittedVolume] = field(default_factory=list)

@@ -42,17 +42,11 @@ def _fixed(side: int, rest: Sides, at: int, ranks: int) -> tuple[int, ...] | Non
 
 @dataclass(frozen=True)
 class Grid:
-    """A process grid for any number of ranks.
+    """A process grid for any number of ranks."""
 
-    Attributes
-    ----------
-    name
-        What messages call it.
-    sides
-        Its sides for a number of ranks.
-    """
-
+    #: What messages call it.
     name: str
+    #: Its sides for a number of ranks.
     sides: Sides
 
 
@@ -107,15 +101,7 @@ def known_grids(sizes: Sequence[int], target: int) -> list[Grid]:
 
 
 class Place:
-    """One number of ranks, and where each rank stands in the grids.
-
-    Parameters
-    ----------
-    ranks
-        How many ranks there are.
-    grids
-        The grids that are looked at.
-    """
+    """One number of ranks, and where each rank stands in the grids."""
 
     def __init__(self, ranks: int, grids: Sequence[Grid]) -> None:
         self.ranks = ranks
@@ -157,17 +143,11 @@ _NEAR = 2
 
 
 class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
-    """A formula for a rank.
+    """A formula for a rank."""
 
-    Attributes
-    ----------
-    kind
-        What is computed, see `values`.
-    constants
-        The numbers in it.
-    """
-
+    #: What is computed, see `values`.
     kind: str
+    #: The numbers in it.
     constants: tuple[int, ...]
 
     def values(self, place: Place, ranks: Ranks) -> Ranks:

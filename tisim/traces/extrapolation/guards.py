@@ -31,17 +31,11 @@ _COMPARISONS: dict[str, Comparison] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Ranks of one number of ranks, in one stage of a loop whose stages differ.
+    """Ranks of one number of ranks, in one stage of a loop whose stages differ."""
 
-    Attributes
-    ----------
-    place
-        The number of ranks.
-    stage
-        The number of the stage, from 0; None outside of such loops.
-    """
-
+    #: The number of ranks.
     place: Place
+    #: The number of the stage, from 0; None outside of such loops.
     stage: int | None = None
 
 
@@ -179,15 +173,7 @@ def _axes(grid: int, one: int, other: int, compare: Comparison) -> Callable[[Sce
 
 
 class Evidence:
-    """Finds the guards that explain what ranks did, and what each says of the target.
-
-    Parameters
-    ----------
-    scenes
-        Where it was seen.
-    targets
-        What is to be predicted.
-    """
+    """Finds the guards that explain what ranks did, and what each says of the target."""
 
     def __init__(self, scenes: Sequence[Scene], targets: Sequence[Scene]) -> None:
         self._targets = targets
@@ -197,13 +183,8 @@ class Evidence:
         self._at_target: dict[str, bytes] = {}
 
     def guards(self, domain: Sequence[Mask], seen: Sequence[Mask]) -> Iterator[list[Guard]]:
-        """Guards that hold for the ranks seen and no others of the domain.
-
-        Yields
-        ------
-        list of Guard
-            Those of no condition, of one, of two and so on; one of each that say the same of the
-            target.
+        """Yield guards that hold for the ranks seen and no others of the domain: those of no
+        condition, of one, of two and so on; one of each that say the same of the target.
         """
         among, wanted = _bits(domain), _bits(seen)
         if among == wanted:
@@ -233,17 +214,9 @@ def _bits(masks: Sequence[Mask]) -> int:
 def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> list[list[int]]:
     """The conditions, so many by their numbers, that hold together for those wanted alone.
 
-    No fewer conditions do, so that each of them excludes ranks that none of the others does.
-
-    Parameters
-    ----------
-    held
-        Of each condition, the ranks of the domain for which it holds: all that are wanted, and
-        others.
-    among, wanted
-        The ranks of the domain, and those that are wanted.
-    count
-        How many conditions hold together.
+    No fewer conditions do, so that each of them excludes ranks that none of the others does. `held`
+    has for each condition the ranks of the domain for which it holds: all that are wanted, and
+    others.
     """
     found: set[tuple[int, ...]] = set()
 

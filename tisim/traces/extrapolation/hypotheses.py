@@ -25,17 +25,7 @@ from tisim.traces.extrapolation.target import TargetNode, write_program
 
 @dataclass(frozen=True)
 class Explanation:
-    """A program at the target, and how it was found.
-
-    Attributes
-    ----------
-    grid
-        The process grid.
-    program
-        The program.
-    findings
-        Its parameters and volumes.
-    """
+    """A program at the target, and how it was found."""
 
     grid: Grid
     program: list[TargetNode]
@@ -50,27 +40,9 @@ def explain(
     scaling: str,
     iterations: Mapping[str, int],
 ) -> Explanation:
-    """Find the program at the target.
-
-    Parameters
-    ----------
-    classes
-        The classes of ranks of all traces.
-    sizes
-        The numbers of ranks of the traces.
-    target
-        The number of ranks that is asked for.
-    prefer
-        Families that are taken where several fit.
-    scaling
-        How volumes scale, see `Model`.
-    iterations
-        How often loops are repeated, by their paths, whatever the traces say.
-
-    Raises
-    ------
-    InputError
-        When no grid explains everything, or several that differ do.
+    """Find the program at the target. Loops in `iterations`, by their paths, are repeated so often,
+    whatever the traces say. Raises InputError when no grid explains everything, or several that
+    differ do.
     """
     line, *grids = known_grids(sizes, target)
     by_dimensions: dict[int, list[Grid]] = {}

@@ -27,37 +27,24 @@ _NO_RANK = 1 << 62
 
 @dataclass(eq=False)
 class Peers:
-    """The ranks that a call names.
+    """The ranks that a call names."""
 
-    Attributes
-    ----------
-    forms
-        Of each hole that takes a rank, the formulas that hold so far; below 0, of the holes of the
-        calls that started the requests that it names.
-    """
-
+    #: Of each hole that takes a rank, the formulas that hold so far; below 0, of the holes of the
+    #: calls that started the requests that it names.
     forms: Mapping[int, Forms]
 
 
 @dataclass(eq=False)
 class Plain:
-    """The other numbers of a call.
+    """The other numbers of a call."""
 
-    Attributes
-    ----------
-    varying
-        The holes whose numbers differ between ranks of one class.
-    leaders
-        The first rank that makes the call, by trace.
-    firsts
-        Of each hole, the number of the first rank, by trace.
-    ranges
-        Of each hole, the least and the largest number.
-    """
-
+    #: The holes whose numbers differ between ranks of one class.
     varying: frozenset[int]
+    #: The first rank that makes the call, by trace.
     leaders: Mapping[int, int]
+    #: Of each hole, the number of the first rank, by trace.
     firsts: Mapping[int, Mapping[int, int]]
+    #: Of each hole, the least and the largest number.
     ranges: Mapping[int, tuple[int, int]]
 
     @cached_property
@@ -70,17 +57,7 @@ class Plain:
 
 @dataclass(eq=False)
 class Kind:
-    """What there is to compare of a call.
-
-    Attributes
-    ----------
-    shape
-        Its text.
-    peers
-        The ranks that it names.
-    plain
-        Its other numbers.
-    """
+    """What there is to compare of a call."""
 
     shape: Shape
     peers: Peers
@@ -111,16 +88,8 @@ class Kinds:
         forms: Mapping[int, Forms],
         numbers: Mapping[int, Numbers],
     ) -> Kind:
-        """The kind of a call of one class.
-
-        Parameters
-        ----------
-        shape, varying, forms
-            As in `Kind`, `Plain` and `Peers`.
-        leader
-            The trace, and the first rank of the class.
-        numbers
-            Of each hole that takes no rank, the number of each rank of the class.
+        """The kind of a call of one class. `leader` is the trace and the first rank of the class;
+        `numbers` has, of each hole that takes no rank, the number of each rank.
         """
         size, rank = leader
         plain = Plain(

@@ -38,11 +38,6 @@ class Worths:
     """What pairs of nodes are worth as the same ones.
 
     Nodes that say the same are worth the same, so that each pair is compared once.
-
-    Parameters
-    ----------
-    kinds
-        The kinds of all calls.
     """
 
     def __init__(self, kinds: Kinds) -> None:
@@ -179,15 +174,7 @@ _Hole = tuple[int, Shape, int]
 
 
 def parted(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[ClassProgram]:
-    """The same classes, those taken apart whose ranks name others at different distances.
-
-    Parameters
-    ----------
-    classes
-        The classes of ranks of all traces.
-    places
-        The numbers of ranks of the traces, with a process grid.
-    """
+    """The same classes, those taken apart whose ranks name others at different distances."""
     settled = _settled(classes, places)
     return [part for made in classes for part in _parted(made, places[made.size], settled)]
 

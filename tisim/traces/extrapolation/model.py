@@ -33,29 +33,19 @@ class _StageVolume(NamedTuple):
 
 @dataclass
 class Model:
-    """Fits the merged program and says what it is at the target.
+    """Fits the merged program and says what it is at the target."""
 
-    Parameters
-    ----------
-    places
-        The numbers of ranks of the traces.
-    target
-        The number of ranks that is asked for.
-    prefer
-        Families that are taken where several fit.
-    scaling
-        How volumes scale: ``strong``, ``weak`` or ``auto``.
-    slopes
-        Functions a t that explain numbers of the program.
-    iterations
-        How often loops are repeated, by their paths, whatever the traces say.
-    """
-
+    #: The numbers of ranks of the traces.
     places: Sequence[Place]
+    #: The number of ranks that is asked for.
     target: Place
+    #: Families that are taken where several fit.
     prefer: Sequence[str] = ()
+    #: How volumes scale: ``strong``, ``weak`` or ``auto``.
     scaling: str = "auto"
+    #: Functions a t that explain numbers of the program.
     slopes: frozenset[Slope] = frozenset()
+    #: How often loops are repeated, by their paths, whatever the traces say.
     iterations: Mapping[str, int] = field(default_factory=dict)
     findings: Findings = field(init=False)
     numbers: NumberFitter = field(init=False)

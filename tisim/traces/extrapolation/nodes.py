@@ -19,42 +19,25 @@ Mask = NDArray[np.bool_]
 
 
 class CallOf(NamedTuple):
-    """A call of one class of ranks.
+    """A call of one class of ranks."""
 
-    Attributes
-    ----------
-    size
-        Which of the traces it is of.
-    ranks
-        The ranks.
-    numbers
-        For each hole the number of each of them.
-    volumes
-        What each of them computes before it on average; where that is fitted.
-    """
-
+    #: Which of the traces it is of.
     size: int
     ranks: Numbers
+    #: For each hole the number of each of them.
     numbers: tuple[Numbers, ...]
+    #: What each of them computes before it on average; where that is fitted.
     volumes: NDArray[np.float64] | None
 
 
 @dataclass(eq=False)
 class Site:
-    """A call of the merged program.
-
-    Attributes
-    ----------
-    kind
-        What it is compared by.
-    calls
-        The same call of each class that makes it.
-    sizes
-        The numbers of ranks of the traces.
-    """
+    """A call of the merged program."""
 
     kind: Kind
+    #: The same call of each class that makes it.
     calls: tuple[CallOf, ...]
+    #: The numbers of ranks of the traces.
     sizes: Sequence[int]
 
     @property
@@ -112,18 +95,9 @@ class LoopOf(NamedTuple):
 
 @dataclass(eq=False)
 class Loop:
-    """A loop of the merged program.
+    """A loop of the merged program."""
 
-    Attributes
-    ----------
-    loops
-        The same loop of each class that comes to it.
-    sizes
-        The numbers of ranks of the traces.
-    body
-        What is repeated.
-    """
-
+    #: The same loop of each class that comes to it.
     loops: tuple[LoopOf, ...]
     sizes: Sequence[int]
     body: list[Node]
@@ -156,21 +130,14 @@ def _present(sizes: Sequence[int], classes: Iterable[CallOf | LoopOf]) -> list[M
 
 @dataclass(frozen=True, order=True)
 class StagedForm:
-    """A formula for a rank that depends on the stage, or does not.
+    """A formula for a rank that depends on the stage, or does not."""
 
-    Attributes
-    ----------
-    kind, sign
-        As in `PeerForm`; the distance has this sign.
-    doubles
-        Whether the distance is 2^stage, and not stage + 1.
-    fixed
-        The formula of all stages, where it does not depend on them.
-    """
-
+    #: As in `PeerForm`; the distance has this sign.
     kind: str
     sign: int = 1
+    #: Whether the distance is 2^stage, and not stage + 1.
     doubles: bool = True
+    #: The formula of all stages, where it does not depend on them.
     fixed: PeerForm | None = None
 
     def at(self, stage: int) -> PeerForm:
@@ -182,23 +149,15 @@ class StagedForm:
 
 @dataclass(eq=False)
 class Stages:
-    """Stages of the merged program.
+    """Stages of the merged program."""
 
-    Attributes
-    ----------
-    sites
-        Of each stage of the largest trace, from stage 0, its calls.
-    counts
-        How many stages each trace has.
-    falls
-        Whether the last stage comes first.
-    forms
-        Of each call and hole that takes a rank, the formulas that hold in all stages.
-    """
-
+    #: Of each stage of the largest trace, from stage 0, its calls.
     sites: list[list[Site]]
+    #: How many stages each trace has.
     counts: list[int]
+    #: Whether the last stage comes first.
     falls: bool
+    #: Of each call and hole that takes a rank, the formulas that hold in all stages.
     forms: list[dict[int, list[StagedForm]]]
 
 

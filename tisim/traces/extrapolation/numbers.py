@@ -59,38 +59,19 @@ class Seen:
 
 @dataclass(frozen=True)
 class RankFit:
-    """A sum that gives all numbers.
-
-    Attributes
-    ----------
-    text
-        The sum.
-    values
-        What it says of the target, of all its scenes one after the other.
-    confirmed
-        How many sizes confirm it beyond those that determine its constants.
-    """
+    """A sum that gives all numbers."""
 
     text: str
+    #: What it says of the target, of all its scenes one after the other.
     values: Ranks
+    #: How many sizes confirm it beyond those that determine its constants.
     confirmed: int
 
 
 class RankNumbers:
-    """Finds sums of features.
-
-    Parameters
-    ----------
-    seen
-        The traces that have the call.
-    targets
-        The scenes at the target.
-    present
-        Who makes the call in them, one after the other. The numbers of others do not matter.
-    prefer
-        Grids whose functions are taken where several fit.
-    dealt
-        Points that are dealt over the sides of the grid.
+    """Finds sums of features. `present` says who makes the call in the scenes at the target, one
+    after the other; the numbers of others do not matter. Where several functions fit, those of the
+    grids in `prefer` are taken.
     """
 
     def __init__(
@@ -270,20 +251,13 @@ def _shown_ranks(chosen: Sequence[Fit], features: Sequence[Feature]) -> str:
 
 @dataclass
 class NumberFitter:
-    """Fits numbers over the number of ranks, and over the ranks where they differ.
+    """Fits numbers over the number of ranks, and over the ranks where they differ."""
 
-    Parameters
-    ----------
-    target
-        The number of ranks that is asked for.
-    findings
-        Where parameters go.
-    slopes
-        Functions a t that explain numbers of the program.
-    """
-
+    #: The number of ranks that is asked for.
     target: Place
+    #: Where parameters go.
     findings: Findings
+    #: Functions a t that explain numbers of the program.
     slopes: frozenset[Slope] = frozenset()
     #: Points that are dealt over the sides of the grid.
     dealt: tuple[int, ...] = ()
@@ -336,22 +310,9 @@ class NumberFitter:
         *,
         is_data: bool = False,
     ) -> Numbers:
-        """A number of each rank, or one for all, in each scene of the target.
-
-        Parameters
-        ----------
-        site, what
-            What messages call it.
-        mark
-            What its place in the text is marked with.
-        seen
-            What the traces show, where they have the call.
-        targets
-            The scenes at the target.
-        present
-            Who makes the call in them, one after the other.
-        is_data
-            Whether it is a mean, which no exact function has to explain.
+        """A number of each rank, or one for all, in each scene of the target. `mark` marks its
+        place in the text, `present` says who makes the call at the target, scene by scene, and no
+        exact function has to explain a mean, which `is_data`.
         """
         chosen = [one.values[one.present] for one in seen]
         if all((values == values[0]).all() for values in chosen):

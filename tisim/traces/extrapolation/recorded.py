@@ -55,19 +55,9 @@ Item = int | Repeat
 
 
 def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
-    """The sequence of a grammar as calls and loops.
-
-    Parameters
-    ----------
-    grammar
-        The grammar of a class of ranks.
-    calls
-        What each of its terminals is; equal calls have equal numbers. None is left out.
-
-    Raises
-    ------
-    InputError
-        When hardly anything of the sequence repeats.
+    """The sequence of a grammar as calls and loops. `calls` says what each terminal is: equal calls
+    have equal numbers, and None is left out. Raises InputError when hardly anything of the sequence
+    repeats.
     """
     made: dict[int, tuple[Item, ...]] = {}
     for rule in _used_first(rules):
@@ -228,15 +218,7 @@ _Started = dict[bytes, int]
 def with_starters(
     items: Sequence[Item], calls: Sequence[ClassCall]
 ) -> tuple[tuple[Item, ...], list[ClassCall]]:
-    """The same program, in which calls that name requests know what started them.
-
-    Parameters
-    ----------
-    items
-        The program of a class, of the numbers of calls.
-    calls
-        Its calls.
-    """
+    """The same program, in which calls that name requests know what started them."""
     finder = _Finder(calls)
     made = finder.walk(items, {})
     return normalized(made), finder.calls
@@ -306,27 +288,16 @@ _COMMENT = bytes([NO_RANK]) + b"#"
 
 @dataclass(frozen=True)
 class ClassProgram:
-    """What the ranks of a class do.
+    """What the ranks of a class do."""
 
-    Attributes
-    ----------
-    size
-        Which of the traces it is of.
-    ranks
-        The ranks of the class.
-    calls
-        The calls.
-    items
-        The program, of the numbers of calls.
-    volumes
-        Where volumes are fitted: for each place in the items and each rank, the mean of what is
-        computed before the call.
-    """
-
+    #: Which of the traces it is of.
     size: int
     ranks: Numbers
     calls: list[ClassCall]
+    #: The program, of the numbers of calls.
     items: tuple[Item, ...]
+    #: Where volumes are fitted: for each place in the items and each rank, the mean of what is
+    #: computed before the call.
     volumes: NDArray[np.float64] | None = None
 
 
@@ -372,19 +343,8 @@ class RecordedTrace:
         return most
 
     def classes(self, fit_volumes: bool, approximation: Approximation) -> list[ClassProgram]:
-        """The programs of its classes.
-
-        Parameters
-        ----------
-        fit_volumes
-            Computations are no calls, but means before the calls.
-        approximation
-            The actions whose numbers are means.
-
-        Raises
-        ------
-        InputError
-            When a class has no structure.
+        """The programs of its classes. With `fit_volumes`, computations are no calls, but means
+        before the calls. Raises InputError when a class has no structure.
         """
         try:
             return [
@@ -397,17 +357,8 @@ class RecordedTrace:
 
 
 def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
-    """Read a trace.
-
-    Parameters
-    ----------
-    path
-        A packed trace, or any other one, which is packed first.
-
-    Raises
-    ------
-    InputError
-        When it is no trace.
+    """Read a trace. One that is not packed is packed first. Raises InputError when it is no
+    trace.
     """
     name = Path(path)
     if is_packed(name):

@@ -24,28 +24,16 @@ _MOST_RANKS = 1 << 24
 
 @dataclass(frozen=True)
 class Recordings:
-    """Traces of one program on several numbers of ranks.
+    """Traces of one program on several numbers of ranks."""
 
-    Attributes
-    ----------
-    sizes
-        The numbers of ranks, from the smallest one.
-    classes
-        The programs of all classes of ranks of all traces.
-    means
-        Reads the same with means of volumes that are fitted, for where the volumes of the ranks
-        follow no function; None where `classes` has the means already, or all volumes are exact.
-    legacy
-        Whether lines are of the legacy dialect.
-    scaling
-        How volumes scale.
-    approximation
-        What of the calls is data.
-    """
-
+    #: The numbers of ranks, from the smallest one.
     sizes: tuple[int, ...]
+    #: The programs of all classes of ranks of all traces.
     classes: tuple[ClassProgram, ...]
+    #: Reads the same with means of volumes that are fitted, for where the volumes of the ranks
+    #: follow no function; None where `classes` has the means already, or all volumes are exact.
     means: Callable[[], tuple[ClassProgram, ...]] | None
+    #: Whether lines are of the legacy dialect.
     legacy: bool
     scaling: str
     approximation: Approximation
@@ -58,17 +46,8 @@ class Recordings:
         scaling: str = "auto",
         approximate: Sequence[str] = (),
     ) -> Recordings:
-        """Read traces.
-
-        Parameters
-        ----------
-        traces, scaling, approximate
-            As `tisim.traces.extrapolation.extrapolate` takes them.
-
-        Raises
-        ------
-        InputError
-            When these are no traces of one program on three numbers of ranks.
+        """Read traces. Raises InputError when these are no traces of one program on three numbers
+        of ranks.
         """
         as_given = sorted((read_trace(path) for path in traces), key=lambda trace: trace.ranks)
         recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
@@ -115,17 +94,8 @@ class Recordings:
         prefer: Sequence[str] = (),
         iterations: Mapping[str, int] | None = None,
     ) -> Explanation:
-        """The program on a number of ranks.
-
-        Parameters
-        ----------
-        ranks, prefer, iterations
-            As `tisim.traces.extrapolation.extrapolate` takes them.
-
-        Raises
-        ------
-        InputError
-            When a part of it is explained by no function, or by several that differ there.
+        """The program on a number of ranks. Raises InputError when a part of it is explained by no
+        function, or by several that differ there.
         """
         if ranks < 1:
             raise InputError(f"a trace has a rank or more, not {ranks}")
@@ -143,12 +113,8 @@ class Recordings:
         return explain(self.means(), self.sizes, ranks, prefer, self.scaling, asked)
 
     def write(self, found: Explanation, ranks: int, output: str | os.PathLike[str]) -> int:
-        """Write a program as a trace that says how it was made.
-
-        Returns
-        -------
-        int
-            How many classes of ranks it has.
+        """Write a program as a trace that says how it was made; how many classes of ranks it
+        has.
         """
         how = self.approximation.how
         comments = [f"# approximate: {action}, {way}" for action, way in how.items()]

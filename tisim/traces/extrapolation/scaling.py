@@ -50,21 +50,14 @@ class SitePoint:
 
 @dataclass(frozen=True)
 class SiteCurve:
-    """What a call site costs over the number of ranks.
+    """What a call site costs over the number of ranks."""
 
-    Attributes
-    ----------
-    site
-        The call, and where it stands; or the kind of calls, where only that is known. Empty for all
-        computations together, and for the whole program.
-    computes
-        Whether it is computations; else it is the time in calls.
-    points
-        By the number of ranks, ascending.
-    """
-
+    #: The call, and where it stands; or the kind of calls, where only that is known. Empty for all
+    #: computations together, and for the whole program.
     site: str
+    #: Whether it is computations; else it is the time in calls.
     computes: bool
+    #: By the number of ranks, ascending.
     points: tuple[SitePoint, ...]
 
     @property
@@ -77,32 +70,19 @@ class SiteCurve:
 
 @dataclass(frozen=True)
 class ScalingCurves:
-    """The costs of all call sites over the number of ranks.
+    """The costs of all call sites over the number of ranks."""
 
-    Attributes
-    ----------
-    unit
-        ``"s"`` with a platform; else ``"flops"``, of computations alone.
-    recorded
-        The numbers of ranks that were recorded.
-    ranks
-        The numbers of ranks of the curves.
-    curves
-        The most expensive at the target first.
-    computing
-        All computations together; none where there is one call site at most.
-    whole
-        The simulated times; none without a platform.
-    left_out
-        Numbers of ranks at which the program cannot be extrapolated, and why.
-    """
-
+    #: ``"s"`` with a platform; else ``"flops"``, of computations alone.
     unit: str
     recorded: tuple[int, ...]
     ranks: tuple[int, ...]
+    #: The most expensive at the target first.
     curves: tuple[SiteCurve, ...]
+    #: All computations together; none where there is one call site at most.
     computing: SiteCurve | None
+    #: The simulated times; none without a platform.
     whole: SiteCurve | None
+    #: Numbers of ranks at which the program cannot be extrapolated, and why.
     left_out: tuple[tuple[int, str], ...]
 
     def dominating(self) -> list[tuple[int, SiteCurve]]:
@@ -122,22 +102,8 @@ def scaling_curves(
     platform: Platform | None = None,
 ) -> ScalingCurves:
     """What each call site costs on the recorded numbers of ranks, at the target and between.
-
-    Parameters
-    ----------
-    recordings
-        The traces.
-    target
-        The largest number of ranks.
-    prefer
-        Families of functions that are taken where several explain what was seen.
-    platform
-        Where the traces are replayed; None: only computed volumes are shown.
-
-    Raises
-    ------
-    InputError
-        When the program cannot be extrapolated to the target, or has nothing to show.
+    Without a platform, on which traces are replayed, only computed volumes are shown. Raises
+    InputError when the program cannot be extrapolated to the target, or has nothing to show.
     """
     rows: dict[int, dict[tuple[str, bool], SitePoint]] = {}
     left_out: list[tuple[int, str]] = []
@@ -288,31 +254,15 @@ _LONGEST_NAME = 60
 
 
 def check_scaling_picture(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a picture.
-
-    Raises
-    ------
-    InputError
-        When it has not.
-    """
+    """Check that a file has the suffix of a picture. Raises InputError when it has not."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"a picture's suffix is one of {', '.join(_FORMATS)}", file=path)
 
 
 def draw_scaling(curves: ScalingCurves, path: str | os.PathLike[str]) -> None:
-    """Draw the costs of the most expensive call sites, both scales logarithmic.
-
-    Parameters
-    ----------
-    curves
-        The costs.
-    path
-        File whose suffix is ``.svg`` or ``.png``.
-
-    Raises
-    ------
-    InputError
-        When the suffix is another, or the file cannot be written.
+    """Draw the costs of the most expensive call sites, both scales logarithmic. The suffix is
+    ``.svg`` or ``.png``. Raises InputError when the suffix is another, or the file cannot be
+    written.
     """
     check_scaling_picture(path)
     write_file(path, scaling_picture(curves, Path(path).suffix.lower()[1:]))
@@ -405,21 +355,8 @@ _MOST_PARAMETERS = 500
 def write_scaling_report(
     made: Extrapolation, curves: ScalingCurves, path: str | os.PathLike[str]
 ) -> None:
-    """Write one self-contained page: curves with intervals, what dominates, all functions.
-
-    Parameters
-    ----------
-    made
-        The extrapolation.
-    curves
-        The costs of its call sites.
-    path
-        File whose suffix is ``.html``.
-
-    Raises
-    ------
-    InputError
-        When the suffix is another, or the file cannot be written.
+    """Write one self-contained page: curves with intervals, what dominates, all functions. Raises
+    InputError when the suffix is another, or the file cannot be written.
     """
     check_report(path)
     title = f"Extrapolated to {made.ranks:,} ranks"

@@ -13,29 +13,17 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shape:
-    """The text of a call with marks for its numbers.
-
-    Attributes
-    ----------
-    text
-        The text.
-    marks
-        The mark of each hole.
-    rank_holes
-        Which holes take ranks, bit by bit.
-    vectors
-        Which holes stand for a number for each rank.
-    is_data
-        Whether its numbers are means of what is data.
-    started_by
-        The texts of the calls that started the requests that it names.
-    """
+    """The text of a call with marks for its numbers."""
 
     text: bytes
     marks: tuple[int, ...]
+    #: Which holes take ranks, bit by bit.
     rank_holes: int
+    #: Which holes stand for a number for each rank.
     vectors: tuple[int, ...] = ()
+    #: Whether its numbers are means of what is data.
     is_data: bool = False
+    #: The texts of the calls that started the requests that it names.
     started_by: tuple[bytes, ...] = ()
 
     @cached_property
@@ -61,23 +49,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class ClassCall:
-    """A call of a class of ranks.
-
-    Attributes
-    ----------
-    shape
-        Its text.
-    numbers
-        For each hole a number for each rank of the class.
-    varying
-        The holes, but those that take ranks, whose numbers differ.
-    starters
-        The calls that started the requests that it names.
-    """
+    """A call of a class of ranks."""
 
     shape: Shape
+    #: For each hole a number for each rank of the class.
     numbers: tuple[Numbers, ...]
+    #: The holes, but those that take ranks, whose numbers differ.
     varying: frozenset[int]
+    #: The calls that started the requests that it names.
     starters: tuple[ClassCall, ...] = ()
 
     def of_ranks(self, chosen: NDArray[np.bool_] | Numbers) -> ClassCall:

@@ -21,26 +21,16 @@ from tisim.traces.program import Rule
 
 @dataclass(eq=False)
 class TargetCall:
-    """A call at the target.
-
-    Attributes
-    ----------
-    site
-        What was recorded of it.
-    present
-        Which ranks make it.
-    numbers
-        Of each hole, the number of each rank, or one for all.
-    volume
-        Of the computation before it, where it was fitted.
-    name
-        What messages call it: the same at all numbers of ranks.
-    """
+    """A call at the target."""
 
     site: Site
+    #: Which ranks make it.
     present: Mask
+    #: Of each hole, the number of each rank, or one for all.
     numbers: list[Numbers]
+    #: Of the computation before it, where it was fitted.
     volume: int = 0
+    #: What messages call it: the same at all numbers of ranks.
     name: str = ""
 
 
@@ -66,29 +56,9 @@ def write_program(
     comments: Sequence[str] = (),
     approximation: Approximation | None = None,
 ) -> int:
-    """Write a program at the target.
-
-    Parameters
-    ----------
-    program
-        The program.
-    ranks
-        How many ranks there are.
-    output
-        The file.
-    legacy
-        Whether its lines are of the legacy dialect.
-    precision
-        How exact the volumes are; empty: they are exact.
-    comments
-        Lines before those of each rank.
-    approximation
-        How numbers that are data are drawn; None: they are means.
-
-    Returns
-    -------
-    int
-        How many classes of ranks it has.
+    """Write a program at the target, and say how many classes of ranks it has. An empty `precision`
+    says that volumes are exact; `comments` stand before the lines of each rank; without an
+    approximation, numbers that are data are means.
     """
     writer = ClassTraceWriter(ranks)
     order = _SeenOrder()

@@ -52,32 +52,19 @@ class UnexplainedVolumeError(InputError):
 
 @dataclass(frozen=True)
 class VolumeFit:
-    """A function for a volume.
-
-    Attributes
-    ----------
-    family
-        Its name.
-    value
-        What it says of the target.
-    error
-        The largest relative error for a size, from the other ones.
-    curve
-        The function.
-    means
-        Numbers of ranks, and the mean volume there, that were fitted.
-    without
-        The same function fitted without each of these sizes.
-    errors
-        How much more than that the volume is at this size, relative to what it says.
-    """
+    """A function for a volume."""
 
     family: str
+    #: What it says of the target.
     value: float
+    #: The largest relative error for a size, from the other ones.
     error: float
     curve: Curve
+    #: Numbers of ranks, and the mean volume there, that were fitted.
     means: tuple[tuple[int, float], ...]
+    #: The same function fitted without each of these sizes.
     without: tuple[Curve, ...]
+    #: How much more than that the volume is at this size, relative to what it says.
     errors: tuple[float, ...]
 
     def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
@@ -89,17 +76,7 @@ class VolumeFit:
 
 
 def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -> VolumeFit:
-    """The function that predicts each size best from the others.
-
-    Parameters
-    ----------
-    means
-        Numbers of ranks, and the mean volume there.
-    target
-        The number of ranks that is asked for.
-    scaling
-        One of `SCALINGS`.
-    """
+    """The function that predicts each size best from the others."""
     terms = {
         "auto": {**_STEADY, **_FALLING},
         "strong": _FALLING,
@@ -166,12 +143,8 @@ def value_of(code: int) -> Fraction:
 
 
 def code_of(value: int) -> int:
-    """The code of a whole number, written in digits.
-
-    Raises
-    ------
-    InputError
-        When it has more than 17 digits.
+    """The code of a whole number, written in digits. Raises InputError when it has more than 17
+    digits.
     """
     return int(codes_of(np.array([min(value, _MOST)], dtype=np.int64))[0])
 

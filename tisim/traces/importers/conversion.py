@@ -53,12 +53,8 @@ def formats() -> tuple[str, ...]:
 
 
 def importer(name: str) -> Importer:
-    """The importer of a format.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name, or the package that has it cannot be loaded.
+    """The importer of a format. Raises InputError if there is none of that name, or the package
+    that has it cannot be loaded.
     """
     if name in _OWN:
         module, attribute = _OWN[name]
@@ -83,12 +79,8 @@ def importer(name: str) -> Importer:
 
 
 def recognise(files: Sequence[Path]) -> Importer:
-    """The importer of the format that files are in, by their content.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or no format fits.
+    """The importer of the format that files are in, by their content. Raises InputError if a file
+    cannot be read, or no format fits.
     """
     head = b""
     for file in files:

@@ -27,20 +27,9 @@ _POSIX, _MPI_IO = "X_POSIX", "X_MPIIO"
 
 
 class Access(NamedTuple):
-    """One read or write of a rank.
+    """One read or write of a rank."""
 
-    Attributes
-    ----------
-    start, end
-        Seconds since the job began.
-    file
-        Its path.
-    writes
-        Whether it is a write.
-    offset, nbytes
-        What it moves.
-    """
-
+    #: Seconds since the job began.
     start: float
     end: float
     file: str
@@ -50,20 +39,7 @@ class Access(NamedTuple):
 
 
 class Listing:
-    """The accesses of a job, by rank.
-
-    Parameters
-    ----------
-    path
-        What darshan-dxt-parser has printed.
-    notes
-        Takes what is lost.
-
-    Raises
-    ------
-    InputError
-        If it is something else, or cut.
-    """
+    """The accesses of a job, by rank. Raises InputError if it is something else, or cut."""
 
     def __init__(self, path: Path, notes: Notes) -> None:
         self.path = path

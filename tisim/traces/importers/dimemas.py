@@ -33,19 +33,7 @@ _RECEIVE, _IMMEDIATE_RECEIVE, _WAIT = range(3)
 
 
 class DimemasRank:
-    """Reads the records of one task in their order.
-
-    Parameters
-    ----------
-    rank
-        The task.
-    file
-        The trace, for messages.
-    communicators, vectors
-        Of the trace.
-    options, notes
-        Of the import.
-    """
+    """Reads the records of one task in their order."""
 
     def __init__(
         self,
@@ -71,12 +59,8 @@ class DimemasRank:
         self._first_send = ""
 
     def lines(self, rows: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of the rank.
-
-        Raises
-        ------
-        InputError
-            If a record is not as Dimemas writes it.
+        """Yield the lines of the rank. Raises InputError if a record is not as Dimemas
+        writes it.
         """
         calls = self._calls
         calls.action("init")

@@ -21,13 +21,7 @@ _TYPE_SIZES = (1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 1
 
 
 def datatypes_of(listed: list[int]) -> Datatypes:
-    """The datatypes of a rank.
-
-    Parameters
-    ----------
-    listed
-        The sizes that the file lists, by number; empty: it lists none.
-    """
+    """The datatypes of a rank."""
     return Datatypes(dict(enumerate(listed)) or dict(enumerate(_TYPE_SIZES, _FIRST)))
 
 
@@ -52,12 +46,8 @@ class TextFile:
         """Do nothing: the file is open only while it is read."""
 
     def calls(self) -> Iterator[Call]:
-        """Yield the calls in their order.
-
-        Raises
-        ------
-        InputError
-            If the text is something else, or ends within a call.
+        """Yield the calls in their order. Raises InputError if the text is something else, or ends
+        within a call.
         """
         call: Call | None = None
         number = 0
@@ -102,20 +92,13 @@ END_OF_STREAM = 293
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a call.
+    """A field of a call."""
 
-    Attributes
-    ----------
-    name
-        As in MPI; empty where nothing needs it.
-    kind
-        ``i32``, ``i16[]``, ``text``, ``status`` and so on.
-    at_root_only
-        Whether only the root's record has it.
-    """
-
+    #: As in MPI; empty where nothing needs it.
     name: str
+    #: ``i32``, ``i16[]``, ``text``, ``status`` and so on.
     kind: str
+    #: Whether only the root's record has it.
     at_root_only: bool
 
 
@@ -157,17 +140,8 @@ _SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
 class BinaryFile:
-    """The trace of one rank.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        If it is no DUMPI file, is cut, or of a version that wrote other records.
+    """The trace of one rank. Raises InputError if it is no DUMPI file, is cut, or of a version that
+    wrote other records.
     """
 
     def __init__(self, path: Path) -> None:

@@ -34,15 +34,7 @@ def _word(text: str) -> str:
 
 
 class FileCalls:
-    """Files that a rank has open, by what the other format calls each of them.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    calls
-        Takes the lines.
-    """
+    """Files that a rank has open, by what the other format calls each of them."""
 
     def __init__(self, rank: int, calls: RankCalls) -> None:
         self._rank = rank

@@ -20,40 +20,27 @@ ANY = 0xFFFFFFFF
 
 @dataclass(slots=True)
 class Operation:
-    """One operation.
+    """One operation."""
 
-    Attributes
-    ----------
-    kind
-        `SEND`, `RECEIVE` or `COMPUTE`.
-    amount
-        Bytes, or nanoseconds.
-    peer, tag
-        Of a message; may be `ANY`.
-    cpu
-        Which processor of the rank has the work of it.
-    place
-        Where it is, for messages: a line, or a number.
-    after_end, after_start
-        The operations that may begin when this one has ended, or has begun.
-    messages
-        The operations whose end it still waits for.
-    starts
-        How many it still waits for to begin.
-    under_way
-        How many of `messages` have begun.
-    """
-
+    #: `SEND`, `RECEIVE` or `COMPUTE`.
     kind: int
+    #: Bytes, or nanoseconds.
     amount: int
+    #: Of a message; may be `ANY`.
     peer: int
     tag: int
+    #: Which processor of the rank has the work of it.
     cpu: int
+    #: Where it is, for messages: a line, or a number.
     place: str
+    #: The operations that may begin when this one has ended, or has begun.
     after_end: list[int] = field(default_factory=list)
     after_start: list[int] = field(default_factory=list)
+    #: The operations whose end it still waits for.
     messages: set[int] = field(default_factory=set)
+    #: How many it still waits for to begin.
     starts: int = 0
+    #: How many of `messages` have begun.
     under_way: int = 0
 
     @property
@@ -93,18 +80,7 @@ _SIDES = {"send": "to", "recv": "from"}
 
 
 class TextSchedule:
-    """A schedule in a text file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        If it is none, or ranks are missing.
-    """
+    """A schedule in a text file. Raises InputError if it is none, or ranks are missing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -134,12 +110,8 @@ class TextSchedule:
         return ranks
 
     def operations(self, rank: int) -> list[Operation]:
-        """The operations of a rank in the order of the schedule.
-
-        Raises
-        ------
-        InputError
-            If a line is none of GOAL's, or names something that is not there.
+        """The operations of a rank in the order of the schedule. Raises InputError if a line is
+        none of GOAL's, or names something that is not there.
         """
         made: list[Operation] = []
         labels: dict[str, int] = {}
@@ -221,18 +193,7 @@ _NUMBER = struct.Struct("<I")
 
 
 class BinarySchedule:
-    """A schedule in a binary file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        If it is none, or cut.
-    """
+    """A schedule in a binary file. Raises InputError if it is none, or cut."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -250,12 +211,8 @@ class BinarySchedule:
         self._spans = list(_SPAN.iter_unpack(table))
 
     def operations(self, rank: int) -> list[Operation]:
-        """The operations of a rank in the order of the schedule.
-
-        Raises
-        ------
-        InputError
-            If they do not have the sizes that the file says.
+        """The operations of a rank in the order of the schedule. Raises InputError if they do not
+        have the sizes that the file says.
         """
         data = self._bytes(rank)
         if len(data) < _COUNTS.size:
@@ -314,15 +271,6 @@ class OperationSequence:
     operation that depends on a message stands behind a wait for it. Where a schedule leaves open
     which of several waits ends first, a sequence cannot: the first operation of the schedule
     decides, which is noted.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    operations
-        Its operations.
-    options, notes
-        Of the import.
     """
 
     def __init__(
@@ -342,12 +290,8 @@ class OperationSequence:
         self._left = len(operations)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the rank.
-
-        Raises
-        ------
-        CyclicScheduleError
-            If operations wait for one another.
+        """Yield the lines of the rank. Raises CyclicScheduleError if operations wait for one
+        another.
         """
         self._calls.action("init")
         for number in range(len(self._operations)):

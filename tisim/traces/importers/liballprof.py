@@ -117,17 +117,7 @@ class StatedSizes:
 
 
 class TraceFile:
-    """The trace of one rank.
-
-    Parameters
-    ----------
-    path
-        The file.
-    rank, ranks
-        The rank, and how many there are.
-    notes
-        Takes what is guessed.
-    """
+    """The trace of one rank."""
 
     def __init__(self, path: Path, rank: int, ranks: int, notes: Notes) -> None:
         self.path = path
@@ -147,12 +137,8 @@ class TraceFile:
         self._persistent: set[int] = set()
 
     def calls(self) -> Iterator[Call]:
-        """Yield the calls in their order.
-
-        Raises
-        ------
-        InputError
-            If a line is none of liballprof's, or is cut.
+        """Yield the calls in their order. Raises InputError if a line is none of liballprof's, or
+        is cut.
         """
         with self.path.open(encoding="utf-8", errors="replace") as file:
             for line in file:

@@ -22,48 +22,30 @@ from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query, uniform
 
 @dataclass(slots=True)
 class Call:
-    """One call of one rank.
+    """One call of one rank."""
 
-    Attributes
-    ----------
-    function
-        Its name without ``MPI_``.
-    place
-        Where it is in the file, for messages.
-    start, end
-        Nanoseconds; 0 for both where the trace has no times.
-    counters
-        The value of each hardware counter before and after the call.
-    numbers
-        The fields of one value, by their names in MPI.
-    lists
-        The fields that are arrays.
-    sources
-        The source of each status.
-    outcome_known
-        Whether the trace says which requests a test or a wait for some has found complete.
-    """
-
+    #: Its name without ``MPI_``.
     function: str
+    #: Where it is in the file, for messages.
     place: str
+    #: Nanoseconds; 0 for both where the trace has no times.
     start: int
     end: int
+    #: The value of each hardware counter before and after the call.
     counters: tuple[tuple[int, int], ...] = ()
+    #: The fields of one value, by their names in MPI.
     numbers: dict[str, int] = field(default_factory=dict)
     lists: dict[str, list[int]] = field(default_factory=dict)
+    #: The source of each status.
     sources: list[int] = field(default_factory=list)
+    #: Whether the trace says which requests a test or a wait for some has found complete.
     outcome_known: bool = True
 
 
 class CallFile(Protocol):
-    """The recorded calls of one rank.
+    """The recorded calls of one rank."""
 
-    Attributes
-    ----------
-    counters
-        The names of the hardware counters.
-    """
-
+    #: The names of the hardware counters.
     counters: list[str]
 
     @property
@@ -89,13 +71,7 @@ class TypeSizes(Protocol):
 
 
 class Datatypes:
-    """The sizes of one rank's datatypes.
-
-    Parameters
-    ----------
-    known
-        The sizes that are known without a call, by number.
-    """
+    """The sizes of one rank's datatypes."""
 
     def __init__(self, known: Mapping[int, int]) -> None:
         self._size = dict(known)
@@ -161,13 +137,7 @@ class CreationNumbers:
 
 
 class RankCommunicators:
-    """The communicators of one rank, by its handles.
-
-    Parameters
-    ----------
-    numbers
-        Of all ranks.
-    """
+    """The communicators of one rank, by its handles."""
 
     def __init__(self, numbers: CreationNumbers) -> None:
         self._numbers = numbers
@@ -180,12 +150,8 @@ class RankCommunicators:
         return None if path is None else self._numbers.number(path)
 
     def make(self, parent: int, handle: int) -> tuple[int, int] | None:
-        """Make a communicator of another.
-
-        Returns
-        -------
-        tuple or None
-            The numbers of the parent and of the new one; None if the parent is not known.
+        """Make a communicator of another: the numbers of the parent and of the new one; None if the
+        parent is not known.
         """
         path = self._path.get(parent)
         if path is None:
@@ -217,22 +183,8 @@ _NULL_REQUEST, _ANY = 1, -1
 
 
 class CallReader:
-    """Reads the calls of one rank in their order.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    file
-        Its calls. Handles and special ranks are as DUMPI numbers them.
-    types
-        The sizes of its datatypes.
-    numbers
-        Of the communicators of all ranks.
-    options, notes
-        Of the import.
-    requests
-        Gives requests their numbers; the smallest free ones by default.
+    """Reads the calls of one rank in their order. Handles and special ranks are as DUMPI numbers
+    them.
     """
 
     def __init__(

@@ -58,30 +58,17 @@ _COUNTER = re.compile(r"\((\w+)\)")
 
 @dataclass(slots=True)
 class Header:
-    """The first lines of a trace.
-
-    Attributes
-    ----------
-    ranks
-        How many tasks the application has.
-    unit
-        Seconds that times are counted in.
-    communicators
-        The ranks of each communicator, by its number.
-    """
+    """The first lines of a trace."""
 
     ranks: int
+    #: Seconds that times are counted in.
     unit: float
     communicators: dict[int, Communicator] = field(default_factory=dict)
 
 
 def read_header(line: str, file: Path) -> Header:
-    """The header of a trace, without its communicators.
-
-    Raises
-    ------
-    InputError
-        If it is none, or there are several applications.
+    """The header of a trace, without its communicators. Raises InputError if it is none, or there
+    are several applications.
     """
     found = _HEADER.match(line)
     application = None if found is None else _APPLICATION.match(found[3])
@@ -99,11 +86,7 @@ def read_header(line: str, file: Path) -> Header:
 
 def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator | None]:
     """The number and the ranks of a communicator, of a line ``c:1:2:3:1:2:3``; -1: it has none.
-
-    Raises
-    ------
-    ValueError
-        If the line is another one.
+    Raises ValueError if the line is another one.
     """
     number, count, *members = map(int, words[2:])
     if members == [-1]:
@@ -116,13 +99,7 @@ def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator |
 
 
 class Labels:
-    """The names of calls and counters.
-
-    Parameters
-    ----------
-    trace
-        The .prv file; its .pcf file may be missing.
-    """
+    """The names of calls and counters. The .pcf file beside the .prv file may be missing."""
 
     def __init__(self, trace: Path) -> None:
         from tisim import _core
@@ -170,16 +147,8 @@ class ParaverRecords:
     """Reads a trace once, keeps the rows of each rank, and what collectives need of all ranks.
 
     Rows are ``e TIME TYPE VALUE ...`` for events, and for messages ``s TIME PEER SIZE TAG`` at the
-    sender and ``r TIME PEER SIZE TAG COMPLETED`` at the receiver.
-
-    Parameters
-    ----------
-    file
-        The .prv file.
-    counter
-        The type of the events of a hardware counter; None: times are used.
-    notes
-        Takes what is left out.
+    sender and ``r TIME PEER SIZE TAG COMPLETED`` at the receiver. Without the type of a hardware
+    counter's events, times are used.
     """
 
     def __init__(self, file: Path, labels: Labels, counter: int | None, notes: Notes) -> None:
@@ -341,17 +310,6 @@ class ParaverRank:
 
     A message belongs to the call that was under way when it was posted. Which requests a wait has
     completed is not in the format: receives that ended in it, else the oldest that may have.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    records, labels, communicators, vectors
-        Of the trace.
-    options, notes
-        Of the import.
-    counter
-        The type of the events of the hardware counter that volumes are taken from; None: times.
     """
 
     def __init__(

@@ -255,14 +255,9 @@ def _in(comm: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Communicator:
-    """The ranks of a communicator.
+    """The ranks of a communicator."""
 
-    Attributes
-    ----------
-    ranks
-        In their order in the communicator; None: each rank has one of itself alone.
-    """
-
+    #: In their order in the communicator; None: each rank has one of itself alone.
     ranks: tuple[int, ...] | None
 
 
@@ -271,13 +266,6 @@ class Communicators:
 
     Communicators that have no rank in common share a number, as those of one split do: a program on
     a process grid of 100 rows needs one number for all rows.
-
-    Parameters
-    ----------
-    ranks
-        How many ranks the world has.
-    known
-        The communicators, by their names in the other format.
     """
 
     def __init__(self, ranks: int, known: Mapping[int, Communicator]) -> None:

@@ -19,34 +19,20 @@ ROW_BYTES = re.compile(rb"-?\d+\.\d+ -?\d+\.\d+ [A-Za-z_]\w* \d+ \d+ \(")
 
 
 class RecordedCall(NamedTuple):
-    """A call.
+    """A call."""
 
-    Attributes
-    ----------
-    begin, end
-        Seconds.
-    line
-        Where it stands.
-    function
-        Its name.
-    arguments
-        As Recorder spells them, which has names of files in place of descriptors.
-    """
-
+    #: Seconds.
     begin: float
     end: float
     line: int
     function: str
+    #: As Recorder spells them, which has names of files in place of descriptors.
     arguments: Sequence[str]
 
 
 def read_calls(path: Path) -> list[RecordedCall]:
-    """The calls of one rank, by their beginnings: a call stands before those inside it.
-
-    Raises
-    ------
-    InputError
-        If the file is something else, or cut.
+    """The calls of one rank, by their beginnings: a call stands before those inside it. Raises
+    InputError if the file is something else, or cut.
     """
     calls = []
     try:
@@ -103,17 +89,7 @@ _MPI_QUERIES = ("Init", "Finalize", "Comm_rank", "Comm_size", "Get_", "Wtime", "
 
 
 class RecordedRank:
-    """Reads the calls of one rank in their order.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    path
-        Its text, for messages.
-    options, notes
-        Of the import.
-    """
+    """Reads the calls of one rank in their order."""
 
     def __init__(self, rank: int, path: Path, options: ImportOptions, notes: Notes) -> None:
         self._rank = rank
@@ -278,12 +254,8 @@ class _RecorderTrace(ForeignTrace):
 
 
 def _texts(folder: Path) -> list[Path]:
-    """The texts of all ranks in their order; none: there are none.
-
-    Raises
-    ------
-    InputError
-        If one is missing.
+    """The texts of all ranks in their order; none: there are none. Raises InputError if one is
+    missing.
     """
     inner = folder / _FOLDER
     numbered = {

@@ -45,19 +45,9 @@ Row = dict[str, str]
 
 
 def read_rows(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a table with their numbers, from 1 without the header.
-
-    Parameters
-    ----------
-    file
-        CSV (separated by commas, semicolons or tabs, with a header) or Parquet.
-    columns
-        The column of a quantity, where it has another name than the usual ones.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or lacks a column.
+    """Yield the rows of a table with their numbers, from 1 without the header. CSV is separated by
+    commas, semicolons or tabs, and has a header. Raises InputError if the file cannot be read or
+    lacks a column.
     """
     with file.open("rb") as stream:
         is_parquet = stream.read(len(PARQUET)) == PARQUET
@@ -169,12 +159,8 @@ class Members:
         self._number: dict[str, int] = {}
 
     def learn(self, rank: int, row: Row, file: Path) -> None:
-        """Take the communicator of a row.
-
-        Raises
-        ------
-        InputError
-            If its rank in the communicator is no number, or another one than before.
+        """Take the communicator of a row. Raises InputError if its rank in the communicator is no
+        number, or another one than before.
         """
         name = row.get("communicator", "")
         if name.upper() in _WORLDS:
@@ -200,12 +186,8 @@ class Members:
         return None if name.upper() in _WORLDS else self._number[name]
 
     def communicators(self, notes: Notes) -> dict[int, Communicator]:
-        """The ranks of each communicator by its number, in their order.
-
-        Raises
-        ------
-        InputError
-            If two ranks have the same place in one.
+        """The ranks of each communicator by its number, in their order. Raises InputError if two
+        ranks have the same place in one.
         """
         found = {}
         for name, members in self._ranks.items():
@@ -234,19 +216,7 @@ _WAITS = {"wait", "waitall", "waitany", "waitsome"}
 
 
 class RankRows:
-    """Reads the rows of one rank in their order.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    file
-        The table, for messages.
-    members, communicators
-        The communicators that rows name.
-    options, notes
-        Of the import.
-    """
+    """Reads the rows of one rank in their order."""
 
     def __init__(
         self,

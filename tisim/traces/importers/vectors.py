@@ -19,18 +19,9 @@ Records = dict[tuple[int, Hashable], list[tuple[int, int]]]
 class VectorSizes:
     """Knows what each rank contributes to each vector collective.
 
-    Formats whose records say what a rank sends and receives in all need those of all ranks.
-
-    Parameters
-    ----------
-    read
-        Reads the records of all ranks, when the first vector collective comes.
-    communicators
-        Of the trace.
-    share
-        What a rank contributes, by its record.
-    notes
-        Is told of the sizes that are not known.
+    Formats whose records say what a rank sends and receives in all need those of all ranks. `read`
+    reads these when the first vector collective comes, and `share` is what a rank contributes by
+    its record.
     """
 
     def __init__(
@@ -50,18 +41,9 @@ class VectorSizes:
     def words(
         self, action: str, comm: int, rank: int, root: int, position: int | None = None
     ) -> str:
-        """The next vector collective of a rank on a communicator, without the rank.
-
-        Parameters
-        ----------
-        action
-            One of `VECTORS`, with an ``i`` before it if it does not block.
-        comm
-            The other format's name of the communicator.
-        rank, root
-            In the world, and in the communicator.
-        position
-            Which one on the communicator it is, from 0; None: the one after the last.
+        """The next vector collective of a rank on a communicator, without the rank. `rank` is one
+        of the world, and `root` of the communicator; `position` says which one on the communicator
+        it is, from 0, if it is not the one after the last.
         """
         if self._records is None:
             self._records = self._read()

@@ -112,16 +112,9 @@ ROOTED = frozenset({"bcast", "reduce", "gather", "scatter", "gatherv", "scatterv
 
 
 def uniform_collective(name: str, nbytes: int, root: int) -> str | None:
-    """An action of one size, without the rank; None if there is no such collective.
-
-    Parameters
-    ----------
-    name
-        As in a trace: ``bcast``, ``allreduce`` ...; with an ``i`` before it if it does not block.
-    nbytes
-        What a rank contributes, or gets from each other, in bytes.
-    root
-        The root, where there is one.
+    """An action of one size, without the rank; None if there is no such collective. A name with an
+    ``i`` before it does not block; `nbytes` is what a rank contributes, or gets from each other, in
+    bytes.
     """
     for prefix in ("", "i"):
         if name.startswith(prefix) and name[len(prefix) :] in _UNIFORM:
@@ -130,16 +123,9 @@ def uniform_collective(name: str, nbytes: int, root: int) -> str | None:
 
 
 def vector_collective(name: str, shares: Sequence[int], rank: int, root: int) -> str:
-    """An action with a size for each rank, without the rank.
-
-    Parameters
-    ----------
-    name
-        One of `VECTORS`, but not alltoallv; with an ``i`` before it if it does not block.
-    shares
-        The bytes of each rank of the communicator.
-    rank, root
-        Of this rank and of the root, in the communicator.
+    """An action with a size for each rank, without the rank. `name` is one of `VECTORS`, but not
+    alltoallv; `shares` are the bytes of each rank of the communicator, and `rank` and `root` are
+    its ranks.
     """
     listed = " ".join(map(str, shares))
     own = shares[rank]
@@ -155,16 +141,8 @@ def vector_collective(name: str, shares: Sequence[int], rank: int, root: int) ->
 def all_to_all_of_totals(sent: Sequence[int], received: Sequence[int]) -> list[list[int]]:
     """Sizes of an alltoallv in proportion to what each rank sends and receives in all.
 
-    Parameters
-    ----------
-    sent, received
-        Bytes that each rank sends, and receives, in all.
-
-    Returns
-    -------
-    list
-        Bytes from each rank to each: rows add up to `sent`, columns to `received` where the two
-        have the same sum.
+    Bytes from each rank to each: rows add up to `sent`, columns to `received` where the two have
+    the same sum.
     """
     size = len(sent)
     total = sum(received)

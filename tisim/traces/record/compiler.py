@@ -45,21 +45,9 @@ TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take
 def compiled_recorder(
     library: MpiLibrary, directory: Path | None = None, *, posix: bool = False
 ) -> Path:
-    """The recorder's shared library for an MPI library, compiled on first use.
-
-    Parameters
-    ----------
-    library
-        What `tisim.support.mpi_compiler.find_library` has found.
-    directory
-        Where compiled recorders are kept; ``tisim/record`` in the user's cache by default.
-    posix
-        Whether it records files in the words of POSIX.
-
-    Raises
-    ------
-    InputError
-        When it cannot be compiled or kept.
+    """The recorder's shared library for an MPI library, compiled on first use. It is kept in
+    ``tisim/record`` of the user's cache, and with `posix` records files in the words of POSIX.
+    Raises InputError when it cannot be compiled or kept.
     """
     code = recorder_code(posix=posix)
     return mpi_compiler.compiled(code, library, directory or cache_directory())
@@ -68,12 +56,8 @@ def compiled_recorder(
 def write_source(directory: Path, *, posix: bool = False) -> list[Path]:
     """Write the recorder's source into a directory, for machines without Python.
 
-    With `posix`, it records files in the words of POSIX.
-
-    Raises
-    ------
-    InputError
-        When the directory cannot be written.
+    With `posix`, it records files in the words of POSIX. Raises InputError when the directory
+    cannot be written.
     """
     return mpi_compiler.write_source(recorder_code(posix=posix), directory)
 

@@ -17,20 +17,13 @@ COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
 @dataclass(frozen=True)
 class ChosenCounters:
-    """The counters of a recording.
+    """The counters of a recording."""
 
-    Attributes
-    ----------
-    volumes
-        The one that measures the volumes of computations.
-    reason
-        Why it was chosen; empty if it was asked for.
-    further
-        Those beside it, by name: how the recorder is told what they count.
-    """
-
+    #: The one that measures the volumes of computations.
     volumes: str
+    #: Why it was chosen; empty if it was asked for.
     reason: str
+    #: Those beside it, by name: how the recorder is told what they count.
     further: dict[str, str]
 
     def variables(self) -> dict[str, str]:
@@ -43,22 +36,11 @@ class ChosenCounters:
 
 
 def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
-    """The counters to be used.
-
-    Parameters
-    ----------
-    asked
-        Names with commas between them. The first is one of `COUNTERS`; ``auto`` is `register` if
-        the program counts itself, otherwise `perf` where it works, otherwise `time`. The others
-        are ``time``, ``flops``, events of `tisim.traces.record.events.NAMED`, or a processor's own
-        event such as ``r01c7``.
-    program
-        The program's file, if it is known.
-
-    Raises
-    ------
-    InputError
-        When there is no such counter, or when one that is asked for does not work here.
+    """The counters to be used. `asked` are names with commas between them. The first is one of
+    `COUNTERS`; ``auto`` is `register` if the program counts itself, otherwise `perf` where it
+    works, otherwise `time`. The others are ``time``, ``flops``, events of
+    `tisim.traces.record.events.NAMED`, or a processor's own event such as ``r01c7``. Raises
+    InputError when there is no such counter, or when one that is asked for does not work here.
     """
     first, *others = asked.split(",")
     if first not in COUNTERS:

@@ -16,27 +16,17 @@ _NEEDED, _STRINGS = 1, 5  # DT_NEEDED, DT_STRTAB
 
 @dataclass(frozen=True)
 class Executable:
-    """A program or library in the ELF format.
+    """A program or library in the ELF format."""
 
-    Attributes
-    ----------
-    libraries
-        The names of the libraries that it asks for itself.
-    is_static
-        Whether no dynamic linker loads it, so that no library can be put before its own.
-    """
-
+    #: The names of the libraries that it asks for itself.
     libraries: tuple[str, ...]
+    #: Whether no dynamic linker loads it, so that no library can be put before its own.
     is_static: bool
 
 
 def read_executable(path: Path) -> Executable | None:
-    """Read a file; None if it is not a 64-bit little-endian ELF file.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
+    """Read a file; None if it is not a 64-bit little-endian ELF file. Raises InputError when the
+    file is damaged.
     """
     with path.open("rb") as file:
         if file.read(6) != b"\x7fELF\x02\x01":

@@ -83,21 +83,8 @@ def emulated(command: Sequence[str], emulator: Sequence[str]) -> list[str]:
 
 
 def check_program(path: Path, executable: Executable, library: str) -> None:
-    """Refuse a program that cannot be recorded.
-
-    Parameters
-    ----------
-    path
-        Its file.
-    executable
-        What the file says of itself.
-    library
-        The MPI library of the recorder: ``Open MPI 4.1.4``.
-
-    Raises
-    ------
-    InputError
-        When it is statically linked, or linked with an MPI library of another family.
+    """Refuse a program that cannot be recorded. Raises InputError when it is statically linked, or
+    linked with an MPI library of another family.
     """
     if executable.is_static:
         raise InputError(

@@ -16,25 +16,15 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 @dataclass(frozen=True)
 class Limits:
-    """What of a run is recorded.
-
-    Attributes
-    ----------
-    ranks
-        The ranks that are recorded, ``"0-3,7"``; None: all.
-    memory
-        Bytes that recording may take of each rank; None: the default of the trace library, 1 MiB.
-    max_size
-        Bytes that all parts may take; None: any number.
-
-    Raises
-    ------
-    InputError
-        When the ranks are no such list, or a number is out of its range.
+    """What of a run is recorded. Raises InputError when the ranks are no such list, or a number is
+    out of its range.
     """
 
+    #: The ranks that are recorded, ``"0-3,7"``; None: all.
     ranks: str | None = None
+    #: Bytes that recording may take of each rank; None: the default of the trace library, 1 MiB.
     memory: int | None = None
+    #: Bytes that all parts may take; None: any number.
     max_size: int | None = None
 
     def __post_init__(self) -> None:
@@ -59,12 +49,8 @@ class Limits:
 
 
 def rank_ranges(text: str) -> list[range]:
-    """The ranges of ranks in a list such as ``"0-3,7"``.
-
-    Raises
-    ------
-    InputError
-        When it is no such list.
+    """The ranges of ranks in a list such as ``"0-3,7"``. Raises InputError when it is no
+    such list.
     """
     found = []
     for item in text.split(","):

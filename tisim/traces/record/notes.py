@@ -9,17 +9,11 @@ from pathlib import Path
 
 @dataclass
 class Uncounted:
-    """How much of a program that counts itself is code that does not.
+    """How much of a program that counts itself is code that does not."""
 
-    Attributes
-    ----------
-    share
-        Of the processor time between calls of MPI, of all ranks.
-    libraries
-        The share of each library, the largest first.
-    """
-
+    #: Of the processor time between calls of MPI, of all ranks.
     share: float = 0.0
+    #: The share of each library, the largest first.
     libraries: dict[str, float] = field(default_factory=dict)
 
 

@@ -26,35 +26,22 @@ _HEADER_SIZE = 1 << 16
 
 @dataclass
 class Recording:
-    """What is known of a recorded run.
-
-    Attributes
-    ----------
-    ranks
-        How many ranks the program had.
-    counter
-        The counter of computations and its unit.
-    library
-        The MPI library that the program used.
-    incomplete
-        The ranks that have left no part, or never reached ``MPI_Finalize``.
-    unsupported
-        The calls that a trace cannot express, by function.
-    accelerators
-        The largest share of a rank's time, in percent, in which it waited for an accelerator.
-    samples
-        The call paths of computations, if they were sampled.
-    further_counters
-        The names of the counters beside that of computations, with commas between them.
-    """
+    """What is known of a recorded run."""
 
     ranks: int
+    #: The counter of computations and its unit.
     counter: str
+    #: The MPI library that the program used.
     library: str
+    #: The ranks that have left no part, or never reached ``MPI_Finalize``.
     incomplete: list[int] = field(default_factory=list)
+    #: The calls that a trace cannot express, by function.
     unsupported: Counter[str] = field(default_factory=Counter)
+    #: The largest share of a rank's time, in percent, in which it waited for an accelerator.
     accelerators: int = 0
+    #: The call paths of computations, if they were sampled.
     samples: Samples | None = None
+    #: The names of the counters beside that of computations, with commas between them.
     further_counters: str = ""
 
 
@@ -64,26 +51,11 @@ def has_parts(directory: Path) -> bool:
 
 
 def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording | None:
-    """Write a trace from the parts that ranks have left, complete or not.
+    """Write a packed trace from the parts that ranks have left in a directory
+    (``TISIM_RECORD_DIRECTORY``), complete or not; None when it has no parts.
 
-    Ranks that have left no part do nothing in the trace, and a comment names them.
-
-    Parameters
-    ----------
-    parts
-        The directory where the recorder has written them (``TISIM_RECORD_DIRECTORY``).
-    output
-        The trace to write, packed.
-
-    Returns
-    -------
-    Recording or None
-        None when the directory has no parts.
-
-    Raises
-    ------
-    InputError
-        When a part or the output cannot be read or written.
+    Ranks that have left no part do nothing in the trace, and a comment names them. Raises
+    InputError when a part or the output cannot be read or written.
     """
     check_writable(output)
     directory = Path(parts)
@@ -100,24 +72,16 @@ def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) ->
 
 
 def add_samples_of(recording: Recording, directory: Path, trace: Path) -> None:
-    """Write what ranks have sampled into their trace, if they have.
-
-    Raises
-    ------
-    InputError
-        When the trace cannot be written.
+    """Write what ranks have sampled into their trace, if they have. Raises InputError when the
+    trace cannot be written.
     """
     before = {0: len(_first_lines(recording))}
     recording.samples = add_recorded_samples(directory, trace, before)
 
 
 def recording_of_trace(trace: Path) -> Recording:
-    """What a recorded trace says of its run; its ranks have merged their parts themselves.
-
-    Raises
-    ------
-    InputError
-        When the file is not a packed trace.
+    """What a recorded trace says of its run; its ranks have merged their parts themselves. Raises
+    InputError when the file is not a packed trace.
     """
     lines = lines_without_numbers(trace)
     recording = _recording_of(lines)

@@ -29,29 +29,16 @@ _COUNTS = "/dev/shm"
 
 @dataclass(frozen=True)
 class Recorded:
-    """A program's run that was recorded.
-
-    Attributes
-    ----------
-    output
-        The trace.
-    status
-        The program's exit status.
-    recording
-        What its ranks wrote.
-    reason
-        Why the counter was chosen, if it was.
-    uncounted
-        With the counter `register`: how much of the program does not count.
-    timeline
-        The timeline, if one was asked for.
-    """
+    """A program's run that was recorded."""
 
     output: Path
     status: int
     recording: Recording
+    #: Why the counter was chosen, if it was.
     reason: str
+    #: With the counter `register`: how much of the program does not count.
     uncounted: Uncounted
+    #: The timeline, if one was asked for.
     timeline: RecordedTimeline | None = None
 
 
@@ -62,23 +49,9 @@ def record(
     *,
     compiler: str | None = None,
 ) -> Recorded:
-    """Run an MPI program and write its time-independent trace.
-
-    Parameters
-    ----------
-    command
-        What starts the program: ``["mpirun", "-n", "8", "./program"]``.
-    output
-        The trace to write, packed.
-    settings
-        What is recorded, and how; the defaults if there are none.
-    compiler
-        The compiler of the MPI library that the program uses; ``$MPICC`` or ``mpicc`` by default.
-
-    Raises
-    ------
-    InputError
-        When the program cannot be recorded, or when no rank has called ``MPI_Init``.
+    """Run an MPI program and write its time-independent trace. ``$MPICC`` or ``mpicc`` is the
+    compiler by default. Raises InputError when the program cannot be recorded, or when no rank has
+    called ``MPI_Init``.
     """
     settings = settings or Settings()
     output = Path(output)

@@ -18,24 +18,16 @@ from tisim.traces.trace import Trace
 
 @dataclass(frozen=True)
 class Repeated:
-    """The runs of a program that was recorded several times.
+    """The runs of a program that was recorded several times."""
 
-    Attributes
-    ----------
-    kept
-        The run whose trace was kept: the one whose sum of volumes is the median, or the one that
-        failed.
-    number
-        Which run that is, from 1.
-    runs
-        How many there were: fewer than asked for, if one failed.
-    spreads
-        How much what the counters have counted differs between the runs; empty if one failed.
-    """
-
+    #: The run whose trace was kept: the one whose sum of volumes is the median, or the one that
+    #: failed.
     kept: Recorded
+    #: Which run that is, from 1.
     number: int
+    #: How many there were: fewer than asked for, if one failed.
     runs: int
+    #: How much what the counters have counted differs between the runs; empty if one failed.
     spreads: tuple[Spread, ...]
 
 
@@ -49,20 +41,9 @@ def record_repeatedly(
 ) -> Repeated:
     """Record a program several times, and keep the trace of one run.
 
-    No more runs are made after one that fails.
-
-    Parameters
-    ----------
-    command, output, settings, compiler
-        As of `tisim.traces.record.recorder.record`.
-    times
-        How often the program runs, at least twice.
-
-    Raises
-    ------
-    InputError
-        When the program cannot be recorded, when no rank has called ``MPI_Init``, or when a
-        timeline is asked for, which is that of one run.
+    No more runs are made after one that fails. Raises InputError when the program cannot be
+    recorded, when no rank has called ``MPI_Init``, or when a timeline is asked for, which is that
+    of one run.
     """
     if settings is not None and settings.timeline is not None:
         raise InputError(

@@ -24,14 +24,10 @@ class _EndingSignalError(Exception):
 
 
 def run_program(command: Sequence[str], recorder: Path, variables: Mapping[str, str]) -> int:
-    """Run a program with the recorder, whose settings are `variables`.
+    """Run a program with the recorder, whose settings are `variables`, and return its exit status;
+    of a program that a signal has ended, what a shell makes of it.
 
     A signal that would end this command is passed on to the program, unless that ends by itself.
-
-    Returns
-    -------
-    int
-        The program's exit status; of a program that a signal has ended, what a shell makes of it.
     """
     words, environment = recording_command(command, recorder, variables)
     with subprocess.Popen(words, env=environment) as process:

@@ -15,12 +15,8 @@ _FILE = re.compile(r"rank-(\d+)\.samples")
 def add_recorded_samples(
     directory: Path, trace: Path, calls_before: Mapping[int, int]
 ) -> Samples | None:
-    """Write what `read_recorded_samples` finds into the trace.
-
-    Raises
-    ------
-    InputError
-        When the trace cannot be written.
+    """Write what `read_recorded_samples` finds into the trace. Raises InputError when the trace
+    cannot be written.
     """
     samples = read_recorded_samples(directory, calls_before)
     if samples is not None:
@@ -31,19 +27,8 @@ def add_recorded_samples(
 
 
 def read_recorded_samples(directory: Path, calls_before: Mapping[int, int]) -> Samples | None:
-    """The samples of all ranks in the directory of the parts, with one tree of call paths.
-
-    Parameters
-    ----------
-    directory
-        Where the ranks have written them.
-    calls_before
-        By rank, how many lines the trace has before the rank's first call.
-
-    Returns
-    -------
-    Samples or None
-        None when no rank was sampled.
+    """The samples of all ranks in the directory of the parts, with one tree of call paths; None
+    when no rank was sampled. By rank, `calls_before` counts the lines before the first call.
     """
     paths = {int(name[1]): path for path in directory.iterdir() if (name := _match(path))}
     if not paths:

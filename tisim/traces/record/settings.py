@@ -14,47 +14,29 @@ Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is recorded of a program, and how.
-
-    Attributes
-    ----------
-    counter
-        What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
-        with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
-    reference_speed
-        Of the counter `time`: so many units are a second of processor time.
-    failed_tests
-        Whether tests that fail are recorded too.
-    call_sites
-        Whether calls say where in the program they are made.
-    sample
-        Whether the call paths of computations are sampled.
-    times
-        Whether calls say how long they took.
-    timeline
-        Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
-        `times`.
-    io
-        What is recorded of files: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
-        I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
-        (``both``); or ``none``.
-    limits
-        What of the run is recorded; all of it by default.
-
-    Raises
-    ------
-    InputError
-        When there is to be a timeline without times.
+    """What is recorded of a program, and how. Raises InputError when there is to be a timeline
+    without times.
     """
 
+    #: What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
+    #: with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
     counter: str = "auto"
+    #: Of the counter `time`: so many units are a second of processor time.
     reference_speed: float = 1e9
     failed_tests: bool = False
+    #: Whether calls say where in the program they are made.
     call_sites: bool = False
     sample: bool = False
+    #: Whether calls say how long they took.
     times: bool = False
+    #: Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
+    #: `times`.
     timeline: str | os.PathLike[str] | None = None
+    #: What is recorded of files: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
+    #: I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
+    #: (``both``); or ``none``.
     io: Io = "none"
+    #: What of the run is recorded; all of it by default.
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

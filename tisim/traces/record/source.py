@@ -25,17 +25,9 @@ _POSIX = ("posix.c", "posix.h")
 
 
 def recorder_source(*, posix: bool = False) -> dict[str, str]:
-    """The text of each file, by name.
-
-    Parameters
-    ----------
-    posix
-        Whether it records files in the words of POSIX. Without, it has nothing of that.
-
-    Raises
-    ------
-    InputError
-        When this installation has no trace library, whose header is one of them.
+    """The text of each file, by name. With `posix`, the recorder records files in the words of
+    POSIX. Raises InputError when this installation has no trace library, whose header is one of
+    them.
     """
     library = files("tisim.traces.record").joinpath("library")
     texts = {

@@ -16,26 +16,16 @@ _DISPLACEMENT = re.compile(r"[sr]?displs|disp_unit")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a prototype in C.
+    """A parameter of a prototype in C."""
 
-    Attributes
-    ----------
-    type
-        Its type without ``const``, asterisks and brackets: ``int``, ``MPI_Comm``, ``void``.
-    name
-        Its name.
-    depth
-        How often it is dereferenced: 0 for a value, 1 for a pointer or an array.
-    is_array
-        Whether it is declared with brackets.
-    is_const
-        Whether it is declared ``const``.
-    """
-
+    #: Its type without ``const``, asterisks and brackets: ``int``, ``MPI_Comm``, ``void``.
     type: str
     name: str
+    #: How often it is dereferenced: 0 for a value, 1 for a pointer or an array.
     depth: int
+    #: Whether it is declared with brackets.
     is_array: bool
+    #: Whether it is declared ``const``.
     is_const: bool
 
     @property
@@ -57,33 +47,21 @@ class Statuses:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of MPI, and what the recorder does around it.
+    """A function of MPI, and what the recorder does around it."""
 
-    Attributes
-    ----------
-    name
-        ``MPI_Send``.
-    parameters
-        In order.
-    before, after
-        Statements in C; empty for nothing.
-    statuses
-        The statuses that the statements may need.
-    is_counted
-        Whether a trace cannot express the function.
-    since
-        The version of MPI that has it first, if that is newer than 3.1: ``4``.
-    has_large_counts
-        Whether its counts are large; some libraries have all of MPI 4.0 but such functions.
-    """
-
+    #: ``MPI_Send``.
     name: str
     parameters: tuple[Parameter, ...]
+    #: Statements in C; empty for nothing.
     before: str = ""
     after: str = ""
+    #: The statuses that the statements may need.
     statuses: Statuses | None = None
+    #: Whether a trace cannot express the function.
     is_counted: bool = False
+    #: The version of MPI that has it first, if that is newer than 3.1: ``4``.
     since: str = ""
+    #: Whether its counts are large; some libraries have all of MPI 4.0 but such functions.
     has_large_counts: bool = False
 
     def used(self, statement: str) -> list[Parameter]:

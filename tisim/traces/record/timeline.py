@@ -29,30 +29,18 @@ _MOST_SKIPPED = 100_000
 
 @dataclass(frozen=True)
 class RecordedTimeline:
-    """A timeline that was written.
-
-    Attributes
-    ----------
-    path
-        The file.
-    calls
-        The calls in it, of all ranks.
-    clock_error
-        The most that the clocks of two hosts may differ by in it, in seconds; 0 on one host.
-    """
+    """A timeline that was written."""
 
     path: Path
+    #: The calls in it, of all ranks.
     calls: int
+    #: The most that the clocks of two hosts may differ by in it, in seconds; 0 on one host.
     clock_error: float
 
 
 def check_timeline(path: str | os.PathLike[str]) -> Path:
-    """Refuse a file that no timeline can be written to.
-
-    Raises
-    ------
-    InputError
-        When its suffix names no format, or when Parquet is asked for without pyarrow.
+    """Refuse a file that no timeline can be written to. Raises InputError when its suffix names no
+    format, or when Parquet is asked for without pyarrow.
     """
     target = Path(path)
     if target.suffix not in _SUFFIXES:
@@ -77,21 +65,8 @@ def write_timeline(
     The columns of a table are ``rank``, ``function`` (of MPI), ``begin`` and ``end``, in seconds
     since the first call began. A run file has messages and wait states too. Clocks of other hosts
     than rank 0's are shifted, by what was measured when the program began and when it ended, and in
-    between linearly.
-
-    Parameters
-    ----------
-    parts
-        The directory with the files ``rank-N.times``.
-    path
-        The file to write, ``.csv``, ``.parquet`` or ``.tir``.
-    trace
-        The trace of the same run, which a run file needs.
-
-    Raises
-    ------
-    InputError
-        When there are no times, or the file cannot be written.
+    between linearly. A run file needs the trace of the same run. The parts are the files
+    ``rank-N.times``. Raises InputError when there are no times, or the file cannot be written.
     """
     import pandas as pd
 

@@ -9,24 +9,14 @@ from tisim.traces.recorded import TRACE_LIBRARY
 
 
 def library_file() -> Path:
-    """``libtisim_trace.so``.
-
-    Raises
-    ------
-    InputError
-        When this installation has none: programs are recorded on Linux only.
+    """``libtisim_trace.so``. Raises InputError when this installation has none: programs are
+    recorded on Linux only.
     """
     return _installed("libtisim_trace.so")
 
 
 def library_header() -> str:
-    """The text of ``tisim_trace.h``.
-
-    Raises
-    ------
-    InputError
-        When this installation has none.
-    """
+    """The text of ``tisim_trace.h``. Raises InputError when this installation has none."""
     return _installed("tisim_trace.h").read_text(encoding="utf-8")
 
 

@@ -42,13 +42,8 @@ _Describe = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int)
 
 @contextmanager
 def complaints() -> Iterator[list[str]]:
-    """Take what the library prints to standard error otherwise.
-
-    Yields
-    ------
-    list
-        What the library complains of, as it comes: some damage makes it end early, and no function
-        of it fails.
+    """Take what the library prints to standard error otherwise, as it comes: some damage makes it
+    end early, and no function of it fails.
     """
     found: list[str] = []
     if conf is None:
@@ -80,21 +75,13 @@ def complaints() -> Iterator[list[str]]:
 
 @dataclass
 class FileDefinitions:
-    """Files by OTF2's references.
-
-    Attributes
-    ----------
-    names
-        The path of each file.
-    handles
-        The file of each handle that is imported. Handles that the I/O inside a call on another one
-        has made, and those of directories, are not: the call itself stands for what it does.
-    standard
-        Handles that every process has: standard input and output.
-    """
+    """Files by OTF2's references."""
 
     names: dict[int, str] = field(default_factory=dict)
+    #: The file of each handle that is imported. Handles that the I/O inside a call on another one
+    #: has made, and those of directories, are not: the call itself stands for what it does.
     handles: dict[int, int] = field(default_factory=dict)
+    #: Handles that every process has: standard input and output.
     standard: set[int] = field(default_factory=set)
 
 
@@ -121,19 +108,8 @@ _LONGEST_NAME = 400
 
 
 def function_name(name: str, file: str | None, line: int) -> str:
-    """How a call path names a function.
-
-    Parameters
-    ----------
-    name
-        As the other tool names it.
-    file, line
-        Where it begins in the source; None or 0: that is not known.
-
-    Returns
-    -------
-    str
-        Such as ``solve (solver.c:40)``.
+    """How a call path names a function, such as ``solve (solver.c:40)``, by where it begins in the
+    source, if that is known.
     """
     # Nothing in a name separates functions, or ends a line.
     printed = "".join(c if c.isprintable() else "?" for c in name).replace(BETWEEN, "> ")
@@ -146,14 +122,8 @@ def function_name(name: str, file: str | None, line: int) -> str:
 
 
 class CallPaths:
-    """Numbers the call paths of one rank that calls were made on.
-
-    Parameters
-    ----------
-    tree
-        The parent and the region of each node; node 0 is outside of all functions.
-    functions
-        How paths name each region.
+    """Numbers the call paths of one rank that calls were made on. The tree has the parent and the
+    region of each node; node 0 is outside of all functions.
     """
 
     def __init__(self, tree: Sequence[tuple[int, int]], functions: Mapping[int, str]) -> None:
@@ -185,54 +155,28 @@ class CallPaths:
 
 @dataclass
 class Definitions:
-    """The definitions that a conversion needs.
+    """The definitions that a conversion needs."""
 
-    Attributes
-    ----------
-    locations
-        The location (the master thread) of each rank.
-    communicators
-        By OTF2's reference: those that connect ranks.
-    calls
-        The name of each region that is an MPI call, by reference.
-    functions
-        How call paths name each other region, by reference: ``solve (solver.c:40)``.
-    ticks_per_second
-        Resolution of the clock.
-    counter
-        Reference of the metric and place in its record of the wanted counter; None: none wanted.
-    operations
-        The name of each collective operation, by OTF2's number.
-    files
-        Files, and handles on them.
-    """
-
+    #: The location (the master thread) of each rank.
     locations: list[int] = field(default_factory=list)
+    #: By OTF2's reference: those that connect ranks.
     communicators: dict[int, Communicator] = field(default_factory=dict)
+    #: The name of each region that is an MPI call, by reference.
     calls: dict[int, str] = field(default_factory=dict)
+    #: How call paths name each other region, by reference: ``solve (solver.c:40)``.
     functions: dict[int, str] = field(default_factory=dict)
+    #: Resolution of the clock.
     ticks_per_second: float = 1.0
+    #: Reference of the metric and place in its record of the wanted counter; None: none wanted.
     counter: tuple[int, int] | None = None
+    #: The name of each collective operation, by OTF2's number.
     operations: dict[int, str] = field(default_factory=dict)
     files: FileDefinitions = field(default_factory=FileDefinitions)
 
 
 def read_definitions(anchor: Path, counter: str | None, notes: Notes) -> Definitions:
-    """Read the definitions of a trace.
-
-    Parameters
-    ----------
-    anchor
-        Its anchor file.
-    counter
-        Name of the hardware counter wanted.
-    notes
-        Is told what is left out.
-
-    Raises
-    ------
-    InputError
-        If the trace cannot be read, has no MPI ranks, or lacks the counter.
+    """Read the definitions of a trace. Raises InputError if the trace cannot be read, has no MPI
+    ranks, or lacks the counter.
     """
     try:
         # The package prints the tracebacks of its own callbacks.
@@ -314,23 +258,8 @@ _FIRST_BYTE, _LAST_BYTE = b"\x03", b"\x01"
 
 @contextmanager
 def opened_events(anchor: Path, location: int) -> Iterator[object]:
-    """Open the events of a location, as a reader of the library's that lacks its callbacks.
-
-    Parameters
-    ----------
-    anchor
-        The trace's anchor file, ``traces.otf2``.
-    location
-        The reference of the location.
-
-    Yields
-    ------
-    object
-
-    Raises
-    ------
-    InputError
-        If they are cut, or the library refuses them, also later, while they are read.
+    """Open the events of a location, as a reader of the library's that lacks its callbacks. Raises
+    InputError if they are cut, or the library refuses them, also later, while they are read.
     """
     _check_end(anchor.with_suffix("") / f"{location}.evt")
     with complaints() as found:

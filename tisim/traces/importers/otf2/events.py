@@ -64,17 +64,7 @@ _Number = int | _Enumeration
 
 
 class LocationEvents:
-    """Reads the events of one location in their order.
-
-    Parameters
-    ----------
-    anchor
-        The trace's anchor file, ``traces.otf2``.
-    location
-        The reference of the location.
-    kinds
-        The kinds of events wanted.
-    """
+    """Reads the events of one location in their order."""
 
     def __init__(self, anchor: Path, location: int, kinds: tuple[str, ...] = tuple(_KINDS)) -> None:
         self._anchor = anchor

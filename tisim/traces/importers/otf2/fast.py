@@ -46,15 +46,7 @@ class _GivenNumbers(RequestNumbers):
 
 
 class RecordReader(EventReader):
-    """Writes the lines of one record after the other.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    trace
-        Its trace.
-    """
+    """Writes the lines of one record after the other."""
 
     def __init__(self, rank: int, trace: OpenedTrace) -> None:
         self._all_notes = trace.notes
@@ -64,16 +56,8 @@ class RecordReader(EventReader):
         super().__init__(rank, replace(trace, options=untimed, notes=Notes()), self._given)
 
     def lines_of(self, record: Sequence[int], event: int, times: int) -> list[str]:
-        """The lines of a record without newlines.
-
-        Parameters
-        ----------
-        record
-            The kinds of what happened in the call, each with its fields.
-        event
-            The number of the event with which it begins first.
-        times
-            How often it stands for a call.
+        """The lines of a record without newlines. `event` is the number of the event with which the
+        record begins first, and `times` how many calls it stands for.
         """
         self._number = event - 1
         for kind, fields in _parts(record):
@@ -139,17 +123,7 @@ def _parts(record: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def call_sequence(rank: int, collected: _core.Otf2Calls, trace: OpenedTrace) -> CallSequence:
-    """The lines of a rank: those of each record once, and the numbers of the records.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    collected
-        Its calls.
-    trace
-        Its trace.
-    """
+    """The lines of a rank: those of each record once, and the numbers of the records."""
     import numpy as np
 
     definitions, options, notes = trace.definitions, trace.options, trace.notes
@@ -237,24 +211,7 @@ def collect_calls(
     communicators: Communicators,
     keeps_times: bool,
 ) -> _core.Otf2Calls:
-    """Read the events of a rank.
-
-    Parameters
-    ----------
-    anchor
-        The trace's anchor file.
-    rank
-        The rank.
-    known, communicators
-        The definitions of the trace.
-    keeps_times
-        Whether somebody asks when calls began and ended.
-
-    Raises
-    ------
-    InputError
-        If the events cannot be read.
-    """
+    """Read the events of a rank. Raises InputError if the events cannot be read."""
     actions = {number: COLLECTIVES.get(name.lower()) for number, name in known.operations.items()}
     metric, place = known.counter or (-1, 0)
     calls = _core.Otf2Calls(

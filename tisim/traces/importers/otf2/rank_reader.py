@@ -35,19 +35,7 @@ class OpenedTrace:
 
 
 def uniform_size(action: str, sent: int, received: int, size: int, rank: int, is_root: bool) -> int:
-    """The bytes that a rank contributes to a collective in which all contribute as much.
-
-    Parameters
-    ----------
-    action
-        The collective.
-    sent, received
-        The bytes of OTF2's record.
-    size, rank
-        Of the communicator, and the rank in it.
-    is_root
-        Whether this rank is the root.
-    """
+    """The bytes that a rank contributes to a collective in which all contribute as much."""
     if action in ("gather", "reduce"):
         if not is_root:
             return sent
@@ -114,17 +102,7 @@ LOSSES = {
 
 
 class EventReader:
-    """Reads the events of one rank in their order.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    trace
-        Its trace.
-    requests
-        Gives requests their numbers; the smallest free ones by default.
-    """
+    """Reads the events of one rank in their order."""
 
     def __init__(
         self, rank: int, trace: OpenedTrace, requests: RequestNumbers | None = None
@@ -405,19 +383,7 @@ class EventReader:
 def sited_sequence(
     rank: int, reader: EventReader, events: Iterable[Event], functions: Mapping[int, str]
 ) -> CallSequence:
-    """The lines of a rank, those of each call path once.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    reader
-        Makes lines of events.
-    events
-        Those of the rank.
-    functions
-        How call paths name each region.
-    """
+    """The lines of a rank, those of each call path once."""
     import numpy as np  # slow to load
 
     numbers: dict[tuple[str, int], int] = {}
@@ -470,13 +436,6 @@ class FileEventReader(EventReader):
 
     An operation inside another one, as the writes of POSIX by which one of MPI-IO is made, is part
     of that.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    trace
-        Its trace.
     """
 
     def __init__(self, rank: int, trace: OpenedTrace) -> None:

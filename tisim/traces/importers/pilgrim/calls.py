@@ -89,19 +89,7 @@ class _NoFile:
 
 class CallLines:
     """Spells signatures as lines of one rank, in the order in which it first makes them.
-
-    Parameters
-    ----------
-    rank, ranks
-        The rank, and how many there are.
-    file
-        The table of signatures, for messages.
-    numbers
-        Of the communicators of all ranks.
-    first_free
-        A number above those of all requests.
-    options, notes
-        Of the import.
+    `first_free` is above the numbers of all requests.
     """
 
     def __init__(
@@ -134,19 +122,8 @@ class CallLines:
         self._unknown: dict[int, str] = {}
 
     def lines(self, signature: Signature, number: int, times: int) -> list[str]:
-        """The lines of a call without newlines; none where it needs no line.
-
-        Parameters
-        ----------
-        signature, number
-            The call, and its number in the table.
-        times
-            How often the rank makes it, for notes.
-
-        Raises
-        ------
-        InputError
-            If Pilgrim has not kept what the line must say.
+        """The lines of a call without newlines; none where it needs no line. Raises InputError if
+        Pilgrim has not kept what the line must say.
         """
         call = signature.call(f"signature {number}")
         function = call.function = _SAME.get(signature.function, signature.function)

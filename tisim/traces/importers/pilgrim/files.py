@@ -17,20 +17,13 @@ from tisim.traces.program import Rule, length_of, sequence_of
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a call.
+    """A field of a call."""
 
-    Attributes
-    ----------
-    name
-        As in MPI; empty where nothing needs it.
-    kind
-        ``i32``, ``peer``, ``request`` and so on.
-    length
-        The field that says how many there are; empty: it is one value.
-    """
-
+    #: As in MPI; empty where nothing needs it.
     name: str
+    #: ``i32``, ``peer``, ``request`` and so on.
     kind: str
+    #: The field that says how many there are; empty: it is one value.
     length: str
 
 
@@ -67,21 +60,14 @@ _SIZES = {"i32": 4, "peer": 4, "comm": 4, "request": 4, "i64": 8, "status": 8, "
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A call with its arguments, which ranks may make.
+    """A call with its arguments, which ranks may make."""
 
-    Attributes
-    ----------
-    function
-        Its name without ``MPI_``.
-    thread
-        The number of the thread that makes it.
-    numbers, lists
-        The fields of one value, and those that are arrays, by their names in MPI. Peers are the
-        rank's own number less theirs.
-    """
-
+    #: Its name without ``MPI_``.
     function: str
+    #: The number of the thread that makes it.
     thread: int
+    #: The fields of one value, and those that are arrays, by their names in MPI. Peers are the
+    #: rank's own number less theirs.
     numbers: dict[str, int]
     lists: dict[str, list[int]]
 
@@ -92,13 +78,7 @@ class Signature:
 
 
 def read_signatures(file: Path) -> list[Signature]:
-    """The signatures by their numbers.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
+    """The signatures by their numbers. Raises InputError if the file is damaged."""
     data = file.read_bytes()
     try:
         (count,) = struct.unpack_from("<i", data)
@@ -169,22 +149,7 @@ class Grammars(NamedTuple):
 
 
 def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
-    """Read the grammars of all ranks.
-
-    Parameters
-    ----------
-    file
-        The file.
-    ranks
-        How many ranks there are.
-    signatures
-        How many call signatures there are.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
+    """Read the grammars of all ranks. Raises InputError if the file is damaged."""
     data = file.read_bytes()
     try:
         of_rank = list(struct.unpack_from(f"<{ranks}i", data))

@@ -34,20 +34,8 @@ def sequence_of_calls(rules: Sequence[Rule]) -> NDArray[np.int32]:
 
 
 def rules_of_lines(rules: Sequence[Rule], places: Mapping[int, Sequence[int]]) -> list[Rule]:
-    """Put lines in the place of calls, between a first and a last line.
-
-    Parameters
-    ----------
-    rules
-        The grammar of calls.
-    places
-        For each call the numbers of its lines: none, one, or several. Line 0 begins the program,
-        and line 1 ends it.
-
-    Returns
-    -------
-    list
-        The grammar of lines.
+    """The grammar of lines: lines in the place of calls, by the places of each call, between a
+    first line 0 and a last line 1.
     """
     made: list[Rule] = [[] for _ in rules]
     repeated: list[Rule] = []
@@ -82,15 +70,8 @@ def rules_of_lines(rules: Sequence[Rule], places: Mapping[int, Sequence[int]]) -
 def seconds_before_lines(
     gaps: NDArray[np.float64], lines: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How long the rank computes before each of its lines.
-
-    Parameters
-    ----------
-    gaps
-        For each call the seconds since the one before.
-    lines
-        How many lines each call has; what is computed before one without a line counts for the
-        next line.
+    """How long the rank computes before each of its lines. What is computed before a call without a
+    line counts for the next line.
     """
     import numpy as np  # slow to load
 

@@ -14,17 +14,8 @@ class RankList:
     """A few regular sections of the ranks.
 
     ``2 -1 0 2 1 -1 3 1 0`` has two sections of one dimension: 2 ranks from 0 on with a stride of 1,
-    and one rank, 3. ``1 -2 5 2 4 2 1`` has one of two dimensions: 5, 6, 9 and 10.
-
-    Parameters
-    ----------
-    text
-        The list.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    and one rank, 3. ``1 -2 5 2 4 2 1`` has one of two dimensions: 5, 6, 9 and 10. Raises ValueError
+    if it is none.
     """
 
     def __init__(self, text: str) -> None:
@@ -101,33 +92,20 @@ class Values:
 
 @dataclass(slots=True)
 class Event:
-    """One call of some ranks, at one place of the program.
+    """One call of some ranks, at one place of the program."""
 
-    Attributes
-    ----------
-    number, line
-        Of the event in the trace, and of its line.
-    function
-        ScalaTrace's number of the MPI call.
-    site
-        The call path.
-    ranks
-        Who makes the call.
-    loops
-        The loops that begin with this event, outermost first: how often, and over how many events.
-    parameters
-        Values by ScalaTrace's number of what they are; those of one execution after the other.
-    computations
-        By unit and the call path of the event before: how much is computed before this one.
-    """
-
+    #: Of the event in the trace, and of its line.
     number: int
     line: int
     ranks: RankList
+    #: ScalaTrace's number of the MPI call.
     function: int = 0
     site: str = ""
+    #: The loops that begin with this event, outermost first: how often, and over how many events.
     loops: list[tuple[list[Values], list[Values]]] = field(default_factory=list)
+    #: Values by ScalaTrace's number of what they are; those of one execution after the other.
     parameters: dict[str, list[Values]] = field(default_factory=dict)
+    #: By unit and the call path of the event before: how much is computed before this one.
     computations: dict[tuple[str, str], list[Bin]] = field(default_factory=dict)
 
 
@@ -140,13 +118,7 @@ def of_rank(values: list[Values], rank: int) -> list[int] | None:
 
 
 def read_events(file: Path) -> Iterator[Event]:
-    """Yield the events of a trace.
-
-    Raises
-    ------
-    InputError
-        If a line is none of ScalaTrace's.
-    """
+    """Yield the events of a trace. Raises InputError if a line is none of ScalaTrace's."""
     event: Event | None = None
     number = 0
     with file.open(encoding="utf-8", errors="replace") as lines:
@@ -268,13 +240,7 @@ class Loop:
 
 
 def program_of(events: Sequence[Event], rank: int) -> list[Loop | Event]:
-    """The events of a rank, in their loops.
-
-    Raises
-    ------
-    OverlappingLoopsError
-        If loops do not nest.
-    """
+    """The events of a rank, in their loops. Raises OverlappingLoopsError if loops do not nest."""
     own = [event for event in events if rank in event.ranks]
     loops = [_loops_of(event, rank) for event in own]
     made: list[Loop | Event] = []

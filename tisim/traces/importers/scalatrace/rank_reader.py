@@ -54,23 +54,9 @@ _Write = Callable[[], None]
 
 
 class ScalaTraceRank:
-    """Writes executions of the events of one rank.
-
-    Parameters
-    ----------
-    rank, ranks
-        The rank, and how many there are.
-    file
-        The trace, for messages.
-    events
-        Of all ranks.
-    histograms
-        The number of the histogram of a computation, by the event after it and the call path of
-        the event before.
-    sizes_are_tags
-        Whether messages of other sizes are kept apart by tags.
-    sources
-        The distances to the sources of receives that were found for those from any source.
+    """Writes executions of the events of one rank. `histograms` numbers the histogram of a
+    computation by the event after it and the call path of the event before; `sources` are the
+    distances to the sources that were found for receives from any.
     """
 
     def __init__(
@@ -100,13 +86,7 @@ class ScalaTraceRank:
         self._pending: list[int] = []
 
     def program(self) -> list[Loop | Event]:
-        """The events of the rank, in their loops.
-
-        Raises
-        ------
-        InputError
-            If the loops do not nest.
-        """
+        """The events of the rank, in their loops. Raises InputError if the loops do not nest."""
         try:
             return program_of(self._events, self._rank)
         except OverlappingLoopsError as error:
@@ -115,25 +95,9 @@ class ScalaTraceRank:
             ) from None
 
     def execute(self, event: Event, notes: Notes) -> tuple[int | None, list[str]]:
-        """The next execution of an event.
-
-        Parameters
-        ----------
-        event
-            One of the rank's.
-        notes
-            Takes what is guessed.
-
-        Returns
-        -------
-        tuple
-            The number of the histogram of what is computed before it, or None, and its lines
-            without newlines.
-
-        Raises
-        ------
-        InputError
-            If the event says what is not known.
+        """The next execution of an event: the number of the histogram of what is computed before
+        it, or None, and its lines without newlines. Raises InputError if the event says what is not
+        known.
         """
         self._notes = notes
         histogram = None if self._before is None else self._histogram(event, self._before)
@@ -284,15 +248,7 @@ class _Part:
 
 
 class RankProgram:
-    """Makes the grammar of one rank, executing a loop only until it goes on as it did before.
-
-    Parameters
-    ----------
-    rank
-        The rank.
-    reader
-        Executes its events.
-    """
+    """Makes the grammar of one rank, executing a loop only until it goes on as it did before."""
 
     def __init__(self, rank: int, reader: ScalaTraceRank) -> None:
         self._rank = rank
@@ -302,18 +258,7 @@ class RankProgram:
         self._rules: dict[tuple[tuple[bool, int, int], ...], int] = {}
 
     def made(self, notes: Notes) -> Program:
-        """The whole program.
-
-        Parameters
-        ----------
-        notes
-            Takes what is guessed.
-
-        Raises
-        ------
-        InputError
-            If an event says what is not known.
-        """
+        """The whole program. Raises InputError if an event says what is not known."""
         import numpy as np  # slow to load
 
         whole = self._part(self._reader.program())

@@ -48,23 +48,13 @@ class Kind(Enum):
 
 @dataclass(slots=True)
 class Step:
-    """One call of a rank.
-
-    Attributes
-    ----------
-    kind
-        What it does.
-    channel
-        Of a message.
-    source
-        Of a receive: the rank, or None for any. The run fills it in.
-    done
-        Whether the message was matched.
-    """
+    """One call of a rank."""
 
     kind: Kind
     channel: Channel = (0, 0, 0)
+    #: Of a receive: the rank, or None for any. The run fills it in.
     source: int | None = None
+    #: Whether the message was matched.
     done: bool = False
 
 
@@ -83,14 +73,9 @@ class EvenRun:
     """Executes the steps of all ranks: each that can go on makes one in a round.
 
     Ranks wait for one another in collectives. They also wait between messages on these channels and
-    others, until nobody can go on: so no rank gets ahead by what is left out of the run.
-
-    Parameters
-    ----------
-    steps
-        Of each rank; the sources of receives are set in them.
-    blocking
-        Whether a blocking send waits for its receive.
+    others, until nobody can go on: so no rank gets ahead by what is left out of the run. It sets
+    the sources of receives in `steps`; `blocking` says whether a blocking send waits for its
+    receive.
     """
 
     def __init__(self, steps: Sequence[Iterator[Step]], *, blocking: bool) -> None:
@@ -206,21 +191,8 @@ _MOST_STEPS = 4_000_000
 
 
 def sources_of(events: Sequence[Event], ranks: int, channels: Set[Channel]) -> Sources | None:
-    """Find who sends what receives from any source take, when ranks advance evenly.
-
-    Parameters
-    ----------
-    events
-        Of all ranks.
-    ranks
-        How many there are.
-    channels
-        Those that receives from any source are on.
-
-    Returns
-    -------
-    Mapping
-        The sources, of receives on these channels; None: no such run comes to its end.
+    """Find who sends what receives from any source on `channels` take, when ranks advance evenly;
+    None: no such run comes to its end.
     """
     reduced = [_reduced(program_of(events, rank), rank, channels) for rank in range(ranks)]
     if sum(times for own in reduced for _, times in times_of(own)) > _MOST_STEPS:
@@ -360,39 +332,24 @@ def _values(events: Sequence[Event], key: str) -> list[Values]:
 
 @dataclass(frozen=True, slots=True)
 class Receives:
-    """Receives from any source.
-
-    Attributes
-    ----------
-    count
-        How many there are.
-    first
-        The first in the trace, such as ``EVENT3, rank 1``; empty without any.
-    """
+    """Receives from any source."""
 
     count: int
+    #: The first in the trace, such as ``EVENT3, rank 1``; empty without any.
     first: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What sizes tell of messages without tags.
+    """What sizes tell of messages without tags."""
 
-    Attributes
-    ----------
-    match
-        Whether each rank receives as many messages of each size as others send to it.
-    receives
-        Those from any source.
-    open_receives
-        Those of them at ranks that get messages of that size from several.
-    channels
-        The receivers and sizes of all receives from any source.
-    """
-
+    #: Whether each rank receives as many messages of each size as others send to it.
     match: bool
+    #: Those from any source.
     receives: Receives
+    #: Those of them at ranks that get messages of that size from several.
     open_receives: Receives
+    #: The receivers and sizes of all receives from any source.
     channels: frozenset[Channel]
 
 

@@ -18,19 +18,10 @@ _OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", 
 
 
 def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
-    """What stands before a program's name so that QEMU executes it and counts.
-
-    Parameters
-    ----------
-    prefix
-        How the files begin in which the counts lie, one for each process.
-    counts_itself
-        Whether the program counts its instructions too; what that adds is left out.
-
-    Raises
-    ------
-    InputError
-        When there is no QEMU for programs of x86-64, or no compiler for its plug-in.
+    """What stands before a program's name so that QEMU executes it and counts. The counts of each
+    process lie in files that begin with `prefix`; of a program that counts its instructions too,
+    what that adds is left out. Raises InputError when there is no QEMU for programs of x86-64, or
+    no compiler for its plug-in.
     """
     emulator = shutil.which(_EMULATOR)
     if emulator is None or os.uname().machine != "x86_64":

@@ -47,19 +47,9 @@ class RefusedError(Exception):
 
 
 def count_instructions(lines: list[str], position_independent: bool = False) -> list[str]:
-    """The text of an assembly file of GCC, with its instructions counted in r15.
-
-    Parameters
-    ----------
-    lines
-        The text, without line ends.
-    position_independent
-        Whether the code may become part of a shared library.
-
-    Raises
-    ------
-    RefusedError
-        When the code uses r15 itself, as inline assembly may.
+    """The text of an assembly file of GCC, with its instructions counted in r15. Code that is
+    `position_independent` may become part of a shared library. Raises RefusedError when the code
+    uses r15 itself, as inline assembly may.
     """
     return _Pass(list(_statements(lines)), position_independent).output()
 

@@ -47,11 +47,8 @@ _NOT_LINKED = frozenset(
 def counting_command(command: str, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """What a command such as ``tisim cc -O2 program.c`` runs: the words and the environment.
 
-    Raises
-    ------
-    InputError
-        When there is no such compiler, when it is not GCC, on another processor than x86-64, and
-        with link-time optimisation, which puts off the assembly until all code is known.
+    Raises InputError when there is no such compiler, when it is not GCC, on another processor than
+    x86-64, and with link-time optimisation, which puts off the assembly until all code is known.
     """
     variable, default = COMPILERS[command]
     compiler = shlex.split(os.environ.get(variable, default))
