@@ -6,9 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <cstddef>
-#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -23,8 +21,6 @@
 #include "timeline/formats/perfetto.hpp"
 #include "timeline/formats/rows.hpp"
 #include "timeline/playback.hpp"
-#include "timeline/profile.hpp"
-#include "timeline/state_file.hpp"
 #include "timeline/time_window.hpp"
 
 namespace nb = nanobind;
@@ -96,21 +92,6 @@ nb::object part_type() {
   type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, bytes).TISIM_FIELD(R, source);
   type.TISIM_FIELD(R, destination).TISIM_FIELD(R, line).TISIM_FIELD(R, state);
   return type.TISIM_FIELD(R, kind).make(sizeof(R));
-}
-
-nb::object wait_type() {
-  using R = Profile::WaitRow;
-  RowType type;
-  type.TISIM_FIELD(R, seconds).TISIM_FIELD(R, count).TISIM_FIELD(R, rank).TISIM_FIELD(R, cause);
-  return type.TISIM_FIELD(R, state).TISIM_FIELD(R, kind).make(sizeof(R));
-}
-
-nb::object traffic_type() {
-  using R = Profile::TrafficRow;
-  RowType type;
-  type.TISIM_FIELD(R, bytes).TISIM_FIELD(R, messages).TISIM_FIELD(R, collective_bytes);
-  type.TISIM_FIELD(R, collective_messages).TISIM_FIELD(R, source).TISIM_FIELD(R, destination);
-  return type.make(sizeof(R));
 }
 
 #undef TISIM_FIELD
@@ -236,34 +217,6 @@ void register_formats(nb::module_& m) {
   m.attr("PARAVER_CAUSE") = kParaverCause;
 }
 
-nb::list profile_columns(const Profile& profile) {
-  nb::list columns;
-  for (const ProfileColumn& column : profile.columns()) {
-    columns.append(nb::make_tuple(column.state, column.kind, to_numpy(column.seconds)));
-  }
-  return columns;
-}
-
-nb::dict profile_counts(const Profile& profile) {
-  nb::dict counts;
-  for (const auto& [kind, of_rank] : profile.counts()) counts[nb::int_(kind)] = to_numpy(of_rank);
-  return counts;
-}
-
-void register_profile(nb::module_& m) {
-  nb::class_<Profile, Listener>(m, "Profile", "Sums over a whole simulation.")
-      .def(nb::init<std::int32_t>(), "ranks"_a)
-      .def("sink", &sink_of<Profile>, "What takes the states.")
-      .def("columns", &profile_columns,
-           nb::sig("def columns(self) -> list[tuple[int, int, NDArray[numpy.float64]]]"),
-           "(state, kind, seconds of each rank).")
-      .def("counts", &profile_counts,
-           nb::sig("def counts(self) -> dict[int, NDArray[numpy.int64]]"),
-           "By kind, the actions of each rank.")
-      .def("waits", [](const Profile& p) { return array_of(p.waits(), wait_type()); })
-      .def("traffic", [](const Profile& p) { return array_of(p.traffic(), traffic_type()); });
-}
-
 }  // namespace
 
 void register_timeline(nb::module_& m) {
@@ -282,7 +235,6 @@ void register_timeline(nb::module_& m) {
       .def("__len__", [](const Records& records) { return records.order.size(); });
   register_writers(m);
   register_states(m);
-  register_profile(m);
   register_formats(m);
   register_spans(m);
   register_run_file(m);
@@ -293,28 +245,19 @@ void register_timeline(nb::module_& m) {
            "Raises tisim.InputError when an event is of a rank that a listener was not made for.");
 
   nb::class_<CriticalPath>(m, "CriticalPath", "What a simulated time consists of.")
-      .def(nb::init<const std::string&, std::int32_t, double, double>(), "states"_a, "rank"_a,
-           "time"_a, "begin"_a)
+      .def(
+          "__init__",
+          [](CriticalPath* at, const Array<std::uint8_t>& states, std::int32_t rank, double time) {
+            const auto* rows = reinterpret_cast<const StateRow*>(states.data());
+            new (at) CriticalPath({rows, states.size() / sizeof(StateRow)}, rank, time);
+          },
+          nb::keep_alive<1, 2>(), "states"_a, "rank"_a, "time"_a)
       .def(
           "take",
           [](CriticalPath& path, std::size_t count) {
             return array_of(path.take(count), part_type());
           },
           "count"_a, "The next parts, the latest first.");
-  m.def(
-      "state_density",
-      [](const std::string& states, double begin, double end, std::size_t bins,
-         const Array<std::int32_t>& groups, std::size_t count) {
-        if (bins == 0 || !(begin <= end) || !std::isfinite(end - begin)) {
-          throw std::invalid_argument("a density needs bins and a time to divide");
-        }
-        for (std::size_t i = 0; i < groups.size(); ++i) {
-          check_index(groups.data()[i], count, "group");
-        }
-        return to_numpy(
-            state_density(states, begin, end, bins, {groups.data(), groups.size()}, count));
-      },
-      "states"_a, "begin"_a, "end"_a, "bins"_a, "groups"_a, "count"_a);
 }
 
 }  // namespace tisim

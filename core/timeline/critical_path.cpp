@@ -4,16 +4,7 @@
 
 namespace tisim {
 
-CriticalPath::CriticalPath(const std::string& states, std::int32_t rank, double time, double begin)
-    : states_(states),
-      rank_(rank),
-      time_(time),
-      begin_(begin),
-      next_(states_.size()),
-      start_(next_),
-      sought_(time) {}
-
-// The state of `rank_` that ended at `time_`. Rows are in the order of their ends.
+// The state of `rank_` that ended at `time_`.
 const StateRow& CriticalPath::find() {
   if (time_ == sought_) {
     next_ = start_;  // a transfer without duration leads to another rank at the same time
@@ -30,7 +21,7 @@ const StateRow& CriticalPath::find() {
 
 std::vector<PathPart> CriticalPath::take(std::size_t count) {
   std::vector<PathPart> parts;
-  while (time_ > begin_ && parts.size() < count) {
+  while (time_ > 0.0 && parts.size() < count) {
     const StateRow& row = find();
     PathPart part{row.start, row.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
     if (row.peer >= 0) {

@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
-#include "timeline/state_file.hpp"
+#include "timeline/states.hpp"
 
 namespace tisim {
 
@@ -26,8 +26,15 @@ struct PathPart {
 
 class CriticalPath {
  public:
-  // `rank` finished last, at `time`; everything began at `begin`.
-  CriticalPath(const std::string& states, std::int32_t rank, double time, double begin);
+  // Of states in the order of their ends, which live longer than this. `rank` finished last, at
+  // `time`; everything began at 0.
+  CriticalPath(std::span<const StateRow> states, std::int32_t rank, double time)
+      : states_(states),
+        rank_(rank),
+        time_(time),
+        next_(states.size()),
+        start_(next_),
+        sought_(time) {}
 
   // The next parts, the latest first; none when all have been taken.
   std::vector<PathPart> take(std::size_t count);
@@ -35,12 +42,11 @@ class CriticalPath {
  private:
   const StateRow& find();
 
-  StateFile states_;
+  std::span<const StateRow> states_;
   std::int32_t rank_;
   double time_;
-  double begin_;
-  std::int64_t next_;   // the row before which to look
-  std::int64_t start_;  // the same for all that ended at `sought_`
+  std::size_t next_;   // the row before which to look
+  std::size_t start_;  // the same for all that ended at `sought_`
   double sought_;
 };
 

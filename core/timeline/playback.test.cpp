@@ -9,7 +9,7 @@
 #include "timeline/formats/paje.hpp"
 #include "timeline/formats/paraver.hpp"
 #include "timeline/formats/perfetto.hpp"
-#include "timeline/profile.hpp"
+#include "timeline/run_file/record_table.hpp"
 #include "timeline/states.hpp"
 
 namespace tisim::test {
@@ -20,8 +20,8 @@ namespace {
 std::vector<std::shared_ptr<Listener>> listeners_of_one_rank() {
   const std::vector<std::int32_t> cpus = {1};
   const auto states = std::make_shared<States>();
-  states->add(std::make_shared<Profile>(1));
-  return {std::make_shared<Profile>(1),
+  states->add(std::make_shared<StateTable>(1));
+  return {std::make_shared<ActionTable>(1),
           std::make_shared<PerfettoWriter>("title", std::vector<std::string>{"rank 0"}),
           std::make_shared<PajeWriter>(1), std::make_shared<ParaverWriter>(cpus, 16), states};
 }

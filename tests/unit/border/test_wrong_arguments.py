@@ -75,12 +75,12 @@ def test_unknown_operation_names_the_nearest(core: Simulation) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: [_core.Profile(1)],
+        lambda: [_core.ActionTable(1)],
         lambda: [_core.PerfettoWriter("title", ["rank 0"])],
         lambda: [_core.PajeWriter(1)],
         lambda: [_core.ParaverWriter(np.ones(1, dtype=np.int32), 16)],
-        lambda: [states_for(_core.Profile(1))],
-        lambda: [_core.ActionsCsv(), states_for(_core.PerfettoWriter("title", ["rank 0"]))],
+        lambda: [states_for(_core.StateTable(1))],
+        lambda: [_core.ActionsCsv(), states_for(_core.PerfettoWriter("title", ["rank 0"]).sink())],
     ],
 )
 def test_events_of_more_ranks_than_a_timeline_has(
@@ -99,9 +99,9 @@ def test_events_of_more_ranks_than_a_timeline_has(
         playback.play(core.take_records(True))
 
 
-def states_for(sums: _core.Profile | _core.PerfettoWriter) -> _core.States:
+def states_for(sink: _core.StateSink) -> _core.States:
     states = _core.States()
-    states.add(sums.sink())
+    states.add(sink)
     return states
 
 

@@ -150,7 +150,8 @@ def _write(
         ("actions", rows, "end"),
         ("messages", messages, "arrived"),
     ):
-        writer.add(name, table[np.argsort(table[by], kind="stable")].tobytes(), last=True)
+        writer.add(name, table[np.argsort(table[by], kind="stable")].tobytes())
+    writer.drain(True)
     writer.finish(
         RunDescription(
             title=f"{Path(trace.name).name}, measured",

@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 
 def arrow_array(values: NDArray[np.generic], missing: NDArray[np.bool_] | None = None) -> pa.Array:
-    """A column with the memory of an array.
+    """A column with the memory of an array of numbers or truth values, shape (rows,).
 
-    Parameters
-    ----------
-    values
-        Numbers or truth values, shape (rows,).
-    missing
-        Whether there is no value, shape (rows,); None: there is always one.
+    `missing` says where there is no value; None: there is always one.
     """
     import numpy as np
     import pyarrow as pa

@@ -27,90 +27,6 @@ _BATCH = 16_384
 _WAITING = 2
 
 
-class EventPlayback:
-    """Plays the events of a running simulation to outputs, on a thread of their own.
-
-    Parameters
-    ----------
-    outputs
-        The outputs.
-    states
-        Derives the states of ranks, for the outputs that take states; None: there are none.
-    """
-
-    def __init__(self, outputs: Sequence[Output], states: _core.States | None) -> None:
-        self._outputs = outputs
-        self._playback = _core.Playback()
-        if states is not None:
-            self._playback.add(states)
-        for output in outputs:
-            for listener in output.listeners():
-                self._playback.add(listener)
-        self._queue: queue.Queue[_core.Records | None] = queue.Queue(_WAITING)
-        # Records that have been played, whose memory the core uses again.
-        self._played: deque[_core.Records] = deque()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name="tisim events", daemon=True)
-
-    def start(self, core: _core.Simulation) -> None:
-        """Make a simulation log its events from now on."""
-        core.record(_BATCH)
-        self._thread.start()
-
-    def take(self, core: _core.Simulation) -> None:
-        """Take the events that the simulation has logged so far."""
-        spare = self._played.popleft() if self._played else None
-        self._pass_on(core.take_records(False, spare))
-
-    def finish(self, core: _core.Simulation) -> None:
-        """Take the remaining events, and wait until the outputs are complete.
-
-        Raises
-        ------
-        InputError
-            When a file cannot be written.
-        """
-        self._pass_on(core.take_records(True))
-        self._stop()
-        if self._error is not None:
-            raise self._error
-        for output in self._outputs:
-            output.drain(True)
-
-    def commit(self) -> None:
-        """Keep what the outputs have made."""
-        for output in self._outputs:
-            output.commit()
-
-    def discard(self) -> None:
-        """Stop, and remove what the outputs have made."""
-        self._stop()
-        for output in self._outputs:
-            output.discard()
-
-    def _pass_on(self, events: _core.Records) -> None:
-        if self._error is not None:
-            raise self._error
-        self._queue.put(events)
-
-    def _stop(self) -> None:
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
-
-    def _work(self) -> None:
-        while (events := self._queue.get()) is not None:
-            if self._error is not None:
-                continue  # drain the queue, so that the simulation does not wait for room in it
-            try:
-                self._playback.play(events)
-                self._played.append(events)
-                for output in self._outputs:
-                    output.drain(False)
-            except BaseException as error:
-                self._error = error
-
-
 _Path = str | os.PathLike[str]
 
 
@@ -152,22 +68,33 @@ class EventCapture:
         part: tuple[float, float] | None = None,
     ) -> None:
         self._run = Run(title, settings, hosts, trace, part=part)
-        outputs: list[Output] = []
+        self._outputs: list[Output] = []
         self._store: EventStore | None = None
         try:
             for path in timelines:
-                outputs.append(timeline_output(path, self._run))
+                self._outputs.append(timeline_output(path, self._run))
             if keep:
                 from tisim.analysis.timeline.event_store import EventStore
 
                 self._run.wants_links = True
                 self._store = EventStore(self._run)
-                outputs.append(self._store)
+                self._outputs.append(self._store)
         except BaseException:
-            for output in outputs:
+            for output in self._outputs:
                 output.discard()
             raise
-        self._playback = EventPlayback(outputs, self._run.states)
+        self._playback = _core.Playback()
+        if self._run.states is not None:
+            self._playback.add(self._run.states)
+        for output in self._outputs:
+            for listener in output.listeners():
+                self._playback.add(listener)
+        # They are played on a thread of their own.
+        self._queue: queue.Queue[_core.Records | None] = queue.Queue(_WAITING)
+        # Records that have been played, whose memory the core uses again.
+        self._played: deque[_core.Records] = deque()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="tisim events", daemon=True)
 
     @property
     def warnings(self) -> list[str]:
@@ -180,11 +107,13 @@ class EventCapture:
             from tisim.analysis.timeline.links import bins_for
 
             core.record_load(bins_for(len(self._run.settings.routes.link_bandwidth)))
-        self._playback.start(core)
+        core.record(_BATCH)
+        self._thread.start()
 
     def take(self, core: _core.Simulation) -> None:
         """Take the events that the simulation has logged so far."""
-        self._playback.take(core)
+        spare = self._played.popleft() if self._played else None
+        self._pass_on(core.take_records(False, spare))
 
     def finish(self, core: _core.Simulation, finish: array[float]) -> EventLog | None:
         """Take the remaining events and complete the files.
@@ -212,8 +141,14 @@ class EventCapture:
             from tisim.analysis.timeline.links import Links
 
             run.links = Links(core, run.settings, run.end)
-        self._playback.finish(core)
-        self._playback.commit()
+        self._pass_on(core.take_records(True))
+        self._stop()
+        if self._error is not None:
+            raise self._error
+        for output in self._outputs:
+            output.drain(True)
+        for output in self._outputs:
+            output.commit()
         if self._store is None:
             return None
         import numpy as np
@@ -224,4 +159,28 @@ class EventCapture:
 
     def discard(self) -> None:
         """Remove everything: the simulation has failed."""
-        self._playback.discard()
+        self._stop()
+        for output in self._outputs:
+            output.discard()
+
+    def _pass_on(self, events: _core.Records) -> None:
+        if self._error is not None:
+            raise self._error
+        self._queue.put(events)
+
+    def _stop(self) -> None:
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (events := self._queue.get()) is not None:
+            if self._error is not None:
+                continue  # drain the queue, so that the simulation does not wait for room in it
+            try:
+                self._playback.play(events)
+                self._played.append(events)
+                for output in self._outputs:
+                    output.drain(False)
+            except BaseException as error:
+                self._error = error

@@ -41,12 +41,7 @@ UNITS = {
 def with_units(table: pd.DataFrame, **others: str) -> pd.DataFrame:
     """The frame, whose ``attrs["units"]`` say the unit of each column that has one.
 
-    Parameters
-    ----------
-    table
-        A data frame.
-    others
-        Units of columns whose names mean something else in this frame; empty: none.
+    `others` are units of columns whose names mean something else in this frame; empty: none.
     """
     units = {name: UNITS[name] for name in table.columns if name in UNITS} | others
     table.attrs["units"] = {name: unit for name, unit in units.items() if unit}
@@ -59,15 +54,7 @@ def structured(rows: object) -> NDArray[np.void]:
 
 
 def categories(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
-    """A categorical column, which takes a byte a row.
-
-    Parameters
-    ----------
-    numbers
-        The number of each row's word.
-    names
-        The words, by their numbers.
-    """
+    """A categorical column, which takes a byte a row: words by their numbers."""
     import numpy as np
     import pandas as pd
 

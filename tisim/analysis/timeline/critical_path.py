@@ -36,26 +36,15 @@ _SELDOM = ("I/O",)
 
 @dataclass
 class _Sums:
-    """Sums over the parts of a path; times in seconds.
+    """Sums over the parts of a path; times in seconds."""
 
-    Attributes
-    ----------
-    acts, sends
-        Of each rank, in which it acts, and of transfers that it sends; shape (ranks,).
-    gains
-        What could be gained, by the parts that `GAINS` names.
-    kinds
-        Seconds and number of parts, by state and kind of action.
-    links
-        Seconds, bytes and number of transfers, by link.
-    length
-        Of the whole path.
-    """
-
-    acts: NDArray[np.float64]
-    sends: NDArray[np.float64]
+    acts: NDArray[np.float64]  # of each rank, in which it acts
+    sends: NDArray[np.float64]  # of the transfers that each rank sends
+    # What could be gained, by the parts that `GAINS` names.
     gains: dict[str, float] = field(default_factory=lambda: dict.fromkeys(GAINS.values(), 0.0))
+    # Seconds and number of parts, by state and kind of action.
     kinds: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
+    # Seconds, bytes and number of transfers, by link.
     links: dict[int, list[float]] = field(default_factory=dict)
     length: float = 0.0
 
@@ -207,7 +196,10 @@ class CriticalPath:
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
-        path = _core.CriticalPath(str(self._store.path("states")), self.rank, self._end, 0.0)
+        import numpy as np
+
+        states = self._store.read("states").view(np.uint8)
+        path = _core.CriticalPath(states, self.rank, self._end)
         while len(rows := structured(path.take(_CHUNK))):
             yield rows, self._routes.latencies(rows)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.columns import STATES, categories, frame, structured, with_units
+from tisim.analysis.timeline.columns import STATES, categories, frame, kind_names, with_units
 from tisim.analysis.timeline.critical_path import CriticalPath
 from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.run import Run
 
 
+# States that are spread over a grid together.
+_ROWS_AT_ONCE = 1 << 20
+
+
 class Breakdown:
     """Where the time of each rank went, by state and by kind of action.
 
@@ -34,15 +38,30 @@ class Breakdown:
 
     Parameters
     ----------
-    profile
-        Sums over the events of the run.
+    store
+        The events, on disk.
     ranks
         Number of ranks.
     """
 
-    def __init__(self, profile: _core.Profile, ranks: int) -> None:
-        self._profile = profile
+    def __init__(self, store: EventStore, ranks: int) -> None:
+        self._store = store
         self._ranks = ranks
+
+    @cached_property
+    def _seconds(self) -> Mapping[tuple[int, int], NDArray[np.float64]]:
+        """Seconds of each rank by state and kind of action, in the order of their first rows."""
+        import numpy as np
+
+        rows = self._store.read("states")
+        key = rows["state"].astype(np.uint16) << np.uint16(8) | rows["kind"]
+        used, first, place = np.unique(key, return_index=True, return_inverse=True)
+        cell = place * self._ranks + rows["rank"]
+        size = len(used) * self._ranks
+        sums = np.bincount(cell, weights=rows["end"] - rows["start"], minlength=size)
+        of_key = sums.reshape(len(used), self._ranks)
+        order = np.argsort(first).tolist()
+        return {(int(used[one]) >> 8, int(used[one]) & 255): of_key[one] for one in order}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -50,22 +69,13 @@ class Breakdown:
         import numpy as np
         import pandas as pd
 
-        kinds = _core.kind_names()
-        parts = []
-        for state, kind, seconds in self._profile.columns():
+        kinds = kind_names()
+        parts = [pd.DataFrame({"rank": [], "kind": [], "state": [], "seconds": []})]
+        for (state, kind), seconds in self._seconds.items():
             (used,) = np.nonzero(seconds)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "rank": used,
-                        "kind": kinds[kind],
-                        "state": STATES[state],
-                        "seconds": seconds[used],
-                    }
-                )
-            )
-        empty = pd.DataFrame({"rank": [], "kind": [], "state": [], "seconds": []})
-        return with_units(pd.concat(parts, ignore_index=True) if parts else empty)
+            names = {"kind": kinds[kind], "state": STATES[state]}
+            parts.append(pd.DataFrame({"rank": used, **names, "seconds": seconds[used]}))
+        return with_units(pd.concat(parts[1:] or parts, ignore_index=True))
 
     @cached_property
     def by_rank(self) -> pd.DataFrame:
@@ -74,7 +84,7 @@ class Breakdown:
         import pandas as pd
 
         sums = np.zeros((self._ranks, len(STATES)))
-        for state, _, seconds in self._profile.columns():
+        for (state, _), seconds in self._seconds.items():
             sums[:, state] += seconds
         index = pd.RangeIndex(self._ranks, name="rank")
         return with_units(pd.DataFrame(sums, index=index, columns=list(STATES)))
@@ -88,16 +98,15 @@ class Breakdown:
         import numpy as np
         import pandas as pd
 
-        kinds = _core.kind_names()
-        counts = {kind: int(of_rank.sum()) for kind, of_rank in self._profile.counts().items()}
-        sums = {kind: np.zeros(len(STATES)) for kind in counts}
-        for state, kind, seconds in self._profile.columns():
+        counts = np.bincount(self._store.read("actions")["kind"], minlength=256)
+        sums = {kind: np.zeros(len(STATES)) for kind in np.flatnonzero(counts).tolist()}
+        for (state, kind), seconds in self._seconds.items():
             sums.setdefault(kind, np.zeros(len(STATES)))[state] += seconds.sum()
         order = sorted(sums, key=lambda kind: (-sums[kind].sum(), kind))
-        index = pd.Index([kinds[kind] for kind in order], name="kind")
+        index = pd.Index([kind_names()[kind] for kind in order], name="kind")
         frame = pd.DataFrame([sums[kind] for kind in order], index=index, columns=list(STATES))
         frame.insert(0, "seconds", frame.sum(axis=1))
-        frame.insert(0, "actions", [counts.get(kind, 0) for kind in order])
+        frame.insert(0, "actions", counts[order])
         return with_units(frame)
 
     def __repr__(self) -> str:
@@ -125,20 +134,29 @@ class EventLog:
     @cached_property
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went."""
-        return Breakdown(self.store.profile, self.run.ranks)
+        return Breakdown(self.store, self.run.ranks)
 
     @cached_property
     def waits(self) -> pd.DataFrame:
         """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
-        rows = structured(self.store.profile.waits())
+        import numpy as np
+
+        rows = self.store.read("states")
+        rows = rows[rows["cause"] >= 0]
+        ranks = self.run.ranks
+        state = rows["state"].astype(np.int64) << 8 | rows["kind"]
+        key, place = np.unique(
+            (state * ranks + rows["rank"]) * ranks + rows["cause"], return_inverse=True
+        )
+        state, pair = np.divmod(key, ranks * ranks)
         table = frame(
             {
-                "rank": rows["rank"],
-                "cause": rows["cause"],
-                "state": categories(rows["state"], STATES),
-                "kind": categories(rows["kind"], _core.kind_names()),
-                "seconds": rows["seconds"],
-                "count": rows["count"],
+                "rank": (pair // ranks).astype(np.int32),
+                "cause": (pair % ranks).astype(np.int32),
+                "state": categories((state >> 8).astype(np.uint8), STATES),
+                "kind": categories((state & 255).astype(np.uint8), kind_names()),
+                "seconds": np.bincount(place, rows["end"] - rows["start"], len(key)),
+                "count": np.bincount(place, minlength=len(key)),
             }
         )
         ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
@@ -147,10 +165,27 @@ class EventLog:
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
-        rows = structured(self.store.profile.traffic())
-        names = ("source", "destination", "bytes", "messages")
-        more = ("collective_bytes", "collective_messages")
-        return frame({name: rows[name] for name in (*names, *more)})
+        import numpy as np
+
+        rows = self.store.read("messages")
+        key = rows["source"].astype(np.int64) << 32 | rows["destination"]
+        pairs, place = np.unique(key, return_inverse=True)
+        collective = rows["collective"] != 0
+
+        def sums(weights: NDArray[np.generic]) -> NDArray[np.int64]:
+            # Doubles hold these sums exactly, up to 2^53.
+            return np.bincount(place, weights, len(pairs)).astype(np.int64)
+
+        return frame(
+            {
+                "source": (pairs >> 32).astype(np.int32),
+                "destination": pairs.astype(np.int32),
+                "bytes": sums(rows["bytes"]),
+                "messages": np.bincount(place, minlength=len(pairs)),
+                "collective_bytes": sums(rows["bytes"] * collective),
+                "collective_messages": sums(collective),
+            }
+        )
 
     @cached_property
     def outliers(self) -> list[Outlier]:
@@ -279,10 +314,21 @@ class EventLog:
         ndarray
             Shape (count, bins, states).
         """
-        path = str(self.store.path("states"))
+        import numpy as np
+
         last = self.run.end if end is None else end
-        flat = _core.state_density(path, begin, last, bins, groups, count)
-        return flat.reshape(count, bins, len(STATES))
+        sums = _core.SpanSums(begin, last, count, bins, len(STATES))
+        rows = self.store.read("states")
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            block = rows[first : first + _ROWS_AT_ONCE]
+            start, stop = (np.ascontiguousarray(block[name]) for name in ("start", "end"))
+            state = block["state"].astype(np.int32)
+            nothing = np.zeros(len(block), np.int64)
+            sums.add(start, stop, groups[block["rank"]], state, stop - start, stop - start, nothing)
+        part, lane, key, seconds, _, _ = sums.cells()
+        found = np.zeros((count, bins, len(STATES)), np.float32)
+        found[lane, part, key] = seconds
+        return found
 
     @property
     def timeline(self) -> pd.DataFrame:
@@ -291,7 +337,7 @@ class EventLog:
         return frame(
             {
                 "rank": rows["rank"],
-                "kind": categories(rows["kind"], _core.kind_names()),
+                "kind": categories(rows["kind"], kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "bytes": rows["bytes"],
@@ -310,7 +356,7 @@ class EventLog:
             {
                 "rank": rows["rank"],
                 "state": categories(rows["state"], STATES),
-                "kind": categories(rows["kind"], _core.kind_names()),
+                "kind": categories(rows["kind"], kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "cause": rows["cause"],

@@ -19,27 +19,14 @@ if TYPE_CHECKING:
 
 
 class EventStore:
-    """States, actions and messages in temporary files, and sums over all of them in memory.
-
-    Parameters
-    ----------
-    run
-        The run whose events are kept.
-
-    Attributes
-    ----------
-    profile
-        The sums (`tisim._core.Profile`).
-    """
+    """The states, actions and messages of a run in temporary files."""
 
     def __init__(self, run: Run) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="tisim-"))
         # The files are removed together with the last reference to this object.
         self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        self.profile = _core.Profile(run.ranks)
         self._rows = _core.StateRows()
         run.send_states_to(self._rows)
-        run.send_states_to(self.profile.sink())
         self._actions = _core.ActionRows()
         self._messages = _core.MessageRows()
         self._files = {
@@ -51,7 +38,7 @@ class EventStore:
         return self._directory / name
 
     def listeners(self) -> list[_core.Listener]:
-        return [self.profile, self._actions, self._messages]
+        return [self._actions, self._messages]
 
     def drain(self, last: bool) -> None:
         try:

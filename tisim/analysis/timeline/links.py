@@ -139,14 +139,8 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
     """What links are to the hosts of a run, such as ``node-3, up``; inner links are left out.
 
     A link that all routes from a host cross, and no others, is that host's link up; one that all
-    routes to it cross, its link down; one of which both is true its link both ways.
-
-    Parameters
-    ----------
-    settings
-        Platform and models of the run.
-    hosts
-        Index of the host of each rank.
+    routes to it cross, its link down; one of which both is true its link both ways. `hosts` has the
+    index of the host of each rank.
     """
     used = list(dict.fromkeys(int(host) for host in hosts))
     used = used[:: -(-len(used) // MOST_HOSTS)]
@@ -182,15 +176,7 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
 
 
 class RouteTable:
-    """Routes between ranks, each of which is computed once.
-
-    Parameters
-    ----------
-    settings
-        Platform and models of the run.
-    hosts
-        Index of the host of each rank.
-    """
+    """Routes between ranks, each of which is computed once."""
 
     def __init__(self, settings: Settings, hosts: Sequence[int]) -> None:
         import numpy as np
@@ -205,12 +191,9 @@ class RouteTable:
         return self._routes.link_name(index)
 
     def latencies(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
-        """Seconds that the first byte of each transfer travels; 0 where there is no transfer.
+        """Seconds that the first byte of each transfer travels, of rows of a critical path.
 
-        Parameters
-        ----------
-        rows
-            Of a critical path (`tisim._core.part_type`).
+        0 where there is no transfer.
         """
         import numpy as np
 

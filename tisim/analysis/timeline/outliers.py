@@ -39,35 +39,20 @@ _PART_OF_RANKS = 0.1
 class Outlier:
     """A computation that took far longer than those like it.
 
-    Attributes
-    ----------
-    rank, line
-        Who, and the line of the rank's trace.
-    before, after
-        The lines of the calls before and after it; 0: there is none.
-    start, end
-        Simulated seconds.
-    usual
-        The median of those like it: of the same rank, between the same calls, or, where these are
-        few, of all ranks, between calls of the same kinds and sizes; seconds.
-    alike
-        How many these are.
-    waited
-        Seconds that other ranks waited meanwhile for the rank, or for others who did; summed.
-    waiting
-        How many ranks did.
+    Those are computations of the same rank, between the same calls, or, where these are few, of all
+    ranks, between calls of the same kinds and sizes.
     """
 
     rank: int
-    line: int
-    before: int
+    line: int  # of the rank's trace
+    before: int  # the line of the call before it; 0: there is none
     after: int
-    start: float
+    start: float  # simulated seconds
     end: float
-    usual: float
-    alike: int
-    waited: float = 0.0
-    waiting: int = 0
+    usual: float  # seconds: the median of those like it
+    alike: int  # how many these are
+    waited: float = 0.0  # seconds that others waited meanwhile for the rank, or for who did; summed
+    waiting: int = 0  # how many ranks did
 
     @property
     def seconds(self) -> float:
@@ -77,21 +62,11 @@ class Outlier:
 
 @dataclass(frozen=True)
 class SlowRanks:
-    """Ranks of a host that compute longer than most.
-
-    Attributes
-    ----------
-    host
-        Its name.
-    ranks
-        These ranks.
-    ratio
-        Their mean time of computing by the median of all ranks.
-    """
+    """Ranks of a host that compute longer than most."""
 
     host: str
     ranks: Sequence[int]
-    ratio: float
+    ratio: float  # their mean time of computing by the median of all ranks
 
 
 def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
@@ -276,21 +251,7 @@ def waits_due_to(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Who waits for a rank in some time, or for those who do, and for how long in that time.
 
-    Parameters
-    ----------
-    rank
-        The rank.
-    begin, end
-        Seconds.
-    waits
-        Wait states: their ranks, the ranks that are waited for, start and end; shape (waits,).
-
-    Returns
-    -------
-    ranks
-        Those that wait, ascending.
-    seconds
-        Of each of them.
+    The ranks that wait, ascending, and the seconds of each.
     """
     import numpy as np
 

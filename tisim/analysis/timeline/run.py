@@ -18,44 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """The run whose events are logged, as far as outputs need to know it.
+    """The run whose events are logged, as far as outputs need to know it."""
 
-    Attributes
-    ----------
-    title
-        Title for pictures and files, such as ``lu.A.8 on graphene.xml``.
-    settings
-        Platform, models and algorithms.
-    hosts
-        Index of the host of each rank.
-    trace
-        Where the trace is; None: there is none.
-    states
-        Derives the states of ranks from the events (`tisim._core.States`); None unless an output
-        asked for them with `send_states_to`.
-    wants_links
-        Whether an output needs `links`.
-    end
-        Simulated seconds, known once the simulation is over.
-    links
-        What the links carried, known then too; None unless `wants_links`.
-    part
-        The seconds from and up to which timelines show what happens, in formats that can; None:
-        all of it.
-    warnings
-        What outputs have noticed and may matter.
-    """
-
-    title: str
+    title: str  # for pictures and files, such as ``lu.A.8 on graphene.xml``
     settings: Settings
-    hosts: Sequence[int]
+    hosts: Sequence[int]  # the index of the host of each rank
     trace: str | None = None
-    states: _core.States | None = None
-    wants_links: bool = False
-    end: float = 0.0
-    links: Links | None = None
+    states: _core.States | None = None  # derives states, if `send_states_to` asked for them
+    wants_links: bool = False  # whether an output needs `links`
+    end: float = 0.0  # simulated seconds, once the simulation is over
+    links: Links | None = None  # known then too, with `wants_links`
+    # The seconds from and up to which timelines show what happens, in formats that can.
     part: tuple[float, float] | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # what outputs have noticed
 
     def send_states_to(self, sink: _core.StateSink) -> None:
         """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""
@@ -76,7 +51,7 @@ class Run:
 class Output(Protocol):
     """Makes something of the events of a run: a file of timelines, or the event log.
 
-    All methods but `commit` and `discard` are called on the thread of `EventPlayback`.
+    All methods but `commit` and `discard` are called on the thread of `EventCapture`.
     """
 
     def listeners(self) -> Sequence[_core.Listener]:
@@ -97,13 +72,7 @@ class Output(Protocol):
 
 
 class FileOutput:
-    """Files that listeners of the core write, one each.
-
-    Parameters
-    ----------
-    files
-        Name of each file, and its listener.
-    """
+    """Files that listeners of the core write, one each."""
 
     def __init__(self, files: Sequence[tuple[str | os.PathLike[str], _core.Writer]]) -> None:
         self._files: list[tuple[OutputFile, _core.Writer]] = []

@@ -30,17 +30,8 @@ WITH_PARTS = (".perfetto-trace",)
 def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
     """The output that writes a timeline to a file, in the format that its suffix names.
 
-    Parameters
-    ----------
-    path
-        The file.
-    run
-        The run that is simulated.
-
-    Raises
-    ------
-    InputError
-        When the suffix names no format, or the file cannot be made.
+    Only the module of the format is loaded: some need libraries. An `InputError` says that the
+    suffix names no format, or the file cannot be made.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -52,30 +43,25 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
             "--gantt and --report",
             file=target,
         )
-    return _output(target, suffix, run)
-
-
-def _output(path: Path, suffix: str, run: Run) -> Output:
-    """Only the module of the format is loaded: some need libraries."""
     if suffix == ".perfetto-trace":
         from tisim.analysis.timeline.formats.perfetto import PerfettoOutput
 
-        return PerfettoOutput(path, run)
+        return PerfettoOutput(target, run)
     if suffix == ".prv":
         from tisim.analysis.timeline.formats.paraver import ParaverOutput
 
-        return ParaverOutput(path, run)
+        return ParaverOutput(target, run)
     if suffix == ".parquet":
         from tisim.analysis.timeline.formats.parquet import ParquetOutput
 
-        return ParquetOutput(path)
+        return ParquetOutput(target)
     if suffix == ".tir":
         from tisim.analysis.timeline.run_file.writer import RunFileOutput
 
-        return RunFileOutput(path, run)
+        return RunFileOutput(target, run)
     if suffix == ".trace":  # the states and links that SimGrid 3.32 writes with -trace
-        return FileOutput([(path, _core.PajeWriter(run.ranks))])
-    if is_timed(path):
-        return FileOutput([(path, _core.TimedCsv())])
-    actions, messages = files_of(path)
+        return FileOutput([(target, _core.PajeWriter(run.ranks))])
+    if is_timed(target):
+        return FileOutput([(target, _core.TimedCsv())])
+    actions, messages = files_of(target)
     return FileOutput([(actions, _core.ActionsCsv()), (messages, _core.MessagesCsv())])

@@ -22,15 +22,7 @@ _LINES = 200_000  # that are sorted in memory
 
 
 def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes]:
-    """The lines of a file by a number; those of the same number keep their order.
-
-    Parameters
-    ----------
-    file
-        What has been written, all of it.
-    key
-        The number of a line.
-    """
+    """All lines of a file by a number, their `key`; those of the same number keep their order."""
     file.seek(0)
     with ExitStack() as runs:
         parts = []
@@ -43,16 +35,9 @@ def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes
 
 
 def merge_lines(file: OutputFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
-    """Put lines in their places in a file, after those of the same number.
+    """Put a few sorted lines in their places in a file, after those of the same number, `key`.
 
-    Parameters
-    ----------
-    file
-        What has been written and not been completed: a first line, and sorted ones.
-    lines
-        Few, sorted too.
-    key
-        The number of a line.
+    The file, which is not complete, has a first line, and sorted ones.
     """
     with file.reader() as old, mmap.mmap(old.fileno(), 0, access=mmap.ACCESS_READ) as data:
         file.restart()

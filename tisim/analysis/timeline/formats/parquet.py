@@ -24,18 +24,7 @@ _GROUP = 1 << 17
 
 
 class ParquetOutput:
-    """A row an action in one file, a row a message in another beside it.
-
-    Parameters
-    ----------
-    path
-        ``run.parquet`` goes with ``run.messages.parquet``.
-
-    Raises
-    ------
-    InputError
-        When pyarrow is not installed, or a file cannot be made.
-    """
+    """A row an action in ``run.parquet``, a row a message in ``run.messages.parquet``."""
 
     def __init__(self, path: Path) -> None:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import tempfile
 import threading
 import zipfile
 from collections import OrderedDict
@@ -35,11 +34,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
     #: Begins and offsets by rank, ends and keys of the states.
     StateColumns = tuple[
         NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint16]
@@ -56,13 +50,7 @@ if TYPE_CHECKING:
 
 
 class BatchTable:
-    """Record batches whose columns are read where they lie.
-
-    Parameters
-    ----------
-    source
-        A file in memory.
-    """
+    """Record batches in a file in memory, whose columns are read where they lie."""
 
     def __init__(self, source: pa.NativeFile) -> None:
         import pyarrow as pa
@@ -119,15 +107,7 @@ _OFTEN = frozenset({"rank", "start", "end", "state", "kind"})
 
 
 class _Columns(Mapping[str, "NDArray[np.generic]"]):
-    """Columns that are made when they are asked for.
-
-    Parameters
-    ----------
-    names
-        The columns.
-    load
-        Makes some of them, the one of the name among them.
-    """
+    """Columns that are made when they are asked for: `load` makes that of a name, and others."""
 
     def __init__(
         self, names: Sequence[str], load: Callable[[str], Mapping[str, NDArray[np.generic]]]
@@ -149,13 +129,7 @@ class _Columns(Mapping[str, "NDArray[np.generic]"]):
 
 
 class Block:
-    """Rows of a table, by columns.
-
-    Parameters
-    ----------
-    columns
-        The columns, by name.
-    """
+    """Rows of a table, by columns."""
 
     def __init__(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
         self._columns = columns
@@ -210,17 +184,7 @@ class Block:
 class BlockTable:
     """A table in Parquet whose row groups are its blocks.
 
-    Parameters
-    ----------
-    source
-        An open file, or a buffer of Arrow.
-    columns
-        Those that are read; all of them when not given.
-
-    Attributes
-    ----------
-    blocks
-        Number of blocks.
+    `columns` are those that are read: all of them when not given.
     """
 
     def __init__(self, source: IO[bytes] | pa.NativeFile, columns: Iterable[str] = ()) -> None:
@@ -260,14 +224,9 @@ class BlockTable:
     def overlapping(
         self, begin: float, end: float, start: str = "start", stop: str = "end"
     ) -> list[int]:
-        """The blocks with records that may overlap a part of the time.
+        """The blocks with records that may overlap a part of the time, in seconds.
 
-        Parameters
-        ----------
-        begin, end
-            Seconds.
-        start, stop
-            The columns in which records begin and end.
+        `start` and `stop` are the columns in which records begin and end.
         """
         import numpy as np
 
@@ -331,26 +290,9 @@ _WHOLE = ("rank", "line", "cause", "peer", "bytes")
 class RunFile:
     """Everything that happened in a run, read from its file as far as it is needed.
 
-    Parameters
-    ----------
-    path
-        The file that ``tisim replay --timeline run.tir`` wrote.
-
-    Attributes
-    ----------
-    info
-        What ``run.json`` says.
-    states, actions, messages
-        The tables of records.
-    spans, levels
-        The states by rank, and their sums.
-    platform_xml
-        The platform, as the text of a platform file; None where it is not known.
-
-    Raises
-    ------
-    InputError
-        When it is no run file, or pyarrow is not installed.
+    `info` is what ``run.json`` says; `states`, `actions` and `messages` are the tables of records,
+    `spans` and `levels` the states by rank and their sums, `platform_xml` is the text of a platform
+    file (None: not known). An `InputError` says that it is no run file, or pyarrow is missing.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -387,12 +329,9 @@ class RunFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Tables are read meanwhile, whose contents are only now seen to be damaged.
+        """Raise an `InputError` when lists reach out of a table, or blocks cannot be decoded.
 
-        Raises
-        ------
-        InputError
-            When lists reach out of their table, or blocks cannot be decoded.
+        The contents of tables are only looked at when they are read.
         """
         import pyarrow as pa
 
@@ -471,54 +410,41 @@ _CHUNK = 65536
 
 
 def path_parts(run: RunFile) -> NDArray[np.void]:
-    """The chain of computations and transfers that the simulated time consists of.
+    """The critical path of a run whose `path_states` are known, the earliest parts first.
 
-    The core follows it, as for `tisim.analysis.timeline.critical_path`, through a temporary file
-    with the states of the run.
-
-    Parameters
-    ----------
-    run
-        A run whose `path_states` are known.
-
-    Returns
-    -------
-    ndarray
-        Rows of the core's `part_type`, the earliest first.
+    The core follows it through the states of the run, as it does for
+    `tisim.analysis.timeline.critical_path`. Rows of its `part_type`.
     """
     import numpy as np
 
     assert run.path_states is not None
-    with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
-        path = Path(folder) / "states"
-        last = _write_states(run.path_states, path, run.end)
-        walk = _core.CriticalPath(str(path), last, run.end, 0.0)
-        chunks = [structured(walk.take(0))]
-        while len(found := structured(walk.take(_CHUNK))):
-            chunks.append(found)
+    states, last = _state_rows(run.path_states, run.end)
+    walk = _core.CriticalPath(states.view(np.uint8), last, run.end)
+    chunks = [structured(walk.take(0))]
+    while len(found := structured(walk.take(_CHUNK))):
+        chunks.append(found)
     parts: NDArray[np.void] = np.concatenate(chunks)[::-1]
     return parts
 
 
-def _write_states(table: BlockTable, path: Path, run_end: float) -> int:
-    """Write rows of the core in the order of their ends; returns the rank that ends last.
+def _state_rows(table: BlockTable, run_end: float) -> tuple[NDArray[np.void], int]:
+    """Rows of the core in the order of their ends, and the rank that ends last.
 
     Blocks follow one another in that order, but inside they are sorted by rank.
     """
     import numpy as np
 
-    last = 0
-    with path.open("wb") as file:
-        for block in range(table.blocks):
-            columns = table.read(block)
-            end = columns.reals("end")
-            order = np.argsort(end, kind="stable")
-            rows = np.zeros(len(end), row_types()["states"])
-            for name in columns.names:
-                real = name in ("start", "end", "started")
-                values = columns.reals(name) if real else columns.numbers(name)
-                rows[name] = np.nan_to_num(values[order], nan=-1.0)
-            file.write(rows.tobytes())
-            at_end = rows["rank"][rows["end"] == run_end]
-            last = int(at_end.min()) if len(at_end) else last
-    return last
+    every, first, last = np.zeros(table.rows, row_types()["states"]), 0, 0
+    for block in range(table.blocks):
+        columns = table.read(block)
+        end = columns.reals("end")
+        order = np.argsort(end, kind="stable")
+        rows = every[first : first + len(end)]
+        first += len(end)
+        for name in columns.names:
+            real = name in ("start", "end", "started")
+            values = columns.reals(name) if real else columns.numbers(name)
+            rows[name] = np.nan_to_num(values[order], nan=-1.0)
+        at_end = rows["rank"][rows["end"] == run_end]
+        last = int(at_end.min()) if len(at_end) else last
+    return every, last

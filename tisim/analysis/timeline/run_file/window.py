@@ -31,17 +31,9 @@ _WIDEST_PART = 8
 class Tile:
     """The cells of a picture that are not empty, in the order of column and lane.
 
-    Attributes
-    ----------
-    column, lane
-        Of the picture.
-    key
-        The class of states: what they are coloured by.
-    seconds, longest
-        Seconds in states of the class, summed over the ranks of the lane, and the longest of these
-        states, as a whole.
-    count
-        States that end in the cell.
+    `key` is the class of states, what they are coloured by; `seconds` are those in states of the
+    class, summed over the ranks of the lane; `longest` has those of the longest of these states, as
+    a whole, and `count` the states that end in the cell.
     """
 
     column: NDArray[np.uint32]
@@ -56,13 +48,8 @@ class Tile:
 class RecordClasses:
     """Classes that only records know, not their sums.
 
-    Attributes
-    ----------
-    count
-        Number of classes.
-    of
-        The class of each row of a part of the table of states, from 0. It is asked once for each
-        block of the window, in their order.
+    `of` gives the class of each row of a part of the table of states, from 0 to below `count`. It
+    is asked once for each block of the window, in their order.
     """
 
     count: int
@@ -70,18 +57,9 @@ class RecordClasses:
 
 
 class Window:
-    """A part of the time and of the ranks of a run.
+    """A part of the time, in seconds, and of the ranks of a run, `last` included.
 
-    Parameters
-    ----------
-    run
-        The run.
-    begin, end
-        Seconds.
-    first, last
-        The ranks, `last` included; with an order, the positions in it.
-    order
-        The rank at each position; by their numbers when not given.
+    `order` has the rank at each position; `first` and `last` are then positions in it.
     """
 
     def __init__(
@@ -134,16 +112,9 @@ class Window:
         No state that is longer than a column of the picture is lost: each cell that it touches has
         it in `Tile.longest`. Where lanes are wide, a lane may show the ranks of a level's groups
         whose middles lie in it, and where there are too many records, several columns may be one.
-
-        Parameters
-        ----------
-        columns
-            Into how many parts the time is divided.
-        lanes
-            Into how many lanes the ranks are divided, as equal as can be.
-        classes
-            The class of each key of the run (`RunInfo.keys`), from 0; -1: it is left out. Or what
-            only records know: then all records of the window are read.
+        Lanes are as equal as can be. `classes` has the class of each key of the run
+        (`RunInfo.keys`), from 0; -1: it is left out. For `RecordClasses` all records of the window
+        are read.
         """
         if isinstance(classes, RecordClasses):
             return self._summed(columns, lanes, classes, None)
@@ -174,7 +145,8 @@ class Window:
         place = np.where(classes >= 0, np.searchsorted(used, classes), -1).astype(np.int32)
         sums = _core.SpanSums(self.begin, self.end, lanes, columns, len(used))
         pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
-        of_keys = classes_of_keys(pairs[:, 0] << 8 | pairs[:, 1], place)
+        of_keys = np.full(1 << 16, -1, np.int32)  # of each number that may stand for a key
+        of_keys[pairs[:, 0] << 8 | pairs[:, 1]] = place
         if level is None:
             self._add_states(sums, lanes, of_keys)
         else:
@@ -320,23 +292,6 @@ class Window:
         ranks = np.bincount(np.arange(self.ranks) * lanes // self.ranks, minlength=lanes)
         scale: NDArray[np.float64] = ranks / np.maximum(shown, 1)
         return scale
-
-
-def classes_of_keys(keys: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """A class for each number that may stand for a state and kind; -1 for those that do not.
-
-    Parameters
-    ----------
-    keys
-        ``state << 8 | kind``, shape (keys,).
-    classes
-        Their classes, shape (keys,).
-    """
-    import numpy as np
-
-    table = np.full(1 << 16, -1, np.int32)
-    table[keys] = classes
-    return table
 
 
 def overlapping(batches: list[SpanInfo], begin: float, end: float) -> list[int]:
