@@ -24,17 +24,8 @@ def parameter_option(
 ) -> Callable[[_F], _F]:
     """A click option that takes its help, type and default from a parameter of a function.
 
-    Parameters
-    ----------
-    function
-        A function with a numpydoc docstring. The help is the first paragraph of the parameter's
-        description; further paragraphs are for those who call the function.
-    parameter
-        The parameter.
-    names
-        The option's spellings, and the name by which the command's function takes it.
-    metavar, multiple, type
-        As in `click.option`.
+    The function has a numpydoc docstring. The help is the first paragraph of the parameter's
+    description; further paragraphs are for those who call the function.
     """
     known = inspect.signature(function).parameters[parameter]
     required = known.default is inspect.Parameter.empty

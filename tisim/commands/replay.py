@@ -360,21 +360,9 @@ def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:
 class Pictures:
     """Files that pictures of a result go to.
 
-    Parameters
-    ----------
-    gantts
-        Files of Gantt charts.
-    report
-        The file of a page with everything; None: it is not wanted.
-    begin, end
-        The part of the time that charts show (in a page: first), with units; None: no bound.
-    timelines
-        Files of timelines, which show that part too.
-
-    Raises
-    ------
-    InputError
-        When a file cannot be written, its suffix is another than it must be, or a time is none.
+    `begin` and `end` are the part of the time, with units, that charts and timelines show (a page:
+    first); None: no bound. Raises `InputError` if a file cannot be written, its suffix is another
+    than it must be, or a time is none.
     """
 
     def __init__(
@@ -441,12 +429,7 @@ _FILES = 3
 def print_summary(result: Result, interval: str) -> None:
     """Print the main numbers.
 
-    Parameters
-    ----------
-    result
-        A replay.
-    interval
-        Interval of the simulated time, in words; empty for none.
+    `interval` is that of the simulated time, in words; empty for none.
     """
     for line in align(_rows(result, interval), left=(0, 2)):
         click.echo(line)

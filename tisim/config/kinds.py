@@ -19,20 +19,11 @@ from tisim.support.quantities import parse_bandwidth, parse_size, parse_time
 
 @dataclass(frozen=True, slots=True)
 class StepTable:
-    """A factor that changes where the size exceeds a boundary.
+    """A factor that changes where the size exceeds a boundary."""
 
-    Attributes
-    ----------
-    boundaries
-        In bytes, increasing.
-    values
-        The factor for sizes above each boundary, up to the next one.
-    first
-        The factor for sizes up to the first boundary (SimGrid 3.32, ``network_smpi.cpp``: 1).
-    """
-
-    boundaries: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
+    boundaries: tuple[float, ...] = ()  # in bytes, increasing
+    values: tuple[float, ...] = ()  # the factor for sizes above each boundary, up to the next one
+    # The factor for sizes up to the first boundary (SimGrid 3.32, ``network_smpi.cpp``: 1).
     first: float = 1.0
 
     @classmethod
@@ -44,10 +35,7 @@ class StepTable:
     def parse(cls, text: str) -> StepTable:
         """Read a table, or one number for every size.
 
-        Raises
-        ------
-        InputError
-            If the text is neither.
+        Raises `InputError` if the text is neither.
         """
         if ":" not in text and ";" not in text:
             return cls.constant(_number(text))
@@ -68,31 +56,19 @@ class StepTable:
 
 @dataclass(frozen=True, slots=True)
 class OverheadTable:
-    """Seconds that a call takes: base + per_byte * size of the row that the size falls in.
+    """Seconds that a call takes: base + per_byte * size of the row that the size falls in."""
 
-    Attributes
-    ----------
-    boundaries
-        In bytes, increasing. Sizes up to the first boundary take the first row
-        (SimGrid 3.32, ``smpi_host.cpp``).
-    base
-        In seconds.
-    per_byte
-        In seconds a byte.
-    """
-
+    # In bytes, increasing. Sizes up to the first boundary take the first row (SimGrid 3.32,
+    # ``smpi_host.cpp``).
     boundaries: tuple[float, ...] = ()
-    base: tuple[float, ...] = ()
-    per_byte: tuple[float, ...] = ()
+    base: tuple[float, ...] = ()  # in seconds
+    per_byte: tuple[float, ...] = ()  # in seconds a byte
 
     @classmethod
     def parse(cls, text: str) -> OverheadTable:
         """Read a table; values after the second of a row are not used, as in SimGrid.
 
-        Raises
-        ------
-        InputError
-            If the text is not a table with a boundary and two values in each row.
+        Raises `InputError` if the text is not a table with a boundary and two values in each row.
         """
         rows = _rows(text, 2)
         return cls(
@@ -147,20 +123,11 @@ _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[_ValueT]):
-    """One kind of value.
+    """One kind of value."""
 
-    Attributes
-    ----------
-    name
-        Name of the kind in the documentation.
-    unit
-        Unit of the value, and of numbers written without one; empty for none.
-    read
-        Turns text into the value; raises `InputError` for any other text.
-    """
-
-    name: str
-    unit: str
+    name: str  # name of the kind in the documentation
+    unit: str  # unit of the value, and of numbers written without one; empty for none
+    # Turns text into the value; raises `InputError` for any other text.
     read: Callable[[str], _ValueT]
 
 

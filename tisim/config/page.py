@@ -74,10 +74,7 @@ def _default(parameter: Parameter[Value]) -> str:
 def page_with_tables(lines: Iterable[str]) -> Iterator[str]:
     """The lines of a page, its tables made anew.
 
-    Raises
-    ------
-    ValueError
-        If the page lacks one of the two marks.
+    Raises `ValueError` if the page lacks one of the two marks.
     """
     before, inside, after = [], False, False
     for line in lines:

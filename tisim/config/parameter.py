@@ -16,66 +16,34 @@ _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter(Generic[_ValueT]):
-    """One row of the table.
+    """One row of the table."""
 
-    Attributes
-    ----------
-    key
-        Its name in SimGrid 3.32 or later, or in tisim.
-    kind
-        Kind of the value.
-    default
-        As a user would write it.
-    by_model
-        The defaults of the network models that have another one.
-    choices
-        The values of a choice.
-    unit
-        Unit of the value, where the kind has none.
-    doc
-        Meaning in a replay.
-    section
-        The heading of the page under which it is documented; empty: in the list at the end.
-    group
-        Parameters of one group share a row of the page.
-    spellings
-        Other names that SimGrid has had for it, apart from ``_`` in the place of ``-``.
-    smpi_key
-        The name under which the SMPI model reads it, if that is another one.
-    above_zero
-        Whether zero is refused.
-    used
-        Whether it has an effect on a replay. If it has none and has a default, other values
-        would change SimGrid's results and are worth a warning.
-    changes_results
-        Whether it can change what a replay predicts.
-    core
-        Whether the core has a field for it (`tisim._core.Model`), of the name of its record's.
-    """
-
-    key: str
-    kind: Kind[_ValueT]
-    default: str
+    key: str  # its name in SimGrid 3.32 or later, or in tisim
+    kind: Kind[_ValueT]  # kind of the value
+    default: str  # as a user would write it
+    # The defaults of the network models that have another one.
     by_model: Mapping[str, str] = field(default_factory=dict)
-    choices: tuple[str, ...] = ()
-    unit: str = ""
-    doc: str = ""
+    choices: tuple[str, ...] = ()  # the values of a choice
+    unit: str = ""  # unit of the value, where the kind has none
+    doc: str = ""  # meaning in a replay
+    # The heading of the page under which it is documented; empty: in the list at the end.
     section: str = ""
-    group: str = ""
+    group: str = ""  # parameters of one group share a row of the page
+    # Other names that SimGrid has had for it, apart from ``_`` in the place of ``-``.
     spellings: tuple[str, ...] = ()
-    smpi_key: str = ""
-    above_zero: bool = False
+    smpi_key: str = ""  # the name under which the SMPI model reads it, if that is another one
+    above_zero: bool = False  # whether zero is refused
+    # Whether it has an effect on a replay. If it has none and has a default, other values would
+    # change SimGrid's results and are worth a warning.
     used: bool = True
-    changes_results: bool = True
+    changes_results: bool = True  # whether it can change what a replay predicts
+    # Whether the core has a field for it (`tisim._core.Model`), of the name of its record's.
     core: bool = True
 
     def read(self, written: object) -> _ValueT:
         """The value that a user wrote as text, as a number, a boolean or a table.
 
-        Raises
-        ------
-        InputError
-            If the parameter does not accept it; the message says what it accepts.
+        Raises `InputError` if the parameter does not accept it; the message says what it accepts.
         """
         text = ("yes" if written else "no") if isinstance(written, bool) else str(written).strip()
         try:
@@ -136,13 +104,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Parameters that belong together, each a field.
-
-    Raises
-    ------
-    InputError
-        If a number cannot be right.
-    """
+    """Parameters that belong together, each a field."""
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters():

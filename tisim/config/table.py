@@ -372,13 +372,7 @@ SYNCHRONISED: Final = frozenset(
 
 
 def check_thresholds(eager: int, detached: int) -> None:
-    """Check that the two thresholds of the protocol, in bytes, are consistent.
-
-    Raises
-    ------
-    InputError
-        If messages are sent at once that hold their sender.
-    """
+    """Check that the two thresholds of the protocol, in bytes, are consistent."""
     if not 0 <= eager <= detached:
         raise InputError(
             f"smpi/async-small-thresh ({eager}) must not be above "

@@ -39,13 +39,7 @@ class Line:
 
 
 class CustomActions:
-    """The actions of the user's own that are under way in an environment.
-
-    Parameters
-    ----------
-    env
-        The environment.
-    """
+    """The actions of the user's own that are under way in an environment."""
 
     def __init__(self, env: CoreEnvironment) -> None:
         self._env = env

@@ -33,18 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Group:
-    """The properties of a communicator that algorithms may use: see `tisim.actions.script.Script`.
+    """The properties of a communicator that algorithms may use (`tisim.actions.script.Script`)."""
 
-    Attributes
-    ----------
-    placement, order
-        The host of each rank, and its rank in the world.
-    surveyed
-        By rank the parts of the communicator on which it has exchanged where the ranks are.
-    """
-
+    # placement, order: the host of each rank, and its rank in the world
     placement: Sequence[int]
     order: Sequence[int] | None
+    # By rank the parts of the communicator on which it has exchanged where the ranks are.
     surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def surveyed_by(self, rank: int) -> frozenset[int]:
@@ -160,17 +154,7 @@ _REPORT_INTERVAL = 0.1
 class Driver:
     """One simulation in the core, with everything that the core asks Python for.
 
-    Parameters
-    ----------
-    settings
-        Models, platform and collective algorithms.
-    progress
-        Called with the progress of the simulation.
-
-    Attributes
-    ----------
-    events
-        Takes the events that the core logs, if it logs them.
+    `events` takes the events that the core logs, if it logs them.
     """
 
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
@@ -191,16 +175,9 @@ class Driver:
     ) -> int:
         """Start the ranks of a trace (None: ranks that are driven from outside) on hosts.
 
-        Parameters
-        ----------
-        traces
-            The core's `TraceSet`, or None.
-        hosts
-            Index of the host of each rank.
-        starts
-            Seconds after which each rank starts; all at once when empty.
-        kills
-            Ranks to be killed, and after how many seconds, unless they have finished by then.
+        `hosts` has the index of the host of each rank, `starts` the seconds after which each rank
+        starts (all at once when empty), `kills` the seconds after which ranks are killed unless
+        they have finished by then.
         """
         core = self.core
         job = core.add_job(traces, hosts, starts)
@@ -211,12 +188,8 @@ class Driver:
     def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
         """Run until something happens that only the caller can answer.
 
-        Parameters
-        ----------
-        until
-            Simulated time in seconds.
-        including
-            Whether events at exactly that time are still processed.
+        `until` is in simulated seconds; `including` says whether events at exactly that time are
+        still processed.
         """
         core = self.core
         reported = time.perf_counter()
@@ -279,12 +252,7 @@ class Driver:
     def _author(self, needed: NeededSchedule, operation: str | None) -> str:
         """The algorithm that wrote a row of a schedule, for a message.
 
-        Parameters
-        ----------
-        needed
-            The schedule.
-        operation
-            The operation whose algorithm wrote the row for another one; None: there is none.
+        `operation` is that whose algorithm wrote the row for another one; None: there is none.
         """
         author = f"the algorithms of {needed.operation}"
         if needed.call is not None:

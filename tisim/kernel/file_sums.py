@@ -67,15 +67,7 @@ SIZE_BOUNDS: tuple[int, ...] = tuple(_core.file_size_bounds())
 
 
 def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict]:
-    """Accesses to the files of each name, in the order in which they were first opened.
-
-    Parameters
-    ----------
-    core
-        The simulation.
-    file_systems
-        The names of those on servers.
-    """
+    """Accesses to the files of each name, in the order in which they were first opened."""
     return [
         {
             "name": use.name,
@@ -111,14 +103,7 @@ def server_waits(
 ) -> list[WaitDict]:
     """The longest waits of ranks for servers.
 
-    Parameters
-    ----------
-    core
-        The simulation.
-    first_rank
-        The number there of the job's rank 0.
-    servers
-        Names of the hosts of the servers of each file system, that of metadata last.
+    `servers` has the names of the hosts of the servers of each file system, that of metadata last.
     """
     found: list[WaitDict] = [
         {
@@ -176,18 +161,8 @@ class IoDict(TypedDict):
 def file_sums(core: Simulation, job: int, servers: Mapping[str, Sequence[str]]) -> IoDict | None:
     """The accesses of a job's ranks to files; None if there were none.
 
-    Parameters
-    ----------
-    core, job
-        The simulation and the job.
-    servers
-        Names of the hosts of the servers of each file system, that of metadata last. What these
-        were asked for is a sum over all jobs and processes.
-
-    Returns
-    -------
-    IoDict
-        `seconds` in reads and writes, bytes, and how many calls on files.
+    `servers` has the names of the hosts of the servers of each file system, that of metadata last.
+    What these were asked for is a sum over all jobs and processes.
     """
     results = core.file_results(job)
     if results is None:

@@ -25,16 +25,9 @@ def core_model(
 ) -> _core.Model:
     """The core's parameters.
 
-    Parameters
-    ----------
-    records
-        Where the core's fields come from: their parameters that are marked as the core's.
-    overheads
-        The kinds of overheads that hosts have.
-    synchronised
-        The collectives before which all ranks wait for one another.
-    files
-        The core's fields about reads and writes of files.
+    `overheads` are the kinds of overheads that hosts have, `synchronised` the collectives before
+    which all ranks wait for one another, `files` the core's fields about reads and writes of files.
+    Of `records` those parameters count that are marked as the core's.
     """
     values: dict[str, object] = {}
     for record in records:
@@ -65,14 +58,8 @@ def core_platform(
 ) -> _core.PlatformData:
     """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
 
-    Parameters
-    ----------
-    compiled
-        The platform.
-    host_overheads
-        Which kind of overheads each host has; empty: all the first. Shape (hosts,) or (0,).
-    file_systems
-        Those on servers.
+    `host_overheads` says which kind of overheads each host has, shape (hosts,) or (0,); empty: all
+    the first.
     """
     return _core.PlatformData(
         hosts=_core.HostColumns(

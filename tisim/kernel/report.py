@@ -19,18 +19,8 @@ _NAMED = 8  # ranks that a line names one by one
 def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
     """Raise the report when ranks are left that will never go on.
 
-    Parameters
-    ----------
-    driver
-        The simulation, in which nothing more will happen.
-    doing
-        Who the ranks are that processes act as, or whose actions they carry out: the beginning
-        of their lines.
-
-    Raises
-    ------
-    SimulationError
-        With one line for each blocked rank.
+    `doing` says who the ranks are that processes act as, or whose actions they carry out: the
+    beginning of their lines. Raises `SimulationError` with one line for each blocked rank.
     """
     core = driver.core
     if core.mismatched:
@@ -59,13 +49,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
 
 
 def check_whole(core: Simulation, job: int) -> None:
-    """Raise an error when a job is over although some of its ranks left a collective out.
-
-    Raises
-    ------
-    SimulationError
-        When a collective was called by some ranks and never by others.
-    """
+    """Raise an error when a job is over although some of its ranks left a collective out."""
     entered = core.open_collectives(job)
     if not entered:
         return
@@ -266,17 +250,7 @@ def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
 
 
 def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
-    """Why a message never arrives.
-
-    Parameters
-    ----------
-    core
-        The simulation.
-    settings
-        Gives the names of hosts and links.
-    loss
-        The cause of the loss, and its date.
-    """
+    """Why a message never arrives."""
     what = loss.cause
     if what == "rank":
         return f"lost at {loss.date:.9g} s: rank {core.rank_state(loss.index).rank} is dead"
@@ -313,13 +287,7 @@ def killed(driver: Driver, job: int) -> list[str]:
 
 
 def check_alive(driver: Driver, job: int) -> None:
-    """Raise an error when ranks of a job died with their hosts, so that it is not whole.
-
-    Raises
-    ------
-    SimulationError
-        With one line for each dead rank.
-    """
+    """Raise an error when ranks of a job died with their hosts, so that it is not whole."""
     if any(death.host >= 0 for death in _deaths_of(driver, job)):
         lines = describe_deaths(driver, job)
         count = f"{len(lines)} rank{'s' if lines[1:] else ''} died"

@@ -23,13 +23,7 @@ class SteadyDict(TypedDict):
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Check that periods can be compared with this tolerance.
-
-    Raises
-    ------
-    InputError
-        If the tolerance is not between 0 and 1.
-    """
+    """Check that periods can be compared with this tolerance."""
     if not 0 < tolerance < 1:
         raise InputError(
             f"the estimated error of skipped iterations is between 0 and 1, not {tolerance}; such "
@@ -40,12 +34,7 @@ def check_tolerance(tolerance: float) -> None:
 def not_skipped(tolerance: float, off: str) -> SteadyDict:
     """The record of a replay that simulates every iteration.
 
-    Parameters
-    ----------
-    tolerance
-        The requested tolerance.
-    off
-        Why it is off.
+    `off` says why.
     """
     return {
         "tolerance": tolerance,
@@ -60,14 +49,8 @@ def not_skipped(tolerance: float, off: str) -> SteadyDict:
 def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) -> SteadyDict:
     """The iterations that a simulation has skipped, after `Simulation.skip_steady`.
 
-    Parameters
-    ----------
-    core
-        The simulation, which is over.
-    tolerance
-        The requested tolerance.
-    has_matched_sources
-        Whether the trace has the senders that its receives from any source matched.
+    `has_matched_sources` says whether the trace has the senders that its receives from any source
+    matched.
     """
     report = core.steady_report()
     off = None

@@ -220,10 +220,7 @@ def _check_ranks(found: int, wanted: int | None, trace: str) -> None:
 def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
     """What simulates, ``"core"`` or ``"simpy"``, and what a user should be told of the choice.
 
-    Raises
-    ------
-    MissingCoreError
-        When the core is asked for and not installed.
+    Raises `MissingCoreError` if the core is asked for and not installed.
     """
     if kernel not in (None, "core", "simpy"):
         raise InputError(f"kernel is core or simpy, not {kernel!r}")

@@ -42,10 +42,7 @@ def replay_on_simpy(
 ) -> Result:
     """Replay a trace in Python; models that are not given are those of the configuration.
 
-    Raises
-    ------
-    InputError
-        When a model is not an instance of its class.
+    Raises `InputError` if a model is not an instance of its class.
     """
     for name, model, kind in (
         ("network_model", network, NetworkModel),

@@ -41,22 +41,11 @@ _COPIED_AT_ONCE = 1 << 20
 class OutputFile:
     """A file that is being written, and appears whole or not at all.
 
-    As a context manager it is committed in the end, or discarded after an exception.
-
-    Parameters
-    ----------
-    path
-        Its name in the end. What was there before stays until `commit`.
-    random_access
-        Whether `overwrite`, `reader` or `restart` is going to be used: what goes into a pipe is
-        then collected in a temporary file.
-    durable
-        Whether `commit` waits until the disk has the file.
-
-    Raises
-    ------
-    InputError
-        When no file can be created there.
+    As a context manager it is committed in the end, or discarded after an exception. What was there
+    before stays until `commit`, which with `durable` waits until the disk has the file.
+    `random_access` says that `overwrite`, `reader` or `restart` is going to be used: what goes into
+    a pipe is then collected in a temporary file. Raises `InputError` if no file can be created
+    there.
     """
 
     def __init__(self, path: _Path, *, random_access: bool = False, durable: bool = False) -> None:
@@ -179,19 +168,8 @@ class OutputFile:
 def write_file(path: _Path, content: bytes | str | Iterable[str], *, durable: bool = False) -> None:
     """Write a file whole or not at all.
 
-    Parameters
-    ----------
-    path
-        The file.
-    content
-        Its bytes, or its text (written as UTF-8), which may come in pieces.
-    durable
-        Whether to wait until the disk has the file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written; what was there before is then still there.
+    A text, which is written as UTF-8, may come in pieces. `durable` waits for the disk. Raises
+    `InputError` if it cannot be written; what was there before is then still there.
     """
     pieces = (content,) if isinstance(content, (bytes, str)) else content
     with OutputFile(path, durable=durable) as file:
@@ -204,19 +182,8 @@ def replacing(path: _Path, *, durable: bool = False) -> Iterator[Path]:
     """A temporary name to write to, whose file becomes `path` when the block ends without an error.
 
     For libraries that write to a file by its name; the name has the suffix of `path`. The file
-    exists already, and is empty.
-
-    Parameters
-    ----------
-    path
-        The file in the end.
-    durable
-        Whether to wait until the disk has the file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written; what was there before is then still there.
+    exists already, and is empty. `durable` waits for the disk. Raises `InputError` if it cannot be
+    written; what was there before is then still there.
     """
     temporary = None
     try:
@@ -253,15 +220,8 @@ def replacing(path: _Path, *, durable: bool = False) -> Iterator[Path]:
 def new_directory(path: _Path) -> Iterator[Path]:
     """A temporary directory that becomes `path` when the block ends without an error.
 
-    Parameters
-    ----------
-    path
-        The directory in the end; it must not exist, or be empty. Those above it are created.
-
-    Raises
-    ------
-    InputError
-        When it exists and is not empty, or cannot be created.
+    It must not exist, or be empty. Those above it are created. Raises `InputError` if it exists and
+    is not empty, or cannot be created.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
@@ -281,13 +241,7 @@ def new_directory(path: _Path) -> Iterator[Path]:
 
 
 def check_writable(path: _Path) -> None:
-    """Check that a file can be written, before the work is done whose result it shall hold.
-
-    Raises
-    ------
-    InputError
-        When it cannot.
-    """
+    """Check that a file can be written, before the work is done whose result it shall hold."""
     with _named_errors(path):
         if _is_replaceable(path):
             temporary = _beside(_final(path))
@@ -311,12 +265,8 @@ def _named_errors(path: _Path, temporary: Path | None = None) -> Iterator[None]:
 def _is_replaceable(path: _Path) -> bool:
     """True if a path leads to a regular file or to nothing, so that a new file can take its name.
 
-    Raises
-    ------
-    InputError
-        When it leads to a directory.
-    OSError
-        When it leads to a file that must not be written.
+    Raises `InputError` if it leads to a directory, `OSError` if it leads to a file that must not be
+    written.
     """
     if _own_descriptor(path) is not None:
         return False

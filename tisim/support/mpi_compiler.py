@@ -27,49 +27,24 @@ tisim "MPI" MPI_VERSION MPI_SUBVERSION
 
 @dataclass(frozen=True)
 class MpiLibrary:
-    """The MPI library that a compiler wrapper belongs to.
+    """The MPI library that a compiler wrapper belongs to."""
 
-    Attributes
-    ----------
-    name
-        Its name and version: ``Open MPI 4.1.4``.
-    compiler
-        The path of the compiler wrapper.
-    command
-        What the wrapper calls, as it says itself.
-    """
-
-    name: str
-    compiler: str
-    command: str
+    name: str  # its name and version: ``Open MPI 4.1.4``
+    compiler: str  # the path of the compiler wrapper
+    command: str  # what the wrapper calls, as it says itself
 
 
 @dataclass(frozen=True)
 class SourceCode:
-    """C that is compiled where it is used.
+    """C that is compiled where it is used."""
 
-    Attributes
-    ----------
-    name
-        What messages call it: ``recorder``.
-    product
-        The file name of what is compiled: ``libtisim_record.so``.
-    files
-        The text of each file, by name.
-    options
-        Options of the compiler, before the names of the files.
-    link_options
-        Those behind.
-    readme
-        How to compile and use it by hand, without the command of the compiler, which
-        `write_source` puts in place of ``{compile}``.
-    """
-
-    name: str
-    product: str
-    files: dict[str, str]
-    options: tuple[str, ...]
-    link_options: tuple[str, ...] = ()
+    name: str  # what messages call it: ``recorder``
+    product: str  # the file name of what is compiled: ``libtisim_record.so``
+    files: dict[str, str]  # the text of each file, by name
+    options: tuple[str, ...]  # options of the compiler, before the names of the files
+    link_options: tuple[str, ...] = ()  # those behind
+    # How to compile and use it by hand, without the command of the compiler, which `write_source`
+    # puts in place of ``{compile}``.
     readme: str = field(default="    {compile}\n", repr=False)
 
     def command(self, compiler: str, sources: tuple[str, ...] | None = None) -> list[str]:
@@ -86,17 +61,8 @@ def compiler_of_user(compiler: str | None) -> str:
 def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
     """The MPI library of a compiler wrapper such as ``mpicc``.
 
-    Parameters
-    ----------
-    compiler
-        The wrapper.
-    what
-        What is to be compiled, for the message.
-
-    Raises
-    ------
-    InputError
-        When there is no such compiler, or when it does not find ``mpi.h``.
+    `what` is to be compiled, for the message. Raises `InputError` if there is no such compiler, or
+    when it does not find ``mpi.h``.
     """
     path = shutil.which(compiler)
     if path is None:
@@ -119,19 +85,8 @@ def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
 def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = None) -> Path:
     """The compiled file of a source for an MPI library, made on first use.
 
-    Parameters
-    ----------
-    source
-        What is compiled.
-    library
-        What `find_library` has found.
-    directory
-        Where it is kept; a directory in the user's cache by default.
-
-    Raises
-    ------
-    InputError
-        When it cannot be compiled or kept.
+    It is kept in `directory`, by default one in the user's cache. Raises `InputError` if it cannot
+    be compiled or kept.
     """
     key = hashlib.sha256()
     options = (*source.options, *source.link_options)
@@ -158,10 +113,7 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
 def write_source(source: SourceCode, directory: Path) -> list[Path]:
     """Write a source and how to compile it into a directory, for machines without Python.
 
-    Raises
-    ------
-    InputError
-        When the directory cannot be written.
+    Raises `InputError` if the directory cannot be written.
     """
     command = " ".join(source.command("mpicc", ("*.c",)))
     readme = source.readme.replace("{compile}", command)

@@ -21,19 +21,9 @@ _GRACE = 5.0
 def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]) -> list[str]:
     """A command of the user's with the number of ranks, if it lacks one, and the program.
 
-    Parameters
-    ----------
-    command
-        What starts ranks: ``["mpirun", "--host", "a,b"]``. Empty: ``mpirun``.
-    ranks
-        How many.
-    program
-        The program with its arguments, which is put at the end.
-
-    Raises
-    ------
-    InputError
-        When there is no such command.
+    `command` is what starts ranks, ``["mpirun", "--host", "a,b"]``, by default ``mpirun``;
+    `program`, with its arguments, is put at the end. Raises `InputError` if there is no such
+    command.
     """
     words = [*command] or ["mpirun"]
     if shutil.which(words[0]) is None:

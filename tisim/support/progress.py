@@ -15,15 +15,7 @@ _DELAY = 1.0
 
 
 class ProgressBar:
-    """A progress bar on standard error; it appears only on a terminal, and after a second.
-
-    Parameters
-    ----------
-    title
-        The work, in a word or two.
-    wanted
-        Whether to show anything at all.
-    """
+    """A progress bar on standard error; it appears only on a terminal, and after a second."""
 
     def __init__(self, title: str, *, wanted: bool = True) -> None:
         self._title = title
@@ -52,14 +44,7 @@ class ProgressBar:
     def show(self, fraction: float, note: str = "", *, title: str | None = None) -> None:
         """Show how much of the work is done.
 
-        Parameters
-        ----------
-        fraction
-            From 0 to 1.
-        note
-            Further words, behind the bar.
-        title
-            A new title, from now on.
+        `fraction` is from 0 to 1; `note` stands behind the bar, and `title` before it from now on.
         """
         self._title = title or self._title
         if not self.is_shown or time.monotonic() - self._start < _DELAY:

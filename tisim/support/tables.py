@@ -13,18 +13,8 @@ _DECIMALS = 3
 def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list[str]:
     """Lines in which the cells of each column stand below one another.
 
-    Parameters
-    ----------
-    rows
-        Cells; all rows are of one length.
-    left
-        The columns that are aligned to the left: how many of the first ones, or which. The others
-        are aligned to the right.
-
-    Returns
-    -------
-    list of str
-        A line for each row, with two blanks between columns.
+    `left` says which columns are aligned to the left, or how many of the first ones; the others are
+    aligned to the right. Two blanks stand between columns.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     to_the_left = range(left) if isinstance(left, int) else left

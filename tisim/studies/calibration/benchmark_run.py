@@ -58,24 +58,13 @@ def benchmark_code() -> SourceCode:
 
 @dataclass(frozen=True)
 class BenchmarkSize:
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes
-    ----------
-    largest
-        Bytes of the largest message.
-    sizes
-        How many sizes up to it.
-    repetitions
-        How often each, at least.
-    seconds
-        How long sizes are repeated until their medians are known, at most. A few more measurements
-        follow.
-    """
-
-    largest: int = 1 << 22
-    sizes: int = 100
-    repetitions: int = 10
+    largest: int = 1 << 22  # bytes of the largest message
+    sizes: int = 100  # how many sizes up to it
+    repetitions: int = 10  # how often each, at least
+    # How long sizes are repeated until their medians are known, at most. A few more measurements
+    # follow.
     seconds: int = 300
 
     @property
@@ -100,31 +89,11 @@ def run_benchmark(
 ) -> int:
     """Compile the benchmark, run it, and write what it has measured.
 
-    Parameters
-    ----------
-    command
-        What starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the program is
-        added, and ``-n 2`` where the number of ranks is missing.
-    output
-        The CSV file to write, for `read_measurements`.
-    size
-        How much is measured.
-    compiler
-        The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
-    progress
-        Is told now and then how far it is.
-
-    Returns
-    -------
-    int
-        How many times were measured.
-
-    Raises
-    ------
-    InputError
-        When it cannot be compiled or started, or when the file cannot be written.
-    ExecutionError
-        When it does not come to its end in time.
+    `command` is what starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the
+    program is added, and ``-n 2`` where the number of ranks is missing. `output` is a CSV file for
+    `read_measurements`, `compiler` by default ``$MPICC`` or ``mpicc``. Returns how many times were
+    measured. Raises `InputError` if it cannot be compiled or started, or when the file cannot be
+    written, `ExecutionError` if it does not come to its end in time.
     """
     size = size or BenchmarkSize()
     library = find_library(compiler_of_user(compiler), "benchmark")

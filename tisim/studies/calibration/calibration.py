@@ -32,28 +32,15 @@ _NOTABLE = 0.05
 
 @dataclass(frozen=True)
 class Change:
-    """One breakpoint of one operation.
+    """One breakpoint of one operation."""
 
-    Parameters
-    ----------
-    operation
-        Whose time changes.
-    above
-        The breakpoint in bytes: messages above it are of the next segment.
-    after, before
-        The measured sizes on its two sides, in bytes; it lies between them.
-    jump
-        Relative jump of the time at the breakpoint.
-    explanation
-        What happens there, in words.
-    """
-
-    operation: str
-    above: int
+    operation: str  # whose time changes
+    above: int  # the breakpoint in bytes: messages above it are of the next segment
+    # after, before: the measured sizes on its two sides, in bytes; it lies between them
     after: int
     before: int
-    jump: float
-    explanation: str
+    jump: float  # relative jump of the time at the breakpoint
+    explanation: str  # what happens there, in words
 
 
 def explain(fits: Iterable[Piecewise], thresholds: Thresholds | None) -> tuple[Change, ...]:

@@ -37,42 +37,24 @@ _LEAST_TIMES = 10
 
 @dataclass(frozen=True)
 class Mode:
-    """One of the values about which repeated times lie.
+    """One of the values about which repeated times lie."""
 
-    Parameters
-    ----------
-    seconds
-        Their median.
-    times, total
-        How many of how many.
-    """
-
-    seconds: float
+    seconds: float  # their median
+    # times, total: how many of how many
     times: int
     total: int
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What concurrent messages of one pattern reach.
+    """What concurrent messages of one pattern reach."""
 
-    Parameters
-    ----------
-    name
-        ``both ways`` between one pair, disjoint ``pairs``, ``shift`` or ``incast``.
-    rate
-        Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
-        transfer alone; the median over the sizes.
-    best
-        The same of the fastest repetitions, at the size where they are the fastest.
-    modes
-        Of each size with two of them, by its bytes.
-    """
-
-    name: str
+    name: str  # ``both ways`` between one pair, disjoint ``pairs``, ``shift`` or ``incast``
+    # Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
+    # transfer alone; the median over the sizes.
     rate: float
-    best: float
-    modes: dict[int, tuple[Mode, Mode]]
+    best: float  # the same of the fastest repetitions, at the size where they are the fastest
+    modes: dict[int, tuple[Mode, Mode]]  # of each size with two of them, by its bytes
 
 
 def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
@@ -242,19 +224,8 @@ def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: Floats) -> F
 def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float], float]) -> float:
     """Bandwidth of a limiter link with which the simulation reaches the measured ratio.
 
-    Parameters
-    ----------
-    ratio
-        Bandwidth of both directions together over that of one.
-    bandwidth
-        Nominal bandwidth of one direction, in bytes/s.
-    simulated
-        The same ratio as simulated, given a limiter's bandwidth; it grows with it.
-
-    Returns
-    -------
-    float
-        In bytes/s, between one and two times `bandwidth`.
+    `bandwidth` is the nominal one of one direction; `simulated` gives the ratio for a limiter's
+    bandwidth, with which it grows. Returns bytes/s, between one and two times `bandwidth`.
     """
     from scipy.optimize import brentq
 
@@ -289,14 +260,7 @@ _UPPER = 0.75
 def fit_burst(measured: Measurements, bandwidth: float, envelope: int) -> float:
     """The burst of the links of a route, in bytes; 0 where nothing shows one.
 
-    Parameters
-    ----------
-    measured
-        Ping-pongs and streams.
-    bandwidth
-        What streams and long messages reach, in bytes/s.
-    envelope
-        Bytes that a message carries beside its payload.
+    `bandwidth` is what streams and long messages reach, in bytes/s.
     """
     if not measured.has("stream"):
         return 0.0

@@ -265,20 +265,9 @@ _NANOSECOND = 1e-9
 def read_recorded(traces: Sequence[str | PathLike[str]]) -> pd.DataFrame:
     """Read the computations of recorded traces, each of which is a run of its own.
 
-    Parameters
-    ----------
-    traces
-        Packed traces of ``tisim record --counter register,time`` or the like.
-
-    Returns
-    -------
-    DataFrame
-        One row a computation: ``volume``, ``seconds`` (both positive), ``rank`` and ``run``.
-
-    Raises
-    ------
-    InputError
-        When a trace cannot be read, or has no times.
+    They are packed traces of ``tisim record --counter register,time`` or the like. Returns a row
+    for each computation: ``volume``, ``seconds`` (both positive), ``rank`` and ``run``. Raises
+    `InputError` if a trace cannot be read, or has no times.
     """
     import pandas as pd
 
@@ -318,24 +307,10 @@ def complete(
 ) -> list[str]:
     """Write a platform file with the measured speeds of its hosts.
 
-    Parameters
-    ----------
-    platform, output
-        The file to complete and the one to write.
-    rate
-        The speed of every host that is not among `hosts`.
-    hosts
-        Speeds of single hosts. The hosts of a ``<cluster>`` share one speed, the mean of theirs.
-
-    Returns
-    -------
-    list of str
-        Remarks: hosts that are not in the platform, and clusters whose hosts differ.
-
-    Raises
-    ------
-    InputError
-        If the platform cannot be read or the output cannot be written.
+    `rate` is the speed of every host that is not among `hosts`. The hosts of a ``<cluster>`` share
+    one speed, the mean of theirs. Returns remarks: hosts that are not in the platform, and clusters
+    whose hosts differ. Raises `InputError` if the platform cannot be read or the output cannot be
+    written.
     """
     file = PlatformFile.read(platform)
     file.set_all_speeds(rate.per_second)
@@ -403,13 +378,7 @@ def read_timed(
 
 
 def read_volumes(traces: Sequence[str | PathLike[str]]) -> dict[int, list[float]]:
-    """Amounts of the compute actions of each rank of a trace, in order.
-
-    Parameters
-    ----------
-    traces
-        Whatever `tisim.Trace.open` takes, as a list of one or more paths.
-    """
+    """Amounts of the compute actions of each rank of a trace, in order."""
     from tisim.traces import Kind, Trace
 
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))

@@ -22,35 +22,16 @@ DIRECTIONS: Final = ("read", "write")
 
 @dataclass(frozen=True)
 class DiskRun:
-    """What jobs that ran side by side read, or wrote, together.
+    """What jobs that ran side by side read, or wrote, together."""
 
-    Attributes
-    ----------
-    direction
-        One of `DIRECTIONS`.
-    bandwidth
-        Of all jobs together, in bytes/s.
-    block
-        Size of a call, as the program was told, such as ``1M``; empty: it was not.
-    jobs
-        How many ran.
-    mixed
-        Whether they also did the other.
-    cached
-        Whether the bytes may have been in the page cache.
-    name
-        Of the first job.
-    behind
-        The part of the calls, at most, that no fsync waited for, where only some did.
-    """
-
-    direction: str
-    bandwidth: float
-    block: str
-    jobs: int
-    mixed: bool
-    cached: bool
-    name: str
+    direction: str  # one of `DIRECTIONS`
+    bandwidth: float  # of all jobs together, in bytes/s
+    block: str  # size of a call, as the program was told, such as ``1M``; empty: it was not
+    jobs: int  # how many ran
+    mixed: bool  # whether they also did the other
+    cached: bool  # whether the bytes may have been in the page cache
+    name: str  # of the first job
+    # The part of the calls, at most, that no fsync waited for, where only some did.
     behind: float = 0.0
 
 
@@ -59,26 +40,14 @@ class FailedRunError(Exception):
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """An object of JSON.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
+    """An object of JSON; raises `TypeError` if it is none."""
     if not isinstance(value, Mapping):
         raise TypeError
     return value
 
 
 def as_sequence(value: object) -> Sequence[object]:
-    """A list of JSON.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
+    """A list of JSON; raises `TypeError` if it is none."""
     if not isinstance(value, list):
         raise TypeError
     return value
@@ -93,19 +62,9 @@ _NOW_AND_THEN: Final = ("fsync", "fdatasync")
 def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
     """The runs in what ``fio --output-format=json`` has written.
 
-    Jobs of one group ran side by side; a job with ``stonewall`` begins another group.
-
-    Parameters
-    ----------
-    found
-        The JSON.
-
-    Raises
-    ------
-    FailedRunError
-        If a job has failed.
-    ValueError, TypeError, KeyError
-        If it is something else.
+    Jobs of one group ran side by side; a job with ``stonewall`` begins another group. Raises
+    `FailedRunError` if a job has failed, `ValueError` or `TypeError` or `KeyError` if it is
+    something else.
     """
     options = as_mapping(found.get("global options", {}))
     groups: dict[object, list[Mapping[str, object]]] = {}
@@ -184,10 +143,7 @@ _HEADER = ("access", "bw(MiB/s)")
 def ior_runs(found: Mapping[str, object]) -> list[DiskRun]:
     """The runs in IOR's JSON; repetitions are runs of their own.
 
-    Raises
-    ------
-    ValueError, TypeError, KeyError
-        If it is something else.
+    Raises `ValueError` or `TypeError` or `KeyError` if it is something else.
     """
     command = str(found.get("Command line", ""))
     return [
@@ -229,13 +185,7 @@ def is_ior_text(text: str) -> bool:
 
 
 def ior_text_runs(text: str) -> list[DiskRun]:
-    """The runs in what IOR prints.
-
-    Raises
-    ------
-    ValueError
-        If a row of its table is cut.
-    """
+    """The runs in what IOR prints; raises `ValueError` if a row of its table is cut."""
     runs = []
     known = {"test filename": "IOR", "tasks": "1"}
     columns: Sequence[str] = ()
@@ -291,10 +241,7 @@ def _number(value: object) -> float:
 def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
     """The runs in a file: JSON of fio, JSON of IOR, or what IOR prints.
 
-    Raises
-    ------
-    InputError
-        If the file is something else, or a run has failed.
+    Raises `InputError` if the file is something else, or a run has failed.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -328,47 +275,24 @@ def _runs_of_text(text: str) -> list[DiskRun]:
 
 @dataclass(frozen=True)
 class DiskRate:
-    """Runs in one direction with one size of calls.
+    """Runs in one direction with one size of calls."""
 
-    Attributes
-    ----------
-    direction
-        ``read`` or ``write``.
-    block
-        Size of a call, such as ``1M``.
-    bandwidth
-        The median of the runs, bytes/s.
-    spread
-        The largest less the smallest, as a part of the median.
-    runs
-        How many.
-    """
-
-    direction: str
-    block: str
-    bandwidth: float
-    spread: float
-    runs: int
+    direction: str  # ``read`` or ``write``
+    block: str  # size of a call, such as ``1M``
+    bandwidth: float  # the median of the runs, bytes/s
+    spread: float  # the largest less the smallest, as a part of the median
+    runs: int  # how many
 
 
 @dataclass(frozen=True)
 class DiskCalibration:
-    """The bandwidths of a disk.
+    """The bandwidths of a disk."""
 
-    Attributes
-    ----------
-    read, write
-        Bytes/s: the fastest size of calls.
-    rates
-        What was measured with each size.
-    remarks
-        What the user should know.
-    """
-
+    # read, write: bytes/s: the fastest size of calls
     read: float
     write: float
-    rates: Sequence[DiskRate]
-    remarks: Sequence[str]
+    rates: Sequence[DiskRate]  # what was measured with each size
+    remarks: Sequence[str]  # what the user should know
 
     def words(self, mount: str | None = None, size: str | None = None) -> str:
         """What ``tisim platform new --disk`` and the property ``tisim/disk`` take."""
@@ -385,15 +309,8 @@ _MOST_BEHIND: Final = 0.02
 def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
     """Find the bandwidths of a disk.
 
-    Parameters
-    ----------
-    files
-        What fio has written, as JSON, and IOR, as JSON or as it prints.
-
-    Raises
-    ------
-    InputError
-        If a file is something else, or nothing has read or written alone.
+    `files` are what fio has written, as JSON, and IOR, as JSON or as it prints. Raises `InputError`
+    if a file is something else, or nothing has read or written alone.
     """
     runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
     remarks = [

@@ -39,18 +39,8 @@ _TAILS = (0.05, 0.95)
 def at_usual_idleness(measured: Measurements, overheads: Overheads) -> Measurements | None:
     """Bring the receives of arrived messages to the usual idle time before them.
 
-    Parameters
-    ----------
-    measured
-        What was measured.
-    overheads
-        The lines fitted to it, or to it as corrected before.
-
-    Returns
-    -------
-    Measurements or None
-        With other ``seconds`` of the operation ``recv``, and a remark; None where the idle times
-        are unknown or do not matter.
+    Returns other ``seconds`` of the operation ``recv``, and a remark; None where the idle times are
+    unknown or do not matter.
     """
     lines = overheads.receiver
     frame = measured.frame

@@ -31,21 +31,11 @@ _LARGE_ERROR = 0.15
 
 @dataclass(frozen=True)
 class Loopback:
-    """A link inside a host.
+    """A link inside a host."""
 
-    Parameters
-    ----------
-    latency
-        In seconds.
-    bandwidth
-        In bytes/s.
-    error
-        Median over the sizes of the relative error of its ping-pong.
-    """
-
-    latency: float
-    bandwidth: float
-    error: float
+    latency: float  # in seconds
+    bandwidth: float  # in bytes/s
+    error: float  # median over the sizes of the relative error of its ping-pong
 
     def settings(self) -> Mapping[str, str]:
         """The options for platforms whose hosts declare no loopback."""
@@ -58,12 +48,8 @@ class Loopback:
 def fit_loopback(local: Curve, overheads: Overheads, found: Sequence[Factor]) -> Loopback:
     """The link that comes nearest to ping-pongs inside a host.
 
-    Parameters
-    ----------
-    local
-        One-way times between two processes on a host.
-    overheads, found
-        Those of messages between hosts, which hold inside a host too.
+    `local` are one-way times; overheads and factors are those of messages between hosts, which hold
+    inside a host too.
     """
     from scipy.optimize import nnls
 

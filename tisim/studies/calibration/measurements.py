@@ -26,19 +26,9 @@ AGREEMENT = 0.05
 def median_half_width(seconds: Floats) -> float:
     """Half-width of the 95 % confidence interval of the median, relative to the median.
 
-    The interval lies between two order statistics, whatever the distribution of the times
-    (Hahn & Meeker, Statistical Intervals, 1991): as many times are below the median as heads come
-    up in as many throws.
-
-    Parameters
-    ----------
-    seconds
-        Repeated measurements of one time.
-
-    Returns
-    -------
-    float
-        The farther of both ends from the median; infinite for fewer than 6 times.
+    The interval lies between two order statistics, whatever the distribution of the times (Hahn &
+    Meeker, Statistical Intervals, 1991): as many times are below the median as heads come up in as
+    many throws. The farther of both ends counts. It is infinite for fewer than 6 times.
     """
     from scipy.stats import binom
 

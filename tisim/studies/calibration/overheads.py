@@ -108,12 +108,8 @@ def find_thresholds(
 def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> int | None:
     """Boundary at which a call's time rises most, relative to another, if it is far; or None.
 
-    Parameters
-    ----------
-    times
-        How many times as long as just below the boundary.
-    least
-        Least ratio of the call to the reference above the boundary.
+    It takes more than `times` as long as just below the boundary, and above it, in the median, at
+    least `least` times as long as the reference.
     """
     logs = np.log(call.seconds / reference.at(call.nbytes))
     n = len(logs)

@@ -211,31 +211,18 @@ _ALIKE = 0.1
 
 @dataclass(frozen=True)
 class Target:
-    """Points that lines are to come near.
+    """Points that lines are to come near."""
 
-    Parameters
-    ----------
-    nbytes, seconds
-        The points, in ascending order of size.
-    scale
-        What residuals are relative to: the whole time that `seconds` is part of.
-    exact
-        Points that a line must not miss by more than `tolerance`.
-    tolerance
-        Relative.
-    least_slope, most_slope
-        Bounds of the slope of every line, in seconds a byte.
-    floor, envelope
-        Least time of every line at `-envelope` bytes.
-    """
-
+    # nbytes, seconds: the points, in ascending order of size
     nbytes: Floats
     seconds: Floats
-    scale: Floats
-    exact: NDArray[np.bool_]
-    tolerance: float
+    scale: Floats  # what residuals are relative to: the whole time that `seconds` is part of
+    exact: NDArray[np.bool_]  # points that a line must not miss by more than `tolerance`
+    tolerance: float  # relative
+    # least_slope, most_slope: bounds of the slope of every line, in seconds a byte
     least_slope: float = 0.0
     most_slope: float = float("inf")
+    # floor, envelope: least time of every line at `-envelope` bytes
     floor: float = 0.0
     envelope: int = 0
 
@@ -280,16 +267,8 @@ def refined(
 ) -> Piecewise:
     """The lines, with pieces in the place of each segment that misses an exact point.
 
-    Parameters
-    ----------
-    lines
-        As fitted.
-    target
-        The points.
-    counts
-        Measured times behind each point.
-    steepest_from
-        Segments up to this size get lines of the least slope.
+    `counts` are the measured times behind each point. Segments up to `steepest_from` bytes get
+    lines of the least slope.
     """
     misses = target.misses(lines) | (target.exact & (target.nbytes <= steepest_from))
     if not misses.any():

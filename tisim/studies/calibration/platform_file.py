@@ -24,15 +24,7 @@ _NOMINAL_HOSTS = ("host-0", "host-1")
 
 
 class PlatformFile:
-    """A platform file in the making.
-
-    Parameters
-    ----------
-    tree
-        The platform's XML.
-    source
-        The file it came from, if any.
-    """
+    """A platform file in the making."""
 
     def __init__(self, tree: _ElementTree, source: Path | None) -> None:
         self._tree = tree
@@ -42,10 +34,7 @@ class PlatformFile:
     def read(cls, path: str | os.PathLike[str]) -> PlatformFile:
         """Read a platform file; nothing is fetched and no entity expanded.
 
-        Raises
-        ------
-        InputError
-            If it is not a platform file.
+        Raises `InputError` if it is not a platform file.
         """
         from lxml import etree
 
@@ -69,12 +58,7 @@ class PlatformFile:
     ) -> PlatformFile:
         """Hosts on a switch, with a route of these nominal values between any two.
 
-        Parameters
-        ----------
-        route
-            The nominal values.
-        nodes, speed, cores
-            Number of hosts, flop/s of a core and cores of a host; two hosts of 1 Gf if None.
+        There are `nodes` hosts with `cores` cores of `speed` flop/s; two hosts of 1 Gf if None.
         """
         from lxml import etree
 
@@ -112,17 +96,8 @@ class PlatformFile:
     def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
         """Give limiter links to the clusters of two hosts, and to all like them.
 
-        Parameters
-        ----------
-        hosts
-            Names of the two hosts.
-        bandwidth
-            What both directions of a host's link carry together, in bytes/s.
-
-        Returns
-        -------
-        bool
-            False, and nothing done, if one of the hosts is in no cluster.
+        `bandwidth` is what both directions of a host's link carry together, in bytes/s. False, and
+        nothing done, if one of the hosts is in no cluster.
         """
         own = [self.cluster_of(host) for host in hosts]
         if any(cluster is None for cluster in own):
@@ -136,12 +111,7 @@ class PlatformFile:
     def set_loopback(self, host: str, bandwidth: float, latency: float) -> None:
         """Give the hosts of a host's cluster a loopback; the options say it for all others.
 
-        Parameters
-        ----------
-        host
-            Name of the host.
-        bandwidth, latency
-            In bytes/s and seconds.
+        In bytes/s and seconds.
         """
         cluster = self.cluster_of(host)
         if cluster is not None:
@@ -152,12 +122,7 @@ class PlatformFile:
         """Let the links between two hosts pass so many bytes at once.
 
         The links are those of the hosts' clusters, or else the slowest ones of the route that have
-        an element of their own.
-
-        Returns
-        -------
-        bool
-            False, and nothing done, if there are neither.
+        an element of their own. False, and nothing done, if there are neither.
         """
         from lxml import etree
 

@@ -13,37 +13,21 @@ from tisim.errors import InputError
 
 
 class Sample(NamedTuple):
-    """One measured time, in the units that all formats are brought to.
+    """One measured time, in the units that all formats are brought to."""
 
-    Parameters
-    ----------
-    operation
-        One of `tisim.studies.calibration.measurements.OPERATIONS`.
-    nbytes
-        Size of one message.
-    seconds
-        The measured time.
-    pairs, directions
-        Concurrent pairs of processes, and directions in which each pair sends at once.
-    same_host
-        Whether the processes were on one host; None where the format does not say.
-    idle
-        Seconds since the call before it ended; nan where the format does not say.
-    pattern
-        Of concurrent transfers: pairs, shift or incast.
-    messages
-        Of a stream: how many there were.
-    """
-
-    operation: str
-    nbytes: int
-    seconds: float
+    operation: str  # one of `tisim.studies.calibration.measurements.OPERATIONS`
+    nbytes: int  # size of one message
+    seconds: float  # the measured time
+    # pairs, directions: concurrent pairs of processes, and directions in which each pair sends at
+    # once
     pairs: int = 1
     directions: int = 1
+    # Whether the processes were on one host; None where the format does not say.
     same_host: bool | None = None
+    # Seconds since the call before it ended; nan where the format does not say.
     idle: float = math.nan
-    pattern: str = "pairs"
-    messages: int = 1
+    pattern: str = "pairs"  # of concurrent transfers: pairs, shift or incast
+    messages: int = 1  # of a stream: how many there were
 
 
 @dataclass(frozen=True)
@@ -96,13 +80,7 @@ class Text:
 
 
 def read_text(path: Path) -> Text:
-    """Read a file as text.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is binary, or is empty.
-    """
+    """Read a file as text; raises `InputError` if it cannot be read, is binary, or is empty."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -522,15 +500,8 @@ READERS: tuple[
 def read_file(path: Path) -> tuple[list[Sample], list[str]]:
     """Read one measurement file, whatever its format.
 
-    Returns
-    -------
-    samples, remarks
-        The measured times, and what the user should know about the file.
-
-    Raises
-    ------
-    InputError
-        If the file is of no known format, or a line of it cannot be read.
+    Returns the measured times, and what the user should know about the file. Raises `InputError` if
+    the file is of no known format, or a line of it cannot be read.
     """
     text = read_text(path)
     for _, recognises, read in READERS:

@@ -252,10 +252,7 @@ def _on_log(nbytes: Floats) -> Floats:
 def save(calibration: Calibration, path: str | PathLike[str]) -> None:
     """Write the picture; the suffix of the file says in which format.
 
-    Raises
-    ------
-    InputError
-        If the format is unknown or nothing can be written there.
+    Raises `InputError` if the format is unknown or nothing can be written there.
     """
     target = Path(path)
     drawing = figure(calibration)

@@ -40,22 +40,13 @@ _OUTLIER_SIGMAS = 5.0
 
 @dataclass(frozen=True)
 class Points:
-    """Times over sizes, in ascending order of size, one point a size.
+    """Times over sizes, in ascending order of size, one point a size."""
 
-    Parameters
-    ----------
-    nbytes, seconds
-        Sizes in bytes and times in seconds, shape ``(n,)``.
-    offset
-        Part of each time that is known already, in seconds, shape ``(n,)``.
-    weights
-        Relative weight of each point, shape ``(n,)``.
-    """
-
+    # nbytes, seconds: sizes in bytes and times in seconds, shape ``(n,)``
     nbytes: Floats
     seconds: Floats
-    offset: Floats
-    weights: Floats
+    offset: Floats  # part of each time that is known already, in seconds, shape ``(n,)``
+    weights: Floats  # relative weight of each point, shape ``(n,)``
 
     def part(self, first: int, end: int) -> Points:
         """The points ``first`` to ``end``, the latter exclusive."""
@@ -68,19 +59,9 @@ class Points:
 def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
     """Find where `points` change from one line to another.
 
-    Parameters
-    ----------
-    points
-        The curve.
-    hints
-        Positions where another operation changes: they need less evidence, since they need not be
-        searched for.
-
-    Returns
-    -------
-    list of int
-        Ascending positions ``i``: a new segment starts at ``points.nbytes[i]``. Empty where one
-        line serves.
+    `hints` are positions where another operation changes: they need less evidence, since they need
+    not be searched for. Returns ascending positions ``i``: a new segment starts at
+    ``points.nbytes[i]``. Empty where one line serves.
     """
     if len(points.nbytes) < 2 * LEAST_SIZES:
         return []
@@ -135,15 +116,9 @@ def _noise_profile(residuals: Floats) -> Floats:
 def _costs(points: Points, weights: Floats, starts: NDArray[np.intp]) -> Floats:
     """Squared relative residual of the best line over each run of blocks.
 
-    Parameters
-    ----------
-    starts
-        Where each block of points starts, shape ``(m,)``; blocks are not divided.
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-        Entry ``[i, j]``: blocks ``i`` to ``j`` inclusive; infinite below the diagonal.
+    `starts` says where each block of points starts, shape ``(m,)``; blocks are not divided. Entry
+    ``[i, j]`` of the result, shape ``(m, m)``, is for blocks ``i`` to ``j`` inclusive; infinite
+    below the diagonal.
     """
     relative = weights / points.seconds**2
     rest = points.seconds - points.offset

@@ -38,24 +38,12 @@ _NOTABLE = 0.05
 
 @dataclass(frozen=True)
 class Network:
-    """What bounds the network's part of a message from below.
+    """What bounds the network's part of a message from below."""
 
-    Parameters
-    ----------
-    bandwidth
-        Of the route, in bytes/s.
-    latency
-        Least latency, in seconds.
-    envelope
-        Bytes that a message carries beside its payload.
-    burst
-        Bytes of a message that the links pass at once.
-    """
-
-    bandwidth: float
-    latency: float
-    envelope: int
-    burst: float = 0.0
+    bandwidth: float  # of the route, in bytes/s
+    latency: float  # least latency, in seconds
+    envelope: int  # bytes that a message carries beside its payload
+    burst: float = 0.0  # bytes of a message that the links pass at once
 
     @classmethod
     def of(
@@ -78,19 +66,7 @@ class Network:
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:
     """The overheads, such that what they leave of ping-pongs is enough for the network.
 
-    Parameters
-    ----------
-    measured
-        Ping-pongs and, where there are any, streams.
-    overheads
-        Fitted to the calls alone.
-    network
-        What the network takes at least.
-
-    Returns
-    -------
-    Overheads
-        The same where they leave enough and streams agree.
+    They are the same where they leave enough and streams, if there are any, agree.
     """
     thresholds = overheads.thresholds
     if thresholds is None or (overheads.sender is None and overheads.receiver is None):

@@ -63,10 +63,7 @@ def executor_code() -> SourceCode:
 def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -> None:
     """Write the executor's source into a directory, and the scripts of a trace into `scripts`.
 
-    Raises
-    ------
-    InputError
-        When the directory cannot be written, or when the trace is wrong.
+    Raises `InputError` if the directory cannot be written, or when the trace is wrong.
     """
     mpi_compiler.write_source(executor_code(), directory)
     if trace is not None:
@@ -83,12 +80,8 @@ _ROWS_AT_ONCE = 4096
 def write_timeline(directory: Path, trace: Trace, output: Path) -> None:
     """Write the calls of all ranks as CSV: ``rank,kind,start,end,line``, times in seconds.
 
-    Where `output` is a run file, they are written as that.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written.
+    Where `output` is a run file, they are written as that. Raises `InputError` if it cannot be
+    written.
     """
     if not is_run_file(output):
         write_file(output, _lines(directory, trace.ranks))

@@ -14,20 +14,11 @@ from tisim.traces.script import name_of_instruction
 
 @dataclass(frozen=True)
 class Repetition:
-    """One execution of a trace, from the common start of all ranks.
+    """One execution of a trace, from the common start of all ranks."""
 
-    Attributes
-    ----------
-    ends
-        When each rank had ended, in seconds after the start.
-    late
-        By how much the rank that began last missed the start, in seconds.
-    processor_time
-        Seconds of processors that all ranks used together. Ranks that spin use theirs.
-    """
-
-    ends: tuple[float, ...]
-    late: float
+    ends: tuple[float, ...]  # when each rank had ended, in seconds after the start
+    late: float  # by how much the rank that began last missed the start, in seconds
+    # Seconds of processors that all ranks used together. Ranks that spin use theirs.
     processor_time: float
 
     @property
@@ -38,36 +29,16 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Execution:
-    """A trace that was executed on a real MPI.
+    """A trace that was executed on a real MPI."""
 
-    Attributes
-    ----------
-    trace
-        What the user called it.
-    mpi
-        The MPI library: ``Open MPI 4.1.4``.
-    command
-        What has started the ranks.
-    compute
-        What stood for computations: ``sleep``, ``spin``, ``instructions`` or ``none``.
-    speed
-        So many units of computation took a second.
-    repetitions
-        In their order; warm-ups are not among them.
-    clock_error
-        By how much the clocks of the ranks may differ, in seconds; 0 on one host.
-    memory
-        Of the messages of the rank that needs most, in bytes.
-    """
-
-    trace: str
-    mpi: str
-    command: tuple[str, ...]
-    compute: str
-    speed: float
-    repetitions: tuple[Repetition, ...]
-    clock_error: float
-    memory: int
+    trace: str  # what the user called it
+    mpi: str  # the MPI library: ``Open MPI 4.1.4``
+    command: tuple[str, ...]  # what has started the ranks
+    compute: str  # what stood for computations: ``sleep``, ``spin``, ``instructions`` or ``none``
+    speed: float  # so many units of computation took a second
+    repetitions: tuple[Repetition, ...]  # in their order; warm-ups are not among them
+    clock_error: float  # by how much the clocks of the ranks may differ, in seconds; 0 on one host
+    memory: int  # of the messages of the rank that needs most, in bytes
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -111,16 +82,7 @@ _STATE = struct.Struct("=iiq")
 class Report:
     """The files that an execution leaves in its directory, read again and again.
 
-    Attributes
-    ----------
-    repetitions
-        Those that have ended.
-    values
-        Numbers that rank 0 has told, by name.
-    steps
-        How many lines were read: it grows when something has happened.
-    done
-        Whether the execution came to its end.
+    `values` are numbers that rank 0 has told, by name; `steps` grows when something has happened.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -34,34 +34,20 @@ _RANGES = ("uniform", "log_uniform")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """One value of an axis.
+    """One value of an axis."""
 
-    Attributes
-    ----------
-    label
-        How tables show it.
-    value
-        What it is.
-    """
-
-    label: object
-    value: object
+    label: object  # how tables show it
+    value: object  # what it is
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values between two numbers, for random samples.
+    """Values between two numbers, for random samples."""
 
-    Attributes
-    ----------
-    low, high
-        The ends.
-    logarithmic
-        Whether the logarithm of the values is distributed uniformly, not the values.
-    """
-
+    # low, high: the ends
     low: float
     high: float
+    # Whether the logarithm of the values is distributed uniformly, not the values.
     logarithmic: bool = False
 
     def at(self, fraction: float) -> float:
@@ -73,30 +59,17 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Something that differs between the scenarios of a sweep; one by any of its names.
+    """Something that differs between the scenarios of a sweep; one by any of its names."""
 
-    Attributes
-    ----------
-    name
-        As the user wrote it; the name of its column.
-    kind
-        One of `QUANTITIES` or `INPUTS`, `COMPUTE_NOISE`, or ``"config"``.
-    target
-        The pattern of the names of hosts or links, or the option's canonical key.
-    """
-
-    name: str = field(compare=False)
-    kind: str
-    target: str = "*"
+    name: str = field(compare=False)  # as the user wrote it; the name of its column
+    kind: str  # one of `QUANTITIES` or `INPUTS`, `COMPUTE_NOISE`, or ``"config"``
+    target: str = "*"  # the pattern of the names of hosts or links, or the option's canonical key
 
     @classmethod
     def parse(cls, name: str) -> Axis:
         """The axis of that name.
 
-        Raises
-        ------
-        InputError
-            If there is none; the message names similar ones.
+        Raises `InputError` if there is none; the message names similar ones.
         """
         if name in INPUTS or name in QUANTITIES or name == COMPUTE_NOISE:
             return cls(name, name)
@@ -111,16 +84,8 @@ class Axis:
     def choices(self, values: object) -> tuple[Choice, ...] | Range:
         """The values of this axis, from what a user gives.
 
-        Parameters
-        ----------
-        values
-            One value, a sequence of them, values by label, or ``{"uniform": (low, high)}`` or
-            ``{"log_uniform": (low, high)}``.
-
-        Raises
-        ------
-        InputError
-            If there are none, or a range is none.
+        This is one value, a sequence of them, values by label, or ``{"uniform": (low, high)}`` or
+        ``{"log_uniform": (low, high)}``.
         """
         if isinstance(values, Mapping):
             if len(values) == 1 and next(iter(values)) in _RANGES:
@@ -138,10 +103,7 @@ class Axis:
     def choice(self, value: object) -> Choice:
         """One value of this axis, with the label that it has in tables.
 
-        Raises
-        ------
-        InputError
-            If no table could show it.
+        Raises `InputError` if no table could show it.
         """
         if isinstance(value, Choice):
             return value
@@ -232,20 +194,9 @@ def parse_points(
 ) -> tuple[list[Axis], list[Point]]:
     """The axes and the points that a user describes.
 
-    Parameters
-    ----------
-    vary
-        Values by axis: all their combinations. A sequence of mappings: these points.
-    sample
-        How many points to draw at random from what `vary` describes; None: all of them.
-    seed
-        Of the sample.
-
-    Raises
-    ------
-    InputError
-        If an axis does not exist, has no values or stands there twice, or if a range is to be
-        combined without a sample.
+    `vary` has values by axis, whose combinations are all taken, or is a list of points. `sample` is
+    how many points are drawn at random; None: all of them. Raises `InputError` if an axis does not
+    exist, has no values or stands there twice, or if a range is to be combined without a sample.
     """
     if sample is not None and sample < 1:
         raise InputError(f"a sample has at least 1 scenario, not {sample}")

@@ -51,24 +51,9 @@ def run_on_cluster(
 ) -> Iterator[tuple[str, Outcome]]:
     """Carry out tasks on a Dask cluster.
 
-    Parameters
-    ----------
-    inputs
-        What the tasks share; the files of traces have to be there under the same names.
-    tasks
-        The tasks.
-    workers
-        A client, or ``dask://host:port`` of a scheduler.
-
-    Yields
-    ------
-    tuple
-        Key and outcome of each task, as they come.
-
-    Raises
-    ------
-    TisimError
-        If the scheduler does not answer.
+    `workers` is a client, or ``dask://host:port`` of a scheduler. The files of traces have to be
+    there under the same names. Yields key and outcome of each task, as they come. Raises
+    `TisimError` if the scheduler does not answer.
     """
     if isinstance(workers, Client):
         yield from _run(inputs, tasks, workers)

@@ -21,43 +21,26 @@ _STREAM = 2
 
 @dataclass(frozen=True)
 class Mapping:
-    """A rule that gives each rank its host.
+    """A rule that gives each rank its host."""
 
-    Attributes
-    ----------
-    rule
-        ``"block"``: consecutive ranks on one host, as many as it has cores, or as `number` says;
-        ``"round-robin"``: one rank on each host, and round again; over the first `number` hosts;
-        ``"random"``: round-robin over the hosts in an order drawn from the seed `number`, or from
-        the scenario's; ``"given"``: what `deployment` says.
-    number
-        See there; None: not given.
-    deployment
-        The placement, for ``"given"``; otherwise, where the hosts are taken from (None: all hosts
-        of the platform in their order).
-    """
-
+    # ``"block"``: consecutive ranks on one host, as many as it has cores, or as `number` says;
+    # ``"round-robin"``: one rank on each host, and round again; over the first `number` hosts;
+    # ``"random"``: round-robin over the hosts in an order drawn from the seed `number`, or from
+    # the scenario's; ``"given"``: what `deployment` says.
     rule: str
-    number: int | None = None
+    number: int | None = None  # see there; None: not given
+    # The placement, for ``"given"``; otherwise, where the hosts are taken from (None: all hosts
+    # of the platform in their order).
     deployment: Deployment | None = None
 
     @classmethod
     def parse(cls, value: object, base: Deployment | None) -> Mapping:
         """The mapping that a user's value stands for.
 
-        Parameters
-        ----------
-        value
-            ``"block"``, ``"block:4"``, ``"round-robin"``, ``"round-robin:16"`` (or
-            ``"cyclic"``, the same), ``"random"``, ``"random:7"`` (a seed), the name of a host
-            file or of a deployment (``.xml``), a `Deployment` or a list of hosts.
-        base
-            Whose hosts the rules use.
-
-        Raises
-        ------
-        InputError
-            If it is none of these.
+        `value` is a rule (``"block"``, ``"block:4"``, ``"round-robin:16"`` or ``"cyclic:16"``,
+        ``"random"``, ``"random:7"`` with a seed), whose hosts are those of `base`, or the name of a
+        host file or of a deployment (``.xml``), a `Deployment` or a list of hosts. Raises
+        `InputError` if it is none of these.
         """
         if isinstance(value, Deployment):
             return cls("given", deployment=value)
@@ -88,19 +71,7 @@ class Mapping:
     def place(self, platform: Platform, ranks: int, seed: Sequence[int]) -> Deployment:
         """The placement of so many ranks on a platform.
 
-        Parameters
-        ----------
-        platform
-            The platform that has the hosts and their cores.
-        ranks
-            Number of ranks.
-        seed
-            The scenario's.
-
-        Raises
-        ------
-        InputError
-            If a given deployment has fewer ranks, or the platform lacks a host.
+        Raises `InputError` if a given deployment has fewer ranks, or the platform lacks a host.
         """
         if self.rule == "given" and self.deployment is not None:
             return self.deployment.for_ranks(ranks)
@@ -146,10 +117,7 @@ def is_rule(value: object) -> bool:
 def load_deployment(path: str | os.PathLike[str]) -> Deployment:
     """Read a deployment (``.xml``) or a host file.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is neither.
+    Raises `InputError` if there is no such file, or it is neither.
     """
     if not Path(path).exists():
         raise InputError(

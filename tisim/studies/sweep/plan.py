@@ -50,10 +50,7 @@ _DIGITS = 20
 def trace_digest(source: TraceSource) -> str:
     """The digest of a trace's text, however it is packed and wherever it is.
 
-    Raises
-    ------
-    InputError
-        If there is no such trace, or it is damaged.
+    Raises `InputError` if there is no such trace, or it is damaged.
     """
     files, ranks, dialect, noise = source
     digest = hashlib.sha256(f"{ranks} {dialect} {noise}".encode())
@@ -181,36 +178,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All scenarios of a sweep.
+    """All scenarios of a sweep."""
 
-    Attributes
-    ----------
-    axes
-        Names of what varies: the first columns of the table.
-    scenarios
-        The rows, in their order.
-    baselines
-        What they are compared to, by key.
-    inputs
-        What workers need for all of them.
-    replicates
-        How many there are of each point.
-    """
-
-    axes: tuple[str, ...]
-    scenarios: tuple[Scenario, ...]
-    baselines: Mapping[str, Job]
-    inputs: Inputs
-    replicates: int
+    axes: tuple[str, ...]  # names of what varies: the first columns of the table
+    scenarios: tuple[Scenario, ...]  # the rows, in their order
+    baselines: Mapping[str, Job]  # what they are compared to, by key
+    inputs: Inputs  # what workers need for all of them
+    replicates: int  # how many there are of each point
 
 
 def make_plan(request: Request) -> Plan:
     """List the scenarios of a sweep.
 
-    Raises
-    ------
-    InputError
-        If the axes make no sense, or an input that all scenarios share cannot be used.
+    Raises `InputError` if the axes make no sense, or an input that all scenarios share cannot be
+    used.
     """
     if request.seed < 0:
         raise InputError(f"a seed is a whole number from 0 on, not {request.seed}")

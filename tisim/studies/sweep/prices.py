@@ -12,15 +12,7 @@ from tisim.errors import InputError
 class Prices:
     """The price of each value of some axes; a scenario costs the sum of those of its values.
 
-    Parameters
-    ----------
-    prices
-        Price by value (as tables show it), by axis; in any one currency.
-
-    Raises
-    ------
-    InputError
-        If something else is given.
+    Takes the price by value (as tables show it), by axis; in any one currency.
     """
 
     def __init__(self, prices: Mapping[str, object]) -> None:
@@ -36,13 +28,7 @@ class Prices:
             }
 
     def check(self, axes: Sequence[str]) -> None:
-        """Check that only axes of a sweep have prices.
-
-        Raises
-        ------
-        InputError
-            If another has.
-        """
+        """Check that only axes of a sweep have prices; raises `InputError` if another has."""
         for axis in self._prices:
             if axis not in axes:
                 raise InputError(
@@ -53,10 +39,7 @@ class Prices:
     def cost(self, parameters: Mapping[str, object]) -> float:
         """The cost of a scenario; an axis that it does not set costs nothing.
 
-        Raises
-        ------
-        InputError
-            If one of its values has no price.
+        Raises `InputError` if one of its values has no price.
         """
         total = 0.0
         for axis, known in self._prices.items():

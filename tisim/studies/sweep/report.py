@@ -34,27 +34,18 @@ class Run(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What an axis does to the time.
+    """What an axis does to the time."""
 
-    Attributes
-    ----------
-    axis
-        Its name.
-    low, high
-        The least and the greatest time among its values, relative to their geometric mean, minus
-        1: -0.2 is a fifth shorter.
-    low_value, high_value
-        The values with these times.
-    fitted
-        Whether it is from a fit to a random sample and not from scenarios that differ in this
-        axis only.
-    """
-
-    axis: str
+    axis: str  # its name
+    # low, high: the least and the greatest time among its values, relative to their geometric
+    # mean, minus 1: -0.2 is a fifth shorter
     low: float
     high: float
+    # low_value, high_value: the values with these times
     low_value: str
     high_value: str
+    # Whether it is from a fit to a random sample and not from scenarios that differ in this axis
+    # only.
     fitted: bool = False
 
 

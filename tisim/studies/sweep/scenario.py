@@ -40,24 +40,12 @@ OUTCOMES = (
 
 
 class TraceSource(NamedTuple):
-    """How a trace is opened.
+    """How a trace is opened."""
 
-    Attributes
-    ----------
-    files
-        Absolute path, or several.
-    ranks
-        How many ranks it must have; None: any number.
-    dialect
-        As of `Trace.open`.
-    noise
-        Coefficient of variation and seed of its own noise.
-    """
-
-    files: str | list[str]
-    ranks: int | None
-    dialect: str
-    noise: tuple[float, int]
+    files: str | list[str]  # absolute path, or several
+    ranks: int | None  # how many ranks it must have; None: any number
+    dialect: str  # as of `Trace.open`
+    noise: tuple[float, int]  # coefficient of variation and seed of its own noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +59,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to carry out one scenario.
+    """What a worker needs to carry out one scenario."""
 
-    Attributes
-    ----------
-    trace, platform, mapping
-        Positions in the lists of `Inputs`.
-    changes
-        Changes of the platform, in their order.
-    options
-        Options that win over those of all scenarios.
-    compute_noise
-        Coefficient of variation of compute volumes; 0 leaves those of the trace.
-    seed
-        What random numbers depend on; empty when nothing is random.
-    failure
-        Why the scenario cannot even start; None if it can.
-    """
-
+    # trace, platform, mapping: positions in the lists of `Inputs`
     trace: int
     platform: int
     mapping: int
-    changes: tuple[Change, ...]
-    options: Mapping[str, object]
+    changes: tuple[Change, ...]  # changes of the platform, in their order
+    options: Mapping[str, object]  # options that win over those of all scenarios
+    # Coefficient of variation of compute volumes; 0 leaves those of the trace.
     compute_noise: Amount = 0.0
-    seed: tuple[int, ...] = ()
-    failure: str | None = None
+    seed: tuple[int, ...] = ()  # what random numbers depend on; empty when nothing is random
+    failure: str | None = None  # why the scenario cannot even start; None if it can
 
 
 #: A scenario to carry out, and the key that its outcome is handed back with.
@@ -105,29 +79,14 @@ Task = tuple[str, Job]
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the scenarios of a sweep share; sent once to each worker.
+    """What the scenarios of a sweep share; sent once to each worker."""
 
-    Attributes
-    ----------
-    traces
-        How each trace is opened.
-    platforms
-        Pickled platforms.
-    mappings
-        Rules that give ranks their hosts.
-    config
-        Options that win over those of the platforms.
-    modules
-        To be imported: they hold the user's own actions and algorithms.
-    registry
-        The actions and algorithms of the replays; None: the default registry of each process.
-    """
-
-    traces: tuple[TraceSource, ...]
-    platforms: tuple[bytes, ...]
-    mappings: tuple[RankMapping, ...]
-    config: Config
-    modules: tuple[str, ...] = ()
+    traces: tuple[TraceSource, ...]  # how each trace is opened
+    platforms: tuple[bytes, ...]  # pickled platforms
+    mappings: tuple[RankMapping, ...]  # rules that give ranks their hosts
+    config: Config  # options that win over those of the platforms
+    modules: tuple[str, ...] = ()  # to be imported: they hold the user's own actions and algorithms
+    # The actions and algorithms of the replays; None: the default registry of each process.
     registry: Registry | None = None
 
 
@@ -139,27 +98,13 @@ Answer: TypeAlias = str | tuple[int, Outcome] | None
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A row of a sweep.
+    """A row of a sweep."""
 
-    Attributes
-    ----------
-    parameters
-        What is shown, by the names of the axes.
-    replicate
-        Number of the repetition with other random numbers.
-    job
-        How to carry it out.
-    key
-        Digest of the content of all inputs: equal keys, equal outcomes.
-    baseline
-        Key of the scenario that it is compared to.
-    """
-
-    parameters: Mapping[str, object]
-    replicate: int
-    job: Job
-    key: str
-    baseline: str
+    parameters: Mapping[str, object]  # what is shown, by the names of the axes
+    replicate: int  # number of the repetition with other random numbers
+    job: Job  # how to carry it out
+    key: str  # digest of the content of all inputs: equal keys, equal outcomes
+    baseline: str  # key of the scenario that it is compared to
 
     @property
     def title(self) -> str:

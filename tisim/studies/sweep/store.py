@@ -31,10 +31,8 @@ _PAUSE_PER_WRITE = 20.0
 def open_store(path: str | os.PathLike[str]) -> Store:
     """The file of a sweep, by its suffix.
 
-    Raises
-    ------
-    InputError
-        If the suffix is neither ``.csv`` nor ``.parquet``, or Parquet needs another package.
+    Raises `InputError` if the suffix is neither ``.csv`` nor ``.parquet``, or Parquet needs another
+    package.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -69,10 +67,7 @@ class Store(ABC):
     def load(self) -> list[Row]:
         """The rows that are there, if any.
 
-        Raises
-        ------
-        InputError
-            If the file is something else; it must not be overwritten.
+        Raises `InputError` if the file is something else; it must not be overwritten.
         """
         if not self._path.exists() or self._path.stat().st_size == 0:
             return []
@@ -101,10 +96,7 @@ class Store(ABC):
     def begin(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Start with these rows in the place of those that are there.
 
-        Raises
-        ------
-        InputError
-            If the file cannot be written.
+        Raises `InputError` if the file cannot be written.
         """
         self._columns = columns
         self.finish(rows)
@@ -213,18 +205,7 @@ _TEXTS = ("error", "warnings", "key", "baseline")
 
 
 class Table:
-    """The rows of a sweep, done and not yet done.
-
-    Parameters
-    ----------
-    plan
-        The scenarios.
-
-    Attributes
-    ----------
-    columns
-        Names of the columns.
-    """
+    """The rows of a sweep, done and not yet done."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

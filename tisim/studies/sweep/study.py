@@ -82,34 +82,14 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """Read the arguments of `tisim.sweep` from a TOML file.
 
     Its keys are the names of the arguments; what is varied stands in the table ``[vary]``, or, for
-    a list of points, in several ``[[vary]]``. Files are found beside the study.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    Study
-        Arguments by name.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or something in it makes no sense, with its line.
+    a list of points, in several ``[[vary]]``. Files are found beside the study. Raises `InputError`
+    if the file cannot be read or something in it makes no sense, with its line.
     """
     return _Study(Path(path)).arguments()
 
 
 def read_prices(path: str | os.PathLike[str]) -> dict[str, object] | None:
-    """What a study says that values cost, for `tisim.studies.sweep.prices.Prices`; None if nothing.
-
-    Raises
-    ------
-    InputError
-        As `read_study`.
-    """
+    """What a study says that values cost (`tisim.studies.sweep.prices.Prices`); None if nothing."""
     return _Study(Path(path)).prices()
 
 

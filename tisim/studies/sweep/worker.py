@@ -47,23 +47,10 @@ def with_noise(
 ) -> Platform:
     """A copy of a platform whose speeds vary at random.
 
-    Parameters
-    ----------
-    platform
-        Stays as it is.
-    quantity
-        ``"speed"`` of hosts or ``"bandwidth"`` of links.
-    pattern
-        Which of them; as for `Platform.scaled`.
-    variation
-        The coefficient of variation: standard deviation by mean.
-    seed
-        Decides about all factors.
-
-    Raises
-    ------
-    InputError
-        If the variation is negative or no number, or nothing matches the pattern.
+    `quantity` is ``"speed"`` of hosts or ``"bandwidth"`` of links, `pattern` as for
+    `Platform.scaled`, `variation` the standard deviation by the mean; `seed` decides about all
+    factors. Raises `InputError` if the variation is negative or no number, or nothing matches the
+    pattern.
     """
     if isinstance(variation, bool) or not isinstance(variation, int | float):
         raise InputError(f"{quantity}_noise is a coefficient of variation, not {variation!r}")
@@ -110,14 +97,7 @@ _KEPT_PLATFORMS = 4
 class Worker:
     """Simulates scenarios; opens each trace once, however many scenarios need it.
 
-    Any number of threads may use it.
-
-    Parameters
-    ----------
-    inputs
-        What the scenarios share.
-    progress
-        Is called now and then while a simulation runs.
+    Any number of threads may use it. `progress` is called now and then while a simulation runs.
     """
 
     def __init__(self, inputs: Inputs, progress: Progress | None = None) -> None:

@@ -47,12 +47,8 @@ def run_in_processes(
     """Carry out tasks in processes of their own.
 
     Yields the outcomes as they come. A process that dies is replaced; the scenario that it was at
-    is tried once more. When the iterator is closed, the processes end.
-
-    Raises
-    ------
-    TisimError
-        If a process cannot even start.
+    is tried once more. When the iterator is closed, the processes end. Raises `TisimError` if a
+    process cannot even start.
     """
     pool = _Pool(inputs, tasks)
     try:
@@ -188,20 +184,7 @@ Workers: TypeAlias = "int | str | Client | None"
 
 
 def check_workers(workers: Workers, registry: Registry | None) -> None:
-    """Raise what is wrong with the workers, before anything is done.
-
-    Parameters
-    ----------
-    workers
-        As a user gives them.
-    registry
-        Whose functions they need; None: the default registry's.
-
-    Raises
-    ------
-    InputError
-        If there is no such kind of workers, or they cannot have the functions.
-    """
+    """Raise what is wrong with the workers, before anything is done."""
     if workers is None:
         return
     if isinstance(workers, int):

@@ -79,16 +79,8 @@ def _refitted(
 ) -> dict[str, str]:
     """The options of a set.
 
-    Parameters
-    ----------
-    found
-        Whose breakpoints and thresholds stay.
-    measured
-        What is fitted.
-    rate
-        Bandwidth relative to that of the ping-pong.
-    startup
-        Latencies relative to those of the ping-pong.
+    The breakpoints and thresholds are those of `found`; `rate` and `startup` are the bandwidth and
+    the latencies relative to those of the ping-pong.
     """
     overheads = found.overheads
     ratios = {

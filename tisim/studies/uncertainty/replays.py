@@ -27,28 +27,15 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Interval:
-    """The simulated times with several sets of parameters.
+    """The simulated times with several sets of parameters."""
 
-    Attributes
-    ----------
-    low, high
-        The middle 90 % of the times lie between, in seconds.
-    times
-        All of them, in seconds.
-    seed
-        Of the choice among the sets.
-    cases
-        How many validated programs' errors the interval counts in.
-    varied
-        What differs from replay to replay.
-    """
-
+    # low, high: in seconds; the middle 90 % of the times lie between them
     low: float
     high: float
-    times: tuple[float, ...]
-    seed: int
-    cases: int = 0
-    varied: str = "sets of parameters"
+    times: tuple[float, ...]  # all of them, in seconds
+    seed: int  # of the choice among the sets
+    cases: int = 0  # how many validated programs' errors the interval counts in
+    varied: str = "sets of parameters"  # what differs from replay to replay
 
     @classmethod
     def of(
@@ -62,18 +49,8 @@ class Interval:
 
         The errors of programs that were not used for the calibration say what the parameters do
         not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Like the sets, all
-        are equally likely.
-
-        Parameters
-        ----------
-        times
-            Simulated, in seconds.
-        seed
-            Of the choice among the sets.
-        errors
-            Natural logarithms of real over predicted times; none: the parameters alone.
-        varied
-            What differs from replay to replay.
+        are equally likely. `errors` are natural logarithms of real over predicted times; none: the
+        parameters alone.
         """
         spread = np.multiply.outer(times, np.exp(errors)).ravel() if errors else times
         low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -188,21 +165,12 @@ _SUFFIX = ".sets.json"
 
 @dataclass(frozen=True)
 class ParameterSets:
-    """Whole sets of options, each as likely as the others.
+    """Whole sets of options, each as likely as the others."""
 
-    Attributes
-    ----------
-    seed
-        Of the random numbers by which they were drawn.
-    sets
-        Options and their values.
-    errors
-        What the parameters do not explain: the natural logarithm of the real over the predicted
-        time of programs that `tisim validate` has compared on this platform.
-    """
-
-    seed: int
-    sets: tuple[Mapping[str, str], ...]
+    seed: int  # of the random numbers by which they were drawn
+    sets: tuple[Mapping[str, str], ...]  # options and their values
+    # What the parameters do not explain: the natural logarithm of the real over the predicted
+    # time of programs that `tisim validate` has compared on this platform.
     errors: tuple[float, ...] = ()
 
     @staticmethod

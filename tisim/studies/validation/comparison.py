@@ -46,33 +46,17 @@ def quartile_distance(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A case with its times, in seconds.
+    """A case with its times, in seconds."""
 
-    Attributes
-    ----------
-    case
-        The case.
-    real
-        The time of each real run.
-    predicted
-        One prediction for each seed.
-    busy
-        Seconds of processors that the ranks used a second of the real runs, over the processors of
-        this machine: a part from 0 to 1 where all ranks are on it; None if it is not known.
-    is_noisy
-        Whether the real times spread too much for the case to count.
-    differences
-        What differs, for a large error.
-    with_sets
-        One prediction for each set of parameters, where the case asks for them.
-    """
-
-    case: Case
-    real: tuple[float, ...]
-    predicted: tuple[float, ...]
+    case: Case  # the case
+    real: tuple[float, ...]  # the time of each real run
+    predicted: tuple[float, ...]  # one prediction for each seed
+    # Seconds of processors that the ranks used a second of the real runs, over the processors of
+    # this machine: a part from 0 to 1 where all ranks are on it; None if it is not known.
     busy: float | None = None
-    is_noisy: bool = False
-    differences: tuple[str, ...] = ()
+    is_noisy: bool = False  # whether the real times spread too much for the case to count
+    differences: tuple[str, ...] = ()  # what differs, for a large error
+    # One prediction for each set of parameters, where the case asks for them.
     with_sets: tuple[float, ...] = ()
 
     @property
@@ -109,23 +93,12 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """The absolute errors of the cases that count, as parts of the real times.
+    """The absolute errors of the cases that count, as parts of the real times."""
 
-    Attributes
-    ----------
-    group
-        Whose; ``""``: of all cases.
-    cases
-        How many there are.
-    noisy
-        How many of them do not count.
-    mean, median, worst
-        Of the errors; not a number where no case counts.
-    """
-
-    group: str
-    cases: int
-    noisy: int
+    group: str  # whose; ``""``: of all cases
+    cases: int  # how many there are
+    noisy: int  # how many of them do not count
+    # mean, median, worst: of the errors; not a number where no case counts
     mean: float
     median: float
     worst: float
@@ -156,25 +129,15 @@ def _summary(group: str, results: Sequence[CaseResult]) -> Summary:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Intervals of predictions against real times, over the cases that count.
+    """Intervals of predictions against real times, over the cases that count."""
 
-    Attributes
-    ----------
-    cases
-        How many cases have an interval.
-    parameters_alone
-        How many of their real medians lie in the interval of the parameter sets.
-    with_errors
-        How many do if the interval counts in the errors of the *other* cases: nothing of a case is
-        known to its own interval.
-    width
-        The median width of these intervals, as a part of the prediction.
-    """
-
-    cases: int
+    cases: int  # how many cases have an interval
+    # How many of their real medians lie in the interval of the parameter sets.
     parameters_alone: int
+    # How many do if the interval counts in the errors of the *other* cases: nothing of a case is
+    # known to its own interval.
     with_errors: int
-    width: float
+    width: float  # the median width of these intervals, as a part of the prediction
 
     @classmethod
     def of(cls, results: Sequence[CaseResult]) -> Coverage | None:
@@ -226,17 +189,9 @@ def log_error(result: CaseResult) -> float:
 def keep_errors(results: Sequence[CaseResult]) -> list[str]:
     """Store the errors of cases beside their platforms, for the intervals of other programs.
 
-    They take the place of older ones. Cases whose real times spread too much do not count.
-
-    Returns
-    -------
-    list of str
-        The files.
-
-    Raises
-    ------
-    InputError
-        If there are no parameter sets beside a platform, or they cannot be written.
+    They take the place of older ones. Cases whose real times spread too much do not count. Returns
+    the files. Raises `InputError` if there are no parameter sets beside a platform, or they cannot
+    be written.
     """
     written = []
     for platform in dict.fromkeys(one.case.platform for one in results):

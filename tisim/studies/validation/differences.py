@@ -36,12 +36,8 @@ def count_messages(case: Case, trace: Trace) -> Messages | None:
     """The messages of one execution of a trace, those inside collectives included.
 
     Each count is of the whole life of the ranks. So a second repetition is counted by what it adds,
-    and what the executor sends itself by what a second repetition of an empty trace adds.
-
-    Returns
-    -------
-    Messages or None
-        None where the MPI library has no monitoring or the command does not pass it on.
+    and what the executor sends itself by what a second repetition of an empty trace adds. None
+    where the MPI library has no monitoring or the command does not pass it on.
     """
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "empty.txt"
@@ -109,14 +105,8 @@ def explain(
 ) -> tuple[str, ...]:
     """Say which ranks and which calls take another time than predicted.
 
-    Parameters
-    ----------
-    real_ends
-        When each rank ended in each real run, in seconds.
-    predicted_ends
-        When each rank ends in the prediction, in seconds.
-    real, predicted
-        The seconds in calls of each kind.
+    Takes when each rank ended in each real run and ends in the prediction, and the time in calls of
+    each kind; all in seconds.
     """
     median = statistics.median(max(ends) for ends in real_ends)
     return (

@@ -93,14 +93,7 @@ _COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#8d6a9f", "#c77d0a", "#4a4e69", "#
 def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
     """The page.
 
-    Parameters
-    ----------
-    title
-        Its heading.
-    validation
-        What it shows.
-    notes
-        Lines below the heading: when and where the runs were made.
+    `notes` are lines below the heading: when and where the runs were made.
     """
     parts = [
         "<!DOCTYPE html>",

@@ -17,73 +17,41 @@ from tisim.errors import InputError
 
 @dataclass(frozen=True)
 class Case:
-    """One program on one machine.
+    """One program on one machine."""
 
-    Attributes
-    ----------
-    name
-        Of its own in the study.
-    trace
-        What `tisim.Trace.open` takes.
-    platform
-        The platform that the prediction is made on.
-    group
-        Cases whose errors are summarised together.
-    config
-        Options of the simulation.
-    hosts
-        The hosts of the platform that the ranks are on; in their order if empty.
-    seeds
-        How many predictions with different seeds of the simulation's jitter are made; their median
-        is the prediction.
-    uncertainty
-        With how many of the parameter sets beside the platform it is predicted too, for an interval
-        of the prediction; 0: none.
-    command
-        What starts the ranks of an execution.
-    compute, speed, repeat, warm_up, time_limit
-        As of `tisim.studies.execute.execute`.
-    compiler
-        The compiler of the MPI library.
-    real
-        Times of real runs in seconds, where they are known; then nothing is executed.
-    real_runs
-        Run files of these runs, if that is where their times are from.
-    """
-
-    name: str
-    trace: Path
-    platform: Path
-    group: str = "all"
-    config: Mapping[str, str] = field(default_factory=dict)
+    name: str  # of its own in the study
+    trace: Path  # what `tisim.Trace.open` takes
+    platform: Path  # the platform that the prediction is made on
+    group: str = "all"  # cases whose errors are summarised together
+    config: Mapping[str, str] = field(default_factory=dict)  # options of the simulation
+    # The hosts of the platform that the ranks are on; in their order if empty.
     hosts: tuple[str, ...] = ()
+    # How many predictions with different seeds of the simulation's jitter are made; their median
+    # is the prediction.
     seeds: int = 1
+    # With how many of the parameter sets beside the platform it is predicted too, for an interval
+    # of the prediction; 0: none.
     uncertainty: int = 0
-    command: tuple[str, ...] = ("mpirun",)
+    command: tuple[str, ...] = ("mpirun",)  # what starts the ranks of an execution
+    # compute, speed, repeat, warm_up, time_limit: as of `tisim.studies.execute.execute`
     compute: str = "sleep"
     speed: float = 1e9
     repeat: int = 5
     warm_up: int = 1
     time_limit: float | None = None
-    compiler: str | None = None
+    compiler: str | None = None  # the compiler of the MPI library
+    # Times of real runs in seconds, where they are known; then nothing is executed.
     real: tuple[float, ...] = ()
+    # Run files of these runs, if that is where their times are from.
     real_runs: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class RealRun:
-    """A real run.
+    """A real run."""
 
-    Attributes
-    ----------
-    ends
-        When each rank ended, in seconds.
-    kinds
-        Seconds in calls of each kind, summed over the ranks.
-    """
-
-    ends: tuple[float, ...]
-    kinds: Mapping[str, float]
+    ends: tuple[float, ...]  # when each rank ended, in seconds
+    kinds: Mapping[str, float]  # seconds in calls of each kind, summed over the ranks
 
     @property
     def time(self) -> float:
@@ -92,13 +60,7 @@ class RealRun:
 
     @classmethod
     def read(cls, path: Path, ranks: int | None = None) -> RealRun:
-        """Read a run file of a real run.
-
-        Raises
-        ------
-        InputError
-            When it cannot be read, is a prediction's, or has not so many ranks.
-        """
+        """Read a run file of a real run."""
         import numpy as np
 
         run = RunFile(path)
@@ -148,14 +110,9 @@ _LISTS = ("hosts", "command", "real")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The largest errors that are no failure, as parts of the real time; None: any.
+    """The largest errors that are no failure, as parts of the real time; None: any."""
 
-    Attributes
-    ----------
-    median, mean, worst
-        Of the absolute errors of the cases that count.
-    """
-
+    # median, mean, worst: of the absolute errors of the cases that count
     median: float | None = None
     mean: float | None = None
     worst: float | None = None
@@ -163,25 +120,15 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Study:
-    """Cases, and the errors that they may have.
+    """Cases, and the errors that they may have."""
 
-    Attributes
-    ----------
-    cases
-        In the order of the table.
-    thresholds
-        For the cases of a group, by its name; those of all cases under ``""``.
-    noisy
-        A case whose real times spread more does not count: the distance of their quartiles as a
-        part of the median.
-    large
-        An error above this is explained.
-    """
-
-    cases: tuple[Case, ...]
+    cases: tuple[Case, ...]  # in the order of the table
+    # For the cases of a group, by its name; those of all cases under ``""``.
     thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
+    # A case whose real times spread more does not count: the distance of their quartiles as a
+    # part of the median.
     noisy: float = 0.1
-    large: float = 0.2
+    large: float = 0.2  # an error above this is explained
 
 
 def load_study(path: str | PathLike[str]) -> Study:

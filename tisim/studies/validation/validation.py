@@ -49,26 +49,13 @@ _JITTER: Mapping[str, object] = {
 
 @dataclass(frozen=True)
 class Validation:
-    """What a study has found.
+    """What a study has found."""
 
-    Attributes
-    ----------
-    results
-        Of the cases that ran to their ends.
-    failed
-        Of those that did not: name and reason.
-    summaries
-        By group, and of all cases.
-    violations
-        Which thresholds were exceeded, in words.
-    coverage
-        How many real times the intervals of the predictions hold; None if no case has one.
-    """
-
-    results: tuple[CaseResult, ...]
-    failed: tuple[tuple[str, str], ...]
-    summaries: tuple[Summary, ...]
-    violations: tuple[str, ...]
+    results: tuple[CaseResult, ...]  # of the cases that ran to their ends
+    failed: tuple[tuple[str, str], ...]  # of those that did not: name and reason
+    summaries: tuple[Summary, ...]  # by group, and of all cases
+    violations: tuple[str, ...]  # which thresholds were exceeded, in words
+    # How many real times the intervals of the predictions hold; None if no case has one.
     coverage: Coverage | None = None
 
     @property
@@ -138,12 +125,8 @@ def validate(study: Study, progress: CaseProgress | None = None) -> Validation:
 def run_case(case: Case, study: Study) -> CaseResult:
     """Execute a case, if its real times are not known, and predict it.
 
-    Raises
-    ------
-    InputError
-        When it cannot be executed or predicted.
-    ExecutionError
-        When its execution did not come to its end.
+    Raises `InputError` if it cannot be executed or predicted, `ExecutionError` if its execution did
+    not come to its end.
     """
     trace = Trace.open(case.trace)
     if case.real:

@@ -78,24 +78,9 @@ def parse_speed(
 ) -> float:
     """Read a speed such as ``3.68Gf`` or ``2megaflops``.
 
-    Parameters
-    ----------
-    text
-        The number and its unit; no unit stands for flop/s.
-    what
-        What the quantity is, for the message of an error.
-    file, line
-        Where the text stands, for the message of an error.
-
-    Returns
-    -------
-    float
-        The speed in flop/s.
-
-    Raises
-    ------
-    InputError
-        If there is no number, the unit is unknown, or the quantity is negative or not finite.
+    No unit stands for flop/s. `what` names the quantity, `file` and `line` the place of the text,
+    in the message of an error. Raises `InputError` if there is no number, the unit is unknown, or
+    the quantity is negative or not finite.
     """
     return _parse(text, _SPEED, "f", what, file, line)
 
@@ -180,14 +165,8 @@ def unit_of_time(seconds: float) -> tuple[str, float]:
 def format_time(seconds: float, digits: int = 4, *, signed: bool = False) -> str:
     """A time such as ``1.25 ms``.
 
-    Parameters
-    ----------
-    seconds
-        The time.
-    digits
-        Significant digits.
-    signed
-        Whether positive times get a sign too, as differences do.
+    It has `digits` significant digits; with `signed` positive times get a sign too, as differences
+    do.
     """
     unit, factor = unit_of_time(seconds)
     return f"{seconds * factor:{'+' if signed else ''}.{digits}g} {unit}"
@@ -207,15 +186,7 @@ def prefix_of(value: float) -> tuple[float, str]:
 
 
 def format_quantity(value: float, unit: str) -> str:
-    """A number with the prefix of its unit that makes it short, such as ``1.25 GB/s``.
-
-    Parameters
-    ----------
-    value
-        The number, in `unit`.
-    unit
-        The unit without a prefix: ``B``, ``B/s``, ``flop/s``.
-    """
+    """A number with the prefix of its unit that makes it short, such as ``1.25 GB/s``."""
     power, prefix = prefix_of(value)
     return f"{value / power:.4g} {prefix}{unit}"
 
