@@ -123,7 +123,8 @@ def _start_up() -> Iterator[Goal]:
 def _platform() -> Iterator[Goal]:
     code = (
         "import sys, time, lxml.etree, numpy, tisim\nfrom tisim.platform import Platform\n"
-        "t = time.perf_counter()\nPlatform.load(sys.argv[1]).settings(None).data\n"
+        "from tisim.models.settings import Settings\n"
+        "t = time.perf_counter()\nSettings(Platform.load(sys.argv[1])).data\n"
         "print(time.perf_counter() - t)"
     )
     file = flat_cluster(100_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Never, TypeVar
 
 from tisim import _core
 from tisim.actions.collectives import catalogue
@@ -15,7 +15,10 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import simpy
 
-    from tisim.kernel.driver import Action
+    #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
+    #: words of the line, and yields events. The send type `Never` accepts generators whatever they
+    #: expect to be sent.
+    Action = Callable[..., Generator[simpy.Event, Never, object]]
 
 _A = TypeVar("_A", bound="Action")
 _C = TypeVar("_C", bound=Algorithm)

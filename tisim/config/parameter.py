@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from tisim.config.kinds import Kind, StepTable, Value
@@ -14,21 +14,18 @@ _T = TypeVar("_T", bound=Value)
 _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Parameter(Generic[_ValueT]):
     """One row of the table."""
 
     key: str  # its name in SimGrid 3.32 or later, or in tisim
     kind: Kind[_ValueT]  # kind of the value
     default: str  # as a user would write it
+    _: KW_ONLY
     # The defaults of the network models that have another one.
     by_model: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()  # the values of a choice
     unit: str = ""  # unit of the value, where the kind has none
-    doc: str = ""  # meaning in a replay
-    # The heading of the page under which it is documented; empty: in the list at the end.
-    section: str = ""
-    group: str = ""  # parameters of one group share a row of the page
     # Other names that SimGrid has had for it, apart from ``_`` in the place of ``-``.
     spellings: tuple[str, ...] = ()
     smpi_key: str = ""  # the name under which the SMPI model reads it, if that is another one
@@ -58,39 +55,9 @@ class Parameter(Generic[_ValueT]):
         return self.read(self.by_model.get(network_model, self.default))
 
 
-def row(  # the arguments are those of `Parameter`
-    key: str,
-    kind: Kind[_T],
-    default: str,
-    *,
-    doc: str,
-    section: str,
-    core: bool = True,
-    by_model: Mapping[str, str] | None = None,
-    choices: tuple[str, ...] = (),
-    unit: str = "",
-    spellings: tuple[str, ...] = (),
-    smpi_key: str = "",
-    above_zero: bool = False,
-    changes_results: bool = True,
-) -> _T:
+def row(parameter: Parameter[_T]) -> _T:
     """Declare a field of a record as a row of the table; the field's default is the row's."""
-    parameter = Parameter(
-        key=key,
-        kind=kind,
-        default=default,
-        by_model=by_model or {},
-        choices=choices,
-        unit=unit,
-        doc=doc,
-        section=section,
-        spellings=spellings,
-        smpi_key=smpi_key,
-        above_zero=above_zero,
-        changes_results=changes_results,
-        core=core,
-    )
-    value: _T = field(default=parameter.read(default), metadata={"parameter": parameter})
+    value: _T = field(default=parameter.read(parameter.default), metadata={"parameter": parameter})
     return value
 
 

@@ -18,7 +18,7 @@ from tisim.kernel.report import check_alive, check_progress, check_whole
 
 if TYPE_CHECKING:
     from tisim._core import TraceSet
-    from tisim.kernel.driver import Settings
+    from tisim.models.settings import Settings
 
 
 class CallingRank(Protocol):

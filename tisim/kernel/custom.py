@@ -13,8 +13,8 @@ from tisim.kernel.mpi import MpiRank
 if TYPE_CHECKING:
     import simpy
 
+    from tisim.actions.registry import Action
     from tisim.kernel.core_environment import CoreEnvironment
-    from tisim.kernel.driver import Action
 
     # An action under way, see `Action` for its types.
     Carried = Generator[simpy.Event, Never, object]

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Never, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tisim import _core
-from tisim._core import NeededSchedule, ScheduleError, Stage, Stop
+from tisim._core import ScheduleError, Stage, Stop
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    import simpy
-
-    from tisim._core import (
-        CollectiveCall,
-        CollectiveTransfer,
-        Model,
-        PlatformData,
-        Simulation,
-        TraceSet,
-    )
+    from tisim._core import NeededSchedule, TraceSet
     from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan
-
-    #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
-    #: words of the line, and yields events. The send type `Never` accepts
-    #: generators whatever they expect to be sent.
-    Action = Callable[..., Generator[simpy.Event, Never, object]]
+    from tisim.analysis.timeline.capture import EventCapture
+    from tisim.models.settings import Settings
 
 
 @dataclass(slots=True)
@@ -46,104 +34,11 @@ class Group:
         return self.surveyed.get(rank, frozenset())
 
 
-class Routes(Protocol):
-    """A compiled platform, as far as the driver needs one."""
-
-    def route(self, src: int, dst: int, /) -> tuple[Iterable[int], float]:
-        """Links from one host to another, all by index, and the latency in seconds."""
-        ...
-
-
-class Settings(Protocol):
-    """The models of a simulation (`tisim.models.settings.Settings`)."""
-
-    @property
-    def model(self) -> Model:
-        """The core's parameters."""
-        ...
-
-    @property
-    def data(self) -> PlatformData:
-        """The core's arrays of the platform."""
-        ...
-
-    @property
-    def routes(self) -> Routes:
-        """The compiled platform."""
-        ...
-
-    def script(self, rank: int, group: Group, /) -> Script:
-        """An empty schedule of a rank of a communicator."""
-        ...
-
-    def write_call(self, script: Script, call: CollectiveCall, /) -> None:
-        """Write what a rank does in a collective."""
-        ...
-
-    def write_stage(
-        self, script: Script, stage: Stage, joins: bool, groups: Sequence[Sequence[int]], /
-    ) -> None:
-        """Write what a rank does in a stage of the making of a communicator."""
-        ...
-
-    def write_parts(self, script: Script, /) -> None:
-        """Write how a rank learns which parts of a file all ranks want."""
-        ...
-
-    def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int], /) -> Plan:
-        """How the ranks of a communicator carry out a collective read or write."""
-        ...
-
-    def collective(self, operation: str) -> str:
-        """Name of the algorithm or selector of an operation, such as ``reduce_scatter``."""
-        ...
-
-    def algorithm_name(self, operation: str) -> str:
-        """Name of the algorithm that the line of a collective, such as ``ibcast``, selects."""
-        ...
-
-    def action(self, name: str) -> Action:
-        """The function that carries out an action of the user's own."""
-        ...
-
-    def host_index(self, name: str) -> int:
-        """The index of a host."""
-        ...
-
-    def disk_of(self, host: int, file: str) -> int:
-        """The index of what holds a file on a host: a disk, or a file system after all disks."""
-        ...
-
-    def mounted(self, disk: int) -> tuple[str, str]:
-        """A description of a disk or file system, and its mount point (empty: none)."""
-        ...
-
-    def file_system_name(self, index: int) -> str:
-        """The name of a file system."""
-        ...
-
-    def host_name(self, index: int) -> str:
-        """The name of a host."""
-        ...
-
-    def link_name(self, index: int) -> str:
-        """The name of a link."""
-        ...
-
-
 class Progress(Protocol):
     """Called from time to time with the progress of a simulation."""
 
     def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
         """Simulated seconds, actions done, and the part of the traces that they are."""
-        ...
-
-
-class EventConsumer(Protocol):
-    """Takes the events that a simulation logs (`tisim.analysis.timeline.EventCapture`)."""
-
-    def take(self, core: Simulation, /) -> None:
-        """Take the events that the simulation has logged so far."""
         ...
 
 
@@ -160,7 +55,7 @@ class Driver:
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
-        self.events: EventConsumer | None = None
+        self.events: EventCapture | None = None
         self._progress = progress
         self._groups: dict[int, Group] = {}
         # Plans of pending collective reads and writes, with the number of ranks still to ask.
@@ -264,7 +159,8 @@ class Driver:
 
     def _schedule(self, needed: NeededSchedule, group: Group) -> Script:
         settings = self.settings
-        script = settings.script(needed.number, group)
+        surveyed = group.surveyed_by(needed.number)
+        script = settings.script(needed.number, group.placement, group.order, surveyed)
         if needed.call is not None:
             settings.write_call(script, needed.call)
         elif needed.stage == Stage.PARTS:

@@ -12,8 +12,10 @@ from tisim.config.kinds import StepTable
 if TYPE_CHECKING:
     from tisim.config.kinds import OverheadTable
     from tisim.config.parameter import Record
-    from tisim.config.platform_like import ArraysLike, ColumnsLike, FileSystemLike
     from tisim.config.table import Overheads
+    from tisim.platform.columns import Columns
+    from tisim.platform.compiled import CompiledPlatform
+    from tisim.platform.disks import FileSystem
 
 
 def core_model(
@@ -54,7 +56,7 @@ def _overheads(table: OverheadTable) -> _core.OverheadTable:
 
 
 def core_platform(
-    compiled: ArraysLike, host_overheads: array[int], file_systems: Iterable[FileSystemLike] = ()
+    compiled: CompiledPlatform, host_overheads: array[int], file_systems: Iterable[FileSystem] = ()
 ) -> _core.PlatformData:
     """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
 
@@ -113,7 +115,7 @@ def core_platform(
     )
 
 
-def _profiles(events: ColumnsLike) -> list[_core.ResourceProfile]:
+def _profiles(events: Columns) -> list[_core.ResourceProfile]:
     kinds = (
         _core.Quantity.SPEED,
         _core.Quantity.BANDWIDTH,

@@ -11,7 +11,7 @@ from tisim.config.table import Overheads
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim.config.platform_like import PlatformLike
+    from tisim.platform import Platform
 
 
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
@@ -33,7 +33,7 @@ def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overh
 
 
 def overheads_by_host(
-    overheads: Overheads, platform: PlatformLike
+    overheads: Overheads, platform: Platform
 ) -> tuple[list[Overheads], list[int]]:
     """The overheads that hosts have, and for each host which of them.
 

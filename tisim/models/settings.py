@@ -20,10 +20,10 @@ from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
     from tisim._core import CollectiveCall, CollectiveTransfer, Model, PlatformData, Stage
+    from tisim.actions.registry import Action
     from tisim.actions.two_phase import Plan, Striping
     from tisim.config import ConfigLike
-    from tisim.config.platform_like import PlatformLike
-    from tisim.kernel.driver import Action, Group
+    from tisim.platform import Platform
 
 
 class Settings:
@@ -56,7 +56,7 @@ class Settings:
 
     def __init__(
         self,
-        platform: PlatformLike,
+        platform: Platform,
         config: ConfigLike = None,
         registry: Registry | None = None,
     ) -> None:
@@ -134,14 +134,20 @@ class Settings:
         """The algorithm or selector of an operation."""
         return self.registry.algorithm(operation, self.collective(operation))
 
-    def script(self, rank: int, group: Group) -> Script:
+    def script(
+        self,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Script:
         """An empty schedule of a rank of a communicator, whose algorithms are the configured."""
         return Script(
             rank,
-            len(group.placement),
-            group.placement,
-            order=group.order,
-            surveyed=group.surveyed_by(rank),
+            len(placement),
+            placement,
+            order=order,
+            surveyed=surveyed,
             choose=self.algorithm,
         )
 

@@ -137,7 +137,7 @@ class World:
         key = (action.name, action.words, action.double, communicator.context, number, before)
         schedule = self._schedules.get(key)
         if schedule is None:
-            schedule = self._schedules[key] = self._settings.script(number, communicator.group)
+            schedule = self._schedules[key] = self._empty(communicator, number)
             try:
                 self._settings.write_call(schedule, cast("_core.CollectiveCall", call))
             except InputError as error:
@@ -145,6 +145,11 @@ class World:
                 raise InputError(error.message, file=file, line=line) from None
         communicator.group.surveyed[number] = schedule.surveyed
         return schedule
+
+    def _empty(self, communicator: Communicator, number: int) -> Script:
+        group = communicator.group
+        surveyed = group.surveyed_by(number)
+        return self._settings.script(number, group.placement, group.order, surveyed)
 
     def stage(
         self,
@@ -157,7 +162,7 @@ class World:
     ) -> Script:
         """The schedule of a rank in a stage of the making of a communicator."""
         number = communicator.number[rank]
-        schedule = self._settings.script(number, communicator.group)
+        schedule = self._empty(communicator, number)
         self._settings.write_stage(schedule, stage, joins, groups)
         communicator.group.surveyed[number] = schedule.surveyed
         return schedule

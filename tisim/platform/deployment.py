@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, overload
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim.config.platform_like import PlatformLike
     from tisim.platform.description.node import Node
+    from tisim.platform.platform import Platform
 
 _RANK = re.compile(r"p?(\d+)")
 # host, host:4, or Open MPI's host slots=4
@@ -182,7 +182,7 @@ class Deployment(Sequence[Placement]):
         return deployment if ranks is None else deployment.for_ranks(ranks)
 
     @classmethod
-    def round_robin(cls, hosts: PlatformLike | Iterable[str], ranks: int) -> Deployment:
+    def round_robin(cls, hosts: Platform | Iterable[str], ranks: int) -> Deployment:
         """Rank after rank on the hosts of a platform, or on those of the given names."""
         if not isinstance(hosts, Iterable):
             hosts = islice(hosts.host_names(), max(ranks, 1))
@@ -237,7 +237,7 @@ class Deployment(Sequence[Placement]):
             wanted = (self._placements[rank % count] for rank in range(ranks))
         return Deployment(wanted, file=self.file, repeat=self._repeat)
 
-    def host_indices(self, platform: PlatformLike) -> Sequence[int]:
+    def host_indices(self, platform: Platform) -> Sequence[int]:
         """The index of each rank's host in the platform.
 
         Raises

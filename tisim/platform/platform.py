@@ -25,9 +25,6 @@ from tisim.support.files import write_file
 from tisim.support.tables import html_facts
 
 if TYPE_CHECKING:
-    from tisim.actions.registry import Registry
-    from tisim.config import ConfigLike
-    from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Term
@@ -414,9 +411,3 @@ class Platform:
         from tisim.platform.compiled import compile_platform
 
         return compile_platform(self._topology, self._resources, self.profiles, self._router)
-
-    def settings(self, config: ConfigLike = None, registry: Registry | None = None) -> Settings:
-        """The platform with a configuration that wins over its own: what a simulation needs."""
-        from tisim.models.settings import Settings
-
-        return Settings(self, config, registry)

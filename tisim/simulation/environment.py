@@ -10,6 +10,7 @@ from tisim.kernel.core_environment import CoreEnvironment
 from tisim.kernel.custom import CustomActions
 from tisim.kernel.driver import Driver
 from tisim.kernel.mpi import MpiRank, World
+from tisim.models.settings import Settings
 from tisim.simulation.jobs import start_replay
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Environment(CoreEnvironment):
         progress: Progress | None = None,
         registry: Registry | None = None,
     ) -> None:
-        super().__init__(Driver(platform.settings(config, registry), progress))
+        super().__init__(Driver(Settings(platform, config, registry), progress))
         self.platform = platform
         self._actions = CustomActions(self)
 

@@ -102,7 +102,6 @@ def start_replay(
     """Start a trace in an environment; see `tisim.kernel.Environment.replay`."""
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     settings = env.settings
-    assert isinstance(settings, Settings)
     if deployment is None:
         deployment = Deployment.round_robin(settings.platform, opened.ranks)
     elif not isinstance(deployment, Deployment):

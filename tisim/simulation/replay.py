@@ -322,7 +322,6 @@ def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
     """Go on with a job from its first custom action on: only SimPy can carry it out."""
     from tisim.simulation.environment import Environment
 
-    assert isinstance(settings.platform, Platform)
     env = Environment.of_driver(driver, settings.platform, Stop.NEED_ACTION)
     env.run(env.watch_job(job, lambda job: None))
 

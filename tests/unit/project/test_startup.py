@@ -31,7 +31,10 @@ def test_errors_are_light() -> None:
 
 def test_a_platform_with_its_models_is_light() -> None:
     path = ROOT / "platforms" / "graphene.xml"
-    code = f"import tisim; tisim.Platform.load({str(path)!r}).settings({{}}).data"
+    code = (
+        "import tisim; from tisim.models.settings import Settings; "
+        f"Settings(tisim.Platform.load({str(path)!r})).data"
+    )
     assert not loaded_by(code) & HEAVY
 
 

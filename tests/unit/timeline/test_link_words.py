@@ -8,6 +8,7 @@ import pytest
 
 import tisim
 from tisim.analysis.timeline.links import link_words
+from tisim.models.settings import Settings
 from tisim.platform import new
 from tisim.platform.zones.cluster import cable_words
 from tisim.traces.generate import Halo3D
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
-    settings = platform.settings()
+    settings = Settings(platform)
     found = link_words(settings, range(hosts))
     return {settings.routes.link_name(link): text for link, text in found.items()}
 

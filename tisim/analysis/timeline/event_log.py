@@ -11,7 +11,6 @@ from tisim.analysis.timeline.columns import STATES, categories, frame, kind_name
 from tisim.analysis.timeline.critical_path import CriticalPath
 from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
-from tisim.platform import Platform
 from tisim.platform.zones.cluster import cable_words, limiters_of
 
 if TYPE_CHECKING:
@@ -266,19 +265,16 @@ class EventLog:
         """
         settings = self.run.settings
         words = link_words(settings, self.run.hosts)
-        if isinstance(settings.platform, Platform):
-            cables = cable_words(settings.platform.root, self.links.index.tolist())
-            # Of many hosts only some are asked for: all links of hosts are then called one way.
-            is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
-            words = words | cables if is_sampled else cables | words
+        cables = cable_words(settings.platform.root, self.links.index.tolist())
+        # Of many hosts only some are asked for: all links of hosts are then called one way.
+        is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
+        words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
 
     @cached_property
     def limiters(self) -> frozenset[str]:
         """Names of the used links that are no cables: limiters of hosts and switches."""
         settings = self.run.settings
-        if not isinstance(settings.platform, Platform):
-            return frozenset()
         found = limiters_of(settings.platform.root, self.links.index.tolist())
         return frozenset(map(settings.routes.link_name, found))
 

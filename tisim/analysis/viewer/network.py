@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.links import link_words
 from tisim.analysis.timeline.run_file import RunFile
+from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.zones.cluster import ClusterZone, cable_words
 
 if TYPE_CHECKING:
-    from tisim.models.settings import Settings
-
     Row = dict[str, object]
 
 # Blocks of messages that are looked through, and pairs of hosts whose routes are: a second's work.
@@ -56,32 +55,26 @@ class RunNetwork:
         with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
             path = Path(folder) / "platform.xml"
             path.write_text(self._run.platform_xml or "", encoding="utf-8")
-            return Platform.load(path).settings(self._run.info["config"])
-
-    @cached_property
-    def _platform(self) -> Platform:
-        platform = self._settings.platform
-        assert isinstance(platform, Platform)
-        return platform
+            return Settings(Platform.load(path), self._run.info["config"])
 
     @cached_property
     def _host_of(self) -> NDArray[np.int64]:
         """The index in the platform of the host of each rank."""
-        used = [self._platform.host_index(name) for name in self._run.info["hosts"]]
+        used = [self._settings.platform.host_index(name) for name in self._run.info["hosts"]]
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
     @cached_property
     def _words(self) -> dict[int, str]:
         words = link_words(self._settings, self._host_of.tolist())
-        every = range(len(self._platform.links))
-        words = cable_words(self._platform.root, every) | words
+        every = range(len(self._settings.platform.links))
+        words = cable_words(self._settings.platform.root, every) | words
         domain = _common_domain(self._run.info["hosts"])
         return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
 
     def switches(self) -> list[str]:
         """The switch of the host of each rank; where hosts have none, their zone."""
         names: dict[int, str] = {}
-        for zone in self._platform.root.walk():
+        for zone in self._settings.platform.root.walk():
             if not isinstance(zone, ClusterZone):
                 continue
             wiring = zone.wiring()
@@ -202,16 +195,16 @@ class RunNetwork:
             for link, (volume, messages) in loads.items()
         ]
         rows.sort(key=lambda row: -float(str(row["load"])))
-        own = len(self._platform.links)
+        own = len(self._settings.platform.links)
         drawn = [(routes.link_name(link), link) for link in loads if link < own]
         room = end - begin
         means = [
             (name, loads[link][0] / (float(routes.link_bandwidth[link]) * room))
             for name, link in drawn
         ]
-        hosts = [self._platform.hosts[int(host)].name for host in self._host_of]
-        load = RunLoad(self._platform, means, hosts, span="window")
-        picture = paint(self._platform, load).svg()
+        hosts = [self._settings.platform.hosts[int(host)].name for host in self._host_of]
+        load = RunLoad(self._settings.platform, means, hosts, span="window")
+        picture = paint(self._settings.platform, load).svg()
         return {"unknown": None, "rows": rows[:_MOST_LINKS], "all": len(rows), "picture": picture}
 
 

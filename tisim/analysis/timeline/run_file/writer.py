@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim.analysis.timeline.run import Run
-    from tisim.config.platform_like import PlatformLike
 
 # Sums of states at all resolutions. A level is a grid: lanes of as many ranks each, and the time in
 # equal parts. Its cells hold for each state and kind of action the seconds, the longest state that
@@ -305,10 +304,8 @@ class RunFileOutput(RunFileWriter):
         )
 
 
-def _xml_of(platform: PlatformLike) -> str | None:
+def _xml_of(platform: Platform) -> str | None:
     """The platform as a file; None where the format cannot say it, or nothing describes it."""
-    if not isinstance(platform, Platform):
-        return None
     try:
         return platform.to_xml()
     except InputError:
