@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import compiler_option, number_option, report_written
 from tisim.errors import InputError
 
 
@@ -41,35 +41,20 @@ Examples:
     metavar="SIZE",
     help="With --run: largest message size.",
 )
-@click.option(
-    "--sizes",
-    type=click.IntRange(1, 10000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="With --run: number of message sizes.",
-)
-@click.option(
+@number_option("--sizes", default=100, most=10000, text="With --run: number of message sizes.")
+@number_option(
     "--repetitions",
-    type=click.IntRange(1, 10000),
     default=10,
-    show_default=True,
-    metavar="N",
-    help="With --run: minimum number of repetitions per size.",
+    most=10000,
+    text="With --run: minimum number of repetitions per size.",
 )
-@click.option(
+@number_option(
     "--seconds",
-    type=click.IntRange(1, 1 << 20),
     default=300,
-    show_default=True,
-    metavar="N",
-    help="With --run: maximum time for repeating measurements until their medians converge.",
+    most=1 << 20,
+    text="With --run: maximum time for repeating measurements until their medians converge.",
 )
-@click.option(
-    "--mpicc",
-    metavar="COMPILER",
-    help="With --run: compiler wrapper of the MPI library.  [default: $MPICC or mpicc]",
-)
+@compiler_option("With --run: compiler wrapper of the MPI library")
 @click.option(
     "--print-source",
     type=click.Path(path_type=Path),

@@ -10,7 +10,8 @@ import click
 from tisim.analysis.file_tables import habit_rows, server_rows, wait_rows
 from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
-from tisim.support.tables import align, quantity_column, time_column
+from tisim.commands import print_table
+from tisim.support.tables import quantity_column, time_column
 
 if TYPE_CHECKING:
     from tisim.analysis.result import Result
@@ -45,8 +46,7 @@ def _print(title: str, rows: Iterator[Row], left: int | tuple[int, ...]) -> None
     listed = list(rows)
     if len(listed) > 1:
         click.echo(f"\n{title}")
-        for line in align(listed, left):
-            click.echo(f"  {line}")
+        print_table(listed, left, indent="  ")
 
 
 def _kinds(result: Result) -> Iterator[Row]:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import print_table, report_written
+from tisim.support.quantities import (
+    format_bytes,
+    parse_bandwidth,
+    parse_size,
+    parse_speed,
+    parse_time,
+)
 
 if TYPE_CHECKING:
     from tisim.studies.calibration import Calibration
@@ -55,36 +62,12 @@ def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
     return callback
 
 
-def _bandwidth(text: str, what: str) -> float:
-    from tisim.support.quantities import parse_bandwidth
-
-    return parse_bandwidth(text, what)
-
-
-def _time(text: str, what: str) -> float:
-    from tisim.support.quantities import parse_time
-
-    return parse_time(text, what)
-
-
-def _speed(text: str, what: str) -> float:
-    from tisim.support.quantities import parse_speed
-
-    return parse_speed(text, what)
-
-
-def _size(text: str, what: str) -> float:
-    from tisim.support.quantities import parse_size
-
-    return parse_size(text, what)
-
-
 def _breakpoints(
     _ctx: click.Context, parameter: click.Parameter, text: str | None
 ) -> list[int] | None:
     if text is None:
         return None
-    return sorted({int(_size(word, parameter.opts[0])) for word in text.split(",")})
+    return sorted({int(parse_size(word, parameter.opts[0])) for word in text.split(",")})
 
 
 def _pair(
@@ -121,13 +104,13 @@ Examples:
 )
 @click.option(
     "--bandwidth",
-    callback=_value(_bandwidth),
+    callback=_value(parse_bandwidth),
     metavar="BANDWIDTH",
     help="Nominal bandwidth, such as 125MBps.",
 )
 @click.option(
     "--latency",
-    callback=_value(_time),
+    callback=_value(parse_time),
     metavar="TIME",
     help="Nominal latency of a link, such as 15us.",
 )
@@ -147,7 +130,7 @@ Examples:
     help="Write a cluster of N hosts; nominal values not given are derived from the measurements.",
 )
 @click.option(
-    "--speed", callback=_value(_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
+    "--speed", callback=_value(parse_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
 )
 @click.option("--cores", type=click.IntRange(min=1), default=1, help="Cores per host (default: 1).")
 @click.option(
@@ -266,7 +249,7 @@ Examples:
 )
 @click.option(
     "--working-set",
-    callback=_value(_size),
+    callback=_value(parse_size),
     metavar="SIZE",
     help="Use the rate of this working set, such as 4MiB.",
 )
@@ -348,8 +331,6 @@ def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json:
 
     from tisim.platform.description.storage import disk_of_text
     from tisim.studies.calibration.disk import calibrate_disk
-    from tisim.support.quantities import format_bytes
-    from tisim.support.tables import align
 
     found = calibrate_disk(files)
     words = found.words(mount, size)
@@ -364,14 +345,11 @@ def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json:
          str(rate.runs)]
         for rate in found.rates
     ]  # fmt: skip
-    for line in align([["direction", "block", "median", "spread", "runs"], *rows], left=(0, 1)):
-        click.echo(line)
+    print_table([["direction", "block", "median", "spread", "runs"], *rows], left=(0, 1))
     click.echo(f"\n--disk {words}")
 
 
 def _print_rates(found: CpuCalibration, used: str) -> None:
-    from tisim.support.tables import align
-
     rows = [
         [
             f"{row.per_second:.5g}",
@@ -381,7 +359,6 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
         ]
         for row in found.frame().itertuples()
     ]
-    for line in align([["per second", "spread", "computations", "of"], *rows], left=(3,)):
-        click.echo(line)
+    print_table([["per second", "spread", "computations", "of"], *rows], left=(3,))
     for warning in found.warnings:
         click.echo(f"warning: {warning}")

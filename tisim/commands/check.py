@@ -7,11 +7,10 @@ from dataclasses import asdict
 
 import click
 
-from tisim.commands import report_written
-from tisim.support.files import check_writable, write_file
+from tisim.commands import json_option, opened_name, print_table, write_json
+from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
-from tisim.support.quantities import format_bytes
-from tisim.support.tables import align
+from tisim.support.quantities import count_of, format_bytes
 from tisim.traces import CheckReport, Trace, check
 from tisim.traces.dialects import DIALECTS
 
@@ -45,9 +44,7 @@ Examples:
     is_flag=True,
     help="Skip the calls of a recorded trace that tisim does not support.",
 )
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write the report as JSON; - for standard output."
-)
+@json_option("the report")
 @click.argument("traces", nargs=-1, required=True)
 def check_command(
     dialect: str,
@@ -66,23 +63,16 @@ def check_command(
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
-    source = traces[0] if len(traces) == 1 else list(traces)
     with ProgressBar("open") as bar:
-        trace = Trace.open(source, dialect=dialect, progress=bar.show)
+        trace = Trace.open(opened_name(traces), dialect=dialect, progress=bar.show)
     if ignore_unsupported:
         actions = (*actions, "unsupported")
     with ProgressBar("check") as bar:
         report = check(trace, custom_actions=actions, progress=bar.show)
-    status = 0 if report.sound else 1
     text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
-    if json_file == "-":
-        click.echo(text)
-        return status
-    if json_file is not None:
-        write_file(json_file, text + "\n")
-        report_written(json_file)
-    _print(report)
-    return status
+    if not write_json([text], json_file):
+        _print(report)
+    return 0 if report.sound else 1
 
 
 def _print(report: CheckReport) -> None:
@@ -94,11 +84,11 @@ def _print(report: CheckReport) -> None:
         click.echo(f"and {more:,} more")
     click.echo(
         f"{report.name}: {'sound' if report.sound else 'not sound'}: "
-        f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
+        f"{count_of(report.errors, 'error')}, {count_of(report.warnings, 'warning')}"
     )
     click.echo(
-        f"{_count(report.ranks, 'rank')}, {report.dialect} dialect, "
-        f"{_count(report.actions, 'action')}, {_count(report.messages, 'message')} of "
+        f"{count_of(report.ranks, 'rank')}, {report.dialect} dialect, "
+        f"{count_of(report.actions, 'action')}, {count_of(report.messages, 'message')} of "
         f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} flops"
     )
     if report.extrapolated:
@@ -111,9 +101,4 @@ def _print(report: CheckReport) -> None:
         messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
         rows.append((count.name, f"{count.actions:,}", *messages, amount if count.amount else ""))
     click.echo()
-    for line in align(rows, left=1):
-        click.echo(line)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    print_table(rows)

@@ -12,112 +12,34 @@ import click
 
 from tisim.errors import InputError, TisimError
 
-# Sub-commands: the module and the name of each, loaded when it is used, and what the help says of
-# it, so that help is quick.
+# Sub-commands in the order of the help: module and name of each, which is loaded when it is used,
+# and what the help says of it.
 _COMMANDS = {
-    "replay": (
-        "tisim.commands.replay",
-        "replay_command",
-        "Predict the run time of an MPI program from its trace.",
-    ),
-    "view": (
-        "tisim.commands.view",
-        "view_command",
-        "Explore a run in a browser.",
-    ),
-    "sweep": (
-        "tisim.commands.sweep",
-        "sweep_command",
-        "Replay a trace in many what-if scenarios.",
-    ),
-    "compare": (
-        "tisim.commands.compare",
-        "compare_command",
-        "Explain the difference between two results.",
-    ),
-    "record": (
-        "tisim.commands.record",
-        "record_command",
-        "Run an MPI program and record its trace.",
-    ),
-    "execute": (
-        "tisim.commands.execute",
-        "execute_command",
-        "Execute a trace on a real MPI library and time it.",
-    ),
-    "validate": (
-        "tisim.commands.validate",
-        "validate_command",
-        "Compare predictions with real runs.",
-    ),
-    "cc": (
-        "tisim.commands.counting",
-        "cc_command",
-        "Compile C with instruction counting for 'record'.",
-    ),
-    "c++": (
-        "tisim.commands.counting",
-        "cxx_command",
-        "Compile C++ with instruction counting for 'record'.",
-    ),
-    "fc": (
-        "tisim.commands.counting",
-        "fc_command",
-        "Compile Fortran with instruction counting for 'record'.",
-    ),
+    "replay": ("replay.replay_command", "Predict the run time of an MPI program from its trace."),
+    "view": ("view.view_command", "Explore a run in a browser."),
+    "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),
+    "compare": ("compare.compare_command", "Explain the difference between two results."),
+    "record": ("record.record_command", "Run an MPI program and record its trace."),
+    "execute": ("execute.execute_command", "Execute a trace on a real MPI library and time it."),
+    "validate": ("validate.validate_command", "Compare predictions with real runs."),
+    "cc": ("counting.cc_command", "Compile C with instruction counting for 'record'."),
+    "c++": ("counting.cxx_command", "Compile C++ with instruction counting for 'record'."),
+    "fc": ("counting.fc_command", "Compile Fortran with instruction counting for 'record'."),
     "import": (
-        "tisim.commands.import_trace",
-        "import_command",
+        "import_trace.import_command",
         "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
     ),
-    "generate": (
-        "tisim.commands.generate",
-        "generate_command",
-        "Generate synthetic traces for scaling studies.",
-    ),
-    "extrapolate": (
-        "tisim.commands.extrapolate",
-        "extrapolate_command",
-        "Extrapolate traces to more ranks.",
-    ),
-    "check": (
-        "tisim.commands.check",
-        "check_command",
-        "Check a trace for errors and count its actions.",
-    ),
-    "inspect": (
-        "tisim.commands.inspect",
-        "inspect_command",
-        "Summarise an application: phases, loops, calls.",
-    ),
-    "pack": (
-        "tisim.commands.pack",
-        "pack_command",
-        "Pack a trace into one small file that is fast to read.",
-    ),
-    "unpack": (
-        "tisim.commands.pack",
-        "unpack_command",
-        "Restore the text files of a packed trace.",
-    ),
-    "platform": (
-        "tisim.commands.platform",
-        "platform_command",
-        "Describe or draw a platform, or create one.",
-    ),
-    "calibrate": (
-        "tisim.commands.calibrate",
-        "calibrate_command",
-        "Fit a platform's parameters to measurements.",
-    ),
-    "benchmark": (
-        "tisim.commands.benchmark",
-        "benchmark_command",
-        "Measure message times with a small MPI program.",
-    ),
+    "generate": ("generate.generate_command", "Generate synthetic traces for scaling studies."),
+    "extrapolate": ("extrapolate.extrapolate_command", "Extrapolate traces to more ranks."),
+    "check": ("check.check_command", "Check a trace for errors and count its actions."),
+    "inspect": ("inspect.inspect_command", "Summarise an application: phases, loops, calls."),
+    "pack": ("pack.pack_command", "Pack a trace into one small file that is fast to read."),
+    "unpack": ("pack.unpack_command", "Restore the text files of a packed trace."),
+    "platform": ("platform.platform_command", "Describe or draw a platform, or create one."),
+    "calibrate": ("calibrate.calibrate_command", "Fit a platform's parameters to measurements."),
+    "benchmark": ("benchmark.benchmark_command", "Measure message times with a small MPI program."),
     "completion": (
-        "tisim.commands.completion",
-        "completion_command",
+        "completion.completion_command",
         "Print the completion script for bash, zsh or fish.",
     ),
 }
@@ -132,8 +54,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, name, _ = _COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), name)
+        module, name = _COMMANDS[cmd_name][0].split(".")
+        command: click.Command = getattr(importlib.import_module(f"tisim.commands.{module}"), name)
         if "_TISIM_COMPLETE" in os.environ:  # the shell asks what may follow
             from tisim.commands.completion import complete_arguments
 
@@ -153,7 +75,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, _, summary) in _COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -10,10 +10,8 @@ import click
 
 from tisim.analysis.compare import Comparison, Difference, compare, read_result
 from tisim.analysis.compare.comparison import shorten
-from tisim.commands import report_written
-from tisim.support.files import write_file
+from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.support.quantities import format_time
-from tisim.support.tables import align
 
 _LABELS = {
     "compute": "computing, mean over ranks",
@@ -46,12 +44,7 @@ With --breakdown in both replays it says which kinds of action and waits make th
 )
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    help="Write the comparison as JSON; - for standard output.",
-)
+@json_option("the comparison")
 @click.option(
     "--report",
     "report_file",
@@ -76,12 +69,8 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
     text = json.dumps({"a": str(a), "b": str(b), **comparison.to_dict()}, indent=1)
     for which, warning in comparison.warnings:
         click.echo(f"tisim: warning: {which}: {warning}", err=True)
-    if json_file == "-":
-        click.echo(text)
+    if write_json([text], json_file):
         return
-    if json_file is not None:
-        write_file(json_file, text + "\n")
-        report_written(json_file)
     click.echo(f"a: {a}\nb: {b}\n")
     for reason in comparison.reasons:
         click.echo(f"- {reason}")
@@ -101,8 +90,7 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
 def _print(title: str, rows: list[tuple[str, ...]], left: int = 1) -> None:
     if len(rows) > 1:
         click.echo(f"\n{title}" if title else "")
-        for line in align(rows, left):
-            click.echo(line)
+        print_table(rows, left)
 
 
 def _print_numbers(comparison: Comparison) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import (
+    compiler_option,
+    json_option,
+    number_option,
+    print_table,
+    report_written,
+    write_json,
+)
 from tisim.errors import InputError
-from tisim.support.files import check_writable, write_file
+from tisim.support.files import check_writable
 
 if TYPE_CHECKING:
     from tisim.studies.execute import Execution
@@ -35,22 +43,8 @@ Examples:
     metavar="N",
     help="Number of ranks that the trace must have.  [default: any]",
 )
-@click.option(
-    "--repeat",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Number of timed executions.",
-)
-@click.option(
-    "--warm-up",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of executions before the timed ones.",
-)
+@number_option("--repeat", default=5, text="Number of timed executions.")
+@number_option("--warm-up", default=1, least=0, text="Number of executions before the timed ones.")
 @click.option(
     "--compute",
     type=click.Choice(["sleep", "spin", "instructions", "none"]),
@@ -67,9 +61,7 @@ Examples:
     metavar="UNITS",
     help="Units of computation per second.",
 )
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write all results as JSON; - for standard output."
-)
+@json_option("all results")
 @click.option(
     "--timeline",
     metavar="FILE.csv|.tir",
@@ -97,11 +89,7 @@ Examples:
     "trace are placed, including those with absolute names. Files that are only read are "
     "created first.",
 )
-@click.option(
-    "--mpicc",
-    metavar="COMPILER",
-    help="Compiler wrapper of the MPI library.  [default: $MPICC or mpicc]",
-)
+@compiler_option("Compiler wrapper of the MPI library")
 @click.option(
     "--print-source",
     metavar="DIR",
@@ -166,23 +154,15 @@ def execute_command(
     if timeline is not None:
         report_written(timeline)
         click.echo(f"tisim: its clocks agree to {done.clock_error:.3g} s", err=True)
-    if json_file is not None:
-        import json
-
-        text = json.dumps(done.to_dict(), indent=1) + "\n"
-        if json_file == "-":
-            click.echo(text, nl=False)
-            return 0
-        write_file(json_file, text)
-        report_written(json_file)
-    _print(done)
+    if not write_json([json.dumps(done.to_dict(), indent=1)], json_file):
+        _print(done)
     return 0
 
 
 def _print(done: Execution) -> None:
     """Print a line a repetition, and what they have in common."""
     from tisim.support.quantities import format_time
-    from tisim.support.tables import align, time_column
+    from tisim.support.tables import time_column
 
     columns = [
         time_column("first rank ends", [min(one.ends) for one in done.repetitions]),
@@ -191,8 +171,7 @@ def _print(done: Execution) -> None:
     ]
     numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
     rows = [*zip(numbers, *columns, strict=True)]
-    for line in align(rows, left=0):
-        click.echo(line)
+    print_table(rows, left=0)
     spread = (max(done.times) - min(done.times)) / done.median if done.median > 0 else 0.0
     click.echo(
         f"\n{len(done.repetitions[0].ends):,} ranks on {done.mpi}: median "

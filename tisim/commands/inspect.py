@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 import click
 
 from tisim.analysis.file_tables import habit_rows
-from tisim.commands import report_written
-from tisim.support.files import check_writable, write_file
+from tisim.commands import json_option, opened_name, write_json
+from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
 from tisim.support.tables import align
@@ -45,12 +45,7 @@ Examples:
     show_default=True,
     help="Maximum number of rows per table.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    help="Write everything as JSON; - for standard output, in place of the tables.",
-)
+@json_option("everything", ", in place of the tables")
 @click.argument("traces", nargs=-1, required=True)
 def inspect_command(
     statistics: bool, rows: int, json_file: str | None, traces: tuple[str, ...]
@@ -66,16 +61,10 @@ def inspect_command(
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
-    source = traces[0] if len(traces) == 1 else list(traces)
     with ProgressBar("inspect") as bar:
-        found = inspect(source, statistics=statistics, progress=bar.show)
-    text = json.dumps(found.to_dict(), indent=1)
-    if json_file == "-":
-        click.echo(text)
+        found = inspect(opened_name(traces), statistics=statistics, progress=bar.show)
+    if write_json([json.dumps(found.to_dict(), indent=1)], json_file):
         return
-    if json_file is not None:
-        write_file(json_file, text + "\n")
-        report_written(json_file)
     for line in _report(found, statistics, rows):
         click.echo(line)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import opened_name, report_written
 from tisim.commands.record import packed_parts
 from tisim.commands.recording_summary import report_recording
 from tisim.support.files import check_writable
@@ -61,8 +61,9 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
         return
     was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
-        source = traces[0] if len(traces) == 1 else list(traces)
-        text = pack(source, output, dialect=dialect, volumes=volumes, progress=bar.show)
+        text = pack(
+            opened_name(traces), output, dialect=dialect, volumes=volumes, progress=bar.show
+        )
     packed = Trace.open(output)
     size = Path(output).stat().st_size
     click.echo(

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import json_option, report_written, write_json
 from tisim.errors import InputError
 from tisim.platform import Platform, new
 from tisim.platform.new import Hardware, write_with_deployment
 from tisim.platform.report import describe, describe_route
-from tisim.support.files import write_file
 
 if TYPE_CHECKING:
     from tisim.platform.drawing import RunLoad
@@ -66,15 +65,13 @@ class _Platform(click.Command):
     help="With --draw: colour links by their mean load in a run and show the ranks on hosts; "
     "RUN.json is written by 'tisim replay --breakdown --json RUN.json'.",
 )
-@click.option(
-    "--json", "as_json", metavar="FILE", help="Write the numbers as JSON; - for standard output."
-)
+@json_option("the numbers")
 def platform_command(
     file: Path,
     route: tuple[str, str] | None,
     drawing: Path | None,
     load_file: str | None,
-    as_json: str | None,
+    json_file: str | None,
 ) -> None:
     """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
 
@@ -94,8 +91,8 @@ def platform_command(
     if route is not None:
         src, dst = (platform.host(name) for name in route)
         click.echo(describe_route(src, dst, platform.route(src, dst)))
-    if as_json is not None:
-        _write_json(platform, as_json)
+    if json_file is not None:
+        write_json([json.dumps(asdict(describe(platform)), indent=2)], json_file)
     elif route is None and drawing is None:
         click.echo(describe(platform).text())
 
@@ -119,15 +116,6 @@ def _read_load(platform: Platform, path: str) -> RunLoad:
             "its load of links is not what tisim replay --breakdown --json writes", file=path
         ) from None
     return RunLoad(platform, links, [row["host"] for row in result["ranks"]], path)
-
-
-def _write_json(platform: Platform, path: str) -> None:
-    text = json.dumps(asdict(describe(platform)), indent=2)
-    if path == "-":
-        click.echo(text)
-        return
-    write_file(path, text + "\n")
-    report_written(path)
 
 
 _EPILOG = """\b

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import compiler_option, number_option, report_written
 from tisim.commands.recording_summary import report_recording, report_run, report_spread
 from tisim.errors import InputError
 from tisim.support.quantities import parse_size
@@ -94,13 +94,10 @@ Examples:
     help="Write when each call began and ended, as .csv, .parquet or .tir (for tisim view); "
     "needs --times.",
 )
-@click.option(
+@number_option(
     "--repeat",
-    type=click.IntRange(min=1),
     default=1,
-    show_default=True,
-    metavar="N",
-    help="Run the program N times and report how much volumes and other counts vary. The "
+    text="Run the program N times and report how much volumes and other counts vary. The "
     "trace is that of the run with the median total volume.",
 )
 @click.option(
@@ -118,11 +115,7 @@ Examples:
     metavar="BYTES",
     help="Maximum size of the trace; a rank stops recording when its share is full.",
 )
-@click.option(
-    "--mpicc",
-    metavar="COMPILER",
-    help="Compiler wrapper of the program's MPI library.  [default: $MPICC or mpicc]",
-)
+@compiler_option("Compiler wrapper of the program's MPI library")
 @click.option(
     "--print-source",
     metavar="DIR",

@@ -6,7 +6,7 @@ import importlib
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,7 +15,14 @@ import click
 
 from tisim.actions.registry import ignoring_unsupported
 from tisim.analysis.file_tables import short_habits
-from tisim.commands import report_written
+from tisim.commands import (
+    json_option,
+    number_option,
+    opened_name,
+    print_table,
+    report_written,
+    write_json,
+)
 from tisim.commands.options import parameter_option
 from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
@@ -23,10 +30,9 @@ from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.simulation.replay import choose_kernel, replay
-from tisim.support.files import check_writable, write_file
+from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes, format_seconds, parse_time
-from tisim.support.tables import align
 from tisim.traces import Trace
 
 if TYPE_CHECKING:
@@ -93,9 +99,7 @@ Examples:
 @parameter_option(
     replay, "ranks", "--np", "--ranks", "ranks", metavar="N", type=click.IntRange(min=1)
 )
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write the result as JSON; - for standard output."
-)
+@json_option("the result")
 @parameter_option(replay, "timeline", "--timeline", "timelines", metavar="FILE", multiple=True)
 @click.option(
     "--breakdown",
@@ -158,14 +162,7 @@ Examples:
     "holds 90 % of the times. The sets are those that 'tisim calibrate' has stored beside the "
     "platform; each draws the fitted volumes of an extrapolated trace anew.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Random seed for --uncertainty.",
-)
+@number_option("--seed", default=0, least=0, text="Random seed for --uncertainty.")
 @parameter_option(replay, "jitter", "--jitter", metavar="N")
 @parameter_option(replay, "skip_steady", "--skip-steady", metavar="E")
 @parameter_option(replay, "kernel", "--kernel", metavar="NAME")
@@ -220,7 +217,7 @@ def replay_command(
     if kernel == "simpy" and uncertainty is not None:
         raise InputError("--uncertainty needs --kernel core")
     with ProgressBar("open") as bar:
-        source = traces[0] if len(traces) == 1 else list(traces)
+        source = opened_name(traces)
         trace: Trace | TextTrace
         if kernel == "simpy":
             from tisim.models.program import TextTrace
@@ -274,9 +271,7 @@ def replay_command(
 
         report_written(*chain.from_iterable(map(files_of, timelines)))
     pictures.draw(result)
-    if json_file is not None:
-        _write_json(result.json_pieces(), json_file)
-    if json_file == "-":
+    if json_file is not None and write_json(result.json_pieces(), json_file):
         return 0
     print_summary(result, "" if interval is None else interval.text())
     if breakdown:
@@ -313,19 +308,8 @@ def _failure_in_json(file: str | None) -> Iterator[None]:
         if file is not None:
             details = error.details if isinstance(error, DiskFullError) else {}
             failure = {"kind": type(error).__name__, "message": str(error), **details}
-            _write_json([json.dumps({"error": failure}, indent=1)], file)
+            write_json([json.dumps({"error": failure}, indent=1)], file)
         raise
-
-
-def _write_json(text: Iterable[str], file: str) -> None:
-    """Write a result as JSON; - prints it."""
-    pieces = chain(text, "\n")
-    if file == "-":
-        for piece in pieces:
-            click.echo(piece, nl=False)
-        return
-    write_file(file, pieces)
-    report_written(file)
 
 
 def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
@@ -431,8 +415,7 @@ def print_summary(result: Result, interval: str) -> None:
 
     `interval` is that of the simulated time, in words; empty for none.
     """
-    for line in align(_rows(result, interval), left=(0, 2)):
-        click.echo(line)
+    print_table(_rows(result, interval), left=(0, 2))
 
 
 def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:

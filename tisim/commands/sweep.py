@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import print_table, report_written
 from tisim.errors import TisimError
 from tisim.studies.sweep.run import SweepInterrupted, sweep
 from tisim.studies.sweep.study import read_prices, read_study
 from tisim.support.files import check_writable
-from tisim.support.tables import align
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,8 +168,7 @@ def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> 
     for name, row in rows:
         values = (_cut(str(row[axis])) if row[axis] == row[axis] else "" for axis in varied)
         lines.append((*((name,) if named else ()), *values, *_outcome(row)))
-    for line in align(lines, left=len(varied) + named):
-        click.echo(line)
+    print_table(lines, left=len(varied) + named)
 
 
 def _outcome(row: pd.Series) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.support.files import check_writable, write_file
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ Examples:
 """,
 )
 @click.option("-o", "--output", metavar="FILE.html", help="Write a page with tables and a chart.")
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write all results as JSON; - for standard output."
-)
+@json_option("all results")
 @click.option(
     "--keep-errors",
     is_flag=True,
@@ -56,20 +55,12 @@ def validate_command(
 
         write_file(output, page(study, found))
         report_written(output)
-    if json_file is not None:
-        import json
-
-        text = json.dumps(found.to_dict(), indent=1) + "\n"
-        if json_file != "-":
-            write_file(json_file, text)
-            report_written(json_file)
-        else:
-            click.echo(text, nl=False)
+    is_printed = write_json([json.dumps(found.to_dict(), indent=1)], json_file)
     if keep_errors:
         from tisim.studies.validation import comparison
 
         report_written(*comparison.keep_errors(found.results))
-    if json_file != "-":
+    if not is_printed:
         print_validation(found)
     return 0 if found.passed else 1
 
@@ -82,13 +73,10 @@ def print_validation(found: Validation) -> None:
         case_rows,
         summary_rows,
     )
-    from tisim.support.tables import align
 
-    for line in align([CASE_COLUMNS, *case_rows(found.results)], left=2):
-        click.echo(line)
+    print_table([CASE_COLUMNS, *case_rows(found.results)], left=2)
     click.echo()
-    for line in align([SUMMARY_COLUMNS, *summary_rows(found.summaries)]):
-        click.echo(line)
+    print_table([SUMMARY_COLUMNS, *summary_rows(found.summaries)])
     if found.coverage is not None:
         click.echo(f"\n{found.coverage.text()}")
     for one in found.results:

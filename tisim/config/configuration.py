@@ -194,21 +194,18 @@ class Config:
 
     def as_dict(self) -> dict[str, bool | int | float | str]:
         """Every option that can change a result, by its canonical name, with defaults; for JSON."""
-        # Every replay asks: of most options the default, as text where it is a table, is known.
-        given = self._values
         values: dict[str, bool | int | float | str] = {}
-        for key, read, default in _reported_options(self._model):
-            if read in given or SAME_TABLE.get(read) in given:
-                value = _plain(self._value(read))
-            else:
-                value = default
-            if value != "":
-                values[key] = value
+        for key, option in PARAMETERS.items():
+            if option.used and option.changes_results and key not in _names_of_smpi():
+                value = _plain(self.value_of(option))
+                if value != "":
+                    values[key] = value
         return values
 
     def value_of(self, parameter: Parameter[Value]) -> Value:
         """The value that a replay uses: that of SMPI's own name, where its model reads that."""
-        return self._value(_key_read(parameter, self._model))
+        reads_own = parameter.smpi_key and self._model == _SMPI
+        return self._value(parameter.smpi_key if reads_own else parameter.key)
 
 
 #: The types that are accepted as a configuration.
@@ -218,22 +215,6 @@ ConfigLike = Config | Mapping[str, object] | None
 @cache
 def _default(key: str, network_model: str) -> Value:
     return PARAMETERS[key].default_for(network_model)
-
-
-def _key_read(parameter: Parameter[Value], network_model: str) -> str:
-    """The name under which a network model reads a parameter."""
-    return parameter.smpi_key if parameter.smpi_key and network_model == _SMPI else parameter.key
-
-
-@cache
-def _reported_options(network_model: str) -> tuple[tuple[str, str, bool | int | float | str], ...]:
-    """The rows of `Config.as_dict`: name, the option that it is read from, and default."""
-    names = (
-        (key, _key_read(option, network_model))
-        for key, option in PARAMETERS.items()
-        if option.used and option.changes_results and key not in _names_of_smpi()
-    )
-    return tuple((key, read, _plain(_default(read, network_model))) for key, read in names)
 
 
 @cache

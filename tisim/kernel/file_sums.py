@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from tisim import _core
 
 if TYPE_CHECKING:
-    from tisim._core import AccessHabits, FileUse, Simulation
+    from tisim._core import AccessHabits, Simulation
 
 # Number of pairs of a rank and a server listed for each file system, longest waits first.
 _WAITS = 100
@@ -77,12 +77,9 @@ def file_uses(core: Simulation, file_systems: Sequence[str]) -> list[FileUseDict
             "reads": accesses(use.reads, moved[0]),
             "writes": accesses(use.writes, moved[1]),
         }
-        for use, moved in _moved(core)
+        for number, use in enumerate(core.file_uses())
+        for moved in [core.moved_of_files(number)]
     ]
-
-
-def _moved(core: Simulation) -> list[tuple[FileUse, tuple[list[float], list[float]]]]:
-    return [(use, core.moved_of_files(number)) for number, use in enumerate(core.file_uses())]
 
 
 def accesses(habits: AccessHabits, over_time: Sequence[float] = ()) -> AccessesDict:

@@ -42,15 +42,14 @@ class OutputFile:
     """A file that is being written, and appears whole or not at all.
 
     As a context manager it is committed in the end, or discarded after an exception. What was there
-    before stays until `commit`, which with `durable` waits until the disk has the file.
+    before stays until `commit`.
     `random_access` says that `overwrite`, `reader` or `restart` is going to be used: what goes into
     a pipe is then collected in a temporary file. Raises `InputError` if no file can be created
     there.
     """
 
-    def __init__(self, path: _Path, *, random_access: bool = False, durable: bool = False) -> None:
+    def __init__(self, path: _Path, *, random_access: bool = False) -> None:
         self.path = Path(path)
-        self._durable = durable
         self._temporary: Path | None = None
         self._target: Path | None = None
         self._direct: int | None = None
@@ -137,8 +136,6 @@ class OutputFile:
                 self._file.seek(0)
                 with os.fdopen(self._direct, "wb", closefd=False) as target:
                     _copy(self._file, target)
-            if self._durable and self._target is not None:
-                os.fsync(self._file.fileno())
             self._file.close()
 
     def commit(self) -> None:
@@ -146,8 +143,6 @@ class OutputFile:
         with self.writing():
             if self._temporary is not None and self._target is not None:
                 self._temporary.replace(self._target)
-                if self._durable:
-                    _sync_directory(self._target.parent)
             else:
                 self._release()
 
@@ -165,14 +160,14 @@ class OutputFile:
             self._temporary.unlink(missing_ok=True)
 
 
-def write_file(path: _Path, content: bytes | str | Iterable[str], *, durable: bool = False) -> None:
+def write_file(path: _Path, content: bytes | str | Iterable[str]) -> None:
     """Write a file whole or not at all.
 
-    A text, which is written as UTF-8, may come in pieces. `durable` waits for the disk. Raises
-    `InputError` if it cannot be written; what was there before is then still there.
+    A text, which is written as UTF-8, may come in pieces. Raises `InputError` if it
+    cannot be written; what was there before is then still there.
     """
     pieces = (content,) if isinstance(content, (bytes, str)) else content
-    with OutputFile(path, durable=durable) as file:
+    with OutputFile(path) as file:
         for piece in pieces:
             file.write(piece)
 

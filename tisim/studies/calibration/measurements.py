@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tisim.errors import InputError
 from tisim.studies.calibration.line import Floats
+from tisim.studies.calibration.readers import read_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,19 +41,6 @@ def median_half_width(seconds: Floats) -> float:
     return max(middle - float(ordered[rank - 1]), float(ordered[-rank]) - middle) / middle
 
 
-#: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
-#: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
-#: further message of a stream; concurrent messages until the last is there.
-OPERATIONS = (
-    "pingpong",
-    "idle_pingpong",
-    "send",
-    "late_send",
-    "isend",
-    "recv",
-    "stream",
-    "transfer",
-)
 # A message of a stream takes at least this part of what all of it takes for each.
 _MOST_OVERLAPPED = 4.0
 
@@ -64,7 +52,7 @@ class Curve:
     Parameters
     ----------
     operation
-        One of `OPERATIONS`.
+        One of `tisim.studies.calibration.readers.OPERATIONS`.
     nbytes, seconds
         Distinct sizes in ascending order, and the median time of each, shape ``(n,)``.
     counts
@@ -124,7 +112,7 @@ class Measurements:
     Parameters
     ----------
     frame
-        One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int),
+        One row a measured time: ``operation`` (str, see `Curve`), ``bytes`` (int),
         ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
         transfer: pairs, shift or incast), ``idle`` (float: seconds since the process's previous
         call ended, nan where unknown), ``file`` (str).
@@ -188,8 +176,6 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
         that is used.
     """
     import pandas as pd
-
-    from tisim.studies.calibration.readers import read_file
 
     frames, remarks = [], []
     for file in files:

@@ -11,11 +11,25 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 
+#: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
+#: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
+#: further message of a stream; concurrent messages until the last is there.
+OPERATIONS = (
+    "pingpong",
+    "idle_pingpong",
+    "send",
+    "late_send",
+    "isend",
+    "recv",
+    "stream",
+    "transfer",
+)
+
 
 class Sample(NamedTuple):
     """One measured time, in the units that all formats are brought to."""
 
-    operation: str  # one of `tisim.studies.calibration.measurements.OPERATIONS`
+    operation: str  # one of `OPERATIONS`
     nbytes: int  # size of one message
     seconds: float  # the measured time
     # pairs, directions: concurrent pairs of processes, and directions in which each pair sends at
@@ -335,16 +349,6 @@ def _imb_sample(
 # comments.
 
 OWN = "tisim's CSV with the header operation,bytes,seconds,..."
-OPERATIONS = (
-    "pingpong",
-    "idle_pingpong",
-    "send",
-    "late_send",
-    "isend",
-    "recv",
-    "stream",
-    "transfer",
-)
 _REQUIRED = ("operation", "bytes", "seconds")
 _OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages")
 _PATTERNS = ("pairs", "shift", "incast")

@@ -7,9 +7,9 @@ import importlib
 import pickle
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -88,8 +88,6 @@ def _changed_profile(entry: ResourceProfile, factors: NDArray[np.float64]) -> Re
     return dataclasses.replace(entry, profile=dataclasses.replace(entry.profile, values=values))
 
 
-# Which platform, with which changes, with which random numbers.
-_PlatformKey: TypeAlias = tuple[int, tuple[Change, ...], tuple[int, ...]]
 # Changed platforms that are kept for the next scenarios.
 _KEPT_PLATFORMS = 4
 
@@ -106,7 +104,8 @@ class Worker:
         self._lock = threading.Lock()
         self._traces: dict[int, Trace] = {}
         self._platforms: dict[int, Platform] = {}
-        self._changed: OrderedDict[_PlatformKey, Platform] = OrderedDict()
+        # They are compiled, which the next scenarios need not do again.
+        self._changed = lru_cache(_KEPT_PLATFORMS)(self._change)
         for name in inputs.modules:
             importlib.import_module(name)
 
@@ -155,18 +154,14 @@ class Worker:
     def _platform(self, job: Job) -> Platform:
         if job.platform not in self._platforms:
             self._platforms[job.platform] = pickle.loads(self._inputs.platforms[job.platform])
-        platform = self._platforms[job.platform]
-        if not job.changes:
-            return platform
-        key = (job.platform, job.changes, job.seed)
-        if key in self._changed:
-            self._changed.move_to_end(key)
-            return self._changed[key]
-        for change in job.changes:
-            platform = changed(platform, change, job.seed)
-        self._changed[key] = platform
-        if len(self._changed) > _KEPT_PLATFORMS:
-            self._changed.popitem(last=False)
+        if job.changes:
+            return self._changed(job.platform, job.changes, job.seed)
+        return self._platforms[job.platform]
+
+    def _change(self, index: int, changes: Sequence[Change], seed: tuple[int, ...]) -> Platform:
+        platform = self._platforms[index]
+        for change in changes:
+            platform = changed(platform, change, seed)
         return platform
 
 

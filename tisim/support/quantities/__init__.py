@@ -11,23 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from tisim.errors import InputError
-
-__all__ = [
-    "count_of",
-    "format_bytes",
-    "format_quantity",
-    "format_seconds",
-    "format_time",
-    "parse_bandwidth",
-    "parse_size",
-    "parse_speed",
-    "parse_time",
-    "prefix_of",
-    "unit_of_time",
-]
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 
@@ -69,77 +55,51 @@ _TIME: Final = {
 }
 
 
-def parse_speed(
-    text: str,
-    what: str = "speed",
-    *,
-    file: str | os.PathLike[str] | None = None,
-    line: int | None = None,
-) -> float:
-    """Read a speed such as ``3.68Gf`` or ``2megaflops``.
+class Place(TypedDict, total=False):
+    """Where a text stands, for the message of an error."""
 
-    No unit stands for flop/s. `what` names the quantity, `file` and `line` the place of the text,
-    in the message of an error. Raises `InputError` if there is no number, the unit is unknown, or
-    the quantity is negative or not finite.
+    file: str | os.PathLike[str] | None
+    line: int | None
+
+
+def parse_speed(text: str, what: str = "speed", **place: Unpack[Place]) -> float:
+    """Read a speed such as ``3.68Gf`` or ``2megaflops``, in flop/s; no unit stands for flop/s.
+
+    `what` names the quantity in the message of an error. Raises `InputError` if there is no number,
+    the unit is unknown, or the quantity is negative or not finite.
     """
-    return _parse(text, _SPEED, "f", what, file, line)
+    return _parse(text, _SPEED, "f", what, place)
 
 
-def parse_bandwidth(
-    text: str,
-    what: str = "bandwidth",
-    *,
-    file: str | os.PathLike[str] | None = None,
-    line: int | None = None,
-) -> float:
+def parse_bandwidth(text: str, what: str = "bandwidth", **place: Unpack[Place]) -> float:
     """Read a bandwidth such as ``125MBps`` or ``1Gbps``, in bytes/s; see `parse_speed`."""
-    return _parse(text, _BANDWIDTH, "Bps", what, file, line)
+    return _parse(text, _BANDWIDTH, "Bps", what, place)
 
 
-def parse_time(
-    text: str,
-    what: str = "time",
-    *,
-    file: str | os.PathLike[str] | None = None,
-    line: int | None = None,
-) -> float:
+def parse_time(text: str, what: str = "time", **place: Unpack[Place]) -> float:
     """Read a duration such as ``15us`` or ``2h``, in seconds; see `parse_speed`."""
-    return _parse(text, _TIME, "s", what, file, line)
+    return _parse(text, _TIME, "s", what, place)
 
 
-def parse_size(
-    text: str,
-    what: str = "size",
-    *,
-    file: str | os.PathLike[str] | None = None,
-    line: int | None = None,
-) -> float:
+def parse_size(text: str, what: str = "size", **place: Unpack[Place]) -> float:
     """Read a size such as ``64KiB`` or ``8kb``, in bytes; see `parse_speed`."""
-    return _parse(text, _SIZE, "B", what, file, line)
+    return _parse(text, _SIZE, "B", what, place)
 
 
-def _parse(
-    text: str,
-    units: Mapping[str, float],
-    base: str,
-    what: str,
-    file: str | os.PathLike[str] | None,
-    line: int | None,
-) -> float:
+def _parse(text: str, units: Mapping[str, float], base: str, what: str, place: Place) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        message = f"{what} must be a number with a unit, such as 1{base}, not {text!r}"
-        raise InputError(message, file=file, line=line)
+        raise InputError(
+            f"{what} must be a number with a unit, such as 1{base}, not {text!r}", **place
+        )
     number, unit = match.groups()
     factor = units.get(unit or base)
     if factor is None:
         message = f"unknown unit {unit!r} in the {what} {text!r}: {_suggestion(unit, units, base)}"
-        raise InputError(message, file=file, line=line)
+        raise InputError(message, **place)
     value = float(number) * factor
     if value < 0 or value == float("inf"):
-        raise InputError(
-            f"{what} must be finite and not negative, not {text!r}", file=file, line=line
-        )
+        raise InputError(f"{what} must be finite and not negative, not {text!r}", **place)
     return value
 
 
