@@ -12,10 +12,9 @@ from tisim._core import ScheduleError, Stage, Stop
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim._core import NeededSchedule, TraceSet
+    from tisim._core import NeededSchedule, Simulation, TraceSet
     from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan
-    from tisim.analysis.timeline.capture import EventCapture
     from tisim.models.settings import Settings
 
 
@@ -42,6 +41,14 @@ class Progress(Protocol):
         ...
 
 
+class EventConsumer(Protocol):
+    """Takes the events that a simulation logs (`tisim.analysis.timeline.EventCapture`)."""
+
+    def take(self, core: Simulation, /) -> None:
+        """Take the events that the simulation has logged so far."""
+        ...
+
+
 # Wall-clock seconds between two checks for Ctrl-C, each with a report of progress.
 _REPORT_INTERVAL = 0.1
 
@@ -55,7 +62,7 @@ class Driver:
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
-        self.events: EventCapture | None = None
+        self.events: EventConsumer | None = None
         self._progress = progress
         self._groups: dict[int, Group] = {}
         # Plans of pending collective reads and writes, with the number of ranks still to ask.
