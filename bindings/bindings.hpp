@@ -12,6 +12,7 @@ void register_packed(nanobind::module_& m);
 void register_check(nanobind::module_& m);
 void register_inspection(nanobind::module_& m);
 void register_calls(nanobind::module_& m);
+void register_zones(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_model(nanobind::module_& m);
 void register_timeline(nanobind::module_& m);

@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
   tisim::register_check(m);
   tisim::register_inspection(m);
   tisim::register_calls(m);
+  tisim::register_zones(m);
   tisim::register_platform(m);
   tisim::register_model(m);
   tisim::register_timeline(m);

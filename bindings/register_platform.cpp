@@ -1,8 +1,10 @@
 // Compiled platforms: hosts, links and routes, which Python hands over once.
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -23,7 +25,7 @@ namespace {
 // The columns of one kind of thing; each array has a value for each of them.
 struct HostColumns {
   std::vector<double> speed;
-  std::vector<std::int32_t> cores, overheads, group, up, down, loopback;
+  std::vector<std::int32_t> cores, overheads;
 };
 struct DiskColumns {
   std::vector<std::int32_t> host;
@@ -32,14 +34,6 @@ struct DiskColumns {
 struct LinkColumns {
   PlatformData data;  // its columns of links
 };
-struct SegmentColumns {
-  std::vector<std::int64_t> offset;
-  std::vector<std::int32_t> links;
-  std::vector<double> latency;
-};
-struct PairColumns {
-  std::vector<std::int32_t> first, second, segment;
-};
 
 void check_length(std::size_t length, std::size_t expected, const char* what) {
   if (length == expected) return;
@@ -47,12 +41,8 @@ void check_length(std::size_t length, std::size_t expected, const char* what) {
                               std::to_string(expected) + " and " + std::to_string(length));
 }
 
-// `none`: whether -1 stands for nothing.
-void check_indices(const std::vector<std::int32_t>& indices, std::size_t count, const char* what,
-                   bool none) {
-  for (const std::int32_t index : indices) {
-    if (index != -1 || !none) check_index(index, count, what);
-  }
+void check_indices(const std::vector<std::int32_t>& indices, std::size_t count, const char* what) {
+  for (const std::int32_t index : indices) check_index(index, count, what);
 }
 
 void check_amounts(const std::vector<double>& amounts, const char* what) {
@@ -62,14 +52,9 @@ void check_amounts(const std::vector<double>& amounts, const char* what) {
 }
 
 void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::int32_t>& cores,
-                const Array<std::int32_t>& overheads, const Array<std::int32_t>& group,
-                const Array<std::int32_t>& up, const Array<std::int32_t>& down,
-                const Array<std::int32_t>& loopback) {
-  HostColumns hosts{copy(speed), copy(cores), copy(overheads), copy(group),
-                    copy(up),    copy(down),  copy(loopback)};
-  for (const auto* column : {&hosts.cores, &hosts.group, &hosts.up, &hosts.down, &hosts.loopback}) {
-    check_length(column->size(), hosts.speed.size(), "hosts");
-  }
+                const Array<std::int32_t>& overheads) {
+  HostColumns hosts{copy(speed), copy(cores), copy(overheads)};
+  check_length(hosts.cores.size(), hosts.speed.size(), "hosts");
   if (!hosts.overheads.empty()) check_length(hosts.overheads.size(), hosts.speed.size(), "hosts");
   check_amounts(hosts.speed, "the speed of a host");
   for (const std::int32_t number : hosts.cores) {
@@ -121,30 +106,6 @@ nb::tuple link_fields() {
   return nb::tuple(names);
 }
 
-void make_segments(SegmentColumns* self, const Array<std::int64_t>& offset,
-                   const Array<std::int32_t>& links, const Array<double>& latency) {
-  SegmentColumns segments{copy(offset), copy(links), copy(latency)};
-  check_length(segments.offset.size(), segments.latency.size() + 1, "segments");
-  std::int64_t last = 0;
-  for (const std::int64_t start : segments.offset) {
-    if (start < last) throw std::invalid_argument("the offsets of segments decrease");
-    last = start;
-  }
-  if (segments.offset.front() != 0 || static_cast<std::size_t>(last) != segments.links.size()) {
-    throw std::invalid_argument("the offsets of segments do not span their links");
-  }
-  check_amounts(segments.latency, "the latency of a segment");
-  new (self) SegmentColumns(std::move(segments));
-}
-
-void make_pairs(PairColumns* self, const Array<std::int32_t>& first,
-                const Array<std::int32_t>& second, const Array<std::int32_t>& segment) {
-  PairColumns pairs{copy(first), copy(second), copy(segment)};
-  check_length(pairs.second.size(), pairs.first.size(), "pairs of groups");
-  check_length(pairs.segment.size(), pairs.first.size(), "pairs of groups");
-  new (self) PairColumns(std::move(pairs));
-}
-
 void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_t links) {
   check_index(profile.index, profile.is_link ? links : hosts, profile.is_link ? "link" : "host");
   const bool of_link = profile.what == Quantity::bandwidth || profile.what == Quantity::latency;
@@ -154,8 +115,8 @@ void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_
 }
 
 void check_file_system(const FileSystemData& system, std::size_t disks, std::size_t hosts) {
-  check_indices(system.servers, disks, "disk", false);
-  check_indices(system.buffers, disks, "disk", false);
+  check_indices(system.servers, disks, "disk");
+  check_indices(system.buffers, disks, "disk");
   if (!system.buffers.empty()) {
     check_length(system.buffers.size(), system.servers.size(), "servers and their caches");
   }
@@ -167,19 +128,15 @@ void check_file_system(const FileSystemData& system, std::size_t disks, std::siz
 
 void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks,
                    std::vector<FileSystemData> file_systems, LinkColumns links,
-                   SegmentColumns segments, const PairColumns& pairs,
+                   std::shared_ptr<const ZoneTree> zones,
                    const std::vector<ResourceProfile>& profiles) {
   const std::size_t links_count = links.data.link_bandwidth.size();
-  const std::size_t segments_count = segments.latency.size();
-  check_indices(segments.links, links_count, "link", false);
-  check_indices(disks.host, hosts.speed.size(), "host", false);
+  check_length(static_cast<std::size_t>(zones->hosts()), hosts.speed.size(), "hosts");
+  if (zones->links_end() > 0) check_index(zones->links_end() - 1, links_count, "link");
+  check_indices(disks.host, hosts.speed.size(), "host");
   for (const FileSystemData& system : file_systems) {
     check_file_system(system, disks.host.size(), hosts.speed.size());
   }
-  for (const auto* column : {&hosts.up, &hosts.down, &hosts.loopback}) {
-    check_indices(*column, segments_count, "segment", true);
-  }
-  check_indices(pairs.segment, segments_count, "segment", true);
   for (const ResourceProfile& profile : profiles) {
     check_profile(profile, hosts.speed.size(), links_count);
   }
@@ -187,21 +144,12 @@ void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks,
   data.host_speed = std::move(hosts.speed);
   data.host_cores = std::move(hosts.cores);
   data.host_overheads = std::move(hosts.overheads);
-  data.host_group = std::move(hosts.group);
-  data.host_up = std::move(hosts.up);
-  data.host_down = std::move(hosts.down);
-  data.host_loopback = std::move(hosts.loopback);
   data.disk_host = std::move(disks.host);
   data.disk_read_bandwidth = std::move(disks.read_bandwidth);
   data.disk_write_bandwidth = std::move(disks.write_bandwidth);
   data.disk_size = std::move(disks.size);
   data.file_systems = std::move(file_systems);
-  data.segment_offset = std::move(segments.offset);
-  data.segment_links = std::move(segments.links);
-  data.segment_latency = std::move(segments.latency);
-  for (std::size_t i = 0; i < pairs.first.size(); ++i) {
-    data.middle.emplace(PlatformData::key(pairs.first[i], pairs.second[i]), pairs.segment[i]);
-  }
+  data.zones = std::move(zones);
   data.profiles = profiles;
   new (self) PlatformData(std::move(data));
 }
@@ -275,15 +223,10 @@ void register_platform(nb::module_& m) {
            "values"_a);
 
   nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
-      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "overheads"_a, "group"_a,
-           "up"_a, "down"_a, "loopback"_a,
+      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "overheads"_a,
            nb::sig("def __init__(self, *, speed: array.array[float], "
                    "cores: array.array[int], "
-                   "overheads: array.array[int], "
-                   "group: array.array[int], "
-                   "up: array.array[int], "
-                   "down: array.array[int], "
-                   "loopback: array.array[int]) -> None"));
+                   "overheads: array.array[int]) -> None"));
   nb::class_<DiskColumns>(m, "DiskColumns", "One value for each disk in every column.")
       .def("__init__", &make_disks, nb::kw_only(), "host"_a, "read_bandwidth"_a,
            "write_bandwidth"_a, "size"_a,
@@ -306,20 +249,9 @@ void register_platform(nb::module_& m) {
            nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))
       .def_static("fields", &link_fields, nb::sig("def fields() -> tuple[str, ...]"),
                   "The names of all columns.");
-  nb::class_<SegmentColumns>(m, "SegmentColumns", "Pieces of routes: their links and latencies.")
-      .def("__init__", &make_segments, nb::kw_only(), "offset"_a, "links"_a, "latency"_a,
-           nb::sig("def __init__(self, *, offset: array.array[int], "
-                   "links: array.array[int], "
-                   "latency: array.array[float]) -> None"));
-  nb::class_<PairColumns>(m, "PairColumns", "The segment between two groups of hosts.")
-      .def("__init__", &make_pairs, nb::kw_only(), "first"_a, "second"_a, "segment"_a,
-           nb::sig("def __init__(self, *, first: array.array[int], "
-                   "second: array.array[int], "
-                   "segment: array.array[int]) -> None"));
-
   nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
       .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "disks"_a, "file_systems"_a,
-           "links"_a, "segments"_a, "pairs"_a, "profiles"_a)
+           "links"_a, "zones"_a, "profiles"_a)
       .def_prop_ro("hosts", [](const PlatformData& p) { return p.host_speed.size(); })
       .def_prop_ro("links", [](const PlatformData& p) { return p.link_bandwidth.size(); });
 }

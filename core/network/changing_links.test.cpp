@@ -35,8 +35,6 @@ class Star {
           {true, static_cast<std::int32_t>(i), Quantity::bandwidth, -1.0, {0.0}, {1.0}});
     }
     data_.host_speed.assign(hosts, 1.0);
-    data_.host_group.assign(hosts, -1);
-    data_.host_loopback.assign(hosts, -1);
   }
 
   std::vector<Start> starts;

@@ -17,16 +17,14 @@ std::int32_t HostPairs::find_or_make(std::int32_t source, std::int32_t destinati
     return hosts_of_pair_[static_cast<std::size_t>(pair)] == hosts;
   });
   if (found >= 0) return found;
-  Route forward;
-  Route backward;
   missing_source_ = source;
   missing_destination_ = destination;
-  if (!routes_.find(source, destination, forward)) return -1;
-  if (model_.crosstraffic && !routes_.find(destination, source, backward)) {
+  if (!routes_.find(source, destination, forward_)) return -1;
+  if (model_.crosstraffic && !routes_.find(destination, source, backward_)) {
     std::swap(missing_source_, missing_destination_);
     return -1;
   }
-  const std::int32_t made = make(forward, backward);
+  const std::int32_t made = make(forward_, backward_);
   hosts_of_pair_.resize(system_.variables(), 0);
   hosts_of_pair_[static_cast<std::size_t>(made)] = hosts;
   pair_of_hosts_.insert(made, [this](std::int32_t pair) {

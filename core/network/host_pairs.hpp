@@ -50,6 +50,7 @@ class HostPairs {
 
   const Model& model_;
   RouteTable routes_;
+  Route forward_, backward_;  // of the pair that is made; backward only with crosstraffic
   const FlowModel& flow_model_;
   max_min::System& system_;
   ChangingLinks* changing_;

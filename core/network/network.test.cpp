@@ -427,8 +427,6 @@ void check_objection(const char* part, const std::function<void(Network&)>& tamp
   platform.link_bandwidth = {120.0};
   platform.link_latency = {0.0};
   platform.link_fatpipe = {0};
-  platform.host_group.assign(static_cast<std::size_t>(2 * pairs), -1);
-  platform.host_loopback.assign(static_cast<std::size_t>(2 * pairs), -1);
   // The link changes after the test.
   platform.profiles = std::vector<ResourceProfile>(
       changes ? 1 : 0, {true, 0, Quantity::bandwidth, -1.0, {9.0}, {1.0}});

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "platform/profiles.hpp"
+#include "platform/zones/zone_tree.hpp"
 
 namespace tisim {
 
@@ -48,17 +49,7 @@ struct PlatformData {
   std::vector<std::uint8_t> link_fatpipe;
   std::vector<double> link_burst;  // bytes that it passes at once
 
-  // Segments: pieces of routes. Segment s has the links segment_links[offset[s] .. offset[s+1]).
-  std::vector<std::int64_t> segment_offset;
-  std::vector<std::int32_t> segment_links;
-  std::vector<double> segment_latency;
-
-  // The route a -> b is up[a] + middle(group[a], group[b]) + down[b] where that middle is listed.
-  std::vector<std::int32_t> host_group;  // -1: no group
-  std::vector<std::int32_t> host_up;
-  std::vector<std::int32_t> host_down;
-  std::vector<std::int32_t> host_loopback;  // segment of a -> a, -1: the formula above
-  std::unordered_map<std::uint64_t, std::int32_t> middle;
+  std::shared_ptr<const ZoneTree> zones;  // null: all routes are handed over one by one
 
   std::vector<ResourceProfile> profiles;  // how all that changes
 
@@ -68,11 +59,6 @@ struct PlatformData {
   static std::uint64_t key(std::int32_t a, std::int32_t b) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 |
            static_cast<std::uint32_t>(b);
-  }
-  std::span<const std::int32_t> links_of(std::int32_t segment) const {
-    const auto s = static_cast<std::size_t>(segment);
-    return {segment_links.data() + segment_offset[s],
-            static_cast<std::size_t>(segment_offset[s + 1] - segment_offset[s])};
   }
 };
 
@@ -91,7 +77,7 @@ struct Route {
   double latency = 0.0;  // seconds
 };
 
-// Finds routes: by the segments of the platform, or among those that were handed over one by one.
+// Finds routes: in the zones of the platform, or among those that were handed over one by one.
 class RouteTable {
  public:
   explicit RouteTable(const PlatformData& data) : data_(data) {}
@@ -104,8 +90,6 @@ class RouteTable {
   }
 
  private:
-  void append(std::int32_t segment, Route& route) const;
-
   const PlatformData& data_;
   std::unordered_map<std::uint64_t, Route> own_;
 };

@@ -36,10 +36,6 @@ std::int32_t FlowSystem::pair(const std::vector<std::int32_t>& links, double lat
   for (int end = 0; end < 2; ++end) {
     platform_.host_speed.push_back(1.0);
     platform_.host_cores.push_back(1);
-    platform_.host_group.push_back(-1);
-    platform_.host_up.push_back(0);
-    platform_.host_down.push_back(0);
-    platform_.host_loopback.push_back(-1);
   }
   return static_cast<std::int32_t>(pairs_.size()) - 1;
 }

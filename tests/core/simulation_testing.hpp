@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster_testing.hpp"
 #include "core/model_testing.hpp"
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"
@@ -52,28 +53,18 @@ inline Model simple_model() {
 
 inline std::shared_ptr<const PlatformData> simple_platform(std::int32_t hosts) {
   auto data = std::make_shared<PlatformData>();
-  data->segment_offset = {0};
-  const auto add_segment = [&](std::vector<std::int32_t> links, double latency) {
-    data->segment_links.insert(data->segment_links.end(), links.begin(), links.end());
-    data->segment_offset.push_back(static_cast<std::int64_t>(data->segment_links.size()));
-    data->segment_latency.push_back(latency);
-    return static_cast<std::int32_t>(data->segment_latency.size()) - 1;
-  };
   const auto add_cable = [&] {
     data->link_bandwidth.push_back(1000.0);
     data->link_latency.push_back(0.5);
     data->link_fatpipe.push_back(1);  // as many as like may use it
-    return add_segment({static_cast<std::int32_t>(data->link_bandwidth.size()) - 1}, 0.5);
   };
-  data->middle.emplace(PlatformData::key(0, 0), add_segment({}, 0.0));
   for (std::int32_t host = 0; host < hosts; ++host) {
     data->host_speed.push_back(1.0);
     data->host_cores.push_back(1);
-    data->host_group.push_back(0);
-    data->host_up.push_back(add_cable());
-    data->host_down.push_back(add_cable());
-    data->host_loopback.push_back(-1);
+    add_cable();
+    add_cable();
   }
+  data->zones = one_cluster({.is_split = true}, hosts, false);
   return data;
 }
 

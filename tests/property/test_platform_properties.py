@@ -1,4 +1,4 @@
-"""What must hold for every platform: composition, lookups, immutability of what was scaled."""
+"""What must hold for every platform: routes, lookups, immutability of what was scaled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.oracle.platforms.random_platforms import draw
 from tisim.errors import InputError
-from tisim.platform import CompiledPlatform, Platform
+from tisim.platform import Platform
 from tisim.platform.hosts import Radical
+from tisim.platform.routing import add_up
 
 
 def load(seed: int) -> Platform:
@@ -23,40 +24,26 @@ def load(seed: int) -> Platform:
         return Platform.load(path)
 
 
-def composed(compiled: CompiledPlatform, src: int, dst: int) -> tuple[list[int], float] | None:
-    """The route as the core puts it together; None if it has to ask."""
-    groups = compiled.host_group
-    if src == dst and compiled.host_loopback[src] >= 0:
-        segments = [compiled.host_loopback[src]]
-    else:
-        pair = (compiled.pair_src == groups[src]) & (compiled.pair_dst == groups[dst])
-        if groups[src] < 0 or not pair.any():
-            return None
-        (middle,) = compiled.pair_segment[pair]
-        segments = [compiled.host_up[src], middle, compiled.host_down[dst]]
-    links: list[int] = []
-    for segment in segments:
-        start, stop = compiled.segment_offset[segment : segment + 2]
-        links += compiled.segment_links[start:stop].tolist()
-    return links, float(sum(compiled.segment_latency[segment] for segment in segments))
-
-
-# With this seed a route begins with the link that is also the way up of the group's first host.
+# With the first seed a route begins with the link that is also the way up of another host.
 @example(226121)
 @given(st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
-def test_segments_compose_to_routes(seed: int) -> None:
+@settings(max_examples=150, deadline=None)
+def test_the_core_computes_the_routes_that_the_zones_say(seed: int) -> None:
+    """Link by link, and latencies to the last bit."""
     platform = load(seed)
-    compiled = platform.compiled
+    latency_of = platform.resources.floats("link_latency")
+    zones = platform.compiled.zones
     rng = random.Random(seed)
-    for _ in range(40):
+    for _ in range(60):
         src, dst = (rng.randrange(len(platform.hosts)) for _ in range(2))
-        found = composed(compiled, src, dst)
-        if found is None:
+        found = zones.route(src, dst, latency_of)
+        try:
+            links, terms = platform.find_links(src, dst)
+        except InputError:
+            assert found is None
             continue
-        links, latency = platform.route_links(src, dst)
-        assert found[0] == links
-        assert abs(found[1] - latency) <= 1e-12 * latency
+        said = links, add_up(terms, latency_of)
+        assert found == (None if said == ([], 0.0) else said)
 
 
 @given(st.integers(0, 10**6))

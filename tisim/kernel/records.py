@@ -68,10 +68,6 @@ def core_platform(
             speed=compiled.floats("host_speed"),
             cores=compiled.integers("host_cores"),
             overheads=host_overheads,
-            group=compiled.integers("host_group"),
-            up=compiled.integers("host_up"),
-            down=compiled.integers("host_down"),
-            loopback=compiled.integers("host_loopback"),
         ),
         disks=_core.DiskColumns(
             host=compiled.integers("disk_host"),
@@ -101,16 +97,7 @@ def core_platform(
         links=_core.LinkColumns(
             **{name: compiled.buffer(f"link_{name}") for name in _core.LinkColumns.fields()}
         ),
-        segments=_core.SegmentColumns(
-            offset=compiled.integers("segment_offset"),
-            links=compiled.integers("segment_links"),
-            latency=compiled.floats("segment_latency"),
-        ),
-        pairs=_core.PairColumns(
-            first=compiled.integers("pair_src"),
-            second=compiled.integers("pair_dst"),
-            segment=compiled.integers("pair_segment"),
-        ),
+        zones=compiled.zones,
         profiles=_profiles(compiled.events),
     )
 

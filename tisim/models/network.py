@@ -266,15 +266,6 @@ class _Routes:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._platform = platform = settings.routes
-        self._integers = {
-            name: list(platform.integers(name))
-            for name in ("host_group", "host_up", "host_down", "host_loopback")
-        }
-        pairs = zip(platform.integers("pair_src"), platform.integers("pair_dst"), strict=True)
-        self._middle = dict(zip(pairs, platform.integers("pair_segment"), strict=True))
-        self._offsets = list(platform.integers("segment_offset"))
-        self._links = list(platform.integers("segment_links"))
-        self._latencies = list(platform.floats("segment_latency"))
         self._found: dict[tuple[int, int], Route] = {}
         self.bandwidth = np.array(platform.floats("link_bandwidth"), float)
         self.fatpipe = np.array(platform.link_fatpipe, bool)
@@ -283,33 +274,14 @@ class _Routes:
         """The route between two hosts."""
         route = self._found.get((source, destination))
         if route is None:
-            links, latency = self._way(source, destination)
+            links, latency = self._platform.route(source, destination)
             crosses = self._settings.network.crosstraffic
             route = self._found[source, destination] = Route(
                 self._settings.host_name(source),
                 self._settings.host_name(destination),
                 tuple(links),
-                tuple(self._way(destination, source)[0]) if crosses else (),
+                tuple(self._platform.route(destination, source)[0]) if crosses else (),
                 latency,
                 tuple(self.bandwidth[links].tolist()),
             )
         return route
-
-    def _way(self, source: int, destination: int) -> tuple[list[int], float]:
-        group, loopback = self._integers["host_group"], self._integers["host_loopback"]
-        if source == destination and loopback[source] >= 0:
-            segments = [loopback[source]]
-        else:
-            middle = self._middle.get((group[source], group[destination]))
-            if group[source] < 0 or group[destination] < 0 or middle is None:
-                links, latency = self._platform.route(source, destination)
-                return list(links), latency
-            up, down = self._integers["host_up"], self._integers["host_down"]
-            segments = [up[source], middle, down[destination]]
-        found: list[int] = []
-        latency = 0.0
-        for segment in segments:
-            if segment >= 0:
-                found += self._links[self._offsets[segment] : self._offsets[segment + 1]]
-                latency += self._latencies[segment]
-        return found, latency

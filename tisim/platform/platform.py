@@ -18,7 +18,7 @@ from tisim.platform.disks import Disk, FileSystem
 from tisim.platform.hosts import Host
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
-from tisim.platform.routing import Router
+from tisim.platform.router import Router
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 from tisim.support.files import write_file
@@ -113,6 +113,7 @@ class Platform:
         profiles: tuple[ResourceProfile, ...] = (),
         warnings: tuple[str, ...] = (),
         description: Node | None = None,
+        router: Router | None = None,
     ) -> None:
         if topology.root is None:
             raise ValueError("a platform needs a zone")
@@ -127,7 +128,8 @@ class Platform:
         self.profiles = profiles
         self.warnings = warnings
         self._description = description
-        self._router = Router(topology, file)
+        # With the zones of the core, which all replays share, whatever the numbers are.
+        self._router = Router(topology, file) if router is None else router
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Platform:
@@ -370,6 +372,7 @@ class Platform:
             profiles=profiles,
             warnings=self.warnings,
             description=self._description,
+            router=self._router,
         )
 
     def to_xml(self) -> str:

@@ -1,11 +1,10 @@
-"""The arrays of a platform: groups and segments, loopbacks, events."""
+"""A platform as arrays and routes: loopbacks, gateways, events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tisim.platform import CompiledPlatform, Platform
@@ -23,72 +22,44 @@ def load(tmp_path: Path) -> Load:
     return load_text
 
 
-def links_of(compiled: CompiledPlatform, segment: int) -> list[str]:
-    start, stop = compiled.segment_offset[segment : segment + 2]
-    return [compiled.link_name(link) for link in compiled.segment_links[start:stop]]
+def names(compiled: CompiledPlatform, src: int, dst: int) -> list[str]:
+    return [compiled.link_name(link) for link in compiled.route(src, dst)[0]]
 
 
-def test_graphene_is_four_groups(root: Path) -> None:
+def test_graphene_is_four_clusters(root: Path) -> None:
     platform = Platform.load(root / "platforms/graphene.xml")
     compiled = platform.compiled
     assert platform.compiled is compiled
-    assert np.bincount(compiled.host_group).tolist() == [39, 35, 30, 40]
-    pairs = set(zip(compiled.pair_src.tolist(), compiled.pair_dst.tolist(), strict=True))
-    assert pairs == {(a, b) for a in range(4) for b in range(4)}
-    inside = compiled.pair_segment[compiled.pair_src == compiled.pair_dst]
-    assert all(links_of(compiled, segment) == [] for segment in inside)
-    assert links_of(compiled, compiled.host_up[0]) == [
+    # Whatever the numbers are, the core has one tree of zones.
+    assert platform.scaled(latency=2).compiled.zones is compiled.zones
+    assert names(compiled, 0, 1) == [
         "AS_sgraphene1_link_0_limiter",
         "AS_sgraphene1_link_0_UP",
+        "AS_sgraphene1_link_1_DOWN",
+        "AS_sgraphene1_link_1_limiter",
     ]
-    assert links_of(compiled, compiled.host_loopback[143]) == ["AS_sgraphene4_link_143_loopback"]
+    assert names(compiled, 143, 143) == ["AS_sgraphene4_link_143_loopback"]
     assert compiled.default_loopback == -1
     assert compiled.host_speed.tolist() == [3.68e9] * 144
     with pytest.raises(ValueError, match="read-only"):
-        compiled.segment_latency[0] = 1.0
+        compiled.link_latency[0] = 1.0
 
 
-def test_loopbacks_are_written_only_where_they_differ(load: Load) -> None:
+def test_a_host_without_a_loopback_takes_each_of_its_links_once(load: Load) -> None:
     cluster = '<cluster id="c" prefix="n" suffix="" radical="0-3" speed="1" bw="1" lat="0"{}/>'
-    compiled = load(cluster.format("")).compiled
-    assert compiled.host_loopback.tolist() == [-1] * 4
     compiled = load(cluster.format(' sharing_policy="SHARED" bb_bw="1"')).compiled
-    assert links_of(compiled, compiled.host_loopback[2]) == ["c_link_2", "c_backbone"]
+    assert names(compiled, 2, 2) == ["c_link_2", "c_backbone"]
 
 
-def test_a_gateway_host_has_no_group(load: Load) -> None:
+def test_a_gateway_host_does_not_take_its_own_links(load: Load) -> None:
     compiled = load(
         '<zone id="w" routing="Full">'
         '<cluster id="c" prefix="n" suffix="" radical="0-3" speed="1" bw="1" lat="0"/>'
         '<zone id="z" routing="Full"><host id="a" speed="1"/></zone><link id="l" bandwidth="1"/>'
         '<zoneRoute src="c" dst="z" gw_src="n2" gw_dst="a"><link_ctn id="l"/></zoneRoute></zone>'
     ).compiled
-    assert compiled.host_group.tolist() == [0, 0, -1, 0, -1]
-    links, latency = compiled.route(0, 4)
-    assert [compiled.link_name(link) for link in links] == ["c_link_0_UP", "c_link_2_DOWN", "l"]
-    assert (links.typecode, latency) == ("i", 0.0)
-
-
-def test_many_groups_are_answered_on_demand(load: Load) -> None:
-    clusters = "".join(
-        f'<cluster id="c{i}" prefix="h{i}-" suffix="" radical="0-1" speed="1" bw="1" lat="1us"/>'
-        for i in range(40)
-    )
-    routes = "".join(
-        f'<zoneRoute src="c0" dst="c{i}" gw_src="h0-c0_router" gw_dst="h{i}-c{i}_router">'
-        '<link_ctn id="l"/></zoneRoute>'
-        for i in range(1, 40)
-    )
-    platform = load(
-        f'<zone id="w" routing="Floyd">{clusters}<link id="l" bandwidth="1" latency="5us"/>'
-        f"{routes}</zone>"
-    )
-    compiled = platform.compiled
-    assert len(compiled.pair_segment) == 40
-    middle = compiled.group_route(3, 4)
-    assert middle is not None
-    assert [compiled.link_name(link) for link in middle[0]] == ["l", "l"]
-    assert middle[1] == pytest.approx(10e-6)
+    assert names(compiled, 0, 4) == ["c_link_0_UP", "c_link_2_DOWN", "l"]
+    assert names(compiled, 2, 4) == ["l"]
 
 
 def test_the_default_loopback_is_the_models(load: Load) -> None:
@@ -97,6 +68,7 @@ def test_the_default_loopback_is_the_models(load: Load) -> None:
     link = compiled.default_loopback
     assert compiled.link_name(link) == "__loopback__"
     changed = compiled.with_loopback(5e9, 1e-6)
+    assert changed.zones is compiled.zones
     assert changed.link_bandwidth[link] == 5e9
     links, latency = changed.route(0, 0)
     assert (links.tolist(), latency) == ([link], 1e-6)

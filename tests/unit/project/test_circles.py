@@ -15,6 +15,7 @@ from tests.unit.project.test_layers import member_of
 ROOMS = (
     "core/support",
     "core/clock",
+    "core/platform/zones",
     "core/platform",
     "core/resource",
     "core/solver",

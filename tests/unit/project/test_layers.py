@@ -30,7 +30,14 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # The packages that use the compiled core themselves.
-USERS_OF_THE_CORE = ("actions", "traces", "kernel", "analysis.timeline", "simulation.replay")
+USERS_OF_THE_CORE = (
+    "actions",
+    "traces",
+    "kernel",
+    "analysis.timeline",
+    "platform.core_zones",
+    "simulation.replay",
+)
 
 
 def member_of(module: str) -> str:

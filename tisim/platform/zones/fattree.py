@@ -80,7 +80,7 @@ class FatTreeCluster(ClusterZone):
     ) -> None:
         super().__init__(spec, parent, first_link)
         self.shape = shape
-        self._hosts_before = hosts_before
+        self.hosts_before = hosts_before
         self._cables_before = cables_before
         self._levels = len(shape.children)
         nodes = [math.prod(shape.radices(level)) for level in range(self._levels + 1)]
@@ -201,7 +201,7 @@ class FatTreeCluster(ClusterZone):
     def _climb(self, links: list[int], label: list[int], goal: list[int], dst: int) -> int:
         """Go up from a host until the goal is below; leaves the switch in `label`."""
         level = 0
-        spread = dst + self._hosts_before
+        spread = dst + self.hosts_before
         while level == 0 or label[level:] != goal[level:]:
             if self._limiter is not None:
                 links.append(self._limiter_of(level, label))
@@ -217,7 +217,7 @@ class FatTreeCluster(ClusterZone):
     ) -> None:
         """Go down to the goal; each level goes on counting ports where the one above stopped."""
         down = self._wires - 1
-        spread = src + self._hosts_before
+        spread = src + self.hosts_before
         candidate = 0
         fresh = True
         while level > 0:

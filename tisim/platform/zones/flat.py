@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim.platform.zones.base import LocalRoute, Zone
@@ -71,23 +70,23 @@ class FlatCluster(ClusterZone):
         is_loopback = column == 0 and self.spec.loopback is not None
         return link + ("_loopback" if is_loopback else "_limiter")
 
-    @cached_property
+    @property
     def loopback_column(self) -> int | None:
         """The column of the loopbacks in the hosts' rows."""
         return None if self.spec.loopback is None else 0
 
-    @cached_property
+    @property
     def up_columns(self) -> tuple[int, ...]:
         """The columns that a message takes upwards: the limiter, the link."""
         return tuple(range(0 if self.spec.loopback is None else 1, len(self._own_links()) + 1))
 
-    @cached_property
+    @property
     def down_columns(self) -> tuple[int, ...]:
         """The columns that a message takes downwards: the link, the limiter."""
         limiters = self.up_columns[:-1]
         return (self.row - 1, *limiters)
 
-    @cached_property
+    @property
     def backbone_links(self) -> tuple[int, ...]:
         """Index of the backbone, if there is one."""
         return (self.first_link,) if self.head else ()

@@ -63,8 +63,6 @@ def trace_digest(source: TraceSource) -> str:
 
 def platform_digest(platform: Platform) -> str:
     """The digest of everything that a platform consists of."""
-    # Zones note down what compiling works out: a platform that was used has it, another has not.
-    _ = platform.compiled
     parts = (platform.topology, platform.resources, dict(platform.config), platform.profiles)
     return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
 

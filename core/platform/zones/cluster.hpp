@@ -1,0 +1,45 @@
+// What all clusters have in common: numbered hosts, and links numbered row by row.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "platform/zones/zone.hpp"
+
+namespace tisim {
+
+// Where the links of a cluster are. `tisim.platform.zones.cluster` says how they are numbered.
+struct ClusterLinks {
+  std::int32_t first = 0;  // link of the cluster
+  bool loopback = false;   // each host has one, in the first column of its row
+  bool limiter = false;    // each host has one, in the next column, and each switch
+  bool is_split = false;   // a cable is two links, one a direction
+
+  std::int32_t own() const { return (loopback ? 1 : 0) + (limiter ? 1 : 0); }
+  std::int32_t limiter_column() const { return own() - 1; }
+  std::int32_t wires() const { return is_split ? 2 : 1; }
+};
+
+// Throws std::invalid_argument unless a number of hosts or links can be counted in 32 bits.
+inline std::int32_t counted(std::int64_t number) {
+  if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
+    throw std::invalid_argument("a cluster has too many hosts or links");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+class Cluster : public Zone {
+ public:
+  Cluster(Point place, ClusterLinks links) : Zone(place), numbers_(links) {
+    if (links.first < 0) throw std::invalid_argument("the links of a cluster are numbered from 0");
+  }
+
+ protected:
+  const ClusterLinks& numbers() const { return numbers_; }
+
+ private:
+  ClusterLinks numbers_;
+};
+
+}  // namespace tisim
