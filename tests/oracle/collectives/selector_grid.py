@@ -12,21 +12,13 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any
 
 from tests.oracle.collectives.messages import OPERATIONS, Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
 from tisim.actions import nodes
 from tisim.actions.script import Script
-from tisim.actions.selectors import (
-    impi,
-    impi_tables,
-    mvapich2,
-    mvapich2_tables,
-    ompi,
-    ompi_tables,
-)
+from tisim.actions.selectors import impi, mvapich2, ompi
+from tisim.actions.selectors.choice import Facts, read_tables
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 RANKS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64)
@@ -37,11 +29,6 @@ MAX_BYTES = 4 << 20
 
 _DOUBLE, _INT, _BYTE = 0, 1, 6
 _WIDTH = {_DOUBLE: 8, _INT: 4, _BYTE: 1}
-_TABLES: dict[str, ModuleType] = {
-    "ompi": ompi_tables,
-    "mvapich2": mvapich2_tables,
-    "impi": impi_tables,
-}
 _SEGMENTED = {
     "ompi_pipeline", "ompi_chain", "ompi_binary", "ompi_binomial", "ompi_in_order_binary",
     "ompi_ring_segmented",
@@ -65,25 +52,14 @@ def placements(ranks: int, rng: random.Random) -> Iterator[list[int]]:
 
 def thresholds(selector: str, operation: str) -> list[int]:
     """Sizes in bytes at which the selector's decision may change, and those around them."""
-    bounds = {0, 1}
-    found = getattr(_TABLES.get(selector), operation.upper(), None)
-    bounds |= set(_numbers(found)) if found else set(_MPICH)
-    bounds |= {1 << k for k in range(4, 23, 3)}
+    bounds = {0, 1, *(1 << k for k in range(4, 23, 3))}
+    tables = {} if selector == "mpich" else read_tables(selector)
+    found = [rows for key, rows in tables.items() if key.split()[0] == operation]
+    entries = [entry for rows in found for row in rows for entry in row.sizes + row.on_host]
+    bounds |= {int(entry[0]) for entry in entries if entry[0] < MAX_BYTES}
+    if not found:
+        bounds |= set(_MPICH)
     return sorted({b + d for b in bounds for d in (-1, 0, 1) if 0 <= b + d <= MAX_BYTES})
-
-
-def _numbers(table: Any) -> Iterator[int]:
-    """The bounds of the entries in a table: the numbers in front of an algorithm."""
-    if isinstance(table, dict):
-        table = tuple(table.values())
-    if not isinstance(table, tuple):
-        return
-    if len(table) > 1 and isinstance(table[1], str | int):
-        if table[0] < MAX_BYTES:
-            yield int(table[0])
-    else:
-        for part in table:
-            yield from _numbers(part)
 
 
 def draw(
@@ -181,12 +157,13 @@ def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
     if shares and nbytes == 0 and _SEGMENTED & set(_nothing(word, selector, ranks, per_host)):
         return "divides by zero"
     if word == "bcast" and layout.uniform and per_host & (per_host - 1) and ranks > per_host:
-        name = impi.choose_bcast(ranks, nbytes, per_host).name if selector == "impi" else selector
+        name = _impi_name("bcast", ranks, nbytes, per_host) if selector == "impi" else selector
         return "sends messages to nobody" if name in ("mpich", "SMP_binomial") else None
     if word == "gather" and layout.blocked:
         led = layout.uniform and int(numbers[2]) in layout.leaders
-        name = impi.choose_gather(ranks, nbytes, per_host).name if selector == "impi" else selector
-        choice = mvapich2.choose_gather(ranks, nbytes, blocked=True)
+        name = _impi_name("gather", ranks, nbytes, per_host) if selector == "impi" else selector
+        choice = mvapich2.choose("gather", Facts(ranks, 0, nbytes, blocked=True))
+        assert choice is not None
         if name == "mvapich2" and choice.name == "mvapich2_two_level" and not led:
             return "gathers into nowhere"
     if selector == "impi":
@@ -197,18 +174,22 @@ def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
     return None
 
 
+def _impi_name(operation: str, ranks: int, nbytes: int, per_host: int) -> str:
+    return impi.choose(operation, Facts(ranks, 0, nbytes, per_host=per_host)).name
+
+
 def _nothing(word: str, selector: str, ranks: int, per_host: int) -> Iterator[str]:
     """The algorithms of a call of no elements that may not know how to share nothing."""
     if selector == "impi" and word == "allreduce":
-        yield impi.choose_allreduce(ranks, 0, per_host).name
+        yield _impi_name("allreduce", ranks, 0, per_host)
     if selector != "ompi":
         return
-    name = getattr(ompi, f"choose_{word}")(ranks, 0).name
+    name = ompi.choose(word, Facts(ranks)).name
     yield name
     if name in ("lr", "redbcast"):
-        yield ompi.choose_reduce(ranks, 0).name
+        yield ompi.choose("reduce", Facts(ranks)).name
     if name in ("lr", "redbcast", "GB"):
-        yield ompi.choose_bcast(ranks, 0).name
+        yield ompi.choose("bcast", Facts(ranks)).name
 
 
 def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) -> str | None:
@@ -218,12 +199,14 @@ def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) 
     if selector == "mpich":
         pairs = word == "alltoall" and ranks % 2 == 1 and nbytes >= 32768
     elif word == "alltoallv":
-        pairs = selector == "ompi" and ompi.choose_alltoallv(ranks).name == "ring"
+        pairs = selector == "ompi" and ompi.choose("alltoallv", Facts(ranks)).name == "ring"
     else:
+        of_mvapich2 = mvapich2.choose(word, Facts(ranks, 0, nbytes))
+        assert of_mvapich2 is not None
         names = {
-            "ompi": ompi.choose_alltoall(ranks, nbytes).name,
-            "mvapich2": mvapich2.choose_alltoall(ranks, nbytes).name,
-            "impi": impi.choose_alltoall(ranks, nbytes, per_host).name,
+            "ompi": ompi.choose(word, Facts(ranks, nbytes)).name,
+            "mvapich2": of_mvapich2.name,
+            "impi": _impi_name("alltoall", ranks, nbytes, per_host),
         }
         pairs = "ring" in (names[selector], names.get(names[selector]))
     return "needs a power of two" if pairs else None
@@ -233,20 +216,20 @@ def _impi(word: str, ranks: int, nbytes: int, per_host: int, sizes: Sequence[int
     """A Rabenseifner that needs a power of two, and broadcasts that send too much."""
     name = word
     if word == "allreduce":
-        name = impi.choose_allreduce(ranks, nbytes, per_host).name
+        name = _impi_name("allreduce", ranks, nbytes, per_host)
         if name == "rab_rdb":
             return "needs a power of two"
         if name == "mvapich2_two_level" and 1 in sizes:  # it broadcasts on each host
-            alone = impi.choose_bcast(1, nbytes, 1).name
+            alone = _impi_name("bcast", 1, nbytes, 1)
             return "sends to itself" if alone == "NTSL" else None
     elif word == "allgather":
-        name = impi.choose_allgather(ranks, nbytes, per_host).name
+        name = _impi_name("allgather", ranks, nbytes, per_host)
         nbytes *= ranks
     elif word == "allgatherv":
-        name = impi.choose_allgatherv(ranks, nbytes, per_host).name
+        name = _impi_name("allgatherv", ranks, nbytes, per_host)
     if name not in ("bcast", "redbcast", "GB") or set(sizes) != {1} or ranks == 1:
         return None
-    linear = impi.choose_bcast(ranks, nbytes, per_host).name == "SMP_linear"
+    linear = _impi_name("bcast", ranks, nbytes, per_host) == "SMP_linear"
     return "sends everything twice" if linear else None
 
 

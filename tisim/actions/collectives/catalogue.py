@@ -15,7 +15,7 @@ elements, and a size is the width of one element in bytes:
 
 Names are those of SimGrid's options (``smpi/bcast:NTSB``). The algorithm `NTSB` of `bcast` is the
 function `ntsb` of the module `tisim.actions.collectives.bcast`, which is imported when it is first
-asked for. A *selector* (`SELECTORS`) is a name too: a function that decides and calls.
+asked for. A *selector* (`SELECTORS`) is a name too: it decides and calls.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from tisim.errors import InputError
 
@@ -33,12 +34,8 @@ SELECTORS = (
     "default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0", "mpich-4",
 )  # fmt: skip
 
-# Those of MPI libraries themselves, not SimGrid's: they know every operation.
-_LIBRARIES = {
-    "openmpi-4.1": "openmpi_4_1",
-    "openmpi-5.0": "openmpi_5_0",
-    "mpich-4": "mpich_4",
-}
+# Those of MPI libraries themselves, not SimGrid's: a module with a function for each operation.
+_LIBRARIES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
 
 #: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -170,9 +167,7 @@ def check_free(operation: str, name: str) -> None:
 def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
     _check_operation(operation)
     if name in SELECTORS:
-        selector = _LIBRARIES.get(name) or ("default" if operation in _SINGLE else name)
-        module = importlib.import_module(f"tisim.actions.selectors.{selector}")
-        return _function(module, operation)
+        return _selector(operation, name)
     reason = _UNSCHEDULABLE.get((operation, name))
     if reason is not None:
         raise InputError(
@@ -185,6 +180,17 @@ def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
         )
     module = importlib.import_module(f"tisim.actions.collectives.{operation}")
     return _function(module, _FUNCTIONS.get(name, name.lower()))
+
+
+def _selector(operation: str, name: str) -> Algorithm:
+    if name != "default" and name not in _LIBRARIES and operation in _SINGLE:
+        return algorithm(operation, "default")
+    module = importlib.import_module(f"tisim.actions.selectors.{_LIBRARIES.get(name, name)}")
+    if name not in _LIBRARIES:
+        return partial(module.write, operation)
+    if (operation, name) == ("alltoallv", "openmpi-5.0"):
+        return _function(module, "alltoallv_5_0")
+    return _function(module, operation)
 
 
 def _built_in(operation: str) -> tuple[str, ...]:

@@ -1,32 +1,64 @@
-"""The decision of a selector, and the look-up of thresholds."""
+"""What a selector may know of a call, its decision, and the look-up of thresholds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
+from tisim.actions.nodes import layout, nodes, surveyed
 from tisim.actions.script import Endpoint
-
-#: The bound of the last row of a table: it holds for everything above the row before it.
-REST = math.inf
-
-#: A bound and a name.
-Entry = tuple[float, str]
-#: A bound, a name, and whether the algorithm works in two levels, on hosts and among them.
-TwoLevelEntry = tuple[float, str, bool]
-#: For each bound on the ranks the entries by size.
-Table = tuple[tuple[float, tuple[Entry, ...]], ...]
-TwoLevelTable = tuple[tuple[float, tuple[TwoLevelEntry, ...]], ...]
-#: The same with algorithms' numbers in place of their names.
-NumberedTable = tuple[tuple[float, tuple[tuple[float, int], ...]], ...]
 
 # Algorithms of SimGrid that end with an error when the number of ranks is not a power of two, and
 # the algorithms that MPI libraries use then.
 _ANY_RANKS = {"pair": "ring", "rab1": "rab_rdb"}
 
-Row = TypeVar("Row", bound=tuple[float, *tuple[object, ...]])
+#: An argument of a collective: a number, or a count for each rank.
+Argument = int | Sequence[int]
+#: A bound in bytes and the name of an algorithm.
+Entry = tuple[float, str]
+Bounded = TypeVar("Bounded", bound=tuple[float, *tuple[object, ...]])
+
+
+class Row(NamedTuple):
+    """A row of a table: a bound on the ranks, the algorithms by size, and those on a host."""
+
+    ranks: float
+    sizes: tuple[Entry, ...]
+    on_host: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a selector may look at.
+
+    Attributes
+    ----------
+    ranks
+        The number of ranks.
+    sent, received
+        Bytes of the vector or the block, with the width of what this rank sends or receives; of
+        all blocks where these may differ. Only one of them counts in gather and scatter.
+    count
+        The number of elements of `sent`.
+    per_host
+        The number of ranks of every host; None if they differ.
+    blocked
+        The ranks are known to be numbered host by host.
+    part
+        The ranks are those of a host, or the leaders of hosts.
+    """
+
+    ranks: int
+    sent: int = 0
+    received: int = 0
+    count: int = 0
+    per_host: int | None = None
+    blocked: bool = False
+    part: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,21 +75,95 @@ class Choice:
         algorithm(operation, self.name)(s, *arguments, **self.parameters)
 
 
+def write_choice(
+    operation: str,
+    s: Endpoint,
+    arguments: tuple[Argument, ...],
+    choose: Callable[[str, Facts], Choice | None],
+    *,
+    surveys: bool = False,
+    part: bool = False,
+) -> None:
+    """Call what `choose` takes for `operation`; `surveys`: the ranks first learn where they are."""
+    if surveys:
+        nodes(s)
+    found = layout(s) if surveyed(s) else None
+    choice = choose(
+        operation,
+        Facts(
+            s.size,
+            *sizes(operation, s, arguments),
+            per_host=found.sizes[0] if found and found.uniform else None,
+            blocked=found is not None and found.blocked,
+            part=part,
+        ),
+    )
+    if choice is not None:
+        choice.call(operation, s, *arguments)
+
+
+def sizes(operation: str, s: Endpoint, arguments: tuple[Argument, ...]) -> tuple[int, int, int]:
+    """Bytes by the widths of both sides and elements, as `Facts` has them."""
+    if operation in ("barrier", "alltoallv"):
+        return 0, 0, 0
+    numbers = [given if isinstance(given, int) else sum(given) for given in arguments]
+    count, width = numbers[:2]
+    if len(numbers) < 4:
+        return count * width, count * width, count
+    if operation == "allgatherv":
+        count = numbers[2]
+    sent, received = count * width, numbers[2] * numbers[3]
+    if operation in ("gather", "scatter"):
+        receives = (s.rank == numbers[4]) == (operation == "gather")
+        sent = received = received if receives else sent
+    return sent, received, count
+
+
+@lru_cache
+def read_tables(selector: str) -> dict[str, tuple[Row, ...]]:
+    """The thresholds of a selector, from the file beside this one that has its name.
+
+    By operation or, where the number of ranks of a host matters, by operation and that number
+    (``allreduce 16``). The head of each file says how it is read.
+    """
+    tables: dict[str, list[list[str]]] = {}
+    rows: list[list[str]] = []
+    for line in (Path(__file__).parent / f"{selector}.txt").read_text().splitlines():
+        words = line.split()
+        if not words or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            rows = tables[line] = []
+        elif words[0].endswith(":"):
+            rows.append(words)
+        else:
+            rows[-1] += words
+    return {key: tuple(map(_row, rows)) for key, rows in tables.items()}
+
+
+def _row(words: list[str]) -> Row:
+    bar = words.index("|") if "|" in words else len(words)
+    sizes, on_host = (
+        tuple((_bound(bound), name) for bound, _, name in (word.partition("=") for word in part))
+        for part in (words[1:bar], words[bar + 1 :])
+    )
+    return Row(_bound(words[0].rstrip(":")), sizes, on_host)
+
+
+def _bound(word: str) -> float:
+    return math.inf if word == "rest" else int(word)
+
+
 def able(name: str, ranks: int) -> str:
     """Return `name`, or what stands in for it on `ranks` ranks."""
     return name if ranks & (ranks - 1) == 0 else _ANY_RANKS.get(name, name)
 
 
-def by_size(table: Table, ranks: int, nbytes: float) -> Choice:
-    """Return the choice of a table whose bounds exclude the values themselves."""
-    return Choice(able(below(below(table, ranks)[1], nbytes)[1], ranks))
-
-
-def up_to(rows: Iterable[Row], value: float) -> Row:
+def up_to(rows: Iterable[Bounded], value: float) -> Bounded:
     """Return the first row whose bound, its first element, is at least `value`."""
     return next(row for row in rows if value <= row[0])
 
 
-def below(rows: Iterable[Row], value: float) -> Row:
+def below(rows: Iterable[Bounded], value: float) -> Bounded:
     """Return the first row whose bound, its first element, is greater than `value`."""
     return next(row for row in rows if value < row[0])

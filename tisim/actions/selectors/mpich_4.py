@@ -9,6 +9,7 @@ Algorithms of SimGrid's that send the same messages in the same order are used a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tisim.actions.collectives import mpich
 from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
@@ -27,8 +28,8 @@ _LONG_REDUCE_SCATTER = 524288
 # the communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
 _FEW_RANKS = 8
 
-gatherv = default.gatherv
-scatterv = default.scatterv
+gatherv = partial(default.write, "gatherv")
+scatterv = partial(default.write, "scatterv")
 
 
 def barrier(s: Endpoint) -> None:

@@ -1,9 +1,11 @@
-"""The selector `openmpi-4.1`: what Open MPI 4.1 does by default, one rank a node.
+"""The selectors `openmpi-4.1` and `openmpi-5.0`: what Open MPI does by default, one rank a node.
 
-The decisions are those of `coll/tuned` (`openmpi_tables`); the operations that it leaves out
-(gatherv, scatterv, scan, exscan) are those of `coll/basic`. Nothing is cut into segments. A rank
-decides with its own arguments, as in Open MPI. The library returns at once from a collective of
-empty messages (`ompi/mpi/c/*.c`), but for a barrier.
+The decisions are those of `coll/tuned` (`openmpi.txt`); the operations that it leaves out (gatherv,
+scatterv, scan, exscan) are those of `coll/basic`. Nothing is cut into segments. A rank decides with
+its own arguments, as in Open MPI. The library returns at once from a collective of empty messages
+(`ompi/mpi/c/*.c`), but for a barrier. `coll_tuned_decision_fixed.c` of 5.0.6 is that of 4.1.4, and
+the algorithms that it takes send the same messages, but for alltoallv, which leaves empty ones out
+(`coll_base_alltoallv.c`). Its component `coll/han` steps back where every node has one rank.
 """
 
 from __future__ import annotations
@@ -14,13 +16,12 @@ from tisim.actions.collectives import openmpi
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint
-from tisim.actions.selectors import openmpi_tables as tables
-from tisim.actions.selectors.choice import Table, below
+from tisim.actions.selectors.choice import below, read_tables
 
 
-def choose(table: Table, ranks: int, nbytes: int) -> str:
-    """The algorithm that a table names, by Open MPI's name."""
-    return below(below(table, ranks)[1], nbytes)[1]
+def choose(operation: str, ranks: int, nbytes: int = 0) -> str:
+    """The algorithm that the table of an operation names, by Open MPI's name."""
+    return below(below(read_tables("openmpi")[operation], ranks).sizes, nbytes)[1]
 
 
 # Algorithms of SimGrid's that make Open MPI's messages in Open MPI's order.
@@ -49,7 +50,7 @@ _REDUCE_TREES = {"chain": "chain", "pipeline": "chain", "binary": "binary", "bin
 def barrier(s: Endpoint) -> None:
     """By the number of ranks."""
     if s.size > 1:
-        algorithm("barrier", _BARRIERS[below(tables.BARRIER, s.size)[1]])(s)
+        algorithm("barrier", _BARRIERS[choose("barrier", s.size)])(s)
 
 
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -57,7 +58,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
-    name = choose(tables.BCAST, s.size, nbytes)
+    name = choose("bcast", s.size, nbytes)
     if name == "basic_linear":
         openmpi.bcast_linear(s, nbytes, root)
     elif name == "split_binary_tree":
@@ -73,7 +74,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
-    name = choose(tables.REDUCE, s.size, nbytes)
+    name = choose("reduce", s.size, nbytes)
     if name == "linear":
         openmpi.reduce_linear(s, nbytes, root)
     elif name == "in-order_binary":
@@ -89,7 +90,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
     nbytes = count * size
     if s.size < 2 or count == 0:
         return
-    name = choose(tables.ALLREDUCE, s.size, nbytes)
+    name = choose("allreduce", s.size, nbytes)
     if name == "recursive_doubling":
         openmpi.allreduce_doubling(s, nbytes)
     elif name in ("ring", "segmented_ring"):
@@ -107,7 +108,7 @@ def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: 
     block = received if s.rank == root else sent
     if s.size < 2 or block == 0:
         return
-    name = choose(tables.GATHER, s.size, block)
+    name = choose("gather", s.size, block)
     if name == "basic_linear":
         openmpi.gather_linear(s, sent, [received] * s.size, root)
     elif name == "linear_sync":
@@ -143,7 +144,7 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     block = sent if s.rank == root else received
     if s.size < 2 or block == 0:
         return
-    name = choose(tables.SCATTER, s.size, block)
+    name = choose("scatter", s.size, block)
     if name == "basic_linear":
         openmpi.scatter_linear(s, [sent] * s.size, received, root)
     elif name == "linear_nb":
@@ -164,7 +165,7 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
     sent, received = scount * ssize, rcount * rsize
     if s.size < 2 or sent == 0:
         return
-    name = choose(tables.ALLGATHER, s.size, sent)
+    name = choose("allgather", s.size, sent)
     blocks = [received] * s.size
     if name == "two_proc":
         openmpi.exchange_of_two(s, sent, received)
@@ -186,7 +187,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     total = sum(rcounts) * ssize
     if s.size < 2 or total == 0:
         return
-    name = choose(tables.ALLGATHERV, s.size, total // s.size)
+    name = choose("allgatherv", s.size, total // s.size)
     blocks = [count * rsize for count in rcounts]
     if name == "two_proc":
         openmpi.exchange_of_two(s, scount * ssize, blocks[1 - s.rank])
@@ -202,7 +203,7 @@ def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
     sent, received = scount * ssize, rcount * rsize
     if s.size < 2 or sent == 0:
         return
-    name = choose(tables.ALLTOALL, s.size, sent)
+    name = choose("alltoall", s.size, sent)
     if name == "two_proc":
         openmpi.exchange_of_two(s, sent, received)
     elif name == "pairwise":
@@ -217,10 +218,17 @@ def alltoallv(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
     """By the number of ranks; empty messages are sent."""
-    write_alltoallv(s, scounts, ssize, rcounts, rsize, empty=True)
+    _alltoallv(s, scounts, ssize, rcounts, rsize, empty=True)
 
 
-def write_alltoallv(
+def alltoallv_5_0(
+    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+) -> None:
+    """By the number of ranks; no message is empty."""
+    _alltoallv(s, scounts, ssize, rcounts, rsize, empty=False)
+
+
+def _alltoallv(
     s: Endpoint,
     scounts: Sequence[int],
     ssize: int,
@@ -232,7 +240,7 @@ def write_alltoallv(
     """An alltoallv with or without empty messages."""
     sent = [count * ssize for count in scounts]
     received = [count * rsize for count in rcounts]
-    name = below(tables.ALLTOALLV, s.size)[1]
+    name = choose("alltoallv", s.size)
     write = openmpi.alltoallv_pairwise if name == "pairwise" else openmpi.alltoallv_linear
     if s.size > 1:
         write(s, sent, received, empty=empty)
@@ -243,7 +251,7 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     total = sum(rcounts)
     if s.size < 2 or total * size == 0:
         return
-    name = choose(tables.REDUCE_SCATTER, s.size, total * size)
+    name = choose("reduce_scatter", s.size, total * size)
     if name == "non-overlapping":
         reduce(s, total, size, 0)
         scatterv(s, rcounts, size, rcounts[s.rank], size, 0)
