@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tisim.actions.collectives.allgatherv import (
+    around_a_ring,
+    exchange_with_neighbours,
+    ompi_bruck,
+)
 from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.exchanges import around, in_pairs
 from tisim.actions.collectives.halving import (
     demand_power_of_two,
     recursive_doubling_steps,
     reversed_bits,
 )
-from tisim.actions.collectives.mesh import (
-    exchange_along_line,
-    lines_2d,
-    lines_3d,
-    mesh_2d_sides,
-    mesh_3d_sides,
-)
+from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 from tisim.errors import InputError
@@ -66,11 +66,7 @@ def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     Blocks go to all ranks of the row, then the row's blocks to all ranks of the column.
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh.
     """
-    rows, columns = mesh_2d_sides(s.size, "allgather algorithm 2dmesh")
-    row, column = lines_2d(s.rank, rows, columns)
-    block = scount * ssize
-    exchange_along_line(s, row, block)
-    exchange_along_line(s, column, columns * block)
+    along_2d(s, "allgather algorithm 2dmesh", scount * ssize, scount * ssize)
 
 
 def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -80,12 +76,7 @@ def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh of square
     planes.
     """
-    side, _ = mesh_3d_sides(s.size, "allgather algorithm 3dmesh")
-    row, column, depth = lines_3d(s.rank, s.size, side)
-    block = scount * ssize
-    exchange_along_line(s, row, block)
-    exchange_along_line(s, column, side * block)
-    exchange_along_line(s, depth, side * side * block)
+    along_3d(s, "allgather algorithm 3dmesh", scount * ssize, scount * ssize)
 
 
 def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -94,13 +85,7 @@ def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
     Send all blocks held to ranks 1, 2, 4... behind; the last step carries what is missing.
     [Bruck]; as in MPICH.
     """
-    rank, size = s.rank, s.size
-    block = rcount * rsize
-    distance = 1
-    while distance < size:
-        nbytes = min(distance, size - distance) * block
-        s.sendrecv((rank - distance) % size, nbytes, 0, (rank + distance) % size, nbytes, 0)
-        distance *= 2
+    ompi_bruck(s, scount, ssize, [rcount] * s.size, rsize)
 
 
 def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -149,13 +134,11 @@ def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
     ignores the topology (non-topology-specific logical ring). [Faraj-Patarasuk]. When a block's
     bytes differ between sender and receiver it is the default allgather.
     """
-    rank, size, block = s.rank, s.size, scount * ssize
-    if block != rcount * rsize:
+    block = scount * ssize
+    if block == rcount * rsize:
+        around_a_ring(s, [block] * s.size)
+    else:
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
-        return
-    ahead, behind = (rank + 1) % size, (rank - 1) % size
-    for _ in range(1, size):
-        s.sendrecv(ahead, block, 0, behind, block, 0)
 
 
 def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -180,14 +163,10 @@ def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
 def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """P - 1 exchanges in pairs.
 
-    In step i exchange blocks with the rank whose number differs by exclusive or with i.
-    [Faraj]. Raises an `InputError` when the number of ranks is not a power of two.
+    Raises an `InputError` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "allgather algorithm pair")
-    rank, sendrecv = s.rank, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, s.size):
-        sendrecv(rank ^ step, sent, 0, rank ^ step, received, 0)
+    sent, received = [scount * ssize] * s.size, [rcount * rsize] * s.size
+    in_pairs(s, "allgather algorithm pair", sent, received)
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -231,13 +210,9 @@ def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """P - 1 exchanges with partners at growing distance.
 
-    In step i send the own block i ranks ahead and receive one from i ranks behind. [Faraj]. Not
-    the ring of other libraries, where blocks travel from neighbour to neighbour (`ntslr`).
+    Not the ring of other libraries, where blocks travel from neighbour to neighbour (`ntslr`).
     """
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        sendrecv((rank + step) % size, sent, 0, (rank - step) % size, received, 0)
+    around(s, [scount * ssize] * s.size, [rcount * rsize] * s.size)
 
 
 def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -319,17 +294,10 @@ def ompi_neighborexchange(s: Endpoint, scount: int, ssize: int, rcount: int, rsi
     P/2 steps: one block in the first, then the two blocks that came last. [Chen]; as in Open
     MPI. An odd number of ranks takes `ring`.
     """
-    rank, size = s.rank, s.size
-    if size % 2:
+    if s.size % 2:
         ring(s, scount, ssize, rcount, rsize)
-        return
-    block = rcount * rsize
-    ahead, behind = (rank + 1) % size, (rank - 1) % size
-    neighbours = (behind, ahead) if rank % 2 else (ahead, behind)
-    s.sendrecv(neighbours[0], block, 0, neighbours[0], block, 0)
-    for step in range(1, size // 2):
-        peer = neighbours[step % 2]
-        s.sendrecv(peer, 2 * block, 0, peer, 2 * block, 0)
+    else:
+        exchange_with_neighbours(s, [rcount * rsize] * s.size)
 
 
 def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
-from tisim.actions.collectives.halving import demand_power_of_two, recursive_doubling_steps
+from tisim.actions.collectives.exchanges import around, in_pairs
+from tisim.actions.collectives.halving import recursive_doubling_steps
 from tisim.actions.script import Endpoint
 
 _SMALLEST_PIECE = 262144  # bytes
@@ -25,27 +26,15 @@ def gb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int)
 def pair(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """P - 1 exchanges in pairs.
 
-    In step i exchange blocks with the rank whose number differs by exclusive or with i.
-    [Faraj]. Raises an `InputError` when the number of ranks is not a power of two.
+    Raises an `InputError` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "allgatherv algorithm pair")
-    rank, sendrecv = s.rank, s.sendrecv
-    sent = scount * ssize
-    for step in range(1, s.size):
-        peer = rank ^ step
-        sendrecv(peer, sent, 0, peer, rcounts[peer] * rsize, 0)
+    received = [count * rsize for count in rcounts]
+    in_pairs(s, "allgatherv algorithm pair", [scount * ssize] * s.size, received)
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """P - 1 exchanges with partners at growing distance.
-
-    In step i send the own block i ranks ahead and receive one from i ranks behind. [Faraj].
-    """
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent = scount * ssize
-    for step in range(1, size):
-        source = (rank - step) % size
-        sendrecv((rank + step) % size, sent, 0, source, rcounts[source] * rsize, 0)
+    """P - 1 exchanges with partners at growing distance."""
+    around(s, [scount * ssize] * s.size, [count * rsize for count in rcounts])
 
 
 def ompi_neighborexchange(
@@ -56,14 +45,19 @@ def ompi_neighborexchange(
     P/2 steps: one block in the first, then the two blocks that came last. [Chen]; as in Open
     MPI. An odd number of ranks takes `ring`.
     """
-    rank, size = s.rank, s.size
-    if size % 2:
+    if s.size % 2:
         ring(s, scount, ssize, rcounts, rsize)
-        return
+    else:
+        exchange_with_neighbours(s, [count * rsize for count in rcounts])
+
+
+def exchange_with_neighbours(s: Endpoint, blocks: Sequence[int]) -> None:
+    """The exchanges of an even number of ranks; `blocks`: bytes of each rank's block."""
+    rank, size = s.rank, s.size
     ahead, behind = (rank + 1) % size, (rank - 1) % size
     neighbours = (behind, ahead) if rank % 2 else (ahead, behind)
     first = neighbours[0]
-    s.sendrecv(first, rcounts[rank] * rsize, 0, first, rcounts[first] * rsize, 0)
+    s.sendrecv(first, blocks[rank], 0, first, blocks[first], 0)
     # Blocks travel in pairs that begin with an even rank's: the last pair received goes on.
     held = rank - rank % 2
     pairs = [held, held]
@@ -71,10 +65,18 @@ def ompi_neighborexchange(
     for step in range(1, size // 2):
         way = step % 2
         pairs[way] = (pairs[way] + strides[way]) % size
-        sent = rcounts[held] + rcounts[held + 1]
+        sent = blocks[held] + blocks[held + 1]
         held = pairs[way]
-        received = rcounts[held] + rcounts[held + 1]
-        s.sendrecv(neighbours[way], sent * rsize, 0, neighbours[way], received * rsize, 0)
+        received = blocks[held] + blocks[held + 1]
+        s.sendrecv(neighbours[way], sent, 0, neighbours[way], received, 0)
+
+
+def around_a_ring(s: Endpoint, blocks: Sequence[int]) -> None:
+    """Send to the next rank the block that came last; `blocks`: bytes of each rank's block."""
+    right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
+    for step in range(s.size - 1):
+        sent = blocks[(s.rank - step) % s.size]
+        s.sendrecv(right, sent, 0, left, blocks[(left - step) % s.size], 0)
 
 
 def ompi_bruck(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
@@ -127,38 +129,29 @@ def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     L. Träff, A. Ripke, C. Siebert, P. Balaji, R. Thakur, W. Gropp: A Simple, Pipelined
     Algorithm for Large, Irregular All-gather Problems. EuroPVM/MPI, 2008.
     """
-    rank, size = s.rank, s.size
-    ahead, behind = (rank + 1) % size, (rank - 1) % size
-    outgoing = _Stream(rcounts, rank, ahead)
-    incoming = _Stream(rcounts, behind, rank)
-    piece = max(min(rcounts), _SMALLEST_PIECE // max(rsize, 1), 1)
-    while outgoing.left or incoming.left:
-        sent, received = outgoing.take(piece), incoming.take(piece)
+    around_in_pieces(s, rcounts, rsize, max(min(rcounts), _SMALLEST_PIECE // max(rsize, 1), 1))
+
+
+def around_in_pieces(s: Endpoint, counts: Sequence[int], size: int, piece: int) -> None:
+    """Blocks of `counts` elements of `size` bytes travel around a ring in pieces of elements."""
+    right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
+    streams = _pieces(counts, s.rank, piece), _pieces(counts, left, piece)
+    for sent, received in zip_longest(*streams, fillvalue=0):
         if sent and received:
-            s.sendrecv(ahead, sent * rsize, 0, behind, received * rsize, 0)
+            s.sendrecv(right, sent * size, 0, left, received * size, 0)
         elif sent:
-            s.send(ahead, sent * rsize)
+            s.send(right, sent * size)
         elif received:
-            s.recv(behind, received * rsize)
+            s.recv(left, received * size)
 
 
-class _Stream:
-    """The blocks that pass one edge of the ring: downwards from `first`, all but `last`."""
+def _pieces(counts: Sequence[int], first: int, piece: int) -> list[int]:
+    """Elements of all but one block, in pieces: that of `first` and of the ranks before it.
 
-    __slots__ = ("counts", "block", "offset", "left")
-
-    def __init__(self, counts: Sequence[int], first: int, last: int) -> None:
-        self.counts = counts
-        self.block = first
-        self.offset = 0
-        self.left = sum(counts) - counts[last]
-
-    def take(self, piece: int) -> int:
-        """The number of elements in the next piece; 0 at an empty block and at the end."""
-        count = min(piece, self.counts[self.block] - self.offset) if self.left else 0
-        self.left -= count
-        self.offset += count
-        if self.offset == self.counts[self.block]:
-            self.offset = 0
-            self.block = (self.block - 1) % len(self.counts)
-        return count
+    An empty block takes a step of its own, in which nothing is moved.
+    """
+    pieces = []
+    for back in range(len(counts) - 1):
+        count = counts[(first - back) % len(counts)]
+        pieces += [min(piece, count - start) for start in range(0, count, piece)] or [0]
+    return pieces

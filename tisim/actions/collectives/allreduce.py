@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import (
-    Workers,
+    HalvingStep,
     demand_power_of_two,
+    double,
     exchange_all,
     fold,
+    halve,
     halving_blocks,
+    halving_elements,
     power_of_two_up_to,
     reduce_scatter_halves,
 )
@@ -50,17 +54,11 @@ def rab(s: Endpoint, count: int, size: int) -> None:
     """
     if count == 0 or s.size == 1:
         return
-    workers = Workers(s.size)
-    steps = reduce_scatter_halves(s, workers, count, size)
-    for partner, kept, given in reversed(steps):
-        peer = workers.rank(partner)
-        s.sendrecv(peer, kept, 0, peer, given, 0)
-    if s.rank >= 2 * workers.pairs:
-        return
-    if s.rank % 2:
-        s.recv(s.rank - 1, count * size)
-    else:
-        s.send(s.rank + 1, count * size)
+    folding = fold(s.size, working=0)
+    worker = reduce_scatter_halves(s, folding, count, size)
+    if worker is not None:
+        double(s, folding, halving_elements(worker, folding.workers, count, size))
+    folding.hand_back(s, count * size)
 
 
 def rab1(s: Endpoint, count: int, size: int) -> None:
@@ -104,24 +102,23 @@ def rab_rdb(s: Endpoint, count: int, size: int) -> None:
     Reduce-scatter by recursive halving, then allgather by recursive doubling. [Thakur]. Ranks
     beyond a power of two hand their data to a neighbour first.
     """
-    nbytes = count * size
+    by_halving(s, count, size, halving_blocks)
+
+
+def by_halving(
+    s: Endpoint,
+    count: int,
+    size: int,
+    steps_of: Callable[[int, int, int, int], list[HalvingStep]],
+) -> None:
+    """Halve while reducing, and double back, by the steps of one of the functions `halving_*`."""
     folding = fold(s.size)
-    worker = folding.worker(s.rank)
-    if worker is None:
-        s.send(s.rank + 1, nbytes)
-        s.recv(s.rank + 1, nbytes)
-        return
-    if worker < folding.pairs:
-        s.recv(s.rank - 1, nbytes)
-    steps = halving_blocks(worker, folding.workers, count, size)
-    for partner, kept, given in steps:
-        peer = folding.rank(partner)
-        s.sendrecv(peer, given, 0, peer, kept, 0)
-    for partner, kept, given in reversed(steps):
-        peer = folding.rank(partner)
-        s.sendrecv(peer, kept, 0, peer, given, 0)
-    if worker < folding.pairs:
-        s.send(s.rank - 1, nbytes)
+    worker = folding.hand_over(s, count * size)
+    if worker is not None:
+        steps = steps_of(worker, folding.workers, count, size)
+        halve(s, folding, steps)
+        double(s, folding, steps)
+    folding.hand_back(s, count * size)
 
 
 def rdb(s: Endpoint, count: int, size: int) -> None:
@@ -307,6 +304,11 @@ def ompi_ring_segmented(s: Endpoint, count: int, size: int) -> None:
     phases, rest = divmod(count, s.size * segment)
     if rest >= s.size and rest > s.size * segment // 2:
         phases += 1
+    ring_in_phases(s, count, size, phases)
+
+
+def ring_in_phases(s: Endpoint, count: int, size: int, phases: int) -> None:
+    """A reduce-scatter around a ring, each block in so many parts, then an allgather around it."""
     blocks = _Parts(*divmod(count, s.size))
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     longest = _Parts(*divmod(blocks.length(0), phases)).length(0)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs
 from tisim.actions.collectives.halving import demand_power_of_two, recursive_doubling_steps
-from tisim.actions.collectives.mesh import (
-    exchange_along_line,
-    lines_2d,
-    lines_3d,
-    mesh_2d_sides,
-    mesh_3d_sides,
-)
+from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.collectives.nonblocking import ialltoall
 from tisim.actions.script import Endpoint
 
-_RANKS_AT_A_TIME = 4
 _HANDLE = 8  # bytes by which the ranks make their windows known
 _PUT_TAG = 2  # keeps the puts apart from the messages of the calls around them
+
+
+def _blocks(s: Endpoint, sent: int, received: int) -> tuple[list[int], list[int]]:
+    return [sent] * s.size, [received] * s.size
 
 
 def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -25,11 +23,8 @@ def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh (SimGrid then
     sends nothing).
     """
-    rows, columns = mesh_2d_sides(s.size, "alltoall algorithm 2dmesh")
-    row, column = lines_2d(s.rank, rows, columns)
     block = scount * ssize
-    exchange_along_line(s, row, block * s.size)
-    exchange_along_line(s, column, block * columns)
+    along_2d(s, "alltoall algorithm 2dmesh", block * s.size, block)
 
 
 def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -39,12 +34,8 @@ def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh of square planes
     (SimGrid then sends nothing).
     """
-    side, _ = mesh_3d_sides(s.size, "alltoall algorithm 3dmesh")
-    row, column, depth = lines_3d(s.rank, s.size, side)
     block = scount * ssize
-    exchange_along_line(s, row, block * s.size)
-    exchange_along_line(s, column, block * s.size * side)
-    exchange_along_line(s, depth, block * side * side)
+    along_3d(s, "alltoall algorithm 3dmesh", block * s.size, block)
 
 
 def basic_linear(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -78,65 +69,39 @@ def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
 def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """P - 1 exchanges in pairs.
 
-    In step i exchange blocks with the rank whose number differs by exclusive or with i.
-    [Faraj]. Raises an `InputError` when the number of ranks is not a power of two.
+    This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, "alltoall algorithm pair")
-    rank, sendrecv = s.rank, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, s.size):
-        sendrecv(rank ^ step, sent, 0, rank ^ step, received, 0)
+    in_pairs(s, "alltoall algorithm pair", *_blocks(s, scount * ssize, rcount * rsize))
 
 
 def pair_light_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, each after a message that its partner is ready.
-
-    In step i exchange with the rank whose number differs by exclusive or with i. Before each
-    exchange but the first, one byte tells the partner to go on. [Faraj]. Raises an `InputError`
-    when the number of ranks is not a power of two.
-    """
-    demand_power_of_two(s.size, "alltoall algorithm pair_light_barrier")
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        peer = rank ^ step
-        if step > 1:
-            sendrecv(peer, 1, 0, peer, 1, 0)
-        sendrecv(peer, sent, 0, peer, received, 0)
+    """The exchanges of `pair`, each after a message that its partner is ready."""
+    in_pairs(
+        s,
+        "alltoall algorithm pair_light_barrier",
+        *_blocks(s, scount * ssize, rcount * rsize),
+        "light_barrier",
+    )
 
 
 def pair_mpi_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, each after a barrier.
-
-    In step i exchange with the rank whose number differs by exclusive or with i. Before each
-    step, that with itself included, comes the barrier that is chosen. [Faraj]. Raises an
-    `InputError` when the number of ranks is not a power of two.
-    """
-    demand_power_of_two(s.size, "alltoall algorithm pair_mpi_barrier")
-    barrier = s.chosen("barrier")
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    barrier(s)
-    for step in range(1, size):
-        barrier(s)
-        peer = rank ^ step
-        sendrecv(peer, sent, 0, peer, received, 0)
+    """The exchanges of `pair`, each after a barrier."""
+    in_pairs(
+        s,
+        "alltoall algorithm pair_mpi_barrier",
+        *_blocks(s, scount * ssize, rcount * rsize),
+        "mpi_barrier",
+    )
 
 
 def pair_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, after one barrier.
-
-    In step i exchange with the rank whose number differs by exclusive or with i. The barrier
-    that is chosen makes all ranks start together. [Faraj]. Raises an `InputError` when the
-    number of ranks is not a power of two.
-    """
-    demand_power_of_two(s.size, "alltoall algorithm pair_one_barrier")
-    s.chosen("barrier")(s)
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        peer = rank ^ step
-        sendrecv(peer, sent, 0, peer, received, 0)
+    """The exchanges of `pair`, after one barrier."""
+    in_pairs(
+        s,
+        "alltoall algorithm pair_one_barrier",
+        *_blocks(s, scount * ssize, rcount * rsize),
+        "one_barrier",
+    )
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -162,75 +127,33 @@ def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """P - 1 exchanges with partners at growing distance.
 
-    In step i send to the rank i ahead and receive from the rank i behind. [Faraj]. Other
-    libraries call it pairwise exchange.
+    Other libraries call it pairwise exchange.
     """
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        sendrecv((rank + step) % size, sent, 0, (rank - step) % size, received, 0)
+    around(s, *_blocks(s, scount * ssize, rcount * rsize))
 
 
 def ring_light_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, each after a message that its partner is ready.
-
-    In step i send to the rank i ahead and receive from the rank i behind. Before each exchange
-    but the first, one byte tells the sender to go on. [Faraj].
-    """
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        ahead, behind = (rank + step) % size, (rank - step) % size
-        if step > 1:
-            sendrecv(behind, 1, 0, ahead, 1, 0)
-        sendrecv(ahead, sent, 0, behind, received, 0)
+    """The exchanges of `ring`, each after a message that its partner is ready."""
+    around(s, *_blocks(s, scount * ssize, rcount * rsize), "light_barrier")
 
 
 def ring_mpi_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, each after a barrier.
-
-    In step i send to the rank i ahead and receive from the rank i behind. Before each step,
-    that with itself included, comes the barrier that is chosen. [Faraj].
-    """
-    barrier = s.chosen("barrier")
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    barrier(s)
-    for step in range(1, size):
-        barrier(s)
-        ahead, behind = (rank + step) % size, (rank - step) % size
-        sendrecv(ahead, sent, 0, behind, received, 0)
+    """The exchanges of `ring`, each after a barrier."""
+    around(s, *_blocks(s, scount * ssize, rcount * rsize), "mpi_barrier")
 
 
 def ring_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, after one barrier.
-
-    In step i send to the rank i ahead and receive from the rank i behind. The barrier that is
-    chosen makes all ranks start together. [Faraj].
-    """
-    s.chosen("barrier")(s)
-    rank, size, sendrecv = s.rank, s.size, s.sendrecv
-    sent, received = scount * ssize, rcount * rsize
-    for step in range(1, size):
-        ahead, behind = (rank + step) % size, (rank - step) % size
-        sendrecv(ahead, sent, 0, behind, received, 0)
+    """The exchanges of `ring`, after one barrier."""
+    around(s, *_blocks(s, scount * ssize, rcount * rsize), "one_barrier")
 
 
 def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """Messages to four ranks at a time, the own rank included.
 
-    Receive from four ranks ahead while sending to four behind; the own block is a message too.
-    MVAPICH2 and MPICH: throttled linear ("scattered destination") alltoall.
+    MVAPICH2 has it from MPICH.
     """
-    if rcount == 0:
-        return
-    rank, size = s.rank, s.size
-    sent, received = scount * ssize, rcount * rsize
-    for start in range(0, size, _RANKS_AT_A_TIME):
-        distances = range(start, min(start + _RANKS_AT_A_TIME, size))
-        requests = [s.irecv((rank + distance) % size, received) for distance in distances]
-        requests += [s.isend((rank - distance) % size, sent) for distance in distances]
-        s.waitall(requests)
+    if rcount:
+        a_few_at_a_time(s, *_blocks(s, scount * ssize, rcount * rsize), own=True)
 
 
 def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -239,9 +162,8 @@ def pair_rma(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
     Put a block to all ranks, in the order of the exchanges of `pair`, between two fences.
     Making the window is an allgather, a fence two barriers, freeing the window two more; all
     with the algorithms chosen. A target's share is to wait, at the second fence, for what was
-    put: its receives, posted at the start, let every put go at once. A. Faraj, X. Yuan:
-    Automatic Generation and Tuning of MPI Collective Communication Routines. Int. Conf. on
-    Supercomputing, 2005; the one-sided form is SimGrid's. Raises an `InputError` when the
+    put: its receives, posted at the start, let every put go at once. [Faraj]; the one-sided form
+    is SimGrid's. Raises an `InputError` when the
     number of ranks is not a power of two. A put never waits for its target. With sending and
     receiving overheads other than 0, one that is too large to be detached is charged none here,
     in SimGrid those of a detached one.

@@ -285,9 +285,14 @@ def ompi_split_bintree(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     segment = segment_bytes // size
     pieces = [[elements * size for elements in cut(half, segment)] for half in halves]
+    send_halves(s, root, pieces)
+
+
+def send_halves(s: Endpoint, root: int, pieces: list[list[int]]) -> None:
+    """Send the segments of both halves down the subtrees of a binary tree, then swap the halves."""
     side = ((s.rank - root) % s.size + 1) % 2  # 0: the left subtree; the root counts as right
     _send_half_down(s, root, pieces, side)
-    _swap_halves(s, root, (halves[0] * size, halves[1] * size), side)
+    _swap_halves(s, root, (sum(pieces[0]), sum(pieces[1])), side)
 
 
 def _send_half_down(s: Endpoint, root: int, pieces: list[list[int]], side: int) -> None:
@@ -335,7 +340,7 @@ def ompi_pipeline(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     segment = segment_elements(_pipeline_segment(s.size, count * size), size, count)
     pieces = [elements * size for elements in cut(count, segment)]
-    _pass_on(s, chains(s.rank, s.size, root, 1), pieces)
+    pass_on(s, chains(s.rank, s.size, root, 1), pieces)
 
 
 def _pipeline_segment(ranks: int, nbytes: int) -> int:
@@ -345,7 +350,7 @@ def _pipeline_segment(ranks: int, nbytes: int) -> int:
     return _PIPELINE_SEGMENT_OTHERWISE
 
 
-def _pass_on(s: Endpoint, place: Place, pieces: list[int]) -> None:
+def pass_on(s: Endpoint, place: Place, pieces: list[int]) -> None:
     """Receive each segment while the one before is sent on; buffers are all of a segment's size."""
     receive = -1
     for i, nbytes in enumerate(pieces):

@@ -61,20 +61,26 @@ def ompi_linear_sync(
     linear gather. SimGrid hangs in it when one segment is below `smpi/async-small-thresh` and
     the other is not: the second segment's receive takes the first one.
     """
+    sent, received = _segments(scount, ssize), _segments(rcount, rsize)
+    called_in_turn(s, sent, received, root)
+
+
+def called_in_turn(
+    s: Endpoint, sent: tuple[int, int], received: tuple[int, int], root: int
+) -> None:
+    """The root calls each rank in turn; the bytes of both segments."""
     if s.rank != root:
-        first, second = _segments(scount, ssize)
         s.recv(root, 0)
-        s.send(root, first)
-        s.send(root, second)
+        s.send(root, sent[0])
+        s.send(root, sent[1])
         return
-    first, second = _segments(rcount, rsize)
     seconds = []
     for source in range(s.size):
         if source != root:
-            request = s.irecv(source, first)
+            first = s.irecv(source, received[0])
             s.send(source, 0)
-            seconds.append(s.irecv(source, second))
-            s.wait(request)
+            seconds.append(s.irecv(source, received[1]))
+            s.wait(first)
     s.waitall(seconds)
 
 

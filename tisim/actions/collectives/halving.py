@@ -9,12 +9,12 @@ that have one, along a binomial tree [Thakur].
 differs in bit k: each keeps one half and gives the other away. Undone in the opposite order, the
 steps collect the whole vector again [Rabenseifner04].
 
-Where the ranks are not a power of two, the first ones work in pairs (`Folding`, `Workers`).
+Where the ranks are not a power of two, the first ones work in pairs (`Folding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -60,20 +60,23 @@ class Folding(NamedTuple):
         The largest power of two that is not above the number of ranks.
     pairs
         The number of ranks that are left over.
+    working
+        1 if the odd rank of a pair works, 0 if the even one does.
     """
 
     workers: int
     pairs: int
+    working: int = 1
 
     def worker(self, rank: int) -> int | None:
-        """The number of `rank` as a worker; None for the even rank of a pair."""
+        """The number of `rank` as a worker; None for the idle rank of a pair."""
         if rank >= 2 * self.pairs:
             return rank - self.pairs
-        return rank // 2 if rank % 2 else None
+        return rank // 2 if rank % 2 == self.working else None
 
     def rank(self, worker: int) -> int:
         """The rank that is `worker`."""
-        return 2 * worker + 1 if worker < self.pairs else worker + self.pairs
+        return 2 * worker + self.working if worker < self.pairs else worker + self.pairs
 
     def offsets(self, rcounts: Sequence[int], size: int) -> list[int]:
         """Where the blocks of the workers begin in bytes, and after them the end of the last.
@@ -84,29 +87,37 @@ class Folding(NamedTuple):
         pairs = self.pairs
         return offsets[: 2 * pairs : 2] + offsets[2 * pairs :]
 
+    def hand_over(self, s: Endpoint, nbytes: int) -> int | None:
+        """The idle ranks send their vectors to the workers of their pairs; this rank's `worker`."""
+        worker = self.worker(s.rank)
+        if worker is None:
+            s.send(s.rank ^ 1, nbytes)
+        elif worker < self.pairs:
+            s.recv(s.rank ^ 1, nbytes)
+        return worker
 
-def fold(ranks: int) -> Folding:
-    """The folding of `ranks` ranks."""
+    def hand_back(self, s: Endpoint, nbytes: int) -> None:
+        """The workers of pairs send the result to the idle ranks."""
+        if s.rank >= 2 * self.pairs:
+            return
+        if s.rank % 2 == self.working:
+            s.send(s.rank ^ 1, nbytes)
+        else:
+            s.recv(s.rank ^ 1, nbytes)
+
+
+def fold(ranks: int, working: int = 1) -> Folding:
+    """The folding of `ranks` ranks; `working` is that of `Folding`."""
     workers = power_of_two_up_to(ranks)
-    return Folding(workers, ranks - workers)
+    return Folding(workers, ranks - workers, working)
 
 
 def exchange_all(s: Endpoint, nbytes: int, place: int, number: int, stride: int = 1) -> None:
     """Exchange a vector with places at distance 1, 2, 4...
 
-    Beyond a power of two, the even place of each of the first pairs hands its vector to the odd
-    one and gets the result back from it.
-
-    Parameters
-    ----------
-    s
-        This rank.
-    nbytes
-        The size of the vector.
-    place, number
-        This rank's place among those that take part, and how many they are.
-    stride
-        The rank at place p is ``stride * p``.
+    This rank is at `place` of `number`, and the rank at place p is ``stride * p``. Beyond a power
+    of two, the even place of each of the first pairs hands its vector to the odd one and gets the
+    result back from it.
     """
     folding = fold(number)
     worker = folding.worker(place)
@@ -180,14 +191,9 @@ def _relays(rank: int, width: int, served: int) -> list[tuple[bool, int]]:
 
 
 class HalvingStep(NamedTuple):
-    """One step of one worker.
+    """One step of one worker: its partner, and the bytes of the half that it keeps and gives away.
 
-    Attributes
-    ----------
-    partner
-        The worker to exchange with.
-    kept, given
-        The bytes of the half that this worker keeps, and of the half that it gives to its partner.
+    Partners are workers; each keeps one half of the part that both have and gives the other away.
     """
 
     partner: int
@@ -195,107 +201,105 @@ class HalvingStep(NamedTuple):
     given: int
 
 
-def halving_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
-    """Steps on a vector of `workers` equal blocks, the last of which has what is left over.
-
-    Parameters
-    ----------
-    worker, workers
-        This worker and how many there are, a power of two.
-    count, size
-        Number of elements of the vector and the width of one in bytes.
-    """
-    block = count // workers * size
-    rest = count * size - workers * block
-    first, length = 0, workers
+def halving_steps(worker: int, workers: int, end: Callable[[int], int]) -> list[HalvingStep]:
+    """Steps on a vector of `workers` blocks, of which the first n end at byte ``end(n)``."""
+    first, length, mask = 0, workers, 1
     steps = []
-    mask = 1
     while mask < workers:
         length //= 2
-        # Only the upper half of a part that reaches the vector's end holds the last block.
-        lower = length * block
-        upper = lower + (rest if first + 2 * length == workers else 0)
+        middle = first + length
+        lower, upper = end(middle) - end(first), end(middle + length) - end(middle)
         if worker & mask:
-            first += length
-            steps.append(HalvingStep(worker ^ mask, upper, lower))
-        else:
-            steps.append(HalvingStep(worker ^ mask, lower, upper))
+            first = middle
+            lower, upper = upper, lower
+        steps.append(HalvingStep(worker ^ mask, lower, upper))
         mask <<= 1
     return steps
+
+
+def halving_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
+    """Steps on `count` elements in equal blocks, the last of which has what is left over."""
+    block = count // workers
+    return halving_steps(worker, workers, lambda n: (n * block if n < workers else count) * size)
+
+
+def halving_even_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
+    """Steps on `count` elements in blocks that differ by one at most, the longer ones first."""
+    block, longer = divmod(count, workers)
+    return halving_steps(worker, workers, lambda n: (n * block + min(n, longer)) * size)
 
 
 def halving_elements(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
-    """Steps that halve the number of elements, the lower half being the smaller one.
-
-    The parameters are those of `halving_blocks`.
-    """
+    """Steps that halve the number of elements, the lower half being the smaller one."""
     steps = []
     mask = 1
     while mask < workers:
-        lower = count // 2
-        upper = count - lower
-        if worker & mask:
-            steps.append(HalvingStep(worker ^ mask, upper * size, lower * size))
-            count = upper
-        else:
-            steps.append(HalvingStep(worker ^ mask, lower * size, upper * size))
-            count = lower
+        given = count // 2 if worker & mask else count - count // 2
+        count -= given
+        steps.append(HalvingStep(worker ^ mask, count * size, given * size))
         mask <<= 1
     return steps
 
 
-class Workers:
-    """The ranks that do the work: the even ones of the first pairs, and all after the pairs.
+def halve(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
+    """Make the steps: give one half to the partner, and reduce the other with the partner's."""
+    for partner, kept, given in steps:
+        peer = folding.rank(partner)
+        s.sendrecv(peer, given, 0, peer, kept, 0)
 
-    Parameters
-    ----------
-    ranks
-        The number of ranks.
 
-    Attributes
-    ----------
-    number
-        How many they are, the largest power of two up to `ranks`.
-    pairs
-        How many ranks are left over.
+def double(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
+    """Undo the steps: every worker gets the whole vector."""
+    for partner, kept, given in reversed(steps):
+        peer = folding.rank(partner)
+        s.sendrecv(peer, kept, 0, peer, given, 0)
+
+
+def collect(
+    s: Endpoint,
+    folding: Folding,
+    worker: int | None,
+    root: int,
+    steps: Callable[[int], list[HalvingStep]],
+) -> None:
+    """Undo the steps along a binomial tree, for the root alone.
+
+    A root that does not work first takes the place of the worker 0 (rank 0, the even rank of a
+    pair). `steps` gives those of a worker.
     """
+    head = folding.worker(root)
+    stands_in = head is None
+    if stands_in:
+        if s.rank == root:
+            worker = 0
+            s.recv(0, steps(0)[-1].kept)
+        elif worker == 0:
+            s.send(root, steps(0)[-1].kept)
+            return
+    if worker is None:
+        return
+    for bit, (partner, kept, given) in reversed(list(enumerate(steps(worker)))):
+        peer = root if stands_in and partner == 0 else folding.rank(partner)
+        if partner >> bit == (head or 0) >> bit:
+            s.send(peer, kept)
+            return
+        s.recv(peer, given)
 
-    __slots__ = ("number", "pairs")
 
-    def __init__(self, ranks: int) -> None:
-        self.number = power_of_two_up_to(ranks)
-        self.pairs = ranks - self.number
-
-    def worker(self, rank: int) -> int | None:
-        """The number of `rank` among the workers; None for the odd rank of a pair."""
-        if rank >= 2 * self.pairs:
-            return rank - self.pairs
-        return None if rank % 2 else rank // 2
-
-    def rank(self, worker: int) -> int:
-        """The rank that is `worker`."""
-        return 2 * worker if worker < self.pairs else worker + self.pairs
-
-
-def reduce_scatter_halves(
-    s: Endpoint, workers: Workers, count: int, size: int
-) -> list[HalvingStep]:
-    """Reduce pairs of ranks to one, then halve the vector recursively; returns the steps made.
+def reduce_scatter_halves(s: Endpoint, folding: Folding, count: int, size: int) -> int | None:
+    """Reduce pairs of ranks to their even ones, then halve the vector recursively.
 
     The ranks of a pair swap halves, and the odd one returns the half that it has reduced. Returns
-    nothing on the odd ranks of pairs.
+    this rank's number as a worker.
     """
     lower, upper = count // 2 * size, (count - count // 2) * size
-    worker = workers.worker(s.rank)
+    worker = folding.worker(s.rank)
     if worker is None:
         s.sendrecv(s.rank - 1, lower, 0, s.rank - 1, upper, 0)
         s.send(s.rank - 1, upper)
-        return []
-    if worker < workers.pairs:
+        return None
+    if worker < folding.pairs:
         s.sendrecv(s.rank + 1, upper, 0, s.rank + 1, lower, 0)
         s.recv(s.rank + 1, upper)
-    steps = halving_elements(worker, workers.number, count, size)
-    for partner, kept, given in steps:
-        peer = workers.rank(partner)
-        s.sendrecv(peer, given, 0, peer, kept, 0)
-    return steps
+    halve(s, folding, halving_elements(worker, folding.workers, count, size))
+    return worker

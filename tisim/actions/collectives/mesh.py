@@ -1,4 +1,4 @@
-"""Ranks arranged as a mesh of two or three dimensions, and the exchange along one of its lines."""
+"""Ranks arranged as a mesh of two or three dimensions, and exchanges along its lines."""
 
 from __future__ import annotations
 
@@ -49,28 +49,36 @@ def _integer_cube_root(number: int) -> int:
     return root - 1 if root**3 > number else root
 
 
-def exchange_along_line(s: Endpoint, line: Sequence[int], nbytes: int) -> None:
+def along_2d(s: Endpoint, user: str, first: int, block: int) -> None:
+    """Exchange `first` bytes along the rows of a mesh, then blocks for whole rows down the columns.
+
+    Raises an `InputError` when the ranks cannot be arranged as a mesh.
+    """
+    rows, columns = mesh_2d_sides(s.size, user)
+    row = s.rank // columns * columns
+    _exchange_along(s, range(row, row + columns), first)
+    _exchange_along(s, range(s.rank % columns, rows * columns, columns), columns * block)
+
+
+def along_3d(s: Endpoint, user: str, first: int, block: int) -> None:
+    """The same along the rows and columns of square planes, then blocks for planes to the others.
+
+    Raises an `InputError` when the ranks cannot be arranged as such a mesh.
+    """
+    side, _ = mesh_3d_sides(s.size, user)
+    plane = side * side
+    row = s.rank // side * side
+    base = s.rank // plane * plane
+    _exchange_along(s, range(row, row + side), first)
+    _exchange_along(s, range(base + s.rank % side, base + plane, side), side * first)
+    depth = [(s.rank + i) % s.size for i in range(plane, s.size, plane)]
+    _exchange_along(s, depth, plane * block)
+
+
+def _exchange_along(s: Endpoint, line: Sequence[int], nbytes: int) -> None:
     """Exchange `nbytes` with every other rank of `line`: all receives, then blocking sends."""
     peers = [peer for peer in line if peer != s.rank]
     requests = [s.irecv(peer, nbytes) for peer in peers]
     for peer in peers:
         s.send(peer, nbytes)
     s.waitall(requests)
-
-
-def lines_2d(rank: int, rows: int, columns: int) -> tuple[range, range]:
-    """The row and the column of `rank` in a mesh that is numbered row by row."""
-    row = rank // columns * columns
-    return range(row, row + columns), range(rank % columns, rows * columns, columns)
-
-
-def lines_3d(rank: int, size: int, side: int) -> tuple[range, range, list[int]]:
-    """The row and the column of `rank` in its plane, and the ranks at its place in all planes.
-
-    The last begin with the next plane's and go around.
-    """
-    plane = side * side
-    row = rank // side * side
-    base = rank // plane * plane
-    column = range(base + rank % side, base + plane, side)
-    return range(row, row + side), column, [(rank + i) % size for i in range(plane, size, plane)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import (
-    Workers,
+    HalvingStep,
+    collect,
+    fold,
+    halve,
     halving_blocks,
     halving_elements,
-    power_of_two_up_to,
     reduce_scatter_halves,
 )
 from tisim.actions.collectives.segments import cut, forward, relay, segment_elements, whole_segments
@@ -118,24 +122,23 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
     """
     if count == 0 or s.size == 1:
         return
-    workers = Workers(s.size)
-    steps = reduce_scatter_halves(s, workers, count, size)
-    worker = workers.worker(s.rank)
-    head = workers.worker(root)
+    folding = fold(s.size, working=0)
+    worker = reduce_scatter_halves(s, folding, count, size)
+    head = folding.worker(root)
     if head is None:  # the root takes the place of the first worker
         head = 0
+        part = halving_elements(0, folding.workers, count, size)[-1].kept
         if s.rank == root:
             worker = 0
-            steps = halving_elements(0, workers.number, count, size)
-            s.recv(0, steps[-1].kept)
+            s.recv(0, part)
         elif worker == 0:
-            s.send(root, steps[-1].kept)
+            s.send(root, part)
             return
     if worker is None:
         return
-    for bit in range(len(steps) - 1, -1, -1):
-        partner, kept, given = steps[bit]
-        peer = root if partner == head else workers.rank(partner)
+    steps = halving_elements(worker, folding.workers, count, size)
+    for bit, (partner, kept, given) in reversed(list(enumerate(steps))):
+        peer = root if partner == head else folding.rank(partner)
         if (worker ^ head) >> bit & 1:
             s.send(peer, kept)
         else:
@@ -149,58 +152,27 @@ def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
     for long messages: [Rabenseifner04]. The ranks beyond a power of two hand their data to a
     neighbour first. A vector of fewer elements than ranks is lengthened to one element a rank.
     """
-    if count == 0:
-        return
-    count = max(count, s.size)
-    workers = power_of_two_up_to(s.size)
-    pairs = s.size - workers
-    worker = _fold_odd(s, pairs, count * size)
-    steps = []
+    if count:
+        by_halving(s, max(count, s.size), size, root, halving_blocks)
+
+
+def by_halving(
+    s: Endpoint,
+    count: int,
+    size: int,
+    root: int,
+    steps_of: Callable[[int, int, int, int], list[HalvingStep]],
+) -> None:
+    """Halve while reducing, then collect, by the steps of one of the functions `halving_*`."""
+    folding = fold(s.size, working=0)
+
+    def steps(worker: int) -> list[HalvingStep]:
+        return steps_of(worker, folding.workers, count, size)
+
+    worker = folding.hand_over(s, count * size)
     if worker is not None:
-        steps = halving_blocks(worker, workers, count, size)
-        for partner, kept, given in steps:
-            peer = _rank_of(partner, pairs)
-            s.sendrecv(peer, given, 0, peer, kept, 0)
-    head, stand_in = _worker_of_root(root, pairs)
-    if stand_in:  # the root is not among the workers: it takes the place of the first
-        if s.rank == root:
-            worker = 0
-            steps = halving_blocks(0, workers, count, size)
-            s.recv(0, count // workers * size)
-        elif worker == 0:
-            s.send(root, count // workers * size)
-            return
-    if worker is None:
-        return
-    for bit in range(len(steps) - 1, -1, -1):
-        partner, kept, given = steps[bit]
-        peer = root if stand_in and partner == 0 else _rank_of(partner, pairs)
-        if partner >> bit == head >> bit:
-            s.send(peer, kept)
-            return
-        s.recv(peer, given)
-
-
-def _fold_odd(s: Endpoint, pairs: int, nbytes: int) -> int | None:
-    """In each of the first `pairs` pairs the odd rank sends its data; this worker's number."""
-    if s.rank >= 2 * pairs:
-        return s.rank - pairs
-    if s.rank % 2:
-        s.send(s.rank - 1, nbytes)
-        return None
-    s.recv(s.rank + 1, nbytes)
-    return s.rank // 2
-
-
-def _rank_of(worker: int, pairs: int) -> int:
-    return 2 * worker if worker < pairs else worker + pairs
-
-
-def _worker_of_root(root: int, pairs: int) -> tuple[int, bool]:
-    """The worker that collects the result, and whether the root has to take its place."""
-    if root >= 2 * pairs:
-        return root - pairs, False
-    return (0, True) if root % 2 else (root // 2, False)
+        halve(s, folding, steps(worker))
+    collect(s, folding, worker, root, steps)
 
 
 def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:

@@ -9,6 +9,8 @@ from tisim.actions.collectives.halving import (
     Folding,
     demand_power_of_two,
     fold,
+    halve,
+    halving_steps,
     recursive_doubling_steps,
     reversed_bits,
 )
@@ -103,25 +105,9 @@ def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
         return
     if rank < 2 * folding.pairs:
         s.recv(rank - 1, sum(rcounts) * size)
-    _butterfly(s, worker, folding, folding.offsets(rcounts, size))
+    ends = folding.offsets(rcounts, size)
+    halve(s, folding, halving_steps(worker, folding.workers, ends.__getitem__))
     _deliver(s, worker, folding, rcounts, size)
-
-
-def _butterfly(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
-    """The exchanges of one worker; of the blocks left the first is `low`."""
-    low, blocks = 0, folding.workers
-    distance = 1
-    while distance < folding.workers:
-        blocks //= 2
-        middle = low + blocks
-        lower, upper = offsets[middle] - offsets[low], offsets[middle + blocks] - offsets[middle]
-        keeps_lower = not worker & distance
-        sent, received = (upper, lower) if keeps_lower else (lower, upper)
-        peer = folding.rank(worker ^ distance)
-        s.sendrecv(peer, sent, 0, peer, received, 0)
-        if not keeps_lower:
-            low = middle
-        distance *= 2
 
 
 def _deliver(s: Endpoint, worker: int, folding: Folding, rcounts: Sequence[int], size: int) -> None:

@@ -106,6 +106,20 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
         s.send(child, min(below - place, s.size - below) * block)
 
 
+def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
+    """Deal blocks of `nbytes` down a tree whose subtrees are intervals, the largest first.
+
+    `ompi_coll_base_scatter_intra_binomial` and MPICH's `MPIR_Scatter_intra_binomial`.
+    """
+    place = (s.rank - root) % s.size
+    parent, children = in_order_binomial_tree(s.rank, s.size, root)
+    if parent is not None:
+        s.recv(parent, min(place & -place, s.size - place) * nbytes)
+    for child in reversed(children):
+        below = (child - root) % s.size
+        s.send(child, min(below - place, s.size - below) * nbytes)
+
+
 def mvapich2_two_level_binomial(
     s: Endpoint,
     scount: int,

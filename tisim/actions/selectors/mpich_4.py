@@ -11,13 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from tisim.actions.collectives import mpich
-from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
+from tisim.actions.collectives.allgatherv import around_in_pieces
+from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
+from tisim.actions.collectives.halving import (
+    halving_even_blocks,
+    is_power_of_two,
+    power_of_two_up_to,
+)
+from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
+from tisim.actions.collectives.scatter import down_intervals
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import default
 from tisim.actions.selectors.choice import Choice
 
 # Bytes.
+_PIECE = 32768  # `MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE`
 _SHORT_BCAST, _LONG_BCAST = 12288, 524288
 _SHORT_REDUCE, _SHORT_ALLREDUCE = 2048, 8
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
@@ -58,7 +66,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
     if count * size <= _SHORT_REDUCE or count < power_of_two_up_to(s.size):
         Choice("binomial").call("reduce", s, count, size, root)
     else:
-        mpich.reduce_halving(s, count, size, root)
+        reduce_by_halving(s, count, size, root, halving_even_blocks)
 
 
 def allreduce(s: Endpoint, count: int, size: int) -> None:
@@ -68,7 +76,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
     if count * size <= _SHORT_ALLREDUCE or count < power_of_two_up_to(s.size):
         Choice("rdb").call("allreduce", s, count, size)
     else:
-        mpich.allreduce_halving(s, count, size)
+        allreduce_by_halving(s, count, size, halving_even_blocks)
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -81,7 +89,7 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     """Down a binomial tree."""
     block = scount * ssize if s.rank == root else rcount * rsize
     if block > 0:
-        mpich.scatter_binomial(s, block, root)
+        down_intervals(s, block, root)
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -102,7 +110,9 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     if total == 0:
         return
     if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
-        mpich.allgatherv_ring(s, rcounts, rsize)
+        whole = max(rcounts) * rsize <= _PIECE
+        piece = max(rcounts) if whole else max(_PIECE // rsize, 1)
+        around_in_pieces(s, rcounts, rsize, piece)
         return
     name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
     Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)
@@ -140,12 +150,15 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 
 
 def scan(s: Endpoint, count: int, size: int) -> None:
-    """Recursive doubling."""
-    if count:
-        mpich.scan(s, count * size)
+    """Recursive doubling with those partners that exist (`MPIR_Scan_intra_recursive_doubling`)."""
+    mask = 1
+    while mask < s.size and count:
+        peer = s.rank ^ mask
+        if peer < s.size:
+            s.sendrecv(peer, count * size, 0, peer, count * size, 0)
+        mask *= 2
 
 
 def exscan(s: Endpoint, count: int, size: int) -> None:
-    """Recursive doubling."""
-    if count:
-        mpich.scan(s, count * size)
+    """The messages of `scan` (`MPIR_Exscan_intra_recursive_doubling`)."""
+    scan(s, count, size)

@@ -10,11 +10,22 @@ the algorithms that it takes send the same messages, but for alltoallv, which le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tisim.actions.collectives import openmpi
+from tisim.actions.collectives.allgatherv import around_a_ring, exchange_with_neighbours
+from tisim.actions.collectives.allreduce import ring_in_phases
 from tisim.actions.collectives.catalogue import algorithm
-from tisim.actions.collectives.trees import in_order_binomial_tree
+from tisim.actions.collectives.gather import called_in_turn
+from tisim.actions.collectives.halving import (
+    collect,
+    fold,
+    halving_elements,
+    is_power_of_two,
+    power_of_two_up_to,
+    reduce_scatter_halves,
+)
+from tisim.actions.collectives.scatter import down_intervals
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors.choice import below, read_tables
 
@@ -60,7 +71,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     name = choose("bcast", s.size, nbytes)
     if name == "basic_linear":
-        openmpi.bcast_linear(s, nbytes, root)
+        algorithm("bcast", "flattree")(s, count, size, root)
     elif name == "split_binary_tree":
         openmpi.bcast_split_binary(s, count, size, root)
     elif name == "scatter_allgather":
@@ -76,11 +87,11 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     name = choose("reduce", s.size, nbytes)
     if name == "linear":
-        openmpi.reduce_linear(s, nbytes, root)
+        algorithm("reduce", "ompi_basic_linear")(s, count, size, root)
     elif name == "in-order_binary":
-        openmpi.reduce_in_order_binary(s, nbytes, root)
+        algorithm("reduce", "ompi_in_order_binary")(s, count, size, root)
     elif name == "rabenseifner":
-        openmpi.reduce_halving(s, count, size, root)
+        _reduce_halving(s, count, size, root)
     else:
         openmpi.reduce_tree(s, nbytes, root, _REDUCE_TREES[name])
 
@@ -92,14 +103,50 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
         return
     name = choose("allreduce", s.size, nbytes)
     if name == "recursive_doubling":
-        openmpi.allreduce_doubling(s, nbytes)
+        algorithm("allreduce", "rdb")(s, count, size)
     elif name in ("ring", "segmented_ring"):
-        openmpi.allreduce_ring(s, count, size)
+        _allreduce_ring(s, count, size)
     elif name == "rabenseifner":
-        openmpi.allreduce_halving(s, count, size)
+        _allreduce_halving(s, count, size)
     else:  # nonoverlapping: a reduction to rank 0 and a broadcast
         reduce(s, count, size, 0)
         bcast(s, count, size, 0)
+
+
+def _reduce_halving(s: Endpoint, count: int, size: int, root: int) -> None:
+    """Rabenseifner's, or linear where the vector is too short to halve [Thakur].
+
+    `ompi_coll_base_reduce_intra_redscat_gather` (`coll_base_reduce.c`).
+    """
+    folding = fold(s.size, working=0)
+    if count < folding.workers:
+        algorithm("reduce", "ompi_basic_linear")(s, count, size, root)
+        return
+    worker = reduce_scatter_halves(s, folding, count, size)
+    collect(s, folding, worker, root, lambda w: halving_elements(w, folding.workers, count, size))
+
+
+def _allreduce_halving(s: Endpoint, count: int, size: int) -> None:
+    """Rabenseifner's, or linear where the vector is too short to halve [Thakur].
+
+    `ompi_coll_base_allreduce_intra_redscat_allgather` (`coll_base_allreduce.c`).
+    """
+    if count < power_of_two_up_to(s.size):
+        algorithm("reduce", "ompi_basic_linear")(s, count, size, 0)
+        algorithm("bcast", "flattree")(s, count, size, 0)
+    else:
+        algorithm("allreduce", "rab")(s, count, size)
+
+
+def _allreduce_ring(s: Endpoint, count: int, size: int) -> None:
+    """A reduce-scatter and an allgather around a ring.
+
+    `ompi_coll_base_allreduce_intra_ring`; `_ring_segmented` is the same without a segment size.
+    """
+    if count < s.size:
+        algorithm("allreduce", "rdb")(s, count, size)
+    else:
+        ring_in_phases(s, count, size, 1)
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -110,25 +157,11 @@ def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: 
         return
     name = choose("gather", s.size, block)
     if name == "basic_linear":
-        openmpi.gather_linear(s, sent, [received] * s.size, root)
+        algorithm("gather", "ompi_basic_linear")(s, scount, ssize, rcount, rsize, root)
     elif name == "linear_sync":
-        openmpi.gather_synchronised(s, sent, received, root)
+        called_in_turn(s, (sent, 0), (received, 0), root)
     else:
-        _gather_binomial(s, block, root)
-
-
-def _gather_binomial(s: Endpoint, block: int, root: int) -> None:
-    """Up a tree whose subtrees are intervals (`ompi_coll_base_gather_intra_binomial`)."""
-    place = (s.rank - root) % s.size
-    tree = in_order_binomial_tree(s.rank, s.size, root)
-    held = block
-    for child in tree.children:
-        at = (child - root) % s.size
-        received = min(at - place, s.size - at) * block
-        s.recv(child, received)
-        held += received
-    if tree.parent is not None:
-        s.send(tree.parent, held)
+        algorithm("gather", "ompi_binomial")(s, scount, ssize, rcount, rsize, root)
 
 
 def gatherv(
@@ -146,11 +179,11 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
         return
     name = choose("scatter", s.size, block)
     if name == "basic_linear":
-        openmpi.scatter_linear(s, [sent] * s.size, received, root)
+        algorithm("scatter", "ompi_basic_linear")(s, scount, ssize, rcount, rsize, root)
     elif name == "linear_nb":
-        openmpi.scatter_nonblocking(s, sent, received, root)
+        algorithm("scatter", "ompi_linear_nb")(s, scount, ssize, rcount, rsize, root)
     else:
-        openmpi.scatter_binomial(s, block, root)
+        down_intervals(s, block, root)
 
 
 def scatterv(
@@ -165,21 +198,26 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
     sent, received = scount * ssize, rcount * rsize
     if s.size < 2 or sent == 0:
         return
-    name = choose("allgather", s.size, sent)
-    blocks = [received] * s.size
+    _allgather(s, choose("allgather", s.size, sent), sent, [received] * s.size)
+
+
+def _allgather(s: Endpoint, name: str, sent: int, blocks: Sequence[int]) -> None:
+    """An algorithm by Open MPI's name; `blocks`: the bytes of each rank's block.
+
+    The bytes that this rank sends count only between two ranks. On a number of ranks that is odd
+    there is a ring in place of exchanges with neighbours; on one that is not a power of two there
+    is Bruck's algorithm in place of recursive doubling (`coll_base_allgather.c`).
+    """
     if name == "two_proc":
-        openmpi.exchange_of_two(s, sent, received)
-    elif name == "recursive_doubling":
-        openmpi.allgather_doubling(s, received)
+        s.sendrecv(1 - s.rank, sent, 0, 1 - s.rank, blocks[1 - s.rank], 0)
+    elif name == "recursive_doubling" and is_power_of_two(s.size):
+        algorithm("allgather", "rdb")(s, 1, blocks[0], 1, blocks[0])
+    elif name in ("recursive_doubling", "bruck"):
+        algorithm("allgatherv", "ompi_bruck")(s, 1, sent, blocks, 1)
+    elif name == "ring" or s.size % 2:
+        around_a_ring(s, blocks)
     else:
-        _ALLGATHERS[name](s, blocks)
-
-
-_ALLGATHERS: dict[str, Callable[[Endpoint, Sequence[int]], None]] = {
-    "bruck": openmpi.allgather_bruck,
-    "ring": openmpi.allgather_ring,
-    "neighbor": openmpi.allgather_neighbours,
-}
+        exchange_with_neighbours(s, blocks)
 
 
 def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
@@ -189,29 +227,27 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
         return
     name = choose("allgatherv", s.size, total // s.size)
     blocks = [count * rsize for count in rcounts]
-    if name == "two_proc":
-        openmpi.exchange_of_two(s, scount * ssize, blocks[1 - s.rank])
-    elif name == "default":  # to rank 0, then from it as one element
+    if name == "default":  # to rank 0, then from it as one element
         openmpi.gatherv_linear(s, scount * ssize, blocks, 0)
         bcast(s, 1, sum(blocks), 0)
     else:
-        _ALLGATHERS[name](s, blocks)
+        _allgather(s, name, scount * ssize, blocks)
 
 
 def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """By the bytes of a block."""
-    sent, received = scount * ssize, rcount * rsize
+    sent = scount * ssize
     if s.size < 2 or sent == 0:
         return
     name = choose("alltoall", s.size, sent)
     if name == "two_proc":
-        openmpi.exchange_of_two(s, sent, received)
+        algorithm("alltoall", "pair")(s, scount, ssize, rcount, rsize)
     elif name == "pairwise":
-        openmpi.alltoall_pairwise(s, sent, received)
+        algorithm("alltoall", "ring")(s, scount, ssize, rcount, rsize)
     elif name == "modified_bruck":
-        openmpi.alltoall_bruck(s, sent)
+        algorithm("alltoall", "bruck")(s, scount, ssize, rcount, rsize)
     else:  # linear, linear_sync
-        openmpi.alltoall_linear(s, sent, received)
+        algorithm("alltoall", "basic_linear")(s, scount, ssize, rcount, rsize)
 
 
 def alltoallv(

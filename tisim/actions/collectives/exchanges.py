@@ -1,0 +1,70 @@
+"""Exchanges of every rank with every other one, step by step or a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tisim.actions.collectives.halving import demand_power_of_two
+from tisim.actions.script import Endpoint
+
+_RANKS_AT_A_TIME = 4
+
+
+def in_pairs(
+    s: Endpoint, user: str, sent: Sequence[int], received: Sequence[int], pace: str = ""
+) -> None:
+    """P - 1 exchanges: in step i with the rank whose number differs by exclusive or with i [Faraj].
+
+    The bytes are those to and from each rank; `pace` is that of `around`. Raises an `InputError`
+    that names `user` when the number of ranks is not a power of two.
+    """
+    demand_power_of_two(s.size, user)
+    rank = s.rank
+    _in_steps(s, ((rank ^ step, rank ^ step) for step in range(1, s.size)), sent, received, pace)
+
+
+def around(s: Endpoint, sent: Sequence[int], received: Sequence[int], pace: str = "") -> None:
+    """P - 1 exchanges: in step i to the rank i ahead and from the rank i behind [Faraj].
+
+    With the pace ``light_barrier`` one byte tells the sender to go on before each exchange but the
+    first. With ``one_barrier`` the barrier that is chosen makes all ranks start together; with
+    ``mpi_barrier`` it comes before each step too, that with itself included.
+    """
+    rank, size = s.rank, s.size
+    peers = (((rank + step) % size, (rank - step) % size) for step in range(1, size))
+    _in_steps(s, peers, sent, received, pace)
+
+
+def _in_steps(
+    s: Endpoint,
+    peers: Iterator[tuple[int, int]],
+    sent: Sequence[int],
+    received: Sequence[int],
+    pace: str,
+) -> None:
+    sendrecv = s.sendrecv
+    barrier = s.chosen("barrier") if pace in ("one_barrier", "mpi_barrier") else None
+    if barrier is not None:
+        barrier(s)
+    for step, (target, source) in enumerate(peers):
+        if barrier is not None and pace == "mpi_barrier":
+            barrier(s)
+        elif pace == "light_barrier" and step:
+            sendrecv(source, 1, 0, target, 1, 0)
+        sendrecv(target, sent[target], 0, source, received[source], 0)
+
+
+def a_few_at_a_time(
+    s: Endpoint, sent: Sequence[int], received: Sequence[int], *, own: bool
+) -> None:
+    """Receive from four ranks ahead while sending to four behind; `own`: to this rank itself too.
+
+    MPICH's throttled linear ("scattered destination") exchange.
+    """
+    for start in range(0, s.size, _RANKS_AT_A_TIME):
+        distances = range(start if own else max(start, 1), min(start + _RANKS_AT_A_TIME, s.size))
+        sources = [(s.rank + distance) % s.size for distance in distances]
+        targets = [(s.rank - distance) % s.size for distance in distances]
+        requests = [s.irecv(source, received[source]) for source in sources]
+        requests += [s.isend(target, sent[target]) for target in targets]
+        s.waitall(requests)
