@@ -49,14 +49,8 @@ class Layout:
 class Nodes:
     """The layout of a communicator as one of its ranks uses it.
 
-    Attributes
-    ----------
-    layout
-        Where all ranks are.
-    intra
-        The ranks of this rank's host; the leader has rank 0 in it.
-    leaders
-        The first rank of every host; None on a rank that is not one of them.
+    `layout` is where all ranks are. `intra` is the ranks of this rank's host; the leader has rank 0
+    in it. `leaders` is the first rank of every host; None on a rank that is not one of them.
     """
 
     layout: Layout
@@ -71,10 +65,7 @@ class Nodes:
 def nodes(s: Endpoint) -> Nodes:
     """Where the ranks of `s` are; the first call on a communicator writes the exchange.
 
-    Parameters
-    ----------
-    s
-        A rank of a communicator (`Script`) or of a part of one (`Group`).
+    `s` is a rank of a communicator (`Script`) or of a part of one (`Group`).
     """
     script, context = _script_and_context(s)
     found = layout(s)

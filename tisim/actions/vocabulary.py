@@ -104,20 +104,10 @@ def algorithm_name(operation: str, config: Chooses) -> str:
 def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     """Write what a rank does in a collective call: its messages, then the call's flops.
 
-    Parameters
-    ----------
-    script
-        The rank's schedule.
-    call
-        The decoded call (`tisim._core.decode_call`). A non-blocking collective starts requests and
-        does not wait for them.
-    config
-        Names the algorithm or selector of an operation.
-
-    Raises
-    ------
-    InputError
-        `config` names an algorithm that does not exist or that cannot work on this communicator.
+    `call` is the decoded call (`tisim._core.decode_call`). A non-blocking collective starts
+    requests and does not wait for them. `config`: names the algorithm or selector of an operation.
+    Raises an `InputError` where `config` names an algorithm that does not exist or that cannot work
+    on this communicator.
     """
     name, arguments_of = _OPERATIONS[call.operation]
     arguments = arguments_of(call)

@@ -13,10 +13,8 @@ def checked(
 ) -> float:
     """The number that a method of a model returned.
 
-    Raises
-    ------
-    InputError
-        When it is not a number, is negative, or is 0 or infinite where that has no meaning.
+    Raises an `InputError` when it is not a number, is negative, or is 0 or infinite where that has
+    no meaning.
     """
     if isinstance(value, Real):
         number = float(value)

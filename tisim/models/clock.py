@@ -62,19 +62,10 @@ class Entry:
 class Clock:
     """Moves a SimPy environment from instant to instant.
 
-    Parameters
-    ----------
-    precision
-        Seconds; what ends less than that apart ends together (``precision/timing``), and no sleep
-        is shorter.
-
-    Attributes
-    ----------
-    env
-        The SimPy environment of all processes.
-    now
-        The date of this instant, in seconds. `env.now` is the same but for rounding: SimPy adds
-        delays, and ``now + (date - now)`` is not always ``date``.
+    `precision`: seconds; what ends less than that apart ends together (``precision/timing``), and
+    no sleep is shorter. `env` is the SimPy environment of all processes. `now` is the date of this
+    instant, in seconds. `env.now` is the same but for rounding: SimPy adds delays, and ``now +
+    (date - now)`` is not always ``date``.
     """
 
     def __init__(self, precision: float) -> None:

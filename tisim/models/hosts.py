@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
     """The overheads of a host that has these properties.
 
-    Raises
-    ------
-    InputError
-        If a property ``smpi/os``, ``smpi/ois`` or ``smpi/or`` is no table.
+    Raises an `InputError` if a property ``smpi/os``, ``smpi/ois`` or ``smpi/or`` is no table.
     """
     changed = {}
     for name, parameter in overheads.parameters():

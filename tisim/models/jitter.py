@@ -35,12 +35,8 @@ class JitterDict(TypedDict):
 def options(protocol: Protocol, seed: int) -> dict[str, object]:
     """The options of a replay with a seed; the configuration's own jitter holds where it has one.
 
-    Parameters
-    ----------
-    protocol
-        The parameters of the configuration.
-    seed
-        How many seeds to go on from that of the configuration.
+    `protocol` is the parameters of the configuration. `seed`: how many seeds to go on from that of
+    the configuration.
     """
     return {
         "tisim/jitter-start": protocol.jitter_start or DEFAULT_START,
@@ -52,10 +48,7 @@ def options(protocol: Protocol, seed: int) -> dict[str, object]:
 def check_number(number: int) -> None:
     """See to it that there is a median and an interval.
 
-    Raises
-    ------
-    InputError
-        If there are fewer than three seeds.
+    Raises an `InputError` if there are fewer than three seeds.
     """
     if number < 3:
         raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
@@ -67,21 +60,10 @@ def times_on_all_cores(
     """The simulated times of some replays, several of which run at once.
 
     The core releases the GIL while it simulates, so threads are enough, which share the trace and
-    the platform.
-
-    Parameters
-    ----------
-    replays
-        Each takes whom to tell how far it is, and returns its simulated seconds.
-    progress
-        Is told how far the first one is.
-    workers
-        How many run at once; at most as many as there are cores.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        When Ctrl-C stopped them; all have ended.
+    the platform. `replays`: each takes whom to tell how far it is, and returns its simulated
+    seconds. `progress`: is told how far the first one is. `workers`: how many run at once; at most
+    as many as there are cores. Raises a `KeyboardInterrupt` when Ctrl-C stopped them; all have
+    ended.
     """
     from concurrent.futures import ThreadPoolExecutor
 

@@ -32,12 +32,8 @@ def simulate(
 ) -> list[Rank]:
     """Simulate a trace; what is not given is the model of the configuration.
 
-    Raises
-    ------
-    InputError
-        When the trace is wrong, or needs what only the core has.
-    SimulationError
-        When ranks wait for what will never happen.
+    Raises an `InputError` when the trace is wrong, or needs what only the core has. Raises a
+    `SimulationError` when ranks wait for what will never happen.
     """
     check_supported(settings, placements)
     hosts = placements.host_indices(settings.platform)
@@ -71,10 +67,7 @@ def columns_of(ranks: list[Rank]) -> dict[str, memoryview]:
 def check_supported(settings: Settings, placements: Deployment) -> None:
     """Refuse what only the compiled core simulates.
 
-    Raises
-    ------
-    InputError
-        With one sentence.
+    Raises an `InputError` with one sentence.
     """
     reason = settings.unsteady
     if reason is None and any(placement.kill_time is not None for placement in placements):

@@ -183,14 +183,8 @@ class Communicator:
 class Begun:
     """A collective that not all members have entered or left.
 
-    Attributes
-    ----------
-    name
-        What the first called.
-    colors
-        Of a `comm_split`: color and key of each member.
-    made
-        The new communicator of each member.
+    `name`: what the first called. `colors`: of a `comm_split`: color and key of each member. `made`
+    is the new communicator of each member.
     """
 
     name: str
@@ -254,18 +248,8 @@ class Matcher:
 class PointToPoint:
     """Posts sends and receives, and starts their transfers.
 
-    Parameters
-    ----------
-    hosts
-        The host of each rank.
-    protocol
-        Thresholds.
-    overheads
-        Of the host of each rank.
-    network
-        Carries the messages.
-    envelope
-        Bytes that each message moves on top of its own.
+    `hosts` is the host of each rank. `protocol`: thresholds. `overheads`: of the host of each rank.
+    `network`: carries the messages. `envelope`: bytes that each message moves on top of its own.
     """
 
     def __init__(

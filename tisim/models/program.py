@@ -166,19 +166,9 @@ def collective_call(action: Action, size: int) -> tuple[CollectiveCall, float]:
 class TextTrace:
     """A trace in text: one file a rank, or one for all.
 
-    Parameters
-    ----------
-    source
-        What `tisim.Trace.open` takes.
-    dialect
-        ``"modern"``, ``"legacy"``, or ``"auto"``.
-    null_is_any
-        Whether -333 in a receive is MPI_ANY_SOURCE, else MPI_PROC_NULL.
-
-    Raises
-    ------
-    InputError
-        When the files cannot be read.
+    `source`: what `tisim.Trace.open` takes. `dialect`: ``"modern"``, ``"legacy"``, or ``"auto"``.
+    `null_is_any` says whether -333 in a receive is MPI_ANY_SOURCE, else MPI_PROC_NULL. Raises an
+    `InputError` when the files cannot be read.
     """
 
     def __init__(

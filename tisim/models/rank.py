@@ -44,14 +44,7 @@ _MODES: Final = {"": Mode.STANDARD, "s": Mode.SYNCHRONOUS, "b": Mode.BUFFERED}
 class Rank:
     """One rank.
 
-    Parameters
-    ----------
-    world
-        What all ranks share.
-    number
-        In the world.
-    host
-        Where it runs, by its index.
+    `world`: what all ranks share. `number`: in the world. `host` is where it runs, by its index.
     """
 
     def __init__(self, world: World, number: int, host: int) -> None:

@@ -29,14 +29,9 @@ if TYPE_CHECKING:
 class Settings:
     """A platform with a configuration; what a `tisim.kernel.driver.Driver` runs with.
 
-    Parameters
-    ----------
-    platform
-        The platform; `config` wins over its own ``<config>``.
-    config
-        Options that win over the platform's.
-    registry
-        Actions and algorithms of the user's own; the default registry when not given.
+    `platform` is the platform; `config` wins over its own ``<config>``. `config`: options that win
+    over the platform's. `registry`: actions and algorithms of the user's own; the default registry
+    when not given.
 
     Attributes
     ----------
@@ -248,10 +243,7 @@ class Settings:
 def _check_collectives(config: Config, registry: Registry) -> None:
     """Check that the algorithms that a configuration names exist.
 
-    Raises
-    ------
-    InputError
-        When one does not, whether a trace would call it or not.
+    Raises an `InputError` when one does not, whether a trace would call it or not.
     """
     selector = str(config["smpi/coll-selector"])
     if selector not in SELECTORS:

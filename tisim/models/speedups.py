@@ -10,10 +10,7 @@ from tisim.errors import InputError
 def read_speedups(path: str) -> dict[str, float]:
     """Read a file of ``"file:line:file:line",factor`` lines after one line of headings.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is not of that form.
+    Raises an `InputError` if the file cannot be read, or a line is not of that form.
     """
     import csv
 

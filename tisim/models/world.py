@@ -42,16 +42,7 @@ class PollingCosts:
 class World:
     """The ranks of a trace and what they share.
 
-    Parameters
-    ----------
-    trace
-        What the ranks do.
-    settings
-        Platform, configuration and algorithms.
-    hosts
-        The host of each rank, by its index.
-    network, processors
-        The models.
+    `hosts` is the host of each rank, by its index. `network`, `processors` are the models.
     """
 
     def __init__(
@@ -99,11 +90,8 @@ class World:
     def split(self, parent: Communicator, begun: Begun) -> list[list[int]]:
         """Make a communicator for each color, in the order of the keys, then of the parent.
 
-        Returns
-        -------
-        list
-            For each communicator the numbers of its ranks in the parent, by their new numbers;
-            communicators by their lowest ranks.
+        Returns for each communicator the numbers of its ranks in the parent, by their new numbers;
+        communicators by their lowest ranks.
         """
         groups: dict[int, list[int]] = {}
         for number, rank in enumerate(parent.members):

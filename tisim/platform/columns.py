@@ -23,10 +23,7 @@ _Number = TypeVar("_Number", int, float)
 class Column:
     """One column: a buffer that the core reads, and the same numbers as a NumPy array.
 
-    Parameters
-    ----------
-    numbers
-        The numbers, which do not change any more.
+    `numbers` is the numbers, which do not change any more.
     """
 
     def __init__(self, numbers: Numbers) -> None:
@@ -50,10 +47,7 @@ class Column:
 class NumpyView(Generic[Scalar]):
     """An attribute of `Columns`: one of them as a read-only NumPy array.
 
-    Parameters
-    ----------
-    typecode
-        Of the column, as in `array.array`.
+    `typecode`: of the column, as in `array.array`.
     """
 
     def __init__(self, typecode: str) -> None:
@@ -70,11 +64,8 @@ class NumpyView(Generic[Scalar]):
 class Columns:
     """Columns by name, each an attribute, too.
 
-    Parameters
-    ----------
-    numbers
-        The numbers of each column: an iterable of them, or another column's `array.array` or NumPy
-        array of the same type.
+    `numbers`: the numbers of each column: an iterable of them, or another column's `array.array` or
+    NumPy array of the same type.
     """
 
     #: The type of each column, as in `array.array`.
@@ -116,17 +107,11 @@ class Resources(Columns):
     """Speeds, cores, bandwidths and latencies, as read-only arrays.
 
     A new number of a link is declared here, filled in by `LinkTable.columns`, and received by
-    `for_each_link_column` of ``core/platform/routes.hpp``.
-
-    Attributes
-    ----------
-    host_speed, host_cores
-        Of each host: flop/s of a core, number of cores; shape (hosts,).
-    disk_host, disk_read_bandwidth, disk_write_bandwidth, disk_size
-        Of each disk: the index of its host, bytes/s, bytes that it holds; shape (disks,).
-    link_bandwidth, link_latency, link_fatpipe, link_burst
-        Of each link: bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape
-        (links,).
+    `for_each_link_column` of ``core/platform/routes.hpp``. `host_speed`, `host_cores`: of each
+    host: flop/s of a core, number of cores; shape (hosts,). `disk_host`, `disk_read_bandwidth`,
+    `disk_write_bandwidth`, `disk_size`: of each disk: the index of its host, bytes/s, bytes that it
+    holds; shape (disks,). `link_bandwidth`, `link_latency`, `link_fatpipe`, `link_burst`: of each
+    link: bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape (links,).
     """
 
     link_bandwidth: NumpyView[np.float64] = NumpyView("d")

@@ -28,8 +28,6 @@ class Placement:
 
     Attributes
     ----------
-    host
-        Name of its host.
     trace
         File of its trace, if the deployment names one, as written there.
     start_time
@@ -50,10 +48,7 @@ class Placement:
 class _HostsOnly(Sequence[Placement]):
     """Placements that are hosts and nothing else, made on access: there may be a million.
 
-    Parameters
-    ----------
-    hosts
-        In the order of the ranks.
+    `hosts`: in the order of the ranks.
     """
 
     def __init__(self, hosts: Iterable[str]) -> None:

@@ -190,12 +190,8 @@ class FileSystemTable:
     def add(self, system: FileSystem, node: Node, disks: Mapping[str, str]) -> None:
         """Add a file system that a property of a zone describes.
 
-        Parameters
-        ----------
-        system, node
-            The file system, and the element with the property.
-        disks
-            The names of disks by their mount points.
+        `system`, `node` are the file system, and the element with the property. `disks` is the
+        names of disks by their mount points.
         """
         for other in self.systems:
             if other.name == system.name:

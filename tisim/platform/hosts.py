@@ -27,15 +27,8 @@ _GROUP = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 class Radical:
     """An ordered set of numbers, kept as ranges.
 
-    Parameters
-    ----------
-    text
-        Numbers and ranges, separated by commas.
-
-    Raises
-    ------
-    ValueError
-        If the text is malformed, a range is empty or a number comes twice.
+    `text`: numbers and ranges, separated by commas. Raises a `ValueError` if the text is malformed,
+    a range is empty or a number comes twice.
     """
 
     def __init__(self, text: str) -> None:

@@ -35,12 +35,7 @@ _T = TypeVar("_T")
 class LazySequence(Sequence[_T], Generic[_T]):
     """Hosts or links of a platform, made on access: a large platform has millions.
 
-    Parameters
-    ----------
-    count
-        The number of elements.
-    make
-        Gives the element of an index.
+    `count` is the number of elements. `make`: gives the element of an index.
     """
 
     def __init__(self, count: int, make: Callable[[int], _T]) -> None:

@@ -29,14 +29,9 @@ _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*
 class Profile:
     """A list of changes, perhaps repeated.
 
-    Attributes
-    ----------
-    times
-        When each change happens in the first round, in seconds, not decreasing.
-    values
-        What the quantity is from then on.
-    period
-        Seconds between the starts of two rounds; None if there is one round only.
+    `times`: when each change happens in the first round, in seconds, not decreasing. `values`: what
+    the quantity is from then on. `period`: seconds between the starts of two rounds; None if there
+    is one round only.
     """
 
     times: tuple[float, ...]
@@ -57,10 +52,7 @@ class ResourceProfile:
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Read a profile from a file of its own.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not a profile.
+    Raises an `InputError` if the file cannot be read or is not a profile.
     """
     file = os.fspath(path)
     try:
@@ -74,10 +66,8 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
 def made_profile(changes: Mapping[float, float], period: float | None) -> Profile:
     """A profile that Python gives: the value at each date, and seconds between two rounds.
 
-    Raises
-    ------
-    InputError
-        If there is no change, a date or a value is not a number, or dates go back.
+    Raises an `InputError` if there is no change, a date or a value is not a number, or dates go
+    back.
     """
     try:
         values = tuple(float(value) for value in changes.values())
@@ -118,16 +108,9 @@ def parse_profile(
 ) -> Profile:
     """Read a profile from its text.
 
-    Parameters
-    ----------
-    text
-        The lines.
-    period
-        Of the ``periodicity`` attribute: seconds between two rounds; None or 0: one round.
-    loop_after
-        Take `period` as the time after the last date, as SimGrid did before version 3.13.
-    file, line
-        Where the text begins, for the messages of errors.
+    `text` is the lines. `period`: of the ``periodicity`` attribute: seconds between two rounds;
+    None or 0: one round. `loop_after`: take `period` as the time after the last date, as SimGrid
+    did before version 3.13. `file`, `line` are where the text begins, for the messages of errors.
     """
     times: list[float] = []
     values: list[float] = []

@@ -358,22 +358,11 @@ def bisection_bandwidth(
 ) -> float | None:
     """Bandwidth of the least cut between the first half of the hosts and the second.
 
-    Parameters
-    ----------
-    wiring
-        How the hosts and switches are joined.
-    hosts
-        Number of hosts; of an odd number, the second half is the larger one.
-    bandwidths
-        Of every link of the platform, in bytes/s.
-    is_fatpipe
-        Which of the links bound each flow by itself, and never the sum of flows.
-
-    Returns
-    -------
-    float or None
-        In bytes/s, in the direction from the first half to the second. None if no set of links
-        bounds the sum, or one of the halves is empty.
+    `wiring`: how the hosts and switches are joined. `hosts`: number of hosts; of an odd number, the
+    second half is the larger one. `bandwidths`: of every link of the platform, in bytes/s.
+    `is_fatpipe`: which of the links bound each flow by itself, and never the sum of flows. Returns
+    bytes/s in the direction from the first half to the second. None if no set of links bounds
+    the sum, or one of the halves is empty.
     """
     if hosts < 2:
         return None

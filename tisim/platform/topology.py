@@ -23,14 +23,9 @@ _SEARCHED_NAMES = 5000
 class Topology:
     """Hosts, disks, file systems, links, zones and how to find them by name.
 
-    Attributes
-    ----------
-    hosts, links, disks, file_systems
-        The tables; indices in them are those of the finished platform.
-    root
-        The outermost zone.
-    points
-        Hosts that the file names, routers and zones, by name.
+    `hosts`, `links`, `disks`, `file_systems` are the tables; indices in them are those of the
+    finished platform. `root` is the outermost zone. `points`: hosts that the file names, routers
+    and zones, by name.
     """
 
     hosts: HostTable = field(default_factory=HostTable)
@@ -57,12 +52,8 @@ class Topology:
         """The holder of a file on a host: index of a disk, or of a file system after all disks.
 
         That with the longest mount point holds it. A file without a path from the root is on the
-        first disk of the host; of a host without disks, on the first file system.
-
-        Raises
-        ------
-        InputError
-            If nothing is mounted there.
+        first disk of the host; of a host without disks, on the first file system. Raises an
+        `InputError` if nothing is mounted there.
         """
         disk = self.disks.holding(host, file)
         system = self.file_systems.holding(file)

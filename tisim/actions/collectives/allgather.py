@@ -25,16 +25,8 @@ from tisim.errors import InputError
 class Grid(NamedTuple):
     """The place of a rank, counted as if the ranks of each host were consecutive.
 
-    Attributes
-    ----------
-    cores
-        Ranks on every host; 1 when the hosts have different numbers of ranks.
-    hosts
-        The number of hosts.
-    core, host
-        This rank's place.
-    first
-        The first rank of this rank's host.
+    `cores`: ranks on every host; 1 when the hosts have different numbers of ranks. `core`, `host`
+    are this rank's place. `first` is the first rank of this rank's host.
     """
 
     cores: int

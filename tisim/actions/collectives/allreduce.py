@@ -348,15 +348,9 @@ def mvapich2_two_level(
 
     Reduce on each host, exchange among the leaders, and broadcast on each host. MVAPICH2's
     `MPIR_Allreduce_two_level_MV2`: [Mamidala]. The broadcast is the one that the configuration
-    names.
-
-    Parameters
-    ----------
-    intra
-        The reduction on a host, an allreduce; or `reduce`: the reduction of the host's ranks to
-        their leader that the configuration names.
-    inter
-        The reduction among the leaders: `rdb` or `mvapich2_rs`.
+    names. `intra` is the reduction on a host, an allreduce; or `reduce`: the reduction of the
+    host's ranks to their leader that the configuration names. `inter`: the reduction among the
+    leaders: `rdb` or `mvapich2_rs`.
     """
     where = nodes(s)
     if count == 0:

@@ -368,13 +368,8 @@ def mvapich2_inter_node(
 ) -> None:
     """The inter-node phase of MVAPICH2's two-level broadcast.
 
-    Hand the data to the leader of the root's host, and broadcast them among the leaders.
-    MVAPICH2's `MPIR_Bcast_inter_node_helper_MV2`: [Mamidala].
-
-    Parameters
-    ----------
-    inter
-        The broadcast among the leaders.
+    Hand the data to the leader of the root's host, and broadcast them among the leaders. MVAPICH2's
+    `MPIR_Bcast_inter_node_helper_MV2`: [Mamidala]. `inter` is the broadcast among the leaders.
     """
     where = nodes(s)
     leader_of_root = where.leader_of(root)
@@ -394,13 +389,8 @@ def mvapich2_intra_node(
 
     Two levels on many ranks or for medium messages, one otherwise. MVAPICH2's
     `MPIR_Bcast_intra_MV2`: [Mamidala]. As in SimGrid, the broadcast on a host of up to 128 KiB
-    starts at the root's number, not at the leader; here that number is taken modulo the ranks
-    of the host.
-
-    Parameters
-    ----------
-    inter
-        The broadcast among the leaders.
+    starts at the root's number, not at the leader; here that number is taken modulo the ranks of
+    the host. `inter` is the broadcast among the leaders.
     """
     nbytes = count * size
     if count == 0:

@@ -14,21 +14,9 @@ from tisim.actions.script import Endpoint
 class Blocks:
     """One rank's place in the blocks of its communicator.
 
-    Parameters
-    ----------
-    s
-        This rank.
-    cores
-        The number of ranks of a block; it divides the number of ranks.
-
-    Attributes
-    ----------
-    cores, number
-        Ranks of a block, and blocks.
-    block, core
-        The index of this rank's block, and its place in it; place 0 is the block's leader.
-    leader
-        The rank of the leader of this rank's block.
+    `cores` is the number of ranks of a block; it divides the number of ranks. `cores`, `number`:
+    ranks of a block, and blocks. `block`, `core` are the index of this rank's block, and its place
+    in it; place 0 is the block's leader. `leader` is the rank of the leader of this rank's block.
     """
 
     __slots__ = ("s", "cores", "number", "block", "core", "leader")

@@ -115,19 +115,10 @@ _loaded: dict[tuple[str, str], Algorithm] = {}
 def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algorithm:
     """Return the algorithm or selector `name` of `operation`.
 
-    Parameters
-    ----------
-    operation
-        Such as ``"allreduce"``; see the module's description for all of them.
-    name
-        A SimGrid name such as ``"rdb"``, or a selector such as ``"ompi"``.
-    also
-        Further names, which a message offers too.
-
-    Raises
-    ------
-    InputError
-        There is no such operation or algorithm; the message has the nearest names.
+    `operation`: such as ``"allreduce"``; see the module's description for all of them. `name` is a
+    SimGrid name such as ``"rdb"``, or a selector such as ``"ompi"``. `also`: further names, which a
+    message offers too. Raises an `InputError` where there is no such operation or algorithm; the
+    message has the nearest names.
     """
     key = (operation, name)
     found = _loaded.get(key)
@@ -139,10 +130,7 @@ def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algor
 def names(operation: str) -> tuple[str, ...]:
     """Return all names that `algorithm` knows for `operation`: selectors first.
 
-    Raises
-    ------
-    InputError
-        There is no such operation.
+    Raises an `InputError` where there is no such operation.
     """
     _check_operation(operation)
     return (*SELECTORS, *_built_in(operation))
@@ -151,10 +139,8 @@ def names(operation: str) -> tuple[str, ...]:
 def check_free(operation: str, name: str) -> None:
     """Check that a user may register an algorithm `name` of `operation`.
 
-    Raises
-    ------
-    InputError
-        There is no such operation, or tisim has an algorithm of that name itself.
+    Raises an `InputError` where there is no such operation, or tisim has an algorithm of that name
+    itself.
     """
     _check_operation(operation)
     taken = (*SELECTORS, *_built_in(operation))

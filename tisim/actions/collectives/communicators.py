@@ -18,18 +18,12 @@ _NUMBER = 4  # bytes of the number of a communicator
 def write_stage(s: Endpoint, stage: Stage, joins: bool, groups: Sequence[Sequence[int]]) -> None:
     """Write what a rank does in a stage of MPI_Comm_split or MPI_Comm_dup (`Comm::split`).
 
-    Parameters
-    ----------
-    s
-        A rank of the parent; in ``NUMBER`` a rank of the new communicator.
-    stage
-        ``COLORS`` on rank 0 of the parent, then ``GROUPS`` there; ``GROUPS`` for both on its
-        other ranks; ``NUMBER`` on the ranks of the new communicator.
-    joins
-        Whether the rank will be in a new communicator: its colour is not negative.
-    groups
-        In ``GROUPS`` on rank 0: for each new communicator its ranks, as ranks of the parent, in
-        their new order. Communicators are in the order of their lowest ranks.
+    `s` is a rank of the parent; in ``NUMBER`` a rank of the new communicator. `stage`: ``COLORS``
+    on rank 0 of the parent, then ``GROUPS`` there; ``GROUPS`` for both on its other ranks;
+    ``NUMBER`` on the ranks of the new communicator. `joins` says whether the rank will be in a new
+    communicator: its colour is not negative. `groups`: in ``GROUPS`` on rank 0: for each new
+    communicator its ranks, as ranks of the parent, in their new order. Communicators are in the
+    order of their lowest ranks.
     """
     if stage == Stage.NUMBER:
         s.chosen("bcast")(s, 1, _NUMBER, 0)

@@ -103,16 +103,11 @@ def mvapich2_two_level(
 ) -> None:
     """On every host first, then among the hosts.
 
-    Every host's leader gathers its ranks' blocks, the leader of the root's host all leaders'.
-    Where the root is not a leader, its host's leader sends it everything at the end. MVAPICH2:
-    two-level gather (D. K. Panda's group, The Ohio State University). With different numbers of
-    ranks on the hosts SimGrid reads counts that it never filled in and crashes; what is written
-    here is what it intends.
-
-    Parameters
-    ----------
-    intra
-        Name of the gather on a host.
+    Every host's leader gathers its ranks' blocks, the leader of the root's host all leaders'. Where
+    the root is not a leader, its host's leader sends it everything at the end. MVAPICH2: two-level
+    gather (D. K. Panda's group, The Ohio State University). With different numbers of ranks on the
+    hosts SimGrid reads counts that it never filled in and crashes; what is written here is what it
+    intends. `intra`: name of the gather on a host.
     """
     found = nodes(s)
     block = rcount * rsize if s.rank == root else scount * ssize

@@ -54,14 +54,9 @@ def reversed_bits(number: int, size: int) -> int:
 class Folding(NamedTuple):
     """`workers` of the ranks work, numbered from 0; the first `pairs` of them for two ranks.
 
-    Attributes
-    ----------
-    workers
-        The largest power of two that is not above the number of ranks.
-    pairs
-        The number of ranks that are left over.
-    working
-        1 if the odd rank of a pair works, 0 if the even one does.
+    `workers` is the largest power of two that is not above the number of ranks. `pairs` is the
+    number of ranks that are left over. `working`: 1 if the odd rank of a pair works, 0 if the even
+    one does.
     """
 
     workers: int

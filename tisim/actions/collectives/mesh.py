@@ -12,10 +12,8 @@ from tisim.errors import InputError
 def mesh_2d_sides(size: int, user: str) -> tuple[int, int]:
     """Rows and columns of a mesh of `size` ranks, as square as the number allows, rows <= columns.
 
-    Raises
-    ------
-    InputError
-        When `size` has no such divisor (a prime above 3); `user` names who asked.
+    Raises an `InputError` when `size` has no such divisor (a prime above 3); `user` names who
+    asked.
     """
     if size == 1:
         return 1, 1
@@ -28,10 +26,7 @@ def mesh_2d_sides(size: int, user: str) -> tuple[int, int]:
 def mesh_3d_sides(size: int, user: str) -> tuple[int, int]:
     """Side and depth of a mesh of ``side * side * depth == size`` ranks.
 
-    Raises
-    ------
-    InputError
-        When there is no such mesh (2 ranks); `user` is the algorithm that asks.
+    Raises an `InputError` when there is no such mesh (2 ranks); `user` is the algorithm that asks.
     """
     if size == 1:
         return 1, 1

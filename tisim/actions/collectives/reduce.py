@@ -39,15 +39,9 @@ _SHORT_MESSAGE = 2048
 def reduce_segments(s: Endpoint, place: Place, count: int, size: int, segment_bytes: int) -> None:
     """Receive each segment from each child while the one before is waited for, then pass it up.
 
-    `ompi_coll_base_reduce_generic`, without its limit on a leaf's pending sends, which nobody
-    sets.
-
-    Parameters
-    ----------
-    place
-        Its place in the tree.
-    segment_bytes
-        The length of a segment; the whole vector is one if an element is longer.
+    `ompi_coll_base_reduce_generic`, without its limit on a leaf's pending sends, which nobody sets.
+    `place` is its place in the tree. `segment_bytes` is the length of a segment; the whole vector
+    is one if an element is longer.
     """
     segment = segment_elements(segment_bytes, size, count)
     pieces = [elements * size for elements in cut(count, segment)]
@@ -266,12 +260,8 @@ def mvapich2_knomial(s: Endpoint, count: int, size: int, root: int, *, factor: i
 
     Receive from all children of a k-nomial tree at once, then send to the parent. MVAPICH2's
     `MPIR_Reduce_knomial_MV2`: K. Kandalla et al., "Designing topology-aware collective
-    communication algorithms for large scale InfiniBand clusters", CAC 2010.
-
-    Parameters
-    ----------
-    factor
-        One more than the number of children on each level of the tree.
+    communication algorithms for large scale InfiniBand clusters", CAC 2010. `factor`: one more than
+    the number of children on each level of the tree.
     """
     if count == 0:
         return
@@ -294,13 +284,9 @@ def mvapich2_two_level(
 ) -> None:
     """MVAPICH2's reduction in two levels: on each host, then among the hosts' leaders.
 
-    Reduce to each host's leader, among the leaders, and send from a leader to the root.
-    MVAPICH2's `MPIR_Reduce_two_level_helper_MV2`: [Mamidala].
-
-    Parameters
-    ----------
-    intra, inter
-        The reductions on a host and among the leaders.
+    Reduce to each host's leader, among the leaders, and send from a leader to the root. MVAPICH2's
+    `MPIR_Reduce_two_level_helper_MV2`: [Mamidala]. `intra`, `inter` are the reductions on a host
+    and among the leaders.
     """
     where = nodes(s)
     nbytes = count * size

@@ -23,17 +23,11 @@ def scatter_on_two_levels(
 ) -> None:
     """The root's blocks reach its host's leader, then all leaders, then the ranks of each host.
 
-    Within a single host it is the linear scatter. An empty block ends the call; SimGrid asks
-    the argument that does not count (`rcount` on the root, `scount` elsewhere), which is the
-    same unless a trace gives the ranks different arguments.
-
-    Parameters
-    ----------
-    inter
-        The scatter among the leaders when all hosts have the same number of ranks; otherwise it
-        is a linear scatterv.
-    intra
-        Name of the scatter on a host.
+    Within a single host it is the linear scatter. An empty block ends the call; SimGrid asks the
+    argument that does not count (`rcount` on the root, `scount` elsewhere), which is the same
+    unless a trace gives the ranks different arguments. `inter` is the scatter among the leaders
+    when all hosts have the same number of ranks; otherwise it is a linear scatterv. `intra`: name
+    of the scatter on a host.
     """
     found = nodes(s)
     block = scount * ssize if s.rank == root else rcount * rsize
@@ -133,12 +127,8 @@ def mvapich2_two_level_binomial(
     """Among the hosts along a binomial tree, then on every host.
 
     The leaders of the hosts get their hosts' blocks along a binomial tree. MVAPICH2: two-level
-    scatter (D. K. Panda's group, The Ohio State University).
-
-    Parameters
-    ----------
-    intra
-        Name of the scatter on a host.
+    scatter (D. K. Panda's group, The Ohio State University). `intra`: name of the scatter on a
+    host.
     """
     scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_binomial, intra)
 
@@ -155,12 +145,7 @@ def mvapich2_two_level_direct(
 ) -> None:
     """Among the hosts one by one, then on every host.
 
-    The leaders of the hosts get their hosts' blocks one by one. MVAPICH2: two-level scatter (D.
-    K. Panda's group, The Ohio State University).
-
-    Parameters
-    ----------
-    intra
-        Name of the scatter on a host.
+    The leaders of the hosts get their hosts' blocks one by one. MVAPICH2: two-level scatter (D. K.
+    Panda's group, The Ohio State University). `intra`: name of the scatter on a host.
     """
     scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_basic_linear, intra)

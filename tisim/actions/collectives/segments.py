@@ -39,16 +39,8 @@ def whole_segments(count: int, size: int, segment_bytes: int) -> tuple[int, int]
 def relay(s: Endpoint, source: int | None, targets: Sequence[int], pieces: Sequence[int]) -> None:
     """Pass pieces on with non-blocking sends: each as soon as it is there.
 
-    Parameters
-    ----------
-    s
-        This rank.
-    source
-        Where the pieces come from; None when they are here.
-    targets
-        Where each piece goes.
-    pieces
-        Their sizes in bytes.
+    `source` is where the pieces come from; None when they are here. `targets` is where each piece
+    goes. `pieces` is their sizes in bytes.
     """
     receives = [] if source is None else [s.irecv(source, nbytes) for nbytes in pieces]
     if receives and not targets:
@@ -83,12 +75,8 @@ def to_rank_zero(s: Endpoint, nbytes: int, root: int) -> None:
 class Pieces:
     """A message that is cut into pieces of equal length, one a rank; the last may be shorter.
 
-    Parameters
-    ----------
-    total
-        The size of the message in bytes.
-    ranks
-        The number of pieces. Some at the end are empty when the division is not even.
+    `total` is the size of the message in bytes. `ranks` is the number of pieces. Some at the end
+    are empty when the division is not even.
     """
 
     __slots__ = ("total", "piece")

@@ -17,12 +17,8 @@ _MAX_FANOUT = 32
 class Place(NamedTuple):
     """One rank's place in a tree.
 
-    Attributes
-    ----------
-    parent
-        The rank above; None for the root.
-    children
-        The ranks below, in the order in which the algorithms serve them.
+    `parent` is the rank above; None for the root. `children` is the ranks below, in the order in
+    which the algorithms serve them.
     """
 
     parent: int | None
@@ -125,11 +121,8 @@ def knomial_tree(
 ) -> tuple[int | None, list[list[int]]]:
     """A tree in which a rank has up to `factor` - 1 children on each level below its own.
 
-    Returns
-    -------
-    tuple
-        The parent, None for the root, and the children level by level, those with most ranks
-        below them first.
+    Returns the parent, None for the root, and the children level by level, those with most ranks
+    below them first.
     """
     place = (rank - root) % size
     reach = 1
@@ -153,18 +146,9 @@ def bcast_down(
 ) -> None:
     """Receive from the tree's parent, then send to its children, those with most below first.
 
-    Parameters
-    ----------
-    s
-        This rank.
-    nbytes
-        The size of the message.
-    place
-        This rank's place in the tree, 0 for its root.
-    number
-        How many ranks are in the tree.
-    base, stride
-        The rank at place p is ``base + stride * p``, counted around the communicator.
+    `nbytes` is the size of the message. `place` is this rank's place in the tree, 0 for its root.
+    `number`: how many ranks are in the tree. `base`, `stride` are the rank at place p is ``base +
+    stride * p``, counted around the communicator.
     """
     mask = 1
     while mask < number:

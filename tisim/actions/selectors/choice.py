@@ -37,11 +37,9 @@ class Facts:
 
     Attributes
     ----------
-    ranks
-        The number of ranks.
     sent, received
-        Bytes of the vector or the block, with the width of what this rank sends or receives; of
-        all blocks where these may differ. Only one of them counts in gather and scatter.
+        Bytes of the vector or the block, with the width of what this rank sends or receives; of all
+        blocks where these may differ. Only one of them counts in gather and scatter.
     count
         The number of elements of `sent`.
     per_host

@@ -61,12 +61,8 @@ def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
 class TwoPhase(ompio.TwoPhase):
     """Rounds of the component: the data of the next one move while one is written.
 
-    A write never crosses the end of a stripe, and an aggregator waits for each.
-
-    Attributes
-    ----------
-    unit
-        Bytes of a stripe.
+    A write never crosses the end of a stripe, and an aggregator waits for each. `unit`: bytes of a
+    stripe.
     """
 
     unit: int

@@ -27,14 +27,8 @@ def plan_of(request: Request, striping: Striping) -> Plan:
 def aggregator_count(candidates: int, count: int) -> int:
     """How many aggregators write a file: as many as it has servers, or a divisor of that number.
 
-    Each server then has one aggregator that writes to it.
-
-    Parameters
-    ----------
-    candidates
-        Ranks that may be aggregators.
-    count
-        Servers of the file.
+    Each server then has one aggregator that writes to it. `candidates`: ranks that may be
+    aggregators. `count`: servers of the file.
     """
     if candidates >= count:
         return count

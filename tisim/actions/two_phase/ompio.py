@@ -46,14 +46,8 @@ def plan_of(request: Request) -> Plan:
 def aggregator_count(ranks: int, part: int, buffer: int) -> int:
     """How many aggregators OMPIO takes.
 
-    Parameters
-    ----------
-    ranks
-        The number of ranks of the communicator.
-    part
-        Bytes of a rank's part.
-    buffer
-        Bytes of the buffer of an aggregator.
+    `ranks` is the number of ranks of the communicator. `part`: bytes of a rank's part. `buffer`:
+    bytes of the buffer of an aggregator.
     """
     step = 2 if ranks < 16 else 4 if ranks < 128 else 16 if ranks < 4096 else 32
     chosen = 1

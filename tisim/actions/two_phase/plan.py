@@ -19,14 +19,9 @@ TAG = 1 << 19
 class Hints:
     """The hints of MPI for two-phase I/O.
 
-    Attributes
-    ----------
-    cb_nodes
-        How many aggregators there are; 0: as many as the library takes.
-    cb_buffer_size
-        Bytes of the buffer of an aggregator; 0: those of the library.
-    cb_read, cb_write
-        ``enable``, ``disable`` or ``automatic``: as the library decides.
+    `cb_nodes`: how many aggregators there are; 0: as many as the library takes. `cb_buffer_size`:
+    bytes of the buffer of an aggregator; 0: those of the library. `cb_read`, `cb_write`:
+    ``enable``, ``disable`` or ``automatic``: as the library decides.
     """
 
     cb_nodes: int = 0
@@ -39,12 +34,7 @@ class Hints:
 class Striping:
     """How a file lies on servers.
 
-    Attributes
-    ----------
-    unit
-        Bytes in a row on one server.
-    count
-        Servers of the file.
+    `unit`: bytes in a row on one server. `count`: servers of the file.
     """
 
     unit: int
@@ -81,13 +71,7 @@ class Request:
     pieces: Sequence[Sequence[tuple[int, int]]] = ()
 
     def pieces_of(self, rank: int) -> Sequence[tuple[int, int]]:
-        """Offsets and sizes of the pieces of a rank's part.
-
-        Parameters
-        ----------
-        rank
-            Of the communicator.
-        """
+        """Offsets and sizes of the pieces of a rank's part."""
         if self.pieces and self.pieces[rank]:
             return self.pieces[rank]
         return ((self.offsets[rank], self.sizes[rank]),)
@@ -121,12 +105,8 @@ class Independent:
 class Round:
     """The part of one aggregator in one round.
 
-    Attributes
-    ----------
-    begin, end
-        The bytes of the file that its buffer holds.
-    pieces
-        Parts in the buffer: begin, end, rank.
+    `begin`, `end` are the bytes of the file that its buffer holds. `pieces`: parts in the buffer:
+    begin, end, rank.
     """
 
     begin: int = 0
@@ -181,14 +161,8 @@ class Rounds:
     ) -> None:
         """Take the rounds of an aggregator.
 
-        Parameters
-        ----------
-        aggregator
-            Its rank.
-        rounds
-            With the pieces of each.
-        pieces
-            Those of its part of the file, before rounds cut them: begin, end, rank.
+        `aggregator` is its rank. `rounds`: with the pieces of each. `pieces`: those of its part of
+        the file, before rounds cut them: begin, end, rank.
         """
         self.of_aggregator[aggregator] = rounds
         self.pieces[aggregator] = Counter(rank for _, _, rank in pieces)
@@ -214,16 +188,9 @@ class Rounds:
     ) -> None:
         """Write the messages of one round: to the aggregators, or from them.
 
-        Parameters
-        ----------
-        script
-            The schedule of a rank.
-        number
-            The number of the round.
-        writes
-            True if data go to the aggregators.
-        before_sending
-            Called after the receives of the rank are posted.
+        `script` is the schedule of a rank. `number` is the number of the round. `writes` is True if
+        data go to the aggregators. `before_sending`: called after the receives of the rank are
+        posted.
         """
         script.waitall(self.post(script, number, writes=writes, before_sending=before_sending))
 
@@ -250,15 +217,8 @@ class Rounds:
 class Parts:
     """The pieces of ranks that want something, by their offsets.
 
-    Parameters
-    ----------
-    request
-        The parts.
-
-    Attributes
-    ----------
-    begin, end
-        The first byte that is wanted, and behind the last one; both 0 if none is.
+    `request` is the parts. `begin`, `end` are the first byte that is wanted, and behind the last
+    one; both 0 if none is.
     """
 
     def __init__(self, request: Request) -> None:
@@ -276,10 +236,7 @@ class Parts:
     def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
         """Their pieces between two places of the file: begin, end, rank.
 
-        Parameters
-        ----------
-        begin, end
-            The places, in bytes; `end` is behind the last byte.
+        `begin`, `end` are the places, in bytes; `end` is behind the last byte.
         """
         pieces = []
         for at in range(bisect_right(self._ends, begin), len(self._parts)):

@@ -69,14 +69,8 @@ def aggregators(request: Request) -> list[int]:
 def domain_ends(begin: int, end: int, number: int, unit: int) -> list[int]:
     """Where the domains of aggregators end: evenly, or at the ends of stripes that are nearest.
 
-    Parameters
-    ----------
-    begin, end
-        The first byte that is wanted, and behind the last one.
-    number
-        The number of aggregators.
-    unit
-        Bytes of a stripe; 0: the file has none.
+    `begin`, `end` are the first byte that is wanted, and behind the last one. `number` is the
+    number of aggregators. `unit`: bytes of a stripe; 0: the file has none.
     """
     domain = -(-(end - begin) // number)
     ends = [begin + domain * (place + 1) for place in range(number)]

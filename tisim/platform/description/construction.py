@@ -186,12 +186,8 @@ _KINDS = {
 class EventReader:
     """Collects the profiles of a platform's resources.
 
-    Attributes
-    ----------
-    profiles
-        What has been attached so far.
-    connections
-        The ``<trace_connect>`` elements, to be resolved when all names are known.
+    `profiles`: what has been attached so far. `connections` is the ``<trace_connect>`` elements, to
+    be resolved when all names are known.
     """
 
     def __init__(self, construction: Construction, version: float) -> None:

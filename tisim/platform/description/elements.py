@@ -41,24 +41,11 @@ _MAX_INCLUDES = 32
 class Elements:
     """Takes the elements of a description in their order.
 
-    A zone is opened by `open_zone` and closed by `close_zone`; `add` takes every other element,
-    and zones with all that is in them. `finish` checks the whole.
-
-    Parameters
-    ----------
-    version
-        Of the file format.
-    file
-        The outermost file, which must not include itself.
-
-    Attributes
-    ----------
-    construction
-        What has been described so far.
-    events
-        Changes of resources over time.
-    root
-        The elements taken, as `tisim.platform.description.writer` writes them.
+    A zone is opened by `open_zone` and closed by `close_zone`; `add` takes every other element, and
+    zones with all that is in them. `finish` checks the whole. `version`: of the file format. `file`
+    is the outermost file, which must not include itself. `construction`: what has been described so
+    far. `events`: changes of resources over time. `root` is the elements taken, as
+    `tisim.platform.description.writer` writes them.
     """
 
     def __init__(self, version: float = 4.1, file: str | None = None) -> None:

@@ -168,11 +168,9 @@ class Node:
 
     Attributes
     ----------
-    tag
-        Its name.
     attributes
-        Every attribute that has a value or a default. Quantities are numbers in SI units, whether
-        a file or Python gives them.
+        Every attribute that has a value or a default. Quantities are numbers in SI units, whether a
+        file or Python gives them.
     file, line
         Where it stands; None if Python made it.
     children, text

@@ -52,12 +52,7 @@ class HostNow(NamedTuple):
 class Numbers:
     """The numbers of hosts and links, by index and by name.
 
-    Parameters
-    ----------
-    topology
-        Names and indices.
-    resources
-        The numbers.
+    `topology`: names and indices.
     """
 
     def __init__(self, topology: Topology, resources: Resources) -> None:
@@ -315,12 +310,8 @@ class Rewriter:
     """Gives elements the numbers that a platform has now; takes them in their order.
 
     A cluster, a cabinet or a SPLITDUPLEX link whose parts differ becomes the elements that it
-    stands for.
-
-    Parameters
-    ----------
-    topology, resources
-        What the elements came to; the numbers may have changed since.
+    stands for. `topology`, `resources`: what the elements came to; the numbers may have changed
+    since.
     """
 
     def __init__(self, topology: Topology, resources: Resources) -> None:
@@ -464,12 +455,8 @@ def write_xml(
 ) -> str:
     """The text of a platform file.
 
-    Parameters
-    ----------
-    description
-        The elements of the platform.
-    topology, resources, profiles
-        What they came to; the numbers may have changed since.
+    `description` is the elements of the platform. `topology`, `resources`, `profiles`: what they
+    came to; the numbers may have changed since.
     """
     rewriter = Rewriter(topology, resources)
     lines = [*_HEAD]

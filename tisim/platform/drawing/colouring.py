@@ -50,30 +50,12 @@ def class_of(utilisation: float) -> LoadClass:
 class RunLoad:
     """The utilisation of each link in a run, and the ranks on each host.
 
-    Parameters
-    ----------
-    platform
-        The platform of the run.
-    links
-        Name and mean utilisation (1: all of the bandwidth all the time) of each used link.
-    hosts
-        Name of the host of each rank.
-    source
-        The file that this comes from, for messages.
-    span
-        Of what the load is the mean, for the legend.
-
-    Attributes
-    ----------
-    utilisation
-        Of each link of the platform; shape (links,).
-    ranks
-        The ranks on each host that has any, by index of the host.
-
-    Raises
-    ------
-    InputError
-        If the platform lacks one of the links or hosts.
+    `platform` is the platform of the run. `links`: name and mean utilisation (1: all of the
+    bandwidth all the time) of each used link. `hosts`: name of the host of each rank. `source` is
+    the file that this comes from, for messages. `span`: of what the load is the mean, for the
+    legend. `utilisation`: of each link of the platform; shape (links,). `ranks` is the ranks on
+    each host that has any, by index of the host. Raises an `InputError` if the platform lacks one
+    of the links or hosts.
     """
 
     def __init__(
@@ -124,12 +106,7 @@ _LEGEND_STEP = 17.0
 class Colouring:
     """Looks of what is drawn.
 
-    Parameters
-    ----------
-    platform
-        What is drawn.
-    load
-        What a run did there; None: links are drawn by their bandwidth.
+    `load`: what a run did there; None: links are drawn by their bandwidth.
     """
 
     def __init__(self, platform: Platform, load: RunLoad | None) -> None:
@@ -188,16 +165,8 @@ class Colouring:
     def item(self, item: Item, hosts: Sequence[int], inner: Integers, name: str) -> list[Shape]:
         """The shapes of an item.
 
-        Parameters
-        ----------
-        item
-            Where it is.
-        hosts
-            The hosts that it stands for, by index in the platform.
-        inner
-            Links inside it.
-        name
-            Of a single host or switch.
+        `item` is where it is. `hosts` is the hosts that it stands for, by index in the platform.
+        `inner`: links inside it. `name`: of a single host or switch.
         """
         if not item.width:
             if hosts:

@@ -124,10 +124,7 @@ _HUB = 10.0
 def draw_comb(hosts: int) -> Layout:
     """Hosts in rows, each row on a wire to a switch at the left, which is the last vertex.
 
-    Parameters
-    ----------
-    hosts
-        How many vertices there are beside the switch.
+    `hosts`: how many vertices there are beside the switch.
     """
     each = 1 if hosts <= _HOSTS else math.ceil(hosts / _BOXES)
     count = math.ceil(hosts / each)

@@ -239,10 +239,7 @@ class _Box:
 def check_drawing(path: str | os.PathLike[str]) -> None:
     """Check that a file has the suffix of a drawing.
 
-    Raises
-    ------
-    InputError
-        When it has not.
+    Raises an `InputError` when it has not.
     """
     if Path(path).suffix.lower() not in _SUFFIXES:
         stem = Path(path).stem
@@ -256,22 +253,10 @@ def draw(platform: Platform, path: str | os.PathLike[str], load: RunLoad | None 
 
     Fat trees are drawn by level, tori as grids, dragonflies as groups on a circle, other clusters
     with their switch. Where there are too many hosts or switches to see, several become a box. In
-    an SVG, the names of hosts and links are tooltips.
-
-    Parameters
-    ----------
-    platform
-        What to draw.
-    path
-        File whose suffix is ``.svg`` or ``.png``.
-    load
-        What a run did: colours are the mean load of links; hosts without ranks are hollow. Without
-        it, widths are bandwidths.
-
-    Raises
-    ------
-    InputError
-        If the suffix is another, or the file cannot be written.
+    an SVG, the names of hosts and links are tooltips. `path`: file whose suffix is ``.svg`` or
+    ``.png``. `load`: what a run did: colours are the mean load of links; hosts without ranks are
+    hollow. Without it, widths are bandwidths. Raises an `InputError` if the suffix is another, or
+    the file cannot be written.
     """
     check_drawing(path)
     canvas = paint(platform, load)

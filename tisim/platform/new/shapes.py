@@ -18,16 +18,9 @@ _FARTHEST = 1 << 17
 def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = "") -> InputError:
     """The error that says that a number of hosts does not fit, and which ones near it do.
 
-    Parameters
-    ----------
-    nodes
-        The number that does not fit.
-    what
-        What has no such number of hosts: ``"a fat tree of switches with 36 ports"``.
-    fits
-        Whether another number does.
-    remedy
-        What else a user can do; empty for nothing.
+    `nodes` is the number that does not fit. `what`: what has no such number of hosts: ``"a fat tree
+    of switches with 36 ports"``. `fits` says whether another number does. `remedy`: what else a
+    user can do; empty for nothing.
     """
     below = next((n for n in range(nodes - 1, max(nodes - _FARTHEST, 0), -1) if fits(n)), None)
     above = next((n for n in range(nodes + 1, nodes + _FARTHEST) if fits(n)), None)
@@ -51,12 +44,8 @@ _DIMENSIONS = 3
 def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
     """The sizes of the dimensions of a torus.
 
-    Parameters
-    ----------
-    nodes
-        Number of hosts.
-    sizes
-        The sizes, if they are given; three nearly equal ones if None.
+    `nodes`: number of hosts. `sizes` is the sizes, if they are given; three nearly equal ones if
+    None.
     """
     checked_count(nodes, "the number of hosts")
     if sizes is not None:
@@ -104,14 +93,8 @@ def fat_tree_shape(
 ) -> FatTreeShape:
     """The fat tree of the fewest levels with that many hosts.
 
-    Parameters
-    ----------
-    nodes
-        Number of hosts.
-    radix
-        Ports of a switch; the smallest of `RADICES` that gives the fewest levels if None.
-    oversubscription
-        Hosts of a switch for each of its cables up.
+    `nodes`: number of hosts. `radix`: ports of a switch; the smallest of `RADICES` that gives the
+    fewest levels if None. `oversubscription`: hosts of a switch for each of its cables up.
     """
     checked_count(nodes, "the number of hosts")
     if radix is not None:
@@ -199,16 +182,11 @@ def dragonfly_shape(
 ) -> DragonflyShape:
     """The sizes of a dragonfly.
 
-    Parameters
-    ----------
-    nodes
-        Number of hosts in all.
-    groups, chassis, blades, hosts
-        Groups, chassis a group, blades a chassis, hosts a blade; those that are None are chosen
-        such that there are about as many groups as blades a chassis, 6 chassis and 4 hosts.
-    cables
-        Cables bundled between two groups, between the same blades of two chassis, and between two
-        blades of a chassis. If None, as many as uniform traffic of all hosts fills.
+    `nodes`: number of hosts in all. `groups`, `chassis`, `blades`, `hosts`: groups, chassis a
+    group, blades a chassis, hosts a blade; those that are None are chosen such that there are about
+    as many groups as blades a chassis, 6 chassis and 4 hosts. `cables`: cables bundled between two
+    groups, between the same blades of two chassis, and between two blades of a chassis. If None, as
+    many as uniform traffic of all hosts fills.
     """
     checked_count(nodes, "the number of hosts")
     given = (groups, chassis, blades, hosts)
