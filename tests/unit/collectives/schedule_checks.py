@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tisim._core import Stage
 from tisim.actions import script as codes
@@ -169,3 +170,43 @@ def comm_split(s: Script, joins: bool, groups: Sequence[Sequence[int]]) -> None:
     if s.rank == 0:
         write_stage(s, Stage.COLORS, joins, groups)
     write_stage(s, Stage.GROUPS, joins, groups)
+
+
+#: SimGrid's own do not bring the root's data, or all of them, to every rank.
+PARTIAL = {"mvapich2_inter_node", "mvapich2_intra_node", "flattree_pipeline"}
+
+
+def check(
+    operation: str, outcomes: list[Outcome], root: int, arguments: list[tuple[Any, ...]]
+) -> None:
+    """Check how many bytes have come, and who has heard of whom; `arguments`: of each rank."""
+    size = len(outcomes)
+    for rank, outcome in enumerate(outcomes):
+        assert outcome.received >= needed(operation, rank, size, root, arguments[rank])
+    if operation.endswith("v") or operation == "reduce_scatter":
+        return
+    if arguments[0] and 0 in arguments[0][:2]:  # no elements, or of no width
+        return
+    everybody = set(range(size))
+    for rank, outcome in enumerate(outcomes):
+        if operation in ("bcast", "scatter"):
+            assert root in outcome.seen
+        elif operation in ("scan", "exscan"):
+            assert outcome.seen >= set(range(rank + 1))
+        elif rank == root or operation not in ("gather", "reduce"):
+            assert outcome.seen == everybody
+
+
+def needed(operation: str, rank: int, size: int, root: int, arguments: tuple[Any, ...]) -> int:
+    """The bytes of others' data that a rank must get, but of reductions."""
+    if operation == "bcast":
+        return int(arguments[0] * arguments[1]) if rank != root else 0
+    if operation in ("scatter", "scatterv"):
+        return int(arguments[2] * arguments[3]) if rank != root else 0
+    if operation in ("gather", "gatherv") and rank != root:
+        return 0
+    if operation in ("gather", "allgather", "alltoall"):
+        return int((size - 1) * arguments[2] * arguments[3])
+    if operation in ("gatherv", "allgatherv", "alltoallv"):
+        return int((sum(arguments[2]) - arguments[2][rank]) * arguments[3])
+    return 0
