@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tisim.support.mpi_compiler import SourceCode, compiled, find_library
+from tisim.support.mpi import SourceCode, compiled, find_library
 from tisim.traces.record.recorder import record
 from tisim.traces.record.settings import Settings
 

@@ -10,7 +10,7 @@ from tisim.studies.calibration.benchmark_run import BenchmarkSize, benchmark_cod
 from tisim.studies.calibration.measurements import read_measurements
 from tisim.studies.calibration.procedure import calibrate
 from tisim.studies.uncertainty.bootstrap import draw_sets
-from tisim.support.mpi_compiler import compiled, find_library
+from tisim.support.mpi import compiled, find_library
 
 # How much the benchmark measures, and how much of it in a hurry.
 _RANKS = 4

@@ -82,7 +82,7 @@ def benchmark_command(
     from tisim.studies.calibration.benchmark_run import benchmark_code, benchmark_source
 
     if print_source is not None:
-        from tisim.support.mpi_compiler import write_source
+        from tisim.support.mpi import write_source
 
         write_source(benchmark_code(), print_source)
         report_written(print_source)

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from tisim.commands import opened_name, report_written
-from tisim.commands.record import packed_parts
-from tisim.commands.recording_summary import report_recording
+from tisim.commands.record import packed_parts, report_recording
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes

@@ -19,11 +19,11 @@ from tisim.commands import (
     json_option,
     number_option,
     opened_name,
+    parameter_option,
     print_table,
     report_written,
     write_json,
 )
-from tisim.commands.options import parameter_option
 from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from tisim.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tisim.kernel.mpi import ANY_SOURCE, ANY_TAG, PROC_NULL, MpiRank, World
     from tisim.simulation.environment import Environment
 
-_HOME_OF = {
-    "ANY_SOURCE": "tisim.kernel.mpi",
-    "ANY_TAG": "tisim.kernel.mpi",
-    "PROC_NULL": "tisim.kernel.mpi",
-    "Environment": "tisim.simulation.environment",
-    "MpiRank": "tisim.kernel.mpi",
-    "World": "tisim.kernel.mpi",
-}
-
 __all__ = ["ANY_SOURCE", "ANY_TAG", "PROC_NULL", "Environment", "MpiRank", "World"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker sees the imports above
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "tisim.kernel.mpi": "ANY_SOURCE ANY_TAG PROC_NULL MpiRank World",
+            "tisim.simulation.environment": "Environment",
+        },
+    )

@@ -141,12 +141,10 @@ def replay(
                 "the SimPy kernel writes no event logs and timelines, and has neither jitter nor "
                 "skip_steady; use --kernel core"
             )
-        from tisim.simulation.simpy_replay import replay_on_simpy, text_of
-
-        text = text_of(trace, settings)
+        text = _text_of(trace, settings)
         _check_ranks(text.ranks, ranks, text.name)
         placements = _placements(machine, deployment, hosts, text.ranks)
-        result = replay_on_simpy(text, settings, placements, network_model, host_model)
+        result = _replay_on_simpy(text, settings, placements, network_model, host_model)
         result.warnings += notes
         result.wall_time = time.perf_counter() - start
         return result
@@ -165,6 +163,54 @@ def replay(
     result.jitter = spread
     result.wall_time = time.perf_counter() - start
     return result
+
+
+def _text_of(trace: Trace | TextTrace | _Path | Sequence[_Path], settings: Settings) -> TextTrace:
+    """The text of a trace, to be read as the configuration says."""
+    from tisim.models.program import TextTrace
+
+    if isinstance(trace, TextTrace):
+        return trace
+    null_is_any = settings.protocol.null_source == "any"
+    if isinstance(trace, str | os.PathLike | Sequence):
+        return TextTrace(trace, null_is_any=null_is_any)
+    if trace.noise[0] != 0:
+        raise InputError("the SimPy kernel has no noise; use --kernel core")
+    return TextTrace(trace.source, trace.dialect, null_is_any=null_is_any)
+
+
+def _replay_on_simpy(
+    trace: TextTrace,
+    settings: Settings,
+    placements: Deployment,
+    network: NetworkModel | None,
+    processors: HostModel | None,
+) -> Result:
+    """Replay a trace in Python; models that are not given are those of the configuration.
+
+    Raises `InputError` if a model is not an instance of its class.
+    """
+    from tisim.models.kernel import columns_of, simulate
+    from tisim.models.network import NetworkModel
+    from tisim.models.processors import HostModel
+
+    for name, model, kind in (
+        ("network_model", network, NetworkModel),
+        ("host_model", processors, HostModel),
+    ):
+        if model is not None and not isinstance(model, kind):
+            raise InputError(
+                f"{name} must be an instance of tisim.models.{kind.__name__}, not {model!r}"
+            )
+    ranks = simulate(trace, settings, placements, network, processors)
+    return Result(
+        columns_of(ranks),
+        placements.hosts,
+        trace=trace.name,
+        platform=str(settings.platform.file),
+        config=settings.config.as_dict(),
+        warnings=settings.warnings,
+    )
 
 
 def _median(

@@ -24,7 +24,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from tisim.errors import InputError
@@ -73,12 +72,7 @@ class OutputFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is not None:
             self.discard()
             return

@@ -11,7 +11,7 @@ import tisim
 from tests.unit.calibration.test_calibration_contention import found_in, written
 from tisim.errors import InputError
 from tisim.studies.calibration import Calibration, Route
-from tisim.studies.calibration.platform_file import PlatformFile, config_block
+from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile, config_block
 from tisim.studies.calibration.simulation import simulate
 
 PLATFORM = """\
@@ -129,8 +129,8 @@ def test_the_nominal_platform(tmp_path: Path) -> None:
     file = PlatformFile.nominal(Route(30e-6, 125e6))
     file.write(tmp_path / "p.xml")
     platform = tisim.Platform.load(tmp_path / "p.xml")
-    assert tuple(host.name for host in platform.hosts) == file.nominal_hosts
-    assert platform.route(*file.nominal_hosts).latency == pytest.approx(30e-6)
+    assert tuple(host.name for host in platform.hosts) == NOMINAL_HOSTS
+    assert platform.route(*NOMINAL_HOSTS).latency == pytest.approx(30e-6)
 
 
 def test_the_config_block_can_be_pasted() -> None:

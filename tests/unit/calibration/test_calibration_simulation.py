@@ -18,7 +18,7 @@ from tests.property.test_calibration_recovery import (
 )
 from tisim.errors import InputError
 from tisim.studies.calibration import Route, calibrate, route_between, simulate, simulate_rate
-from tisim.studies.calibration.platform_file import PlatformFile
+from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
 
 SIZES = [1, 100, 199, 1000, 4000, 30000, 100_000, 1_000_000, 3_999_999]
 
@@ -52,7 +52,7 @@ def test_the_closed_form_of_the_tests_is_the_simulators_model(seed: int) -> None
     file.configure(settings(truth))
     edges = [size for edge in truth.breaks for size in (edge, edge + 1)]
     sizes = np.array(sorted({*SIZES, *edges}), dtype=np.float64)
-    found = simulate(file.load(), file.nominal_hosts, sizes.astype(int).tolist())
+    found = simulate(file.load(), NOMINAL_HOSTS, sizes.astype(int).tolist())
     for operation, exact in truth.times(sizes).items():
         assert found[operation].to_numpy() == pytest.approx(exact, rel=1e-6, abs=2e-9), operation
 
@@ -109,10 +109,10 @@ def test_options_or_a_platform_give_the_nominal_values() -> None:
 
 def test_a_limiter_holds_both_directions_and_not_one() -> None:
     file = PlatformFile.nominal(Route(1e-5, 1e8))
-    assert file.limit(file.nominal_hosts, 1.5e8)
+    assert file.limit(NOMINAL_HOSTS, 1.5e8)
     platform = file.load()
-    one = simulate_rate(platform, file.nominal_hosts, 1 << 26, 1, {"smpi/bw-factor": "0:1"})
-    both = simulate_rate(platform, file.nominal_hosts, 1 << 26, 2, {"smpi/bw-factor": "0:1"})
+    one = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 1, {"smpi/bw-factor": "0:1"})
+    both = simulate_rate(platform, NOMINAL_HOSTS, 1 << 26, 2, {"smpi/bw-factor": "0:1"})
     assert one == pytest.approx(1e8, rel=1e-3)
     # Each message also loads the limiter with the 5 % of its acknowledgements.
     assert both == pytest.approx(1.5e8 / 1.05, rel=1e-3)

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
-from tisim.commands.options import parameter_help
+from tisim.commands import parameter_help
 from tisim.commands.replay import replay_command
 from tisim.simulation.replay import replay
 

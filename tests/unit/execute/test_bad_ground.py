@@ -15,7 +15,7 @@ import pytest
 from tests.unit.record.programs import ENVIRONMENT, Mpi
 from tisim.errors import ExecutionError, InputError
 from tisim.studies.execute import execute
-from tisim.support.mpi_launcher import launching_command
+from tisim.support.mpi import launching_command
 from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]

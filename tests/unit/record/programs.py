@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.support.mpi_compiler import find_library
+from tisim.support.mpi import find_library
 from tisim.traces import check, unpack
 
 ROOT = Path(__file__).resolve().parents[3]

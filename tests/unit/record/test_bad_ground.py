@@ -21,7 +21,7 @@ from tests.unit.record.programs import (
 )
 from tisim import Trace as AnyTrace
 from tisim.errors import InputError
-from tisim.support.mpi_compiler import find_library
+from tisim.support.mpi import find_library
 from tisim.traces import check, unpack
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.elf import Executable

@@ -17,7 +17,7 @@ from tests.unit.record.programs import (
     tisim_record,
 )
 from tisim.errors import InputError
-from tisim.support.mpi_compiler import find_library
+from tisim.support.mpi import find_library
 from tisim.traces import unpack
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.limits import Limits, rank_ranges

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.support.lazy import lazy_names
+
 if TYPE_CHECKING:
     from tisim.analysis.timeline.capture import EventCapture
     from tisim.analysis.timeline.event_log import EventLog
@@ -11,11 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["EventCapture", "EventLog"]
 
 
-def __getattr__(name: str) -> object:
-    """Event logs are loaded when they are needed: a replay that writes a run file has none."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    home = "capture" if name == "EventCapture" else "event_log"
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+if not TYPE_CHECKING:  # a replay that writes a run file needs no event log
+    __getattr__, __dir__ = lazy_names(
+        __name__, {".capture": "EventCapture", ".event_log": "EventLog"}
+    )

@@ -9,8 +9,9 @@ are first used.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from tisim.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tisim.studies.calibration.benchmark_run import benchmark_source
@@ -29,37 +30,6 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
     from tisim.studies.calibration.procedure import calibrate
     from tisim.studies.calibration.simulation import route_between, simulate, simulate_rate
-
-_HOME_OF = {
-    "Calibration": "calibration",
-    "Contention": "contention",
-    "CpuCalibration": "cpu",
-    "Curve": "measurements",
-    "Factor": "factors",
-    "Line": "line",
-    "Measurements": "measurements",
-    "Overheads": "overheads",
-    "Piecewise": "piecewise",
-    "Rate": "cpu",
-    "Route": "factors",
-    "Segment": "piecewise",
-    "Thresholds": "overheads",
-    "benchmark_source": "benchmark_run",
-    "calibrate": "procedure",
-    "calibrate_cpu": "cpu",
-    "factors_of": "factors",
-    "find_thresholds": "overheads",
-    "fit_line": "line",
-    "fit_overheads": "overheads",
-    "fit_piecewise": "piecewise",
-    "fit_transfer": "factors",
-    "measure_contention": "contention",
-    "read_measurements": "measurements",
-    "read_timed": "cpu",
-    "route_between": "simulation",
-    "simulate": "simulation",
-    "simulate_rate": "simulation",
-}
 
 __all__ = [
     "Calibration",
@@ -93,13 +63,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a type checker sees the imports above
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".calibration": "Calibration",
+            ".contention": "Contention measure_contention",
+            ".cpu": "CpuCalibration Rate calibrate_cpu read_timed",
+            ".measurements": "Curve Measurements read_measurements",
+            ".factors": "Factor Route factors_of fit_transfer",
+            ".line": "Line fit_line",
+            ".overheads": "Overheads Thresholds find_thresholds fit_overheads",
+            ".piecewise": "Piecewise Segment fit_piecewise",
+            ".benchmark_run": "benchmark_source",
+            ".procedure": "calibrate",
+            ".simulation": "route_between simulate simulate_rate",
+        },
+    )

@@ -12,8 +12,14 @@ from importlib.resources import files
 
 from tisim.errors import ExecutionError, InputError
 from tisim.support.files import OutputFile
-from tisim.support.mpi_compiler import SourceCode, compiled, compiler_of_user, find_library
-from tisim.support.mpi_launcher import launching_command, stop
+from tisim.support.mpi import (
+    SourceCode,
+    compiled,
+    compiler_of_user,
+    find_library,
+    launching_command,
+    stop,
+)
 
 #: Is told the seconds since the start and how many times were measured.
 MeasuringProgress = Callable[[float, int], None]

@@ -325,7 +325,7 @@ def complete(
             clusters.setdefault(cluster.get("id", ""), []).append(own)
     for cluster_id, rates in clusters.items():
         speeds = [own.per_second for own in rates]
-        file.set_cluster_speed(cluster_id, sum(speeds) / len(speeds))
+        file.set_speed(cluster_id, sum(speeds) / len(speeds), "cluster")
         if max(speeds) > (1 + TOLERATED_SPREAD) * min(speeds):
             remarks.append(
                 f"the hosts of cluster {cluster_id} differ ({min(speeds):.4g} to "

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
 
 _DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-_NOMINAL_HOSTS = ("host-0", "host-1")
+#: The first two hosts of `PlatformFile.nominal`.
+NOMINAL_HOSTS = ("host-0", "host-1")
 
 
 class PlatformFile:
@@ -163,19 +164,12 @@ class PlatformFile:
                 return cluster
         return None
 
-    def set_speed(self, host: str, flops: float) -> bool:
-        """Set the speed of a host that has an element of its own; False if it has none."""
-        for element in self._tree.getroot().iter("host"):
-            if element.get("id") == host:
-                _set_speed(element, flops)
-                return True
-        return False
-
-    def set_cluster_speed(self, cluster_id: str, flops: float) -> None:
-        """Set the speed of the hosts of a cluster."""
-        for element in self._tree.getroot().iter("cluster"):
-            if element.get("id") == cluster_id:
-                _set_speed(element, flops)
+    def set_speed(self, name: str, flops: float, tag: str = "host") -> bool:
+        """Set the speed of a host or cluster; False if it has no element of its own."""
+        found = [one for one in self._tree.getroot().iter(tag) if one.get("id") == name]
+        for element in found:
+            _set_speed(element, flops)
+        return bool(found)
 
     def set_all_speeds(self, flops: float) -> None:
         """Set the speed of every host and cluster."""
@@ -191,11 +185,6 @@ class PlatformFile:
             for host in self._tree.getroot().iter("host")
             if any(prop.get("id") in names for prop in host.findall("prop"))
         ]
-
-    @property
-    def nominal_hosts(self) -> tuple[str, str]:
-        """The two hosts of `nominal`."""
-        return _NOMINAL_HOSTS
 
     def to_bytes(self, folder: str | os.PathLike[str]) -> bytes:
         """The content of the file for a folder: files that it names are named relative to it."""

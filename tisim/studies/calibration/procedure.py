@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.errors import InputError
 from tisim.studies.calibration.advice import advise
@@ -22,12 +21,9 @@ from tisim.studies.calibration.loopback import with_loopback
 from tisim.studies.calibration.measurements import Measurements
 from tisim.studies.calibration.overheads import Overheads, fit_overheads
 from tisim.studies.calibration.piecewise import fit_piecewise
-from tisim.studies.calibration.platform_file import PlatformFile
+from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
 from tisim.studies.calibration.separation import Network, separate
 from tisim.studies.calibration.simulation import route_between, simulate, simulate_rate
-
-if TYPE_CHECKING:
-    from tisim.platform import Platform
 
 #: Is called before each step with its name, the number of steps done, and that of all steps.
 Progress = Callable[[str, int, int], None]
@@ -82,15 +78,18 @@ def calibrate(
     InputError
         If the measurements do not suffice, or the nominal values are missing or contradictory.
     """
-    begin = _steps(progress)
+    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
+
+    def begin(step: str) -> None:
+        progress(step, steps.index(step), len(steps) - 1)
+
     measurements = _checked(measurements, breakpoints or ())
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
-    machine = _Machine(nodes, speed, cores)
     if nodes is not None and platform is None:
         bandwidth, latency = _measured_nominal(measurements, overheads, bandwidth, latency, links)
-    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine)
+    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, (nodes, speed, cores))
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     measurements, burst = _with_burst(measurements, file, pair, route)
@@ -122,12 +121,6 @@ def calibrate(
     return found
 
 
-def _steps(progress: Progress) -> Callable[[str], None]:
-    """What tells the progress that a step begins."""
-    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
-    return lambda step: progress(step, steps.index(step), len(steps) - 1)
-
-
 def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
     """The measurements, which suffice, with a remark about breakpoints outside of them."""
     if not measurements.has("pingpong"):
@@ -135,25 +128,14 @@ def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurem
             "no ping-pong among the measurements, and only that shows what the network takes; add "
             "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
         )
-    return _with_outside(measurements, breakpoints)
-
-
-def _fit_contention(
-    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
-) -> tuple[Contention | None, float | None]:
-    """What concurrent messages reach, and the limiter's bandwidth; None where there is none."""
-    contention = measure_contention(measurements)
-    if contention is None or not contention.is_of_hosts:
-        return contention, None
-    return contention, _limit(file, hosts, route, contention)
-
-
-class _Machine(NamedTuple):
-    """The hosts of the cluster to write; see `calibrate`."""
-
-    nodes: int | None = None
-    speed: float | None = None
-    cores: int = 1
+    sizes = measurements.curve("pingpong").nbytes
+    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
+    if not outside:
+        return measurements
+    return measurements.with_remark(
+        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
+        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
+    )
 
 
 def _measured_nominal(
@@ -218,26 +200,13 @@ def _fit_overheads(
     return used, overheads
 
 
-def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
-    """The measurements, with a remark about breakpoints where nothing was measured."""
-    sizes = measurements.curve("pingpong").nbytes
-    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
-    if not outside:
-        return measurements
-    remark = (
-        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
-        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
-    )
-    return measurements.with_remark(remark)
-
-
 def _nominal(
     platform: str | PathLike[str] | None,
     hosts: tuple[str, str] | None,
     bandwidth: float | None,
     latency: float | None,
     links: int,
-    machine: _Machine,
+    machine: tuple[int | None, float | None, int],
 ) -> tuple[PlatformFile, tuple[str, str], Route]:
     """The platform file to complete, the two hosts that measured, and the route between them."""
     if platform is not None:
@@ -246,14 +215,20 @@ def _nominal(
                 "the nominal bandwidth and latency come from the platform or from the options "
                 "--bandwidth and --latency; give one of both"
             )
-        if machine != _Machine():
+        if machine != (None, None, 1):
             raise InputError(
                 "the number of hosts, their speed and cores are those of the platform file; give "
                 "--nodes, --speed and --cores without --platform"
             )
+        from tisim.platform import Platform
+
         file = PlatformFile.read(platform)
-        loaded = _load(platform)
-        pair = hosts if hosts is not None else _first_two(loaded, platform)
+        # As it stands in its file: its own includes are relative to it.
+        loaded = Platform.load(platform)
+        names = [host.name for host in loaded.hosts[:2]] if hosts is None else hosts
+        if len(names) < 2:
+            raise InputError("a ping-pong needs two hosts; this platform has one", file=platform)
+        pair = names[0], names[1]
         return file, pair, route_between(loaded, pair)
     if bandwidth is None or latency is None:
         raise InputError(
@@ -266,22 +241,8 @@ def _nominal(
     if hosts is not None:
         raise InputError("hosts are those of a platform file; give --platform too")
     route = Route(links * latency, bandwidth)
-    file = PlatformFile.nominal(route, machine.nodes, machine.speed, machine.cores)
-    return file, file.nominal_hosts, route
-
-
-def _load(path: str | PathLike[str]) -> Platform:
-    """A platform as it stands in its file (its own includes are relative to it)."""
-    from tisim.platform import Platform
-
-    return Platform.load(path)
-
-
-def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]:
-    names = [host.name for host in platform.hosts[:2]]
-    if len(names) < 2:
-        raise InputError("a ping-pong needs two hosts; this platform has one", file=path)
-    return names[0], names[1]
+    file = PlatformFile.nominal(route, *machine)
+    return file, NOMINAL_HOSTS, route
 
 
 def _with_burst(
@@ -299,15 +260,19 @@ def _with_burst(
     return measurements.with_remark(remark), 0.0
 
 
-def _limit(
-    file: PlatformFile, hosts: tuple[str, str], route: Route, contention: Contention
-) -> float | None:
-    """Find the limiter with which the simulated exchange reaches the measured ratio; set it.
+def _fit_contention(
+    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+) -> tuple[Contention | None, float | None]:
+    """What concurrent messages reach, and the limiter's bandwidth; None where there is none.
 
-    Returns its bandwidth, or None if the hosts are in no cluster.
+    The limiter, which is set, is that with which the simulated exchange reaches the measured ratio.
+    Hosts that are in no cluster have none.
     """
+    contention = measure_contention(measurements)
+    if contention is None or not contention.is_of_hosts:
+        return contention, None
     if not file.limit(hosts, 2 * route.bandwidth):
-        return None
+        return contention, None
 
     def simulated(limiter: float) -> float:
         file.limit(hosts, limiter)
@@ -317,4 +282,4 @@ def _limit(
 
     found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
     file.limit(hosts, found)
-    return found
+    return contention, found

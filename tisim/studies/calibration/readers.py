@@ -127,11 +127,6 @@ _OTHER_CALLS = frozenset(
 _MICROSECOND = 1e-6
 
 
-def recognises_skampi(text: Text) -> bool:
-    """Whether a line begins or ends a result."""
-    return any(_MARK.match(line) for line in text.lines)
-
-
 def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
     """Read the samples of all ping-pong blocks, and a remark for each block left out."""
     names: dict[str, int] = {}
@@ -208,11 +203,6 @@ _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d+)")
 _MEGABYTE = 1e6
 
 
-def recognises_osu(text: Text) -> bool:
-    """Whether a line is the title that these benchmarks print, or their heading of columns."""
-    return any(_TITLE.match(line) or _OSU_COLUMNS.match(line) for line in text.lines)
-
-
 def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
     """Read the samples of each benchmark in the file."""
     samples: list[Sample] = []
@@ -278,17 +268,10 @@ def _osu_sample(text: Text, title: str, pairs: int, words: list[str], line: int)
 # in which every process sends a message and receives one.
 
 IMB = "output of the Intel MPI Benchmarks (PingPong, PingPing, Sendrecv)"
-_SECTION = re.compile(r"#\s*Benchmarking\s+(\S+)")
-_IMB_COLUMNS = re.compile(r"#bytes\s+#repetitions\s+(.*)")
+_SECTION = re.compile(r"\s*#\s*Benchmarking\s+(\S+)")
+_IMB_COLUMNS = re.compile(r"\s*#bytes\s+#repetitions\s+(.*)")
 _USED = {"pingpong": ("pingpong", 1), "pingping": ("transfer", 2), "sendrecv": ("transfer", 2)}
 _TIMES = ("t[usec]", "t_avg[usec]")
-
-
-def recognises_imb(text: Text) -> bool:
-    """Whether a line opens a benchmark's section or heads its columns."""
-    return any(
-        _SECTION.match(line.strip()) or _IMB_COLUMNS.match(line.strip()) for line in text.lines
-    )
 
 
 def read_imb(text: Text) -> tuple[list[Sample], list[str]]:
@@ -353,12 +336,6 @@ _REQUIRED = ("operation", "bytes", "seconds")
 _OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages")
 _PATTERNS = ("pairs", "shift", "incast")
 _ROUND_TRIPS = ("pingpong", "idle_pingpong")
-
-
-def recognises_own(text: Text) -> bool:
-    """Whether the first line that is no comment is a header with the required columns."""
-    columns = _columns(_header(text)[1])
-    return {"operation", "bytes"} <= set(columns)
 
 
 def _header(text: Text) -> tuple[int, str]:
@@ -447,12 +424,6 @@ _SIMGRID_ROW = re.compile(r"\s*MPI_\w+\s*,")
 _OPERATIONS = {"MPI_Send": "send", "MPI_Isend": "isend", "MPI_Recv": "recv"}
 
 
-def recognises_simgrid(text: Text) -> bool:
-    """Whether the first row is an MPI call with numbers behind commas."""
-    first = next(line for line in text.lines if line.strip())
-    return bool(_SIMGRID_ROW.match(first))
-
-
 def read_simgrid(text: Text) -> tuple[list[Sample], list[str]]:
     """Read the samples, and a remark for each kind of call that is not used."""
     samples: list[Sample] = []
@@ -489,16 +460,24 @@ def read_simgrid(text: Text) -> tuple[list[Sample], list[str]]:
     return samples, remarks
 
 
+def _has_line(text: Text, *patterns: re.Pattern[str]) -> bool:
+    return any(pattern.match(line) for line in text.lines for pattern in patterns)
+
+
 #: Name, recogniser and reader of each format, in the order in which they are tried.
 READERS: tuple[
     tuple[str, Callable[[Text], bool], Callable[[Text], tuple[list[Sample], list[str]]]], ...
 ] = (
-    (SKAMPI, recognises_skampi, read_skampi),
-    (OSU, recognises_osu, read_osu),
-    (IMB, recognises_imb, read_imb),
-    (OWN, recognises_own, read_own),
-    (SIMGRID, recognises_simgrid, read_simgrid),
+    (SKAMPI, lambda text: _has_line(text, _MARK), read_skampi),
+    (OSU, lambda text: _has_line(text, _TITLE, _OSU_COLUMNS), read_osu),
+    (IMB, lambda text: _has_line(text, _SECTION, _IMB_COLUMNS), read_imb),
+    (OWN, lambda text: {"operation", "bytes"} <= set(_columns(_header(text)[1])), read_own),
+    (SIMGRID, lambda text: bool(_SIMGRID_ROW.match(_first(text))), read_simgrid),
 )
+
+
+def _first(text: Text) -> str:
+    return next(line for line in text.lines if line.strip())
 
 
 def read_file(path: Path) -> tuple[list[Sample], list[str]]:
@@ -512,8 +491,8 @@ def read_file(path: Path) -> tuple[list[Sample], list[str]]:
         if recognises(text):
             return read(text)
     known = "; ".join(name for name, *_ in READERS)
-    first = next(line.strip() for line in text.lines if line.strip())
     raise text.error(
-        f"not a measurement file that is known (it begins with {first[:60]!r}); known are: "
+        f"not a measurement file that is known (it begins with {_first(text).strip()[:60]!r}); "
+        f"known are: "
         f"{known}. 'tisim benchmark --print' shows how to measure."
     )

@@ -16,10 +16,16 @@ from pathlib import Path
 from tisim.analysis.measured import is_run_file, read_calls, write_measured_run
 from tisim.errors import ExecutionError, InputError
 from tisim.studies.execute.result import Execution, Report
-from tisim.support import mpi_compiler
+from tisim.support import mpi
 from tisim.support.files import write_file
-from tisim.support.mpi_compiler import SourceCode, compiled, compiler_of_user, find_library
-from tisim.support.mpi_launcher import launching_command, stop
+from tisim.support.mpi import (
+    SourceCode,
+    compiled,
+    compiler_of_user,
+    find_library,
+    launching_command,
+    stop,
+)
 from tisim.traces import Trace
 from tisim.traces.script import name_of_instruction, vocabulary_header, write_scripts
 
@@ -65,7 +71,7 @@ def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -
 
     Raises `InputError` if the directory cannot be written, or when the trace is wrong.
     """
-    mpi_compiler.write_source(executor_code(), directory)
+    mpi.write_source(executor_code(), directory)
     if trace is not None:
         scripts = directory / "scripts"
         scripts.mkdir(exist_ok=True)

@@ -10,8 +10,9 @@ The names are loaded when they are first used: a worker process needs few of the
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from tisim.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tisim.studies.sweep.run import SweepInterrupted, sweep
@@ -19,13 +20,5 @@ if TYPE_CHECKING:
 __all__ = ["SweepInterrupted", "sweep"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module("tisim.studies.sweep.run"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a type checker sees the imports above
+    __getattr__, __dir__ = lazy_names(__name__, {".run": "SweepInterrupted sweep"})

@@ -7,8 +7,9 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tisim.config.table import PARAMETERS, canonical
 from tisim.errors import InputError
@@ -28,6 +29,7 @@ QUANTITIES = {
 COMPUTE_NOISE = "compute_noise"
 #: Axes whose values are whole inputs.
 INPUTS = ("trace", "platform", "mapping")
+_T = TypeVar("_T")
 _WITH_PATTERN = re.compile(r"(\w+)\[(.+)\]", re.DOTALL)
 _RANGES = ("uniform", "log_uniform")
 
@@ -201,13 +203,13 @@ def parse_points(
     if sample is not None and sample < 1:
         raise InputError(f"a sample has at least 1 scenario, not {sample}")
     if vary is None or isinstance(vary, Mapping):
-        space = _space(vary or {})
+        space = _by_axis(vary or {}, Axis.choices)
         if sample is not None:
             return list(space), random_sample(space, sample, seed)
         return list(space), full_grid(space)
     if isinstance(vary, str) or not all(isinstance(point, Mapping) for point in vary):
         raise InputError("vary is a mapping (values by axis) or a list of mappings (points)")
-    points = [_point(mapping) for mapping in vary]
+    points = [_by_axis(mapping, Axis.choice) for mapping in vary]
     if not points:
         raise InputError("the list of points is empty; give at least one")
     if sample is not None:
@@ -262,25 +264,13 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
     return points
 
 
-def _space(vary: Mapping[str, object]) -> Space:
-    space: Space = {}
-    for name, values in vary.items():
-        axis = _new_axis(name, space)
-        space[axis] = axis.choices(values)
-    return space
-
-
-def _point(mapping: Mapping[str, object]) -> Point:
-    point: Point = {}
-    for name, value in mapping.items():
-        axis = _new_axis(name, point)
-        point[axis] = axis.choice(value)
-    return point
-
-
-def _new_axis(name: str, known: Mapping[Axis, object]) -> Axis:
-    axis = Axis.parse(name)
-    for other in known:
-        if other == axis:
-            raise InputError(f"{name!r} and {other.name!r} are the same thing to vary")
-    return axis
+def _by_axis(values: Mapping[str, object], read: Callable[[Axis, object], _T]) -> dict[Axis, _T]:
+    """What is read of each value, by the axes that the names stand for."""
+    found: dict[Axis, _T] = {}
+    for name, value in values.items():
+        axis = Axis.parse(name)
+        for other in found:
+            if other == axis:
+                raise InputError(f"{name!r} and {other.name!r} are the same thing to vary")
+        found[axis] = read(axis, value)
+    return found

@@ -1,23 +1,31 @@
-"""Simulates the scenarios of a sweep."""
+"""Simulates the scenarios of a sweep.
+
+As a program, ``python -m tisim.studies.sweep.worker DESCRIPTOR``, it takes jobs from a connection
+and sends outcomes back. It is no process of `multiprocessing`, which would run the user's script
+again from its beginning.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tisim.config import Config
-from tisim.errors import InputError
+from tisim.errors import InputError, TisimError
 from tisim.platform import Platform
 from tisim.platform.profiles import BANDWIDTH
-from tisim.studies.sweep.scenario import Change, Inputs, Job, Outcome, failed
+from tisim.studies.sweep.scenario import Answer, Change, Inputs, Job, Message, Outcome, failed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,3 +203,38 @@ def _outcome(result: Result) -> Outcome:
         "messages_sent": int(result.messages_sent.sum()),
         "warnings": "; ".join(result.warnings) or None,
     }
+
+
+def main(descriptor: int) -> None:
+    """Serve until the connection ends.
+
+    The first message is the `Inputs`, which is answered by None or by what is wrong with them; each
+    further one is a number and a `Job`, which is answered by the number and the outcome.
+    """
+    parent = os.getppid()
+
+    def end_with_parent(simulated_time: float, actions: int, fraction: float) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    channel: Connection[Answer, Message] = Connection(descriptor)
+    try:
+        try:
+            inputs = channel.recv()
+            assert isinstance(inputs, Inputs)
+            worker = Worker(inputs, end_with_parent)
+        except (ImportError, AttributeError, TisimError) as error:
+            channel.send(f"{type(error).__name__}: {error}")
+            return
+        channel.send(None)
+        while True:
+            message = channel.recv()
+            assert not isinstance(message, Inputs)
+            number, job = message
+            channel.send((number, worker.run(job)))
+    except (EOFError, ConnectionError):
+        pass  # the sweep is over
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

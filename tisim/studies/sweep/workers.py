@@ -72,7 +72,7 @@ class _Process:
         path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
         with theirs:
             self.child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tisim.studies.sweep.process", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "tisim.studies.sweep.worker", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 process_group=0,  # out of reach of Ctrl-C: the sweep decides what becomes of it

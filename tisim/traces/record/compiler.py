@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tisim.support import mpi_compiler
-from tisim.support.mpi_compiler import MpiLibrary, SourceCode
+from tisim.support import mpi
+from tisim.support.mpi import MpiLibrary, SourceCode
 from tisim.traces.record.source import C_OPTIONS, LINK_OPTIONS, recorder_source
 
 _README = """\
@@ -50,7 +50,7 @@ def compiled_recorder(
     Raises InputError when it cannot be compiled or kept.
     """
     code = recorder_code(posix=posix)
-    return mpi_compiler.compiled(code, library, directory or cache_directory())
+    return mpi.compiled(code, library, directory or cache_directory())
 
 
 def write_source(directory: Path, *, posix: bool = False) -> list[Path]:
@@ -59,7 +59,7 @@ def write_source(directory: Path, *, posix: bool = False) -> list[Path]:
     With `posix`, it records files in the words of POSIX. Raises InputError when the directory
     cannot be written.
     """
-    return mpi_compiler.write_source(recorder_code(posix=posix), directory)
+    return mpi.write_source(recorder_code(posix=posix), directory)
 
 
 def recorder_code(*, posix: bool = False) -> SourceCode:
@@ -76,7 +76,7 @@ def recorder_code(*, posix: bool = False) -> SourceCode:
 
 def cache_directory() -> Path:
     """Where compiled recorders are kept: ``tisim/record`` in the user's cache."""
-    return mpi_compiler.cache_directory("record")
+    return mpi.cache_directory("record")
 
 
 def _reserved_register() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.support.files import check_writable
-from tisim.support.mpi_compiler import compiler_of_user, find_library
+from tisim.support.mpi import compiler_of_user, find_library
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.counters import choose_counters, is_counting
 from tisim.traces.record.launch import check_program, emulated, find_program

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.support.lazy import lazy_names
+
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run_file.reader import RunFile
     from tisim.analysis.timeline.run_file.window import RecordClasses, Tile, Window
@@ -11,11 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordClasses", "RunFile", "Tile", "Window"]
 
 
-def __getattr__(name: str) -> object:
-    """What reads is loaded when it is needed: a replay only writes."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    home = "reader" if name == "RunFile" else "window"
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+if not TYPE_CHECKING:  # what reads is loaded when it is needed: a replay only writes
+    __getattr__, __dir__ = lazy_names(
+        __name__, {".reader": "RunFile", ".window": "RecordClasses Tile Window"}
+    )
