@@ -90,7 +90,7 @@ def sweep_command(
         report_written(*copy.written(), target)
         click.echo(f"tisim: stopped: {stopped}, in {target}; run it again for the rest", err=True)
         return 130
-    for warning in _distinct(frame["warnings"]):
+    for warning in dict.fromkeys(text for text in frame["warnings"] if text):
         click.echo(f"tisim: warning: {warning}", err=True)
     _print(frame, target)
     report_written(*copy.written(), target)
@@ -139,10 +139,6 @@ class _Copy:
 
     def _changed(self) -> int:
         return self._path.stat().st_ctime_ns if self._path.exists() else 0
-
-
-def _distinct(texts: pd.Series) -> list[str]:
-    return list(dict.fromkeys(text for text in texts if text))
 
 
 def _print(frame: pd.DataFrame, target: str) -> None:

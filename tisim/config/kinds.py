@@ -38,9 +38,11 @@ class StepTable:
         Raises `InputError` if the text is neither.
         """
         if ":" not in text and ";" not in text:
-            return cls.constant(_number(text))
+            return cls.constant(_number(text, "a factor"))
         rows = _rows(text, 1)
-        return cls(tuple(row[0] for row in rows), tuple(_number(row[1][0]) for row in rows))
+        return cls(
+            tuple(row[0] for row in rows), tuple(_number(row[1][0], "a factor") for row in rows)
+        )
 
     def at(self, size: float) -> float:
         """The factor for a message of `size` bytes."""
@@ -89,13 +91,13 @@ class OverheadTable:
         return ";".join(f"{boundary:.17g}:{base!r}:{slope!r}" for boundary, base, slope in rows)
 
 
-def _number(text: str) -> float:
+def _number(text: str, what: str = "it") -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise InputError(f"a factor is a number that is not negative, not {text.strip()!r}")
+        raise InputError(f"{what} is a number that is not negative, not {text.strip()!r}")
     return value
 
 
@@ -142,16 +144,6 @@ def _read_flag(text: str) -> bool:
     return _FLAGS[text]
 
 
-def _read_number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise InputError(f"it is a number that is not negative, not {text!r}")
-    return value
-
-
 def _read_count(text: str) -> int:
     if not text.isdecimal():
         raise InputError(f"it is a whole number that is not negative, not {text!r}")
@@ -172,14 +164,10 @@ def _read_bandwidth(text: str) -> float:
     return bandwidth
 
 
-def _read_seconds(text: str) -> float:
-    return parse_time(text, "it")
-
-
 FLAG: Final = Kind("yes or no", "", _read_flag)
-NUMBER: Final = Kind("number", "", _read_number)
+NUMBER: Final = Kind("number", "", _number)
 COUNT: Final = Kind("whole number", "", _read_count)
-SECONDS: Final = Kind("time", "s", _read_seconds)
+SECONDS: Final = Kind("time", "s", lambda text: parse_time(text, "it"))
 BYTES: Final = Kind("size", "B", _read_bytes)
 BYTES_PER_SECOND: Final = Kind("bandwidth", "B/s", _read_bandwidth)
 FACTORS: Final = Kind("factors by size", "B:factor", StepTable.parse)

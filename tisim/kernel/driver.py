@@ -100,7 +100,8 @@ class Driver:
             if stop == Stop.NEED_SCHEDULE:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
-                self._provide_route()
+                self.add_route(*core.missing_route())
+                core.retry()
             elif stop == Stop.NEED_DISK:
                 self._provide_disk()
             elif stop == Stop.LOG_FULL:
@@ -202,10 +203,6 @@ class Driver:
             self.core.provide_disk(self.settings.disk_of(host, name))
         except InputError as error:
             raise self._at_call(rank, error.message) from None
-
-    def _provide_route(self) -> None:
-        self.add_route(*self.core.missing_route())
-        self.core.retry()
 
     def add_route(self, source: int, destination: int) -> None:
         """Look a route up and hand it to the core; hosts by their indices."""

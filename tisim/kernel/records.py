@@ -34,7 +34,11 @@ def core_model(
     values: dict[str, object] = {}
     for record in records:
         values |= record.core_values()
-    tables = {key: _step_table(one) for key, one in values.items() if isinstance(one, StepTable)}
+    tables = {
+        key: _core.StepTable(one.first, list(one.boundaries), list(one.values))
+        for key, one in values.items()
+        if isinstance(one, StepTable)
+    }
     kinds = [
         _core.Overheads(_overheads(kind.send), _overheads(kind.isend), _overheads(kind.receive))
         for kind in overheads
@@ -45,10 +49,6 @@ def core_model(
         overheads=kinds,
         synchronised=mask,
     )
-
-
-def _step_table(table: StepTable) -> _core.StepTable:
-    return _core.StepTable(table.first, list(table.boundaries), list(table.values))
 
 
 def _overheads(table: OverheadTable) -> _core.OverheadTable:

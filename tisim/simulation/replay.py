@@ -320,7 +320,9 @@ def _simulate(
     skip_steady: float | None = None,
 ) -> Result:
     driver = Driver(settings, progress)
-    _start_capture(driver, capture)
+    if capture is not None:
+        driver.events = capture
+        capture.start(driver.core)
     unsteady = None
     if skip_steady is not None:
         unsteady = _unsteady(trace, settings, placements, capture)
@@ -379,12 +381,6 @@ def _interruptible(driver: Driver) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise interruption(driver.core, job=0) from None
-
-
-def _start_capture(driver: Driver, capture: EventCapture | None) -> None:
-    driver.events = capture
-    if capture is not None:
-        capture.start(driver.core)
 
 
 def _placements(

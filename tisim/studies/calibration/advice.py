@@ -11,8 +11,6 @@ import numpy as np
 from tisim.studies.calibration.factors import ENVELOPE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tisim.studies.calibration.calibration import Calibration
     from tisim.studies.calibration.contention import Contention
 
@@ -187,7 +185,9 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
             f"at {len(failing)} sizes that are known within 3 %: {sizes}{more} bytes"
         )
     errors = calibration.errors()
-    medians = errors.groupby(["operation", "above_bytes"], sort=False)["error"].agg(_median_size)
+    medians = errors.groupby(["operation", "above_bytes"], sort=False)["error"].agg(
+        lambda error: float(error.abs().median())
+    )
     for operation in errors["operation"].unique():
         large = medians[operation][medians[operation] > _LARGE_ERROR]
         if len(large):
@@ -196,10 +196,6 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
                 f"the simulated {_NAMES[operation]} is far off in the median of the segments above "
                 f"these sizes: {places} bytes; do not rely on it there"
             )
-
-
-def _median_size(error: pd.Series[float]) -> float:
-    return float(error.abs().median())
 
 
 def _unknown_medians(calibration: Calibration) -> Iterator[str]:

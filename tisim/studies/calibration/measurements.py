@@ -24,17 +24,25 @@ WELL_KNOWN = 0.03
 AGREEMENT = 0.05
 
 
-def median_half_width(seconds: Floats) -> float:
-    """Half-width of the 95 % confidence interval of the median, relative to the median.
+def median_rank(count: int) -> int:
+    """Which of so many values, counted from either end, bound the 95 % interval of their median.
 
-    The interval lies between two order statistics, whatever the distribution of the times (Hahn &
-    Meeker, Statistical Intervals, 1991): as many times are below the median as heads come up in as
-    many throws. The farther of both ends counts. It is infinite for fewer than 6 times.
+    The interval lies between two order statistics, whatever the distribution of the values (Hahn &
+    Meeker, Statistical Intervals, 1991): as many are below the median as heads come up in as many
+    throws. 0 for fewer than 6 values.
     """
     from scipy.stats import binom
 
+    return int(binom.ppf(0.025, count, 0.5))
+
+
+def median_half_width(seconds: Floats) -> float:
+    """Half-width of the 95 % confidence interval of the median, relative to the median.
+
+    The farther of both ends counts. It is infinite for fewer than 6 times.
+    """
     ordered = np.sort(seconds)
-    rank = int(binom.ppf(0.025, len(ordered), 0.5))
+    rank = median_rank(len(ordered))
     if rank < 1:
         return float("inf")
     middle = float(np.median(ordered))

@@ -79,16 +79,16 @@ def _sections(calibration: Calibration) -> Iterator[str]:
         yield (
             f"Contention: both directions together reach {calibration.contention.fraction:.1%} of "
             "twice the bandwidth of one"
-            + (_without_limiter(calibration) if limiter is None else _with_limiter(limiter))
+            + (
+                _without_limiter(calibration)
+                if limiter is None
+                else f": limiter_link is {limiter / 1e6:.4g} MB/s."
+            )
         )
     yield "\n".join(
         textwrap.fill(f"warning: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         for text in calibration.warnings
     )
-
-
-def _with_limiter(limiter: float) -> str:
-    return f": limiter_link is {limiter / 1e6:.4g} MB/s."
 
 
 def _without_limiter(calibration: Calibration) -> str:

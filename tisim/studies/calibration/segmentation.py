@@ -76,16 +76,16 @@ def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
         breaks = found
         residuals = _residuals(points, weights, breaks)
         noise = _noise_profile(residuals)
-        trust = _trust(residuals / noise)
+        trust = _trust(residuals / noise, residuals / noise)
     return _adopt(points, weights / weights.mean(), breaks, hints)
 
 
-def _trust(deviations: Floats) -> Floats:
+def _trust(deviations: Floats, noise: Floats) -> Floats:
     """Weights that hold the square of every deviation to that of five standard deviations.
 
     An outlier keeps a little weight: beside a breakpoint that decides on which side it lies.
     """
-    far = np.abs(deviations) / (_OUTLIER_SIGMAS * robust_sigma(deviations))
+    far = np.abs(deviations) / (_OUTLIER_SIGMAS * robust_sigma(noise))
     return np.asarray(1.0 / np.maximum(far, 1.0) ** 2)
 
 
@@ -95,8 +95,7 @@ def _first_trust(seconds: Floats) -> Floats:
     deviations = np.zeros_like(logs)
     windows = np.lib.stride_tricks.sliding_window_view(logs, 5)
     deviations[2:-2] = logs[2:-2] - np.median(windows, axis=1)
-    far = np.abs(deviations) / (_OUTLIER_SIGMAS * robust_sigma(np.diff(logs)))
-    return np.asarray(1.0 / np.maximum(far, 1.0) ** 2)
+    return _trust(deviations, np.diff(logs))
 
 
 def _noise_profile(residuals: Floats) -> Floats:

@@ -179,19 +179,15 @@ def sweep(
 def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, ...]:
     """The modules, which are imported, and those of registered functions."""
     for name in modules:
-        _import(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name.partition(".")[0] and error.name != name:
+                raise
+            raise InputError(f"there is no module {name!r} to import") from None
     registered = (default_registry if registry is None else registry).modules()
     names = (name for name in (*modules, *registered) if name != "__main__")
     return tuple(dict.fromkeys(names))
-
-
-def _import(name: str) -> None:
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name.partition(".")[0] and error.name != name:
-            raise
-        raise InputError(f"there is no module {name!r} to import") from None
 
 
 def _begin(store: Store, table: Table, *, resume: bool) -> None:

@@ -116,9 +116,6 @@ class Store(ABC):
     @abstractmethod
     def _write(self, path: Path, rows: Sequence[Row]) -> None: ...
 
-    def _cannot_write(self, error: OSError) -> InputError:
-        return InputError(f"cannot be written: {error.strerror or error}", file=self._path)
-
 
 class CsvStore(Store):
     """Comma-separated values, with numbers in full precision; a row is a line."""
@@ -130,7 +127,8 @@ class CsvStore(Store):
             with self._path.open("ab", buffering=0) as file:
                 file.write(line)
         except OSError as error:
-            raise self._cannot_write(error) from None
+            message = f"cannot be written: {error.strerror or error}"
+            raise InputError(message, file=self._path) from None
 
     def _read(self) -> tuple[Sequence[str], list[Row]]:
         text = self._path.read_text(encoding="utf-8")
@@ -181,15 +179,11 @@ class ParquetStore(Store):
     def _write(self, path: Path, rows: Sequence[Row]) -> None:
         frame = make_frame(self._columns, rows)
         for column in frame.columns:
-            if _is_mixed(frame[column]):
+            # Parquet has no type for a column of numbers and texts.
+            known = (value for value in frame[column] if not _is_missing(value))
+            if len({isinstance(value, str) for value in known}) > 1:
                 frame[column] = frame[column].map(_text)
         frame.to_parquet(path, engine="pyarrow", index=False)
-
-
-def _is_mixed(values: Iterable[object]) -> bool:
-    """Whether a column has numbers and texts, for which Parquet has no type."""
-    kinds = {isinstance(value, str) for value in values if not _is_missing(value)}
-    return len(kinds) > 1
 
 
 def _is_missing(value: object) -> bool:
@@ -251,7 +245,9 @@ class Table:
                 if reference in self._plan.baselines and isinstance(value, int | float):
                     self._baselines[str(reference)] = value
             useless += key not in self._scenarios
-        self._note_baselines()
+        for key in self._plan.baselines:
+            if key in self._outcomes:
+                self._baselines[key] = _time(self._outcomes[key])
         return useless
 
     def add(self, key: str, outcome: Outcome) -> list[Row]:
@@ -270,11 +266,6 @@ class Table:
     def frame(self) -> pd.DataFrame:
         """The rows that are done, as a frame."""
         return make_frame(self.columns, self.rows())
-
-    def _note_baselines(self) -> None:
-        for key in self._plan.baselines:
-            if key in self._outcomes:
-                self._baselines[key] = _time(self._outcomes[key])
 
     def _row(self, scenario: Scenario) -> Row:
         outcome = self._outcomes[scenario.key]
@@ -302,8 +293,7 @@ def make_frame(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> 
     """A frame with these columns; what is not known is missing (NaN, NA or None)."""
     import pandas as pd
 
-    frame = pd.DataFrame({name: _column(name, [row.get(name) for row in rows]) for name in columns})
-    return frame
+    return pd.DataFrame({name: _column(name, [row.get(name) for row in rows]) for name in columns})
 
 
 def _column(name: str, values: list[object]) -> object:

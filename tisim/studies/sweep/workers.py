@@ -62,13 +62,12 @@ def run_in_processes(
 class _Process:
     """A process, and the tasks that it has."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self) -> None:
         ours, theirs = multiprocessing.connection.Pipe()
         self.channel: Connection[Message, Answer] = ours
         self.tasks: deque[int] = deque()
         self.ready = False
         self.most_tasks = 1
-        self._inputs = inputs
         path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
         with theirs:
             self.child = subprocess.Popen(
@@ -83,9 +82,6 @@ class _Process:
         # A process that has died is noticed when its connection is read.
         with contextlib.suppress(ConnectionError):
             self.channel.send(message)
-
-    def send_inputs(self) -> None:
-        self.send(self._inputs)
 
     def end(self) -> str:
         """Wait for its end; return how that came about."""
@@ -113,9 +109,9 @@ class _Pool:
         return bool(self._waiting) or any(process.tasks for process in self._processes)
 
     def start(self, count: int) -> None:
-        self._processes = [_Process(self._inputs) for _ in range(count)]
+        self._processes = [_Process() for _ in range(count)]
         for process in self._processes:
-            process.send_inputs()
+            process.send(self._inputs)
             self._assign_tasks(process)
 
     def stop(self) -> None:
@@ -136,7 +132,9 @@ class _Pool:
                 yield from self._replace(process)
                 continue
             if not process.ready:
-                self._note_ready(process, answer)
+                if answer is not None:
+                    raise TisimError(f"a worker process cannot start: {answer}")
+                process.ready = True
                 continue
             assert answer is not None
             assert not isinstance(answer, str)
@@ -151,11 +149,6 @@ class _Pool:
             number = self._waiting.popleft()
             process.tasks.append(number)
             process.send((number, self._tasks[number][1]))
-
-    def _note_ready(self, process: _Process, problem: Answer) -> None:
-        if problem is not None:
-            raise TisimError(f"a worker process cannot start: {problem}")
-        process.ready = True
 
     def _replace(self, process: _Process) -> Iterator[tuple[str, Outcome]]:
         """Deal with a process that has died."""
@@ -173,9 +166,9 @@ class _Pool:
                 text = f"WorkerDied: its process ended {_MOST_ATTEMPTS} times, with {how}"
                 yield self._tasks[current][0], {"error": text, "wall_time": None}
         if self._waiting:
-            successor = _Process(self._inputs)
+            successor = _Process()
             self._processes.append(successor)
-            successor.send_inputs()
+            successor.send(self._inputs)
             self._assign_tasks(successor)
 
 
@@ -239,12 +232,10 @@ def _why_only_here(registry: Registry | None) -> str | None:
 
 def _count(workers: int | None, tasks: int, registry: Registry | None) -> int:
     if workers is None:
-        workers = 1 if _why_only_here(registry) is not None else _processors()
+        if _why_only_here(registry) is not None:
+            workers = 1
+        elif hasattr(os, "sched_getaffinity"):  # not on macOS
+            workers = len(os.sched_getaffinity(0))
+        else:
+            workers = os.cpu_count() or 1
     return min(tasks, workers)
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

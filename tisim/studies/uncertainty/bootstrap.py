@@ -21,8 +21,6 @@ from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewis
 from tisim.studies.uncertainty.replays import ParameterSets
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tisim.studies.calibration.calibration import Calibration
     from tisim.studies.calibration.line import Floats
     from tisim.studies.calibration.measurements import Measurements
@@ -142,13 +140,12 @@ def _ratio(before: Measurements, after: Measurements, operation: str) -> Callabl
 def _scaled(lines: Piecewise | None, ratio: Callable[[Segment], float]) -> Piecewise | None:
     if lines is None:
         return None
-    return replace(lines, segments=tuple(_times(one, ratio(one)) for one in lines.segments))
-
-
-def _times(segment: Segment, factor: float) -> Segment:
-    line = segment.line
-    changed = replace(line, intercept=line.intercept * factor, slope=line.slope * factor)
-    return replace(segment, line=changed)
+    segments = []
+    for segment in lines.segments:
+        line, factor = segment.line, ratio(segment)
+        line = replace(line, intercept=line.intercept * factor, slope=line.slope * factor)
+        segments.append(replace(segment, line=line))
+    return replace(lines, segments=tuple(segments))
 
 
 def _relative_rates(measured: Measurements) -> Floats:
@@ -158,19 +155,15 @@ def _relative_rates(measured: Measurements) -> Floats:
     if rows.empty:
         return np.ones(1)
     # In the direction of each host; an incast brings one message of each pair into one host.
-    moved = rows["bytes"] * _messages_into_a_host(rows)
-    rate = moved / rows["seconds"]
+    messages = np.ones(len(rows))
+    if "pattern" in rows:
+        messages = np.where(rows["pattern"] == "incast", rows["pairs"], 1).astype(np.float64)
+    rate = rows["bytes"] * messages / rows["seconds"]
     best = rate.groupby([rows["bytes"]]).transform("max")
     relative = (rate / best).to_numpy()
     median = float(np.median(relative))
     low, high = np.quantile(relative, _TAILS)
     return np.asarray(np.clip(relative, low, high) / median)
-
-
-def _messages_into_a_host(rows: pd.DataFrame) -> Floats:
-    if "pattern" not in rows:
-        return np.ones(len(rows))
-    return np.where(rows["pattern"] == "incast", rows["pairs"], 1).astype(np.float64)
 
 
 def _idle_ratio(measured: Measurements) -> float:

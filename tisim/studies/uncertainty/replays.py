@@ -219,21 +219,14 @@ class ParameterSets:
         if (
             not isinstance(sets, list)
             or not sets
-            or not all(map(_is_set, sets))
+            or not all(isinstance(one, dict) for one in sets)
+            or not all(
+                isinstance(text, str) for one in sets for item in one.items() for text in item
+            )
             or not isinstance(errors, list)
-            or not all(map(_is_error, errors))
+            or not all(isinstance(one, float) and math.isfinite(one) for one in errors)
         ):
             raise InputError(
                 "this is no file of parameter sets; calibrate again to write one", file=path
             )
         return cls(int(content.get("seed", 0)), tuple(sets), tuple(errors))
-
-
-def _is_error(content: object) -> bool:
-    return isinstance(content, float) and math.isfinite(content)
-
-
-def _is_set(content: object) -> bool:
-    return isinstance(content, dict) and all(
-        isinstance(key, str) and isinstance(value, str) for key, value in content.items()
-    )

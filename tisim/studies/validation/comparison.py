@@ -8,32 +8,20 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tisim.studies.calibration.measurements import median_rank
 from tisim.studies.uncertainty import Interval, ParameterSets
 from tisim.studies.validation.study import Case
-
-# How sure an interval is to hold the median of what was drawn from.
-_CONFIDENCE = 0.95
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
     """An interval that holds the true median with a probability of 95 % at least.
 
-    Its ends are values themselves: k of n values lie below the true median as often as k of n coins
-    show heads. With fewer than six values no interval is that sure, and the smallest and the
-    largest are its ends (94 % for five, 75 % for three).
+    Its ends are values themselves (`median_rank`). With fewer than six no interval is that sure,
+    and the smallest and the largest are its ends (94 % for five, 75 % for three).
     """
     ordered = sorted(values)
-    count = len(ordered)
-    skipped = 0
-    while 2 * (skipped + 1) < count and _outside(count, skipped + 1) <= 1 - _CONFIDENCE:
-        skipped += 1
-    return ordered[skipped], ordered[count - 1 - skipped]
-
-
-def _outside(count: int, skipped: int) -> float:
-    """The probability that the median is not between the values with so many beyond each."""
-    ways = sum(math.comb(count, k) for k in range(skipped + 1))
-    return float(2 * ways / 2**count)
+    rank = max(median_rank(len(ordered)), 1)
+    return ordered[rank - 1], ordered[-rank]
 
 
 def quartile_distance(values: Sequence[float]) -> float:
