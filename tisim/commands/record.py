@@ -160,7 +160,11 @@ def record_command(
     The exit status is that of the program.
     """
     if print_source is not None:
-        return _print_source(print_source, io)
+        from tisim.traces.record.compiler import write_source
+
+        write_source(Path(print_source), posix=io in ("posix", "both"))
+        report_written(print_source)
+        return 0
     if output is None:
         raise InputError("-o FILE.tit is missing: where the trace goes")
     if parts is not None:
@@ -181,14 +185,6 @@ def record_command(
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
     )
     return _record(command, output, settings, repeat, mpicc)
-
-
-def _print_source(directory: str, io: Io) -> int:
-    from tisim.traces.record.compiler import write_source
-
-    write_source(Path(directory), posix=io in ("posix", "both"))
-    report_written(directory)
-    return 0
 
 
 def _record(

@@ -17,11 +17,12 @@ from tisim.traces import Trace
 if TYPE_CHECKING:
     import simpy
 
-    from tisim._core import RankResults, TraceSet
+    from tisim._core import TraceSet
     from tisim.kernel.core_environment import CoreEnvironment
     from tisim.kernel.driver import Driver
 
 _Path = str | os.PathLike[str]
+_COLUMNS = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
 
 #: A trace, or what `tisim.Trace.open` takes.
 TraceLike = Trace | _Path | Sequence[_Path]
@@ -77,8 +78,10 @@ def job_result(
             f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
             "lost: their messages count as 0 bytes"
         )
+    results = core.rank_results(job)
     result = Result(
-        _columns(core.rank_results(job)),
+        # No NumPy, which would cost every start its time.
+        {name: memoryview(getattr(results, name)) for name in _COLUMNS},
         placements.hosts,
         start=begin,
         trace=str(trace.name),
@@ -88,12 +91,6 @@ def job_result(
     )
     result.io = file_sums(core, job, settings.server_names())
     return result
-
-
-def _columns(results: RankResults) -> dict[str, memoryview]:
-    """The results of the ranks by name; no NumPy, which would cost every start its time."""
-    names = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
-    return {name: memoryview(getattr(results, name)) for name in names}
 
 
 def start_replay(

@@ -149,7 +149,8 @@ def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
             words = _numbers(text, line, number, widths, current)
             names[current] += 1
             if _is_ping_pong(current):
-                samples.append(_skampi_sample(text, words, number))
+                took = text.quantity(words[1], "the time of a ping-pong", number) * _MICROSECOND
+                samples.append(Sample("pingpong", text.size(words[0], number), took / 2))
     if opened:
         raise text.error(_unfinished(current), opened)
     if not samples:
@@ -185,12 +186,6 @@ def _numbers(text: Text, line: str, number: int, widths: dict[str, int], block: 
     if len(words) < 4 or widths.setdefault(block, len(words)) != len(words):
         raise text.cut(number, _SKAMPI_ROW)
     return words
-
-
-def _skampi_sample(text: Text, words: list[str], number: int) -> Sample:
-    nbytes = text.size(words[0], number)
-    round_trip = text.quantity(words[1], "the time of a ping-pong", number) * _MICROSECOND
-    return Sample("pingpong", nbytes, round_trip / 2)
 
 
 # Latencies are one way, in microseconds. Bandwidths are in MB/s, 1 MB = 1e6 bytes, summed over both
@@ -300,12 +295,9 @@ def read_imb(text: Text) -> tuple[list[Sample], list[str]]:
                 number,
             )
     if not samples:
-        raise text.error(f"no row of PingPong, PingPing or Sendrecv in this file{_listed(others)}")
+        only = f", only of {', '.join(others)}" if others else ": it is cut; measure it again"
+        raise text.error(f"no row of PingPong, PingPing or Sendrecv in this file{only}")
     return samples, [f"{text.path}: {name} of IMB is not used" for name in others]
-
-
-def _listed(others: dict[str, None]) -> str:
-    return f", only of {', '.join(others)}" if others else ": it is cut; measure it again"
 
 
 def _imb_sample(

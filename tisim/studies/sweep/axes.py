@@ -139,17 +139,12 @@ class Axis:
 def _listed(values: object, kind: str) -> Iterable[object]:
     if isinstance(values, str | os.PathLike | bool | int | float):
         return [values]
-    if isinstance(values, Iterable) and not _is_one(values, kind):
-        return list(values)
-    return [values]
-
-
-def _is_one(values: object, kind: str) -> bool:
-    """Whether something that can be iterated over is a single input (a trace, a deployment)."""
     from tisim.platform.deployment import Deployment
     from tisim.traces import Trace
 
-    return kind in INPUTS and isinstance(values, Trace | Deployment)
+    # A trace and a deployment can be iterated over, and are single inputs.
+    is_input = kind in INPUTS and isinstance(values, Trace | Deployment)
+    return list(values) if isinstance(values, Iterable) and not is_input else [values]
 
 
 def _plain(value: object) -> object:

@@ -254,21 +254,18 @@ class _Planner:
         }
 
     def inputs(self) -> Inputs:
-        """What workers need."""
+        """What workers need; a registry only where they cannot fill it by importing modules."""
+        is_importable = (
+            self._request.registry is None and "__main__" not in self._registry.modules()
+        )
         return Inputs(
             tuple(self._traces.listed),
             tuple(self._platforms.listed),
             tuple(self._mappings.listed),
             self._config,
             tuple(self._request.modules),
-            self._registry_to_send(),
+            None if is_importable else self._registry,
         )
-
-    def _registry_to_send(self) -> Registry | None:
-        """The registry that workers cannot fill by importing modules."""
-        if self._request.registry is None and "__main__" not in self._registry.modules():
-            return None
-        return self._registry
 
     def check_given(self) -> None:
         """Raise what is wrong with the inputs that are not varied."""
