@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
-from tests.unit.importers.foreign import mutations
 from tisim import replay
 from tisim.errors import InputError
 from tisim.traces import check, convert
@@ -171,16 +169,3 @@ def test_logs_that_are_not_printed_are_named(tmp_path: Path) -> None:
     file.write_bytes(b"\x01\xd8\x83\xff3.41")
     with pytest.raises(InputError, match=r"is no text: run darshan-dxt-parser LOG > dxt.txt"):
         convert([file], tmp_path / "out", speed="1Gf")
-
-
-@settings(max_examples=60, deadline=None)
-@given(mutations(TEXT.encode()))
-def test_cut_and_changed_files_end_with_one_message(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes
-) -> None:
-    folder = tmp_path_factory.mktemp("mutated")
-    (folder / "dxt.txt").write_bytes(text)
-    try:
-        convert(folder / "dxt.txt", folder / "trace", format="darshan", speed=1e9)
-    except InputError as error:
-        assert "\n" not in str(error)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -94,14 +91,3 @@ def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, mes
         imported(tmp_path, TRACE.replace(old, new, 1))
     assert message in str(error.value)
     assert not (tmp_path / "trace").exists()
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_cut_and_changed_files_end_with_one_message(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    try:
-        imported(tmp_path_factory.mktemp("mutated"), data.draw(mutations(TRACE.encode())))
-    except InputError as error:
-        assert "\n" not in str(error)

@@ -7,10 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -248,25 +245,6 @@ def sample() -> bytes:
     return writer.bytes()
 
 
-@given(st.data())
-@settings(max_examples=300, deadline=None)
-def test_damaged_files_end_with_one_message(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    whole = sample()
-    damaged = bytearray(whole[: data.draw(st.integers(9, len(whole)))])
-    for _ in range(data.draw(st.integers(0, 4))):
-        damaged[data.draw(st.integers(8, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    directory = tmp_path_factory.mktemp("damaged")
-    file = directory / "rank.bin"
-    file.write_bytes(damaged)
-    try:
-        convert(file, directory / "trace", speed=1e9)
-    except InputError as error:
-        assert "\n" not in str(error)
-        assert not (directory / "trace").exists()
-
-
 TEXT = """\
 MPI_Init entering at walltime 1.500000000, cputime 0.1 seconds in thread 0.
 int argc=1
@@ -277,21 +255,6 @@ MPI_Barrier returning at walltime 1.800000000, cputime 0.4 seconds in thread 0.
 MPI_Finalize entering at walltime 1.900000000, cputime 0.5 seconds in thread 0.
 MPI_Finalize returning at walltime 2.000000000, cputime 0.6 seconds in thread 0.
 """
-
-
-@given(mutations(TEXT.encode()))
-@example(TEXT.replace("1.7000", "1..7000").encode())
-@settings(max_examples=100, deadline=None)
-def test_damaged_texts_end_with_one_message(
-    tmp_path_factory: pytest.TempPathFactory, damaged: bytes
-) -> None:
-    directory = tmp_path_factory.mktemp("damaged")
-    file = directory / "rank.txt"
-    file.write_bytes(damaged)
-    try:
-        convert(file, directory / "trace", format="dumpi", speed=1e9)
-    except InputError as error:
-        assert "\n" not in str(error)
 
 
 @pytest.mark.skipif("TISIM_FOREIGN" not in os.environ, reason="TISIM_FOREIGN names no folder")

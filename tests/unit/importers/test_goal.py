@@ -6,10 +6,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.unit.importers.foreign import foreign, mutations
+from tests.unit.importers.foreign import foreign
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -159,18 +157,6 @@ def test_schedules_of_its_successor_are_refused(tmp_path: Path) -> None:
         imported(tmp_path, bytes(schedule))
     with pytest.raises(InputError, match=r":3: 'l0: put 1b to 1 ct 0 tag 10' .*LogGOPSim 2"):
         imported(tmp_path, "num_ranks 1\nrank 0 {\nl0: put 1b to 1 ct 0 tag 10\n}\n")
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), is_text=st.booleans())
-def test_cut_and_changed_files_end_with_one_message(
-    data: st.DataObject, is_text: bool, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    whole = TEXT.encode() if is_text else binary(*NODES)
-    try:
-        imported(tmp_path_factory.mktemp("mutated"), data.draw(mutations(whole)))
-    except InputError as error:
-        assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize(

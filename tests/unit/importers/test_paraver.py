@@ -6,11 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tisim
-from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.studies.validation.differences import sum_by_kind
 from tisim.traces import check
@@ -243,17 +240,3 @@ def test_bad_traces_end_with_one_message(tmp_path: Path, text: str, message: str
         convert(tmp_path / "run.prv", tmp_path / "trace", speed=1)
     assert message in str(error.value)
     assert not (tmp_path / "trace").exists()
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_cut_and_changed_files_end_with_one_message(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    whole = HEADER + "".join(f"{record}\n" for record in EXCHANGE)
-    directory = tmp_path_factory.mktemp("mutated")
-    (directory / "run.prv").write_bytes(data.draw(mutations(whole.encode())))
-    try:
-        convert(directory / "run.prv", directory / "trace", format="paraver", speed=1)
-    except InputError as error:
-        assert "\n" not in str(error)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
-from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.traces import check, convert
 
@@ -121,17 +119,3 @@ def test_traces_without_texts_or_with_gaps_are_refused(tmp_path: Path) -> None:
     (trace / "_text" / "1.txt").unlink()
     with pytest.raises(InputError, match="has no text of rank 1, but one of rank 2"):
         convert([trace], tmp_path / "out", speed="1Gf")
-
-
-@settings(max_examples=60, deadline=None)
-@given(mutations(RANK_0.encode()))
-def test_cut_and_changed_files_end_with_one_message(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes
-) -> None:
-    folder = tmp_path_factory.mktemp("mutated")
-    trace = texts(folder, "", RANK_1)
-    (trace / "_text" / "0.txt").write_bytes(text)
-    try:
-        convert(trace, folder / "out", format="recorder", speed=1e9)
-    except InputError as error:
-        assert "\n" not in str(error)

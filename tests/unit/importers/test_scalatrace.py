@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from tests.unit.importers.foreign import foreign, mutations
+from tests.unit.importers.foreign import foreign
 from tisim.errors import InputError
 from tisim.traces import check, unpack
 from tisim.traces.importers import Conversion, convert
@@ -287,19 +284,6 @@ def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, mes
         imported(tmp_path, TRACE.replace(old, new, 1))
     assert message in str(error.value)
     assert not (tmp_path / "trace.tit").exists()
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_cut_and_changed_files_end_with_one_message(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    text = data.draw(mutations(TRACE.encode()))
-    assume(not re.search(rb"iter: \( \d{4}", text))  # a sound trace, but a long one
-    try:
-        imported(tmp_path_factory.mktemp("mutated"), text)
-    except InputError as error:
-        assert "\n" not in str(error)
 
 
 # Points of NAS LU's grids in each direction, by class.

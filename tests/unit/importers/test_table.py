@@ -264,16 +264,3 @@ def test_timelines_that_cannot_be(tmp_path: Path, name: str, message: str) -> No
     with pytest.raises(InputError, match=message):
         convert(tmp_path / "ring.goal", tmp_path / "trace", timeline=tmp_path / name)
     assert not (tmp_path / name).exists()
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_cut_and_changed_files_end_with_one_message(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    directory = tmp_path_factory.mktemp("mutated")
-    (directory / "calls.csv").write_bytes(data.draw(mutations(TABLE.encode())))
-    try:
-        convert(directory / "calls.csv", directory / "trace", format="table", speed=1)
-    except InputError as error:
-        assert "\n" not in str(error)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 from tisim.traces.importers.file_calls import FileCalls
+from tisim.traces.importers.format import FormatTrace, RankReader, need_speed, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.rank_calls import RankCalls
 from tisim.traces.importers.rank_spool import RankSpool
 
 #: What a listing begins with, and what its tables begin with.
@@ -38,36 +38,42 @@ class Access(NamedTuple):
     nbytes: int
 
 
-class Listing:
+class Listing(FormatTrace):
     """The accesses of a job, by rank. Raises InputError if it is something else, or cut."""
 
-    def __init__(self, path: Path, notes: Notes) -> None:
-        self.path = path
-        self.ranks = 0
+    def __init__(self, path: Path, options: ImportOptions, notes: Notes) -> None:
+        super().__init__(path, options, notes)
         self._spool = RankSpool()
         try:
-            self._read(notes)
+            self._read()
         except BaseException:
             self.close()
             raise
+        notes.add(
+            "DXT has reads and writes of files alone: what a rank did between them, messages too, "
+            "counts as computing",
+            "rank 0",
+        )
 
     def close(self) -> None:
-        """Remove temporary files."""
         self._spool.close()
+
+    def lines(self, rank: int) -> Iterator[str]:
+        return AccessReader(rank, self).lines(self.accesses(rank))
 
     def accesses(self, rank: int) -> list[Access]:
         """Those of a rank, by their beginnings."""
         found = (json.loads(row) for row in self._spool.rows(rank))
         return sorted(Access(*row) for row in found)
 
-    def _read(self, notes: Notes) -> None:
+    def _read(self) -> None:
         table = _Table("", 0)
         has_posix = False
         try:
-            with self.path.open(encoding="utf-8") as lines:
+            with self.file.open(encoding="utf-8") as lines:
                 for number, line in enumerate(lines, 1):
                     if line.startswith("#"):
-                        table = self._heading(line.rstrip("\n"), number, table, notes)
+                        table = self._heading(line.rstrip("\n"), number, table)
                         continue
                     words = line.split()
                     if not words:
@@ -76,21 +82,21 @@ class Listing:
                     has_posix |= is_posix
                     if is_posix or words[0] == _MPI_IO:
                         table.left -= 1
-                        self._row(words, number, table, notes)
+                        self._row(words, number, table)
                     else:
-                        raise InputError("is no row of a table of DXT", file=self.path, line=number)
+                        raise InputError("is no row of a table of DXT", file=self.file, line=number)
         except UnicodeDecodeError:
-            raise InputError("is no listing of DXT: it is not text", file=self.path) from None
+            raise InputError("is no listing of DXT: it is not text", file=self.file) from None
         if not self.ranks:
-            raise InputError("has no line '# nprocs:', as listings of DXT have", file=self.path)
+            raise InputError("has no line '# nprocs:', as listings of DXT have", file=self.file)
         self._check_whole(table)
         if not self._spool.ranks():
             raise InputError(
                 "has no accesses: was DXT on when the program ran (DXT_ENABLE_IO_TRACE=1)?",
-                file=self.path,
+                file=self.file,
             )
 
-    def _heading(self, line: str, number: int, table: _Table, notes: Notes) -> _Table:
+    def _heading(self, line: str, number: int, table: _Table) -> _Table:
         """Take a comment; the table that the rows behind it belong to."""
         place = f"line {number}"
         if (found := _PROCESSES.match(line)) is not None:
@@ -102,23 +108,23 @@ class Listing:
             table.rank = int(found[1])
             if not 0 <= table.rank < self.ranks:
                 raise InputError(
-                    f"{table.rank} is no rank: there are {self.ranks}", file=self.path, line=number
+                    f"{table.rank} is no rank: there are {self.ranks}", file=self.file, line=number
                 )
         elif (found := _COUNTS.match(line)) is not None:
             table.left = int(found[1]) + int(found[2])
         elif _INCOMPLETE in line:
-            notes.add("Darshan's memory was full: it lacks accesses", place)
+            self.notes.add("Darshan's memory was full: it lacks accesses", place)
         return table
 
     def _check_whole(self, table: _Table) -> None:
         if table.left:
             raise InputError(
                 f"is cut: {table.left} accesses of rank {table.rank} to {table.file} are missing",
-                file=self.path,
+                file=self.file,
                 line=table.line,
             )
 
-    def _row(self, words: list[str], number: int, table: _Table, notes: Notes) -> None:
+    def _row(self, words: list[str], number: int, table: _Table) -> None:
         try:
             module, rank, way, _, offset, nbytes, start, end = words[:_COLUMNS]
             access = Access(
@@ -128,9 +134,9 @@ class Listing:
         except ValueError:
             is_whole = False
         if not is_whole or access.offset < 0:
-            raise InputError("is no access as DXT lists them", file=self.path, line=number)
+            raise InputError("is no access as DXT lists them", file=self.file, line=number)
         if module == _MPI_IO:
-            notes.add(
+            self.notes.add(
                 "an access of MPI-IO is left out: those of POSIX by which it was made are in the "
                 "trace",
                 f"line {number}",
@@ -162,40 +168,21 @@ class DarshanImporter(Importer):
         return head.startswith(FIRST.encode()) or files[0].suffix == ".darshan"
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if len(files) > 1 or files[0].is_dir():
-            raise InputError("a listing of DXT is one file; name that", file=files[0])
-        with files[0].open("rb") as stream:
+        file = only_file(files, "a listing of DXT is one file")
+        with file.open("rb") as stream:
             if not stream.read(len(FIRST)).startswith(FIRST.encode()):
-                raise InputError(_BINARY, file=files[0])
-        if options.counter is not None:
-            raise InputError("DXT has no hardware counters; use --speed", file=files[0])
-        options.volume_of(0.0)  # refuses a trace without --speed before anything is written
-        return _DarshanTrace(Listing(files[0], notes), options, notes)
+                raise InputError(_BINARY, file=file)
+        need_speed(options, file, "DXT has")
+        return Listing(file, options, notes)
 
 
-class _DarshanTrace(ForeignTrace):
-    def __init__(self, listing: Listing, options: ImportOptions, notes: Notes) -> None:
-        self._listing = listing
-        self._options = options
-        self._notes = notes
-        notes.add(
-            "DXT has reads and writes of files alone: what a rank did between them, messages too, "
-            "counts as computing",
-            "rank 0",
-        )
+class AccessReader(RankReader):
+    """Writes the accesses of one rank."""
 
-    @property
-    def ranks(self) -> int:
-        return self._listing.ranks
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    def lines(self, rank: int) -> Iterator[str]:
-        calls = RankCalls(rank)
+    def lines(self, accesses: Sequence[Access]) -> Iterator[str]:
+        """Yield the lines of the rank."""
+        calls, rank = self._calls, self._rank
         files = FileCalls(rank, calls)
-        accesses = self._listing.accesses(rank)
         last = {access.file: number for number, access in enumerate(accesses)}
         ways: dict[str, set[str]] = {}
         for access in accesses:
@@ -214,19 +201,10 @@ class _DarshanTrace(ForeignTrace):
                 # Who made a file is not known: without the flag c it was there before.
                 files.open(access.file, access.file, "".join(sorted(ways[access.file])))
             files.transfer(access.file, access.nbytes, writes=access.writes, offset=access.offset)
-            self._keep_times(rank, access, calls)
+            word = "pwrite" if access.writes else "pread"
+            self._keep_times(word, round(access.start * 1e9), round(access.end * 1e9))
             if last[access.file] == number:
                 files.close(access.file)
             yield from calls.ready()
         calls.action("finalize")
         yield from calls.ready()
-
-    def close(self) -> None:
-        self._listing.close()
-
-    def _keep_times(self, rank: int, access: Access, calls: RankCalls) -> None:
-        times = self._options.times
-        if times is not None:
-            word = "pwrite" if access.writes else "pread"
-            begin, end = round(access.start * 1e9), round(access.end * 1e9)
-            times.add(rank, word, begin, end, calls.lines.count)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, RankReader, need_speed, only_file
 from tisim.traces.importers.importer import NO_WAIT, ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
@@ -15,7 +16,6 @@ from tisim.traces.importers.rank_calls import (
     WORLD,
     Communicator,
     Communicators,
-    RankCalls,
 )
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
@@ -32,25 +32,13 @@ _SENDS = ("send", "ssend", "isend", "issend")
 _RECEIVE, _IMMEDIATE_RECEIVE, _WAIT = range(3)
 
 
-class DimemasRank:
+class DimemasRank(RankReader):
     """Reads the records of one task in their order."""
 
-    def __init__(
-        self,
-        rank: int,
-        file: Path,
-        communicators: Communicators,
-        vectors: VectorSizes,
-        options: ImportOptions,
-        notes: Notes,
-    ) -> None:
-        self._rank = rank
-        self._file = file
-        self._communicators = communicators
-        self._vectors = vectors
-        self._options = options
-        self._notes = notes
-        self._calls = RankCalls(rank)
+    def __init__(self, rank: int, trace: DimemasTrace) -> None:
+        super().__init__(rank, trace)
+        self._communicators = trace.communicators
+        self._vectors = trace.vectors
         # Pending receives by what their wait repeats of them; pending sends, for which none waits.
         self._receives: dict[tuple[str, ...], deque[int]] = defaultdict(deque)
         self._sends: list[int] = []
@@ -63,9 +51,7 @@ class DimemasRank:
         writes it.
         """
         calls = self._calls
-        calls.action("init")
-        for words in self._communicators.declarations(self._rank):
-            calls.action(words)
+        self._write_head(self._communicators)
         for row in rows:
             self._line, kind, *fields = row.split()
             try:
@@ -183,22 +169,20 @@ class DimemasImporter(Importer):
         return head.startswith(_BEGINS)
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if len(files) > 1 or files[0].is_dir():
-            raise InputError("a Dimemas trace is one .dim file; name that", file=files[0])
-        if options.counter is not None:
-            raise InputError("Dimemas has no hardware counters; use --speed", file=files[0])
-        options.volume_of(0.0)  # refuses a trace without --speed
-        return _DimemasTrace(files[0], options, notes)
+        file = only_file(files, "a Dimemas trace is one .dim file")
+        need_speed(options, file, "Dimemas has")
+        return DimemasTrace(file, options, notes)
 
 
-class _DimemasTrace(ForeignTrace):
+class DimemasTrace(FormatTrace):
+    """The records of a trace, kept by task."""
+
+    has_times = False
+
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
-        self._file = file
-        self._options = options
-        self._notes = notes
+        super().__init__(file, options, notes)
         self._spool = RankSpool()
         self._known: dict[int, Communicator] = {}
-        self._ranks = 0
         # What ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
         try:
@@ -206,16 +190,16 @@ class _DimemasTrace(ForeignTrace):
         except BaseException:
             self._spool.close()
             raise
-        self._communicators = Communicators(self._ranks, self._known)
-        self._vectors = VectorSizes(lambda: self._sizes, self._communicators, extrae_share, notes)
+        self.communicators = Communicators(self.ranks, self._known)
+        self.vectors = VectorSizes(lambda: self._sizes, self.communicators, extrae_share, notes)
 
     def _read(self) -> None:
         number = 1
-        with self._file.open(encoding="utf-8", errors="replace") as lines:
+        with self.file.open(encoding="utf-8", errors="replace") as lines:
             header = _HEADER.fullmatch(next(lines, ""))
             if header is None or int(header[1]) != len(header[2].split(",")):
-                raise InputError("has no header as Dimemas's traces have", file=self._file, line=1)
-            self._ranks = int(header[1])
+                raise InputError("has no header as Dimemas's traces have", file=self.file, line=1)
+            self.ranks = int(header[1])
             for number, line in enumerate(lines, 2):
                 words = line.rstrip().split(":")
                 if words == [""]:
@@ -227,7 +211,7 @@ class _DimemasTrace(ForeignTrace):
                 except (ValueError, IndexError):
                     raise InputError(
                         f"{line.strip()[:60]!r} is no record of Dimemas's",
-                        file=self._file,
+                        file=self.file,
                         line=number,
                     ) from None
 
@@ -235,19 +219,19 @@ class _DimemasTrace(ForeignTrace):
         if words[0] == "d":
             if words[1] == "1":
                 comm, count, *members = map(int, words[2:])
-                if count != len(members) or not set(members) <= set(range(self._ranks)):
+                if count != len(members) or not set(members) <= set(range(self.ranks)):
                     raise ValueError(words)
                 self._known[comm] = Communicator(tuple(members))
             return
         if words[0] in _IGNORED:
             return
         task, thread = int(words[1]), int(words[2])
-        if not 0 <= task < self._ranks:
+        if not 0 <= task < self.ranks:
             raise ValueError(words)
         if words[0] not in _RECORDS:
-            self._notes.add(f"records of kind {words[0]} are left out", f"line {number}")
+            self.notes.add(f"records of kind {words[0]} are left out", f"line {number}")
         elif thread:
-            self._notes.add("records of further threads are left out", f"line {number}")
+            self.notes.add("records of further threads are left out", f"line {number}")
         else:
             if words[0] == "10":
                 operation, comm, _, _, sent, received = map(int, words[3:9])
@@ -257,15 +241,8 @@ class _DimemasTrace(ForeignTrace):
                     self._sizes[task, comm].append((sent, received))
             self._spool.add(task, f"{number} " + " ".join([words[0], *words[3:]]))
 
-    @property
-    def ranks(self) -> int:
-        return self._ranks
-
     def lines(self, rank: int) -> Iterator[str]:
-        reader = DimemasRank(
-            rank, self._file, self._communicators, self._vectors, self._options, self._notes
-        )
-        yield from reader.lines(self._spool.rows(rank))
+        return DimemasRank(rank, self).lines(self._spool.rows(rank))
 
     def close(self) -> None:
         self._spool.close()

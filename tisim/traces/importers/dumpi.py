@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from tisim.errors import InputError
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.mpi_calls import Call, CallReader, CreationNumbers, Datatypes
+from tisim.traces.importers.mpi_calls import Call, CallReader, CallTrace, Datatypes
 
 # From MPI_CHAR on, in DUMPI's order, on machines of 64 bits: used where a file lists no sizes.
 _FIRST = 2
@@ -102,12 +102,8 @@ class Field:
     at_root_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The name of a function and the fields of its calls."""
-
-    function: str
-    fields: tuple[Field, ...]
+#: The name of a function and the fields of its calls.
+Layout = tuple[str, tuple[Field, ...]]
 
 
 @cache
@@ -118,7 +114,7 @@ def layouts() -> dict[int, Layout]:
     for line in text.splitlines():
         if not line.startswith("#"):
             number, function, *fields = line.split()
-            found[int(number)] = Layout(function, tuple(map(_field, fields)))
+            found[int(number)] = function, tuple(map(_field, fields))
     return found
 
 
@@ -203,14 +199,15 @@ class BinaryFile:
         mask = file.number(1)
         if mask & _THREAD:
             file.number(2)
-        call = Call(layout.function, place, 0, 0)
+        function, fields = layout
+        call = Call(function, place, 0, 0)
         if mask & _CPU_TIME:
             call.start, call.end = self._times(cpu_base)
         if mask & _WALL_TIME:
             call.start, call.end = self._times(wall_base)
         if mask & _COUNTERS:
             call.counters = tuple((file.number(8), file.number(8)) for _ in range(file.number(1)))
-        for field in layout.fields:
+        for field in fields:
             numbers = call.numbers
             rank = numbers.get("commrank", numbers.get("oldcommrank"))
             if field.at_root_only and rank != numbers.get("root"):
@@ -342,15 +339,14 @@ class DumpiImporter(Importer):
         first = _meta_in(files[0]) or files[0]
         with first.open("rb") as stream:
             is_meta = stream.read(len(_META)) == _META
-        return _DumpiTrace(_of_meta(first) if is_meta else list(files), options, notes)
+        return DumpiTrace(_of_meta(first) if is_meta else files, options, notes)
 
 
-class _DumpiTrace(ForeignTrace):
-    def __init__(self, files: list[Path], options: ImportOptions, notes: Notes) -> None:
-        self._files = files
-        self._options = options
-        self._notes = notes
-        self._numbers = CreationNumbers()
+class DumpiTrace(CallTrace):
+    """The files of all ranks."""
+
+    def __init__(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
+        super().__init__(files, options, notes)
         first = _opened(files[0])
         try:
             if options.counter is None:
@@ -363,20 +359,14 @@ class _DumpiTrace(ForeignTrace):
         finally:
             first.close()
 
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    @property
-    def ranks(self) -> int:
-        return len(self._files)
-
     def lines(self, rank: int) -> Iterator[str]:
-        file = _opened(self._files[rank])
+        path, wanted = self.files[rank], self.options.counter
+        file = _opened(path)
         try:
             types = datatypes_of(file.type_sizes)
-            reader = CallReader(rank, file, types, self._numbers, self._options, self._notes)
-            yield from reader.lines()
+            counter = None if wanted is None else file.counters.index(wanted)
+            reader = CallReader(rank, self, path, types, self.numbers, counter=counter)
+            yield from reader.lines(file.calls())
         finally:
             file.close()
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, RankReader, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.rank_calls import ANY_SOURCE, ANY_TAG, RankCalls
+from tisim.traces.importers.rank_calls import ANY_SOURCE, ANY_TAG
 
 SEND, RECEIVE, COMPUTE = 1, 2, 3
 #: Any source, or any tag.
@@ -136,9 +137,6 @@ class TextSchedule:
                 )
         return made
 
-    def close(self) -> None:
-        """Do nothing: the file is open only while it is read."""
-
     def _lines(self, rank: int) -> Iterator[tuple[int, str]]:
         """The lines of a rank with their numbers, without comments."""
         position, number = self._begins[rank]
@@ -241,9 +239,6 @@ class BinarySchedule:
                     depend(made, later, earlier, on_start=on_start)
         return made
 
-    def close(self) -> None:
-        """Do nothing: the file is open only while it is read."""
-
     def _bytes(self, rank: int) -> bytes:
         begin, end = self._spans[rank]
         if not begin <= end <= self._size - len(MAGIC):
@@ -264,7 +259,7 @@ class CyclicScheduleError(Exception):
     """Operations wait for one another."""
 
 
-class OperationSequence:
+class OperationSequence(RankReader):
     """Posts what is ready, then computes, then waits for what something needs.
 
     Messages begin as soon as a schedule lets them, as in LogGOPSim: each is a non-blocking call. An
@@ -273,14 +268,9 @@ class OperationSequence:
     decides, which is noted.
     """
 
-    def __init__(
-        self, rank: int, operations: list[Operation], options: ImportOptions, notes: Notes
-    ) -> None:
-        self._rank = rank
+    def __init__(self, rank: int, trace: GoalTrace, operations: list[Operation]) -> None:
+        super().__init__(rank, trace)
         self._operations = operations
-        self._options = options
-        self._notes = notes
-        self._calls = RankCalls(rank)
         # Operations that may begin, messages and computations apart, in the order of the schedule;
         # and those that wait for messages under way, some of which have begun meanwhile.
         self._messages: list[int] = []
@@ -389,34 +379,33 @@ class GoalImporter(Importer):
         return head.startswith(MAGIC) or _BEGINS.match(head) is not None
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if len(files) > 1 or files[0].is_dir():
-            raise InputError("a GOAL schedule is one file; name that", file=files[0])
+        file = only_file(files, "a GOAL schedule is one file")
         if options.counter is not None:
-            raise InputError("GOAL has no hardware counters; use --speed", file=files[0])
-        return _GoalTrace(files[0], options, notes)
+            raise InputError("GOAL has no hardware counters; use --speed", file=file)
+        return GoalTrace(file, options, notes)
 
 
-class _GoalTrace(ForeignTrace):
+class GoalTrace(FormatTrace):
+    """The schedule of a file."""
+
+    has_times = False
+
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
+        super().__init__(file, options, notes)
         with file.open("rb") as stream:
             is_binary = stream.read(len(MAGIC)) == MAGIC
         self._schedule = BinarySchedule(file) if is_binary else TextSchedule(file)
-        self._options = options
-        self._notes = notes
-
-    @property
-    def ranks(self) -> int:
-        return self._schedule.ranks
+        self.ranks = self._schedule.ranks
 
     def lines(self, rank: int) -> Iterator[str]:
         operations = self._schedule.operations(rank)
         self._check(rank, operations)
         try:
-            yield from OperationSequence(rank, operations, self._options, self._notes).lines()
+            yield from OperationSequence(rank, self, operations).lines()
         except CyclicScheduleError:
             raise InputError(
                 f"operations of rank {rank} require one another, so that none can begin",
-                file=self._schedule.path,
+                file=self.file,
             ) from None
 
     def _check(self, rank: int, operations: list[Operation]) -> None:
@@ -439,4 +428,4 @@ class _GoalTrace(ForeignTrace):
                 raise self._error(rank, operation, f"the tag {operation.tag} is above 2^31 - 1")
 
     def _error(self, rank: int, operation: Operation, message: str) -> InputError:
-        return InputError(f"rank {rank}, {operation.place}: {message}", file=self._schedule.path)
+        return InputError(f"rank {rank}, {operation.place}: {message}", file=self.file)

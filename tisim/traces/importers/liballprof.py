@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.mpi_calls import (
     NULL,
@@ -14,8 +15,10 @@ from tisim.traces.importers.mpi_calls import (
     WORLD_HANDLE,
     Call,
     CallReader,
-    CreationNumbers,
+    CallTrace,
+    Datatypes,
 )
+from tisim.traces.importers.words import is_query
 
 # A field is NAME, or NAME/KIND: d is a datatype (number, size, extent), c a communicator (handle,
 # rank, size), v an array with a size for each rank (its address, then the sizes), r the address of
@@ -74,19 +77,6 @@ LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
     )
     for function, fields in _TEXT.items()
 }
-#: Calls that have no line in a trace, and say nothing that another line needs.
-SILENT = frozenset(
-    {
-        *("Initialized", "Finalized", "Wtime", "Wtick", "Get_processor_name", "Get_count"),
-        *("Get_version", "Get_elements", "Get_address", "Address", "Abort", "Pcontrol"),
-        *("Buffer_attach", "Buffer_detach", "Query_thread", "Is_thread_main", "Error_string"),
-        *("Op_create", "Op_free", "Cart_coords", "Cart_rank", "Cart_shift", "Cart_get"),
-        *("Dims_create", "Group_size", "Group_rank", "Group_incl", "Group_excl", "Group_free"),
-        *("Group_translate_ranks", "Comm_group", "Comm_compare", "Comm_set_errhandler"),
-        *("Errhandler_set", "Attr_get", "Attr_put", "Keyval_create", "Comm_get_attr"),
-        *("Info_create", "Info_set", "Info_free", "Alloc_mem", "Free_mem", "Test_cancelled"),
-    }
-)
 _NAME = re.compile(r"MPI_(\w+):")
 # MPICH's handle of the world, and its numbers of any source and of no rank; in others these are -1
 # and less.
@@ -105,15 +95,12 @@ _MAKERS = frozenset({"Comm_split", "Comm_dup", "Comm_create", "Cart_create"})
 _AT_ROOT = {"Gatherv": "recvcounts", "Scatterv": "sendcounts"}
 
 
-class StatedSizes:
+class StatedSizes(Datatypes):
     """Datatypes whose numbers are their sizes: each call states the size of its type."""
 
     def size(self, number: int) -> int | None:
         """The size, which is the number."""
         return number
-
-    def learn(self, call: Call) -> None:
-        """Do nothing: there is nothing to learn."""
 
 
 class TraceFile:
@@ -121,7 +108,6 @@ class TraceFile:
 
     def __init__(self, path: Path, rank: int, ranks: int, notes: Notes) -> None:
         self.path = path
-        self.counters: list[str] = []
         self._rank = rank
         self._ranks = ranks
         self._notes = notes
@@ -158,10 +144,10 @@ class TraceFile:
     def _call(self, function: str, words: list[str]) -> Call | None:
         """A call; None if it says nothing."""
         place = f"line {self._line}"
-        if function in SILENT or function.startswith("Type_"):
-            return None
         layout = LAYOUTS.get(function)
-        if function == "Iprobe" or layout is None:
+        if layout is None:
+            if is_query(function) and function != "Iprobe":
+                return None
             self._notes.add(f"MPI_{function} is left out", f"rank {self._rank}, {place}")
             return None
         if len(words) < 2:
@@ -314,34 +300,20 @@ class LiballprofImporter(Importer):
         return _BEGINS.match(head) is not None
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if options.counter is not None:
-            raise InputError("liballprof records no hardware counters; use --speed", file=files[0])
-        options.volume_of(0.0)  # refuses a trace without --speed
+        need_speed(options, files[0], "liballprof records")
         first = _first_in(files[0]) if files[0].is_dir() else files[0]
         if first is None:
             raise InputError("is a directory without a trace of liballprof", file=files[0])
-        return _LiballprofTrace(list(files) if len(files) > 1 else _beside(first), options, notes)
+        return LiballprofTrace(list(files) if len(files) > 1 else _beside(first), options, notes)
 
 
-class _LiballprofTrace(ForeignTrace):
-    def __init__(self, files: list[Path], options: ImportOptions, notes: Notes) -> None:
-        self._files = files
-        self._options = options
-        self._notes = notes
-        self._numbers = CreationNumbers()
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    @property
-    def ranks(self) -> int:
-        return len(self._files)
+class LiballprofTrace(CallTrace):
+    """The files of all ranks."""
 
     def lines(self, rank: int) -> Iterator[str]:
-        file = TraceFile(self._files[rank], rank, len(self._files), self._notes)
-        types = StatedSizes()
-        yield from CallReader(rank, file, types, self._numbers, self._options, self._notes).lines()
+        path = self.files[rank]
+        calls = TraceFile(path, rank, self.ranks, self.notes).calls()
+        yield from CallReader(rank, self, path, StatedSizes({}), self.numbers).lines(calls)
 
 
 def _first_in(directory: Path) -> Path | None:

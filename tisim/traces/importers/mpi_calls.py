@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, RankReader
 from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
     ANY_TAG,
     PROC_NULL,
     WORLD,
-    RankCalls,
     RequestNumbers,
 )
 from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query, uniform_collective
@@ -40,34 +39,6 @@ class Call:
     sources: list[int] = field(default_factory=list)
     #: Whether the trace says which requests a test or a wait for some has found complete.
     outcome_known: bool = True
-
-
-class CallFile(Protocol):
-    """The recorded calls of one rank."""
-
-    #: The names of the hardware counters.
-    counters: list[str]
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    def calls(self) -> Iterator[Call]:
-        """Yield the calls in their order."""
-        ...
-
-
-class TypeSizes(Protocol):
-    """The sizes of one rank's datatypes."""
-
-    def size(self, number: int) -> int | None:
-        """The bytes of one element; None if the type is not known."""
-        ...
-
-    def learn(self, call: Call) -> None:
-        """Take the size of a type that a call makes, or tells."""
-        ...
 
 
 class Datatypes:
@@ -169,63 +140,64 @@ class RankCommunicators:
         return None if path is None else self._numbers.number(path)
 
 
-_UNIFORM_CALLS = {
-    "Barrier": "barrier",
-    "Bcast": "bcast",
-    "Reduce": "reduce",
-    "Allreduce": "allreduce",
-    "Scan": "scan",
-    "Exscan": "exscan",
-}
+class CallTrace(FormatTrace):
+    """A trace with a file of calls for each rank."""
+
+    def __init__(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
+        super().__init__(files[0], options, notes)
+        self.files = files
+        self.ranks = len(files)
+        self.numbers = CreationNumbers()
+
+
+_UNIFORM_CALLS = frozenset({"Barrier", "Bcast", "Reduce", "Allreduce", "Scan", "Exscan"})
 _REFUSED = {"Comm_spawn", "Comm_spawn_multiple", "Intercomm_create", "Comm_accept", "Comm_connect"}
 # The null request, and the numbers of any source and any tag.
 _NULL_REQUEST, _ANY = 1, -1
 
 
-class CallReader:
+class CallReader(RankReader):
     """Reads the calls of one rank in their order. Handles and special ranks are as DUMPI numbers
-    them.
+    them; `counter` is the place of the wanted one among a call's.
     """
 
     def __init__(
         self,
         rank: int,
-        file: CallFile,
-        types: TypeSizes,
+        trace: FormatTrace,
+        file: Path,
+        types: Datatypes,
         numbers: CreationNumbers,
-        options: ImportOptions,
-        notes: Notes,
+        *,
+        counter: int | None = None,
         requests: RequestNumbers | None = None,
     ) -> None:
-        self._rank = rank
+        super().__init__(rank, trace, requests)
         self._file = file
-        self._options = options
-        self._notes = notes
-        self._calls = RankCalls(rank, requests)
         self._types = types
         self._comms = RankCommunicators(numbers)
-        self._counter = None if options.counter is None else file.counters.index(options.counter)
+        self._counter = counter
         # Where the call before ended: nanoseconds, or the counter; None: before MPI_Init.
         self._ended: int | None = None
         self._persistent: dict[int, tuple[str, int, int, int, int]] = {}
         self._call = Call("", "", 0, 0)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, calls: Iterable[Call]) -> Iterator[str]:
         """Yield the lines of the rank."""
         self._calls.action("init")
-        for call in self._file.calls():
+        for call in calls:
             self._call = call
             self._compute()
             if call.function == "Finalize":
                 break
             self._write()
-            self._keep_times()
+            self._keep_call()
             yield from self._calls.ready()
         else:
             self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
         self._calls.action("finalize")
         if self._call.function == "Finalize":
-            self._keep_times()
+            self._keep_call()
         yield from self._calls.ready()
 
     def lines_of(self, call: Call) -> list[str]:
@@ -234,17 +206,15 @@ class CallReader:
         self._write()
         return list(self._calls.ready())
 
-    def _keep_times(self) -> None:
-        call, times = self._call, self._options.times
-        if times is not None:
-            line = self._calls.lines.count
-            times.add(self._rank, call.function, call.start, max(call.end, call.start), line)
+    def _keep_call(self) -> None:
+        call = self._call
+        self._keep_times(call.function, call.start, max(call.end, call.start))
 
     def _place(self) -> str:
         return f"rank {self._rank}, {self._call.place}"
 
     def _error(self, message: str) -> InputError:
-        return InputError(f"{self._call.place}: {message}", file=self._file.path)
+        return InputError(f"{self._call.place}: {message}", file=self._file)
 
     def _compute(self) -> None:
         """Write what the rank computed before this call."""
@@ -437,7 +407,7 @@ class CallReader:
         root = call.numbers.get("root", 0)
         if function in _UNIFORM_CALLS:
             nbytes = 0 if function == "Barrier" else self._bytes()
-            words = uniform_collective(_UNIFORM_CALLS[function], nbytes, root)
+            words = uniform_collective(function.lower(), nbytes, root)
             self._calls.action(words or "", self._comm())
             return
         if function in ("Gather", "Allgather", "Alltoall"):

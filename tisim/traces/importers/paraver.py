@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, RankReader, only_file
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     NO_WAIT,
@@ -18,7 +19,7 @@ from tisim.traces.importers.importer import (
     ImportOptions,
     Notes,
 )
-from tisim.traces.importers.rank_calls import Communicator, Communicators, RankCalls
+from tisim.traces.importers.rank_calls import Communicator, Communicators
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
 from tisim.traces.importers.words import (
@@ -305,33 +306,20 @@ class _Message:
     completed: int | None = None
 
 
-class ParaverRank:
+class ParaverRank(RankReader):
     """Reads the records of one rank in their order.
 
     A message belongs to the call that was under way when it was posted. Which requests a wait has
     completed is not in the format: receives that ended in it, else the oldest that may have.
     """
 
-    def __init__(
-        self,
-        rank: int,
-        records: ParaverRecords,
-        labels: Labels,
-        communicators: Communicators,
-        vectors: VectorSizes,
-        options: ImportOptions,
-        notes: Notes,
-        counter: int | None,
-    ) -> None:
-        self._rank = rank
-        self._records = records
-        self._labels = labels
-        self._communicators = communicators
-        self._vectors = vectors
-        self._options = options
-        self._notes = notes
-        self._counter = counter
-        self._calls = RankCalls(rank)
+    def __init__(self, rank: int, trace: ParaverTrace) -> None:
+        super().__init__(rank, trace)
+        self._records = trace.records
+        self._labels = trace.labels
+        self._communicators = trace.communicators
+        self._vectors = trace.vectors
+        self._counter = trace.counter
         self._sends: deque[_Message] = deque()
         self._receives: deque[_Message] = deque()
         # Pending requests in the order of their calls, and when each was received, where known.
@@ -351,9 +339,7 @@ class ParaverRank:
         """Yield the lines of the rank."""
         self._read_messages()
         calls = self._calls
-        calls.action("init")
-        for words in self._communicators.declarations(self._rank):
-            calls.action(words)
+        self._write_head(self._communicators)
         for row in self._records.spool.rows(self._rank):
             if row[0] == "e":
                 numbers = [int(word) for word in row[2:].split()]
@@ -410,17 +396,11 @@ class ParaverRank:
                         self._notes.add(NO_WAIT, self._place(begun), len(self._pending))
                     self._finish(list(self._pending))
                     self._calls.action("finalize")
-                self._keep_times(time)
+                scale = round(self._records.header.unit * 1e9)
+                self._keep_times(self._name, begun * scale, time * scale)
                 self._ended = time
                 self._begun = None
                 self._values = {}
-
-    def _keep_times(self, ended: int) -> None:
-        times = self._options.times
-        if times is not None and self._begun is not None:
-            scale = round(self._records.header.unit * 1e9)
-            begin, end = self._begun * scale, ended * scale
-            times.add(self._rank, self._name, begin, end, self._calls.lines.count)
 
     def _compute(self, until: int) -> None:
         if until > self._ended:
@@ -562,56 +542,38 @@ class ParaverImporter(Importer):
         return head.startswith(_BEGINS)
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if len(files) > 1 or files[0].is_dir():
-            raise InputError("a Paraver trace is one .prv file; name that", file=files[0])
-        return _ParaverTrace(files[0], options, notes)
+        file = only_file(files, "a Paraver trace is one .prv file")
+        return ParaverTrace(file, options, notes)
 
 
-class _ParaverTrace(ForeignTrace):
+class ParaverTrace(FormatTrace):
+    """The records of a trace, and what they mean."""
+
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
-        self._labels = Labels(file)
-        self._options = options
-        self._notes = notes
-        counter = None
+        super().__init__(file, options, notes)
+        self.labels = Labels(file)
+        #: The type of the events of the counter that volumes are taken from; None: times.
+        self.counter: int | None = None
         if options.counter is None:
             options.volume_of(0.0)  # refuses a trace without --speed
         else:
-            counter = self._labels.counters.get(options.counter)
-            if counter is None:
-                there = ", ".join(self._labels.counters) or "none"
+            self.counter = self.labels.counters.get(options.counter)
+            if self.counter is None:
+                there = ", ".join(self.labels.counters) or "none"
                 raise InputError(
                     f"has no hardware counter {options.counter} in its .pcf file: it has {there}",
                     file=file,
                 )
-        self._counter = counter
-        self._records = ParaverRecords(file, self._labels, counter, notes)
-        self._communicators = Communicators(
-            self._records.header.ranks, self._records.header.communicators
+        self.records = ParaverRecords(file, self.labels, self.counter, notes)
+        header = self.records.header
+        self.ranks = header.ranks
+        self.communicators = Communicators(header.ranks, header.communicators)
+        self.vectors = VectorSizes(
+            lambda: self.records.vectors, self.communicators, extrae_share, notes
         )
-        self._vectors = VectorSizes(
-            lambda: self._records.vectors, self._communicators, extrae_share, notes
-        )
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    @property
-    def ranks(self) -> int:
-        return self._records.header.ranks
 
     def lines(self, rank: int) -> Iterator[str]:
-        reader = ParaverRank(
-            rank,
-            self._records,
-            self._labels,
-            self._communicators,
-            self._vectors,
-            self._options,
-            self._notes,
-            self._counter,
-        )
-        yield from reader.lines()
+        return ParaverRank(rank, self).lines()
 
     def close(self) -> None:
-        self._records.spool.close()
+        self.records.spool.close()

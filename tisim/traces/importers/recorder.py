@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 from tisim.traces.importers.file_calls import FileCalls
+from tisim.traces.importers.format import FormatTrace, RankReader, need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.rank_calls import RankCalls
 
 _ROW = re.compile(r"(-?\d+\.\d+) (-?\d+\.\d+) (\S+) (\d+) (\d+) \( ?(.*)\)$")
 #: What the first bytes of a file look like.
@@ -88,15 +88,12 @@ _SILENT = frozenset(
 _MPI_QUERIES = ("Init", "Finalize", "Comm_rank", "Comm_size", "Get_", "Wtime", "Type_commit")
 
 
-class RecordedRank:
+class RecordedRank(RankReader):
     """Reads the calls of one rank in their order."""
 
-    def __init__(self, rank: int, path: Path, options: ImportOptions, notes: Notes) -> None:
-        self._rank = rank
-        self._path = path
-        self._options = options
-        self._notes = notes
-        self._calls = RankCalls(rank)
+    def __init__(self, rank: int, trace: RecorderTrace, text: Path) -> None:
+        super().__init__(rank, trace)
+        self._text = text
         self._files = FileCalls(rank, self._calls)
         self._ended: float | None = None
 
@@ -117,10 +114,11 @@ class RecordedRank:
             except (ValueError, IndexError, KeyError):
                 raise InputError(
                     f"{call.function} has other arguments than Recorder writes",
-                    file=self._path,
+                    file=self._text,
                     line=call.line,
                 ) from None
-            self._keep_times(call)
+            begin, end = round(call.begin * 1e9), round(call.end * 1e9)
+            self._keep_times(call.function.removeprefix("MPI_"), begin, end)
             self._ended = max(call.end, self._ended or call.end)
             yield from calls.ready()
         self._files.close_all()
@@ -179,15 +177,8 @@ class RecordedRank:
             )
         return self._files.is_open(file)
 
-    def _keep_times(self, call: RecordedCall) -> None:
-        times = self._options.times
-        if times is not None:
-            begin, end = round(call.begin * 1e9), round(call.end * 1e9)
-            function = call.function.removeprefix("MPI_")
-            times.add(self._rank, function, begin, end, self._calls.lines.count)
-
     def _place(self, call: RecordedCall) -> str:
-        return f"{self._path.name}, line {call.line}"
+        return f"{self._text.name}, line {call.line}"
 
 
 def _flags(function: str, text: str) -> str:
@@ -219,9 +210,7 @@ class RecorderImporter(Importer):
         )
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if options.counter is not None:
-            raise InputError("Recorder has no hardware counters; use --speed", file=files[0])
-        options.volume_of(0.0)  # refuses a trace without --speed before anything is written
+        need_speed(options, files[0], "Recorder has")
         texts = list(files)
         if files[0].is_dir():
             texts = _texts(files[0])
@@ -231,26 +220,20 @@ class RecorderImporter(Importer):
                 )
         elif len(files) == 1:
             texts = _beside(files[0])
-        return _RecorderTrace(texts, options, notes)
+        return RecorderTrace(texts, options, notes)
 
 
-class _RecorderTrace(ForeignTrace):
+class RecorderTrace(FormatTrace):
+    """The texts of all ranks."""
+
     def __init__(self, texts: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
+        super().__init__(texts[0], options, notes)
         self._texts = texts
-        self._options = options
-        self._notes = notes
-
-    @property
-    def ranks(self) -> int:
-        return len(self._texts)
-
-    @property
-    def has_times(self) -> bool:
-        return True
+        self.ranks = len(texts)
 
     def lines(self, rank: int) -> Iterator[str]:
         text = self._texts[rank]
-        yield from RecordedRank(rank, text, self._options, self._notes).lines(read_calls(text))
+        return RecordedRank(rank, self, text).lines(read_calls(text))
 
 
 def _texts(folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, RankReader
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     ForeignTrace,
@@ -16,7 +17,7 @@ from tisim.traces.importers.importer import (
     ImportOptions,
     Notes,
 )
-from tisim.traces.importers.rank_calls import WORLD, Communicator, Communicators, RankCalls
+from tisim.traces.importers.rank_calls import WORLD, Communicator, Communicators
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.words import uniform_collective
 
@@ -215,25 +216,13 @@ _SILENT = {"init", "init_thread", "comm_size", "comm_rank", "get_count", "type_c
 _WAITS = {"wait", "waitall", "waitany", "waitsome"}
 
 
-class RankRows:
+class RankRows(RankReader):
     """Reads the rows of one rank in their order."""
 
-    def __init__(
-        self,
-        rank: int,
-        file: Path,
-        members: Members,
-        communicators: Communicators,
-        options: ImportOptions,
-        notes: Notes,
-    ) -> None:
-        self._rank = rank
-        self._members = members
-        self._communicators = communicators
-        self._file = file
-        self._options = options
-        self._notes = notes
-        self._calls = RankCalls(rank)
+    def __init__(self, rank: int, trace: TableTrace) -> None:
+        super().__init__(rank, trace)
+        self._members = trace.members
+        self._communicators = trace.communicators
         self._row: Row = {}
         self._ended_at: float | None = None
         self._unnamed = 0
@@ -242,9 +231,7 @@ class RankRows:
     def lines(self, rows: Iterable[Row]) -> Iterator[str]:
         """Yield the lines of the rank."""
         calls = self._calls
-        calls.action("init")
-        for words in self._communicators.declarations(self._rank):
-            calls.action(words)
+        self._write_head(self._communicators)
         is_finalized = False
         for row in rows:
             self._row = row
@@ -256,7 +243,7 @@ class RankRows:
                 is_finalized = True
                 break
             self._write(word)
-            self._keep_times(word)
+            self._keep_row(word)
             yield from calls.ready()
         if self._pending:
             text = "a request that nothing waits for"
@@ -265,7 +252,7 @@ class RankRows:
             self._notes.add(NO_FINALIZE, self._place())
         calls.action("finalize")
         if is_finalized:
-            self._keep_times("finalize")
+            self._keep_row("finalize")
         yield from calls.ready()
 
     def _word(self) -> str:
@@ -334,22 +321,9 @@ class RankRows:
                     raise self._error("a compute needs a volume, or a start and an end")
                 calls.compute(self._options.volume_of(end - start))
         elif word in _BLOCKING:
-            calls.message(
-                word,
-                self._number("peer"),
-                self._number("tag", 0),
-                self._number("bytes"),
-                self._comm(),
-            )
+            calls.message(word, *self._message(), self._comm())
         elif word in _NON_BLOCKING:
-            calls.post(
-                word,
-                self._number("peer"),
-                self._number("tag", 0),
-                self._number("bytes"),
-                self._new_request(),
-                self._comm(),
-            )
+            calls.post(word, *self._message(), self._new_request(), self._comm())
         elif word in ("sendrecv", "sendrecv_replace"):
             self._exchange()
         elif word in _WAITS or (word.startswith("test") and "request" in self._row):
@@ -358,6 +332,9 @@ class RankRows:
             pass
         else:
             self._collective(word)
+
+    def _message(self) -> tuple[int, int, int]:
+        return self._number("peer"), self._number("tag", 0), self._number("bytes")
 
     def _new_request(self) -> str:
         request = self._row.get("request")
@@ -420,11 +397,10 @@ class RankRows:
         assert number is not None  # all rows were read before
         return number
 
-    def _keep_times(self, word: str) -> None:
-        times, start, end = self._options.times, self._seconds("start"), self._seconds("end")
-        if times is not None and start is not None and end is not None:
-            begin, finish = round(start * 1e9), round(end * 1e9)
-            times.add(self._rank, word, begin, finish, self._calls.lines.count)
+    def _keep_row(self, word: str) -> None:
+        start, end = self._seconds("start"), self._seconds("end")
+        if start is not None and end is not None:
+            self._keep_times(word, round(start * 1e9), round(end * 1e9))
 
 
 class TableImporter(Importer):
@@ -448,7 +424,7 @@ class TableImporter(Importer):
             members = Members()
             for file in files:
                 _fill(spool, members, file, options)
-            return _TableTrace(files[0], spool, members, options, notes)
+            return TableTrace(files[0], spool, members, options, notes)
         except BaseException:
             spool.close()
             raise
@@ -470,7 +446,9 @@ def _fill(spool: RankSpool, members: Members, file: Path, options: ImportOptions
         spool.add(rank, json.dumps(row))
 
 
-class _TableTrace(ForeignTrace):
+class TableTrace(FormatTrace):
+    """The rows of a table, kept by rank."""
+
     def __init__(
         self,
         file: Path,
@@ -479,10 +457,9 @@ class _TableTrace(ForeignTrace):
         options: ImportOptions,
         notes: Notes,
     ) -> None:
-        self._file = file
+        super().__init__(file, options, notes)
         self._spool = spool
-        self._options = options
-        self._notes = notes
+        self.members = members
         ranks = spool.ranks()
         if not ranks:
             raise InputError("has no rows", file=file)
@@ -493,23 +470,11 @@ class _TableTrace(ForeignTrace):
                 "2 and so on",
                 file=file,
             )
-        self._ranks = len(ranks)
-        self._members = members
-        self._communicators = Communicators(self._ranks, members.communicators(notes))
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    @property
-    def ranks(self) -> int:
-        return self._ranks
+        self.ranks = len(ranks)
+        self.communicators = Communicators(self.ranks, members.communicators(notes))
 
     def lines(self, rank: int) -> Iterator[str]:
-        rows = RankRows(
-            rank, self._file, self._members, self._communicators, self._options, self._notes
-        )
-        yield from rows.lines(json.loads(row) for row in self._spool.rows(rank))
+        return RankRows(rank, self).lines(json.loads(row) for row in self._spool.rows(rank))
 
     def close(self) -> None:
         self._spool.close()

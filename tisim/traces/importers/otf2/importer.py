@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.program import CallSequence
 
@@ -28,10 +29,12 @@ class Otf2Importer(Importer):
         if len(files) > 1:
             raise InputError("an OTF2 trace is named by its anchor file alone", file=files[1])
         anchor = _anchor_in(files[0]) or files[0]
-        return _Otf2Trace(anchor, options, notes)
+        return Otf2Trace(anchor, options, notes)
 
 
-class _Otf2Trace(ForeignTrace):
+class Otf2Trace(FormatTrace):
+    """The definitions of a trace; its events are read rank by rank."""
+
     def __init__(self, anchor: Path, options: ImportOptions, notes: Notes) -> None:
         try:
             from tisim.traces.importers.otf2.archive import read_definitions
@@ -44,30 +47,22 @@ class _Otf2Trace(ForeignTrace):
                 file=anchor,
             ) from None
         from tisim.traces.importers.otf2.events import read_records
-        from tisim.traces.importers.otf2.rank_reader import OpenedTrace, own_share
+        from tisim.traces.importers.otf2.rank_reader import own_share
         from tisim.traces.importers.rank_calls import Communicators
         from tisim.traces.importers.vectors import VectorSizes
 
-        self._anchor = anchor
-        definitions = read_definitions(anchor, options.counter, notes)
+        super().__init__(anchor, options, notes)
+        self.definitions = read_definitions(anchor, options.counter, notes)
         if options.counter is None:
             options.volume_of(0.0)  # refuses a trace without --speed before anything is written
-        communicators = Communicators(len(definitions.locations), definitions.communicators)
-        vectors = VectorSizes(
-            lambda: read_records(anchor, definitions), communicators, own_share, notes
+        self.ranks = len(self.definitions.locations)
+        self.communicators = Communicators(self.ranks, self.definitions.communicators)
+        self.vectors = VectorSizes(
+            lambda: read_records(anchor, self.definitions), self.communicators, own_share, notes
         )
-        self._trace = OpenedTrace(definitions, communicators, vectors, options, notes)
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
-    @property
-    def ranks(self) -> int:
-        return len(self._trace.definitions.locations)
 
     def program(self, rank: int) -> CallSequence | None:
-        known = self._trace.definitions
+        known = self.definitions
         if known.files.handles:
             return self._sited_program(rank)  # the core collects no events of files
         try:
@@ -76,17 +71,15 @@ class _Otf2Trace(ForeignTrace):
             return self._sited_program(rank)
         from tisim.traces.importers.otf2.fast import call_sequence
 
-        times = self._trace.options.times
-        collected = collect_calls(
-            self._anchor, rank, known, self._trace.communicators, times is not None
-        )
-        return call_sequence(rank, collected, self._trace)
+        keeps_times = self.options.times is not None
+        collected = collect_calls(self.file, rank, known, self.communicators, keeps_times)
+        return call_sequence(rank, collected, self)
 
     def lines(self, rank: int) -> Iterator[str]:
         return (line for line, _ in self._reader(rank).lines(self._events(rank)))
 
     def _sited_program(self, rank: int) -> CallSequence | None:
-        functions = self._trace.definitions.functions
+        functions = self.definitions.functions
         if not functions:
             return None
         from tisim.traces.importers.otf2.rank_reader import sited_sequence
@@ -96,13 +89,13 @@ class _Otf2Trace(ForeignTrace):
     def _reader(self, rank: int) -> EventReader:
         from tisim.traces.importers.otf2.rank_reader import EventReader, FileEventReader
 
-        has_files = bool(self._trace.definitions.files.handles)
-        return (FileEventReader if has_files else EventReader)(rank, self._trace)
+        has_files = bool(self.definitions.files.handles)
+        return (FileEventReader if has_files else EventReader)(rank, self)
 
     def _events(self, rank: int) -> LocationEvents:
         from tisim.traces.importers.otf2.events import LocationEvents
 
-        return LocationEvents(self._anchor, self._trace.definitions.locations[rank])
+        return LocationEvents(self.file, self.definitions.locations[rank])
 
 
 def _anchor_in(path: Path) -> Path | None:

@@ -5,29 +5,20 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
-from tisim.traces.importers.otf2.archive import CallPaths, Definitions
+from tisim.traces.importers.format import RankReader
+from tisim.traces.importers.importer import NO_FINALIZE, Notes
+from tisim.traces.importers.otf2.archive import CallPaths
 from tisim.traces.importers.otf2.events import Event
-from tisim.traces.importers.rank_calls import Communicators, RankCalls, RequestNumbers, Slot
-from tisim.traces.importers.vectors import VectorSizes
+from tisim.traces.importers.rank_calls import RequestNumbers, Slot
 from tisim.traces.importers.words import COLLECTIVES, ROOTED, VECTORS, is_lost, uniform_collective
 from tisim.traces.program import CallSequence
 
-
-@dataclass(frozen=True)
-class OpenedTrace:
-    """A trace whose definitions have been read."""
-
-    definitions: Definitions
-    communicators: Communicators
-    #: Sizes of vector collectives.
-    vectors: VectorSizes
-    options: ImportOptions
-    notes: Notes
-
+if TYPE_CHECKING:
+    from tisim.traces.importers.otf2.importer import Otf2Trace
 
 # OTF2 keeps two numbers of a collective and rank: the bytes sent and the bytes received. What they
 # are made of is a convention of the writer; this is Score-P's, in which a rank also sends to itself
@@ -101,19 +92,14 @@ LOSSES = {
 }
 
 
-class EventReader:
+class EventReader(RankReader):
     """Reads the events of one rank in their order."""
 
-    def __init__(
-        self, rank: int, trace: OpenedTrace, requests: RequestNumbers | None = None
-    ) -> None:
-        self._rank = rank
+    def __init__(self, rank: int, trace: Otf2Trace, requests: RequestNumbers | None = None) -> None:
+        super().__init__(rank, trace, requests)
         self._definitions = trace.definitions
         self._communicators = trace.communicators
         self._vectors = trace.vectors
-        self._options = trace.options
-        self._notes = trace.notes
-        self._calls = RankCalls(rank, requests)
         self._number = 0  # of the event, for notes
         # Which one of those with a size for each rank the next collective is; None: the next one.
         self._position: int | None = None
@@ -136,9 +122,7 @@ class EventReader:
     def lines(self, events: Iterable[Event]) -> Iterator[tuple[str, int]]:
         """Yield the lines of the rank, each with the node of the function that made the call."""
         calls = self._calls
-        calls.action("init")
-        for declaration in self._communicators.declarations(self._rank):
-            calls.action(declaration)
+        self._write_head(self._communicators)
         handlers: dict[str, Callable[[int, tuple[int, ...]], None]] = {
             name.removeprefix("_on_"): getattr(self, name)
             for name in dir(self)
@@ -194,18 +178,15 @@ class EventReader:
             return
         self._write_call(name)
         self._calls.lines.site = 0
-        self._keep_times(name, time)
+        self._keep_call(name, time)
         self._began = None if self._ended else time
         self._started_count = self._counted
         self._flushed = 0
 
-    def _keep_times(self, name: str, time: int) -> None:
-        times = self._options.times
-        if times is not None:
-            per_second = round(self._definitions.ticks_per_second)
-            begin, end = (tick * 10**9 // per_second for tick in (self._entered, time))
-            function = name.removeprefix("MPI_")
-            times.add(self._rank, function, begin, end, self._calls.lines.count)
+    def _keep_call(self, name: str, time: int) -> None:
+        per_second = round(self._definitions.ticks_per_second)
+        begin, end = (tick * 10**9 // per_second for tick in (self._entered, time))
+        self._keep_times(name.removeprefix("MPI_"), begin, end)
 
     def _volume(self, time: int) -> float:
         assert self._began is not None
@@ -438,7 +419,7 @@ class FileEventReader(EventReader):
     of that.
     """
 
-    def __init__(self, rank: int, trace: OpenedTrace) -> None:
+    def __init__(self, rank: int, trace: Otf2Trace) -> None:
         super().__init__(rank, trace)
         self._known_files = trace.definitions.files
         self._files = FileCalls(rank, self._calls)
@@ -498,7 +479,7 @@ class FileEventReader(EventReader):
             self._restart(time)
             word = ("read", "write", "fsync")[min(operation.mode, _FLUSH)]
             self._entered = operation.began
-            self._keep_times(word, time)
+            self._keep_call(word, time)
 
     def _on_io_cancelled(self, time: int, numbers: tuple[int, ...]) -> None:
         if self._under_way.pop((numbers[0], numbers[1]), None) is not None:

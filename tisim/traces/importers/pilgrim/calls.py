@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.importer import ImportOptions, Notes
+from tisim.traces.importers.format import FormatTrace
+from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.mpi_calls import (
     NULL,
     SELF_HANDLE,
@@ -76,18 +77,7 @@ class _GivenNumbers(RequestNumbers):
         return self._first_free + self._halves.setdefault(request, len(self._halves))
 
 
-class _NoFile:
-    """What a reader of calls asks of a file that it does not read itself."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.counters: list[str] = []
-
-    def calls(self) -> Iterator[Call]:
-        return iter(())
-
-
-class CallLines:
+class CallLines(CallReader):
     """Spells signatures as lines of one rank, in the order in which it first makes them.
     `first_free` is above the numbers of all requests.
     """
@@ -95,53 +85,41 @@ class CallLines:
     def __init__(
         self,
         rank: int,
-        ranks: int,
+        trace: FormatTrace,
         file: Path,
         numbers: CreationNumbers,
         first_free: int,
-        options: ImportOptions,
-        notes: Notes,
     ) -> None:
-        self._rank = rank
-        self._ranks = ranks
-        self._file = file
-        self._notes = notes
-        self._found = Notes()
-        self._types = Datatypes({-1 - i: size for i, size in enumerate(_SIZES)})
+        types = Datatypes({-1 - i: size for i, size in enumerate(_SIZES)})
+        super().__init__(rank, trace, file, types, numbers, requests=_GivenNumbers(first_free))
+        self._ranks = trace.ranks
+        self._all_notes = trace.notes
+        self._notes = Notes()
         self._derived: dict[int, int | None] = {}
-        self._reader = CallReader(
-            rank,
-            _NoFile(file),
-            self._types,
-            numbers,
-            options,
-            self._found,
-            _GivenNumbers(first_free),
-        )
         # Communicators whose ranks are not known, and the calls that made them.
         self._unknown: dict[int, str] = {}
 
-    def lines(self, signature: Signature, number: int, times: int) -> list[str]:
+    def spelled(self, signature: Signature, number: int, times: int) -> list[str]:
         """The lines of a call without newlines; none where it needs no line. Raises InputError if
         Pilgrim has not kept what the line must say.
         """
         call = signature.call(f"signature {number}")
         function = call.function = _SAME.get(signature.function, signature.function)
         if function in _UNNAMED_REQUESTS:
-            raise self._error(call, "Pilgrim does not keep whose request that is")
+            raise self._refused(call, "Pilgrim does not keep whose request that is")
         if function == "Alltoallw" or function.startswith("Neighbor_"):
-            raise self._error(call, "it is not described")
+            raise self._refused(call, "it is not described")
         if function in layouts():
             self._translate(call)
-        made = [] if self._skips(call) else self._reader.lines_of(call)
+        made = [] if self._skips(call) else self.lines_of(call)
         if function.startswith("Type_") and "newtype" in call.numbers:
             self._note_type(call)
-        for note in self._found:
-            self._notes.add(note.text, note.first, note.count * times)
-        self._found.clear()
+        for note in self._notes:
+            self._all_notes.add(note.text, note.first, note.count * times)
+        self._notes.clear()
         return [line.rstrip("\n") for line in made]
 
-    def _error(self, call: Call, message: str) -> InputError:
+    def _refused(self, call: Call, message: str) -> InputError:
         return InputError(
             f"{call.place}, rank {self._rank}: MPI_{call.function}: {message}", file=self._file
         )
@@ -151,7 +129,7 @@ class CallLines:
         numbers = call.numbers
         for name in ("dest", "source"):
             if name in numbers:
-                numbers[name] = self._peer(call, numbers[name])
+                numbers[name] = self._peer_at(call, numbers[name])
         for name in ("tag", "recvtag"):
             if numbers.get(name) == ANY_TAG:
                 numbers[name] = -1
@@ -172,12 +150,12 @@ class CallLines:
             # Only the root's sizes were read by MPI; others may be anything.
             call.lists.clear()
 
-    def _peer(self, call: Call, distance: int) -> int:
+    def _peer_at(self, call: Call, distance: int) -> int:
         if distance in (ANY_SOURCE, PROC_NULL):
             return -1 if distance == ANY_SOURCE else -2
         peer = self._rank - distance
         if not 0 <= peer < self._ranks:
-            raise self._error(call, f"there is no rank {peer}")
+            raise self._refused(call, f"there is no rank {peer}")
         return peer
 
     def _skips(self, call: Call) -> bool:
@@ -191,7 +169,7 @@ class CallLines:
         if handle in self._unknown:
             if function == "Comm_free":
                 return True
-            raise self._error(
+            raise self._refused(
                 call,
                 f"on a communicator that MPI_{self._unknown[handle]} has made, of which Pilgrim "
                 "does not keep who is in it",
@@ -209,14 +187,14 @@ class CallLines:
         return False
 
     def _note(self, text: str, call: Call) -> None:
-        self._found.add(text.format(call.function), f"rank {self._rank}, {call.place}")
+        self._notes.add(text.format(call.function), f"rank {self._rank}, {call.place}")
 
     def _note_type(self, call: Call) -> None:
         """A number that stands for types of several sizes would be right for one of them only."""
         number = call.numbers["newtype"]
         size = self._types.size(number)
         if self._derived.setdefault(number, size) != size:
-            raise self._error(
+            raise self._refused(
                 call,
                 f"the number {number} stands for datatypes of {self._derived[number]} and of "
                 f"{size} bytes, one after the other",

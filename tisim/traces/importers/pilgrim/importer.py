@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.mpi_calls import CreationNumbers
 from tisim.traces.importers.pilgrim.calls import CallLines
@@ -117,21 +118,19 @@ class PilgrimImporter(Importer):
                 f"and {_GRAMMARS}",
                 file=files[0],
             )
-        if options.counter is not None:
-            raise InputError("Pilgrim records no hardware counters; use --speed", file=directory)
-        options.volume_of(0.0)  # refuses a trace without --speed
-        return _PilgrimTrace(directory, options, notes)
+        need_speed(options, directory, "Pilgrim records")
+        return PilgrimTrace(directory, options, notes)
 
 
-class _PilgrimTrace(ForeignTrace):
+class PilgrimTrace(FormatTrace):
+    """The signatures, grammars and times of a trace."""
+
     def __init__(self, directory: Path, options: ImportOptions, notes: Notes) -> None:
-        self._directory = directory
-        self._options = options
-        self._notes = notes
-        self._ranks = _ranks_of(directory / _METADATA)
+        super().__init__(directory, options, notes)
+        self.ranks = _ranks_of(directory / _METADATA)
         self._table = directory / _SIGNATURES
         self._signatures = read_signatures(self._table)
-        grammars = read_grammars(directory / _GRAMMARS, self._ranks, len(self._signatures))
+        grammars = read_grammars(directory / _GRAMMARS, self.ranks, len(self._signatures))
         self._rules, self._of_rank = grammars
         self._lengths = [length_of(self._rules[number]) for number in self._of_rank]
         calls = sum(self._lengths)
@@ -157,14 +156,6 @@ class _PilgrimTrace(ForeignTrace):
         # The grammar whose sequence was asked for last, and that.
         self._sequence: tuple[int, NDArray[np.int32]] | None = None
 
-    @property
-    def ranks(self) -> int:
-        return self._ranks
-
-    @property
-    def has_times(self) -> bool:
-        return True
-
     def lines(self, rank: int) -> Iterator[str]:
         yield from self.program(rank).spelled_out(rank)
 
@@ -185,15 +176,15 @@ class _PilgrimTrace(ForeignTrace):
         for number, lines in places.items():
             lengths[number] = len(lines)
         seconds = seconds_before_lines(np.maximum(gaps, 0.0), lengths[sequence])
-        computed = np.rint(seconds * self._options.volume_of(1.0))
+        computed = np.rint(seconds * self.options.volume_of(1.0))
         if len(computed) and not computed.max() < _MOST_VOLUME:
             raise InputError(
                 f"has times of rank {rank} that are too far apart to be believed",
-                file=self._directory / _STARTS,
+                file=self.file / _STARTS,
             )
         volumes = computed.astype(np.int64)
         volumes[volumes <= 0] = -1
-        if self._options.times is not None:
+        if self.options.times is not None:
             written = 1 + np.cumsum(lengths[sequence])
             before = np.cumsum(volumes >= 0)[written - 1]
             self._keep_times(rank, sequence, starts, ends, written + before)
@@ -211,17 +202,17 @@ class _PilgrimTrace(ForeignTrace):
 
         first, count = sum(self._lengths[:rank]), self._lengths[rank]
         starts, ends = (
-            np.fromfile(self._directory / name, "<f8", count, offset=8 * first)
+            np.fromfile(self.file / name, "<f8", count, offset=8 * first)
             for name in (_STARTS, _ENDS)
         )
         if not all((np.abs(times) < _MOST_SECONDS).all() for times in (starts, ends)):
             raise InputError(
-                f"has times of rank {rank} that are no numbers of seconds", file=self._directory
+                f"has times of rank {rank} that are no numbers of seconds", file=self.file
             )
         if count > 1 and starts.min() == ends.max():
             raise InputError(
                 f"has the same time for all calls of rank {rank}: the clock of the recorder stood",
-                file=self._directory / _STARTS,
+                file=self.file / _STARTS,
             )
         return starts, ends
 
@@ -232,20 +223,12 @@ class _PilgrimTrace(ForeignTrace):
         import numpy as np  # slow to load
 
         numbers, firsts, counts = np.unique(sequence, return_index=True, return_counts=True)
-        spelled = CallLines(
-            rank,
-            self._ranks,
-            self._table,
-            self._numbers,
-            self._first_free,
-            self._options,
-            self._notes,
-        )
+        calls = CallLines(rank, self, self._table, self._numbers, self._first_free)
         texts = [f"{rank} init", f"{rank} finalize"]
         places: dict[int, list[int]] = {}
         for i in np.argsort(firsts):
             number = int(numbers[i])
-            lines = spelled.lines(self._signatures[number], number, int(counts[i]))
+            lines = calls.spelled(self._signatures[number], number, int(counts[i]))
             places[number] = list(range(len(texts), len(texts) + len(lines)))
             texts += lines
         return texts, places
@@ -258,14 +241,14 @@ class _PilgrimTrace(ForeignTrace):
         ends: NDArray[np.float64],
         lines: NDArray[np.int64],
     ) -> None:
-        self._notes.add("times count from the end of each rank's MPI_Init", f"rank {rank}")
-        assert self._options.times is not None
+        self.notes.add("times count from the end of each rank's MPI_Init", f"rank {rank}")
+        assert self.options.times is not None
         for number, start, end, line in zip(sequence, starts, ends, lines, strict=True):
             function = self._signatures[number].function
             if function != _UNTIMED:
                 begin = round(start * 1e9)
                 last = max(round(end * 1e9), begin)
-                self._options.times.add(rank, function, begin, last, int(line))
+                self.options.times.add(rank, function, begin, last, int(line))
 
 
 def _directory(path: Path) -> Path | None:

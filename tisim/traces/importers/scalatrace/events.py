@@ -98,12 +98,12 @@ class Event:
     number: int
     line: int
     ranks: RankList
-    #: ScalaTrace's number of the MPI call.
-    function: int = 0
+    #: One of `FUNCTIONS`, or the number of another one.
+    function: str = ""
     site: str = ""
     #: The loops that begin with this event, outermost first: how often, and over how many events.
     loops: list[tuple[list[Values], list[Values]]] = field(default_factory=list)
-    #: Values by ScalaTrace's number of what they are; those of one execution after the other.
+    #: Values by what they are, `PARAMETERS` or a number; those of one execution after the other.
     parameters: dict[str, list[Values]] = field(default_factory=dict)
     #: By unit and the call path of the event before: how much is computed before this one.
     computations: dict[tuple[str, str], list[Bin]] = field(default_factory=dict)
@@ -160,7 +160,8 @@ def _take(event: Event, text: str) -> None:
     if (named := _EVENT.fullmatch(text)) is not None:
         if event.number >= 0:
             raise ValueError(text)
-        event.number, event.function, event.site = int(named[1]), int(named[2]), named[3]
+        event.number, event.site = int(named[1]), named[3]
+        event.function = FUNCTIONS.get(int(named[2]), str(int(named[2])))
     elif (counted := _HISTOGRAM.fullmatch(text)) is not None:
         if counted[1] == "COMP":
             bins = _bins(counted[6])
@@ -172,7 +173,7 @@ def _take(event: Event, text: str) -> None:
             raise ValueError(text)
         event.loops.append((_by_rank(loop[2]), _by_rank(loop[3])))
     elif (parameter := _PARAMETER.fullmatch(text)) is not None:
-        values = event.parameters.setdefault(parameter[1], [])
+        values = event.parameters.setdefault(PARAMETERS.get(parameter[1], parameter[1]), [])
         if parameter[2].startswith("("):
             values += _by_rank(parameter[2])
         else:
@@ -200,26 +201,20 @@ def _bins(text: str) -> list[Bin]:
     return made
 
 
-#: Calls: blocking and non-blocking sends, collectives of one size, and others.
-SENDS = {1012: "bsend", 1108: "send", 1113: "send", 1117: "ssend"}
-ISENDS = {1072: "ibsend", 1091: "isend", 1092: "isend", 1093: "issend"}
-COLLECTIVES = {
-    1004: "allreduce",
-    1010: "barrier",
-    1011: "bcast",
-    1104: "reduce",
-    1110: "scan",
+#: MPI's names of functions by ScalaTrace's numbers; empty: it needs no line, as those that ask for
+#: ranks, sizes and times.
+FUNCTIONS = {
+    **{1012: "Bsend", 1108: "Rsend", 1113: "Send", 1117: "Ssend", 1102: "Recv", 1148: "Wait"},
+    **{1072: "Ibsend", 1091: "Irsend", 1092: "Isend", 1093: "Issend", 1090: "Irecv"},
+    **{1004: "Allreduce", 1010: "Barrier", 1011: "Bcast", 1104: "Reduce", 1110: "Scan"},
+    **{1084: "Init", 1045: "Finalize"},
+    **dict.fromkeys((1031, 1035, 1046, 1049, 1051, 1085, 1152, 1153), ""),
 }
-RECV, IRECV, WAIT, INIT, FINALIZE = 1102, 1090, 1148, 1084, 1045
-#: Calls that need no line: those that ask for ranks, sizes and times.
-SILENT = frozenset({1031, 1035, 1046, 1049, 1051, 1085, 1152, 1153})
-#: Parameters of calls.
-COMM, COUNT, TYPE, ROOT, DESTINATION, TAG, SOURCE = "10", "12", "14", "19", "1a", "1b", "2b"
-_REDUCTION, _REQUEST = "18", "1c"
-_ARGUMENTS = ("33", "34")  # of MPI_Init
-PARAMETERS = frozenset(
-    {COMM, COUNT, TYPE, ROOT, DESTINATION, TAG, SOURCE, _REDUCTION, _REQUEST, *_ARGUMENTS}
-)
+#: The names of parameters.
+PARAMETERS = {
+    **{"10": "comm", "12": "count", "14": "type", "18": "op", "19": "root", "1a": "dest"},
+    **{"1b": "tag", "1c": "request", "2b": "source", "33": "argc", "34": "argv"},
+}
 WORLD = 2
 #: Any source; other peers are distances from the own rank.
 ANY = 2**31 - 1

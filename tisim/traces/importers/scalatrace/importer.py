@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import FormatTrace, only_file
 from tisim.traces.importers.importer import (
     ForeignTrace,
     Importer,
@@ -43,8 +44,7 @@ class ScalaTraceImporter(Importer):
         return _LIKE.search(head[:_LIKE_BYTES]) is not None
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        if len(files) > 1 or files[0].is_dir():
-            raise InputError("a trace of ScalaTrace is one file; name that", file=files[0])
+        only_file(files, "a trace of ScalaTrace is one file")
         with files[0].open("rb") as file:
             if _BEGINS.match(file.read(_LIKE_BYTES)) is None:
                 raise InputError(
@@ -60,73 +60,79 @@ class ScalaTraceImporter(Importer):
                 "are taken",
                 file=files[0],
             )
-        return _ScalaTrace(files[0], options, notes)
+        return ScalaTrace(files[0], options, notes)
 
 
-class _ScalaTrace(ForeignTrace):
+class ScalaTrace(FormatTrace):
+    """The events of all ranks."""
+
+    has_times = False
+
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
-        self._file = file
-        self._notes = notes
-        self._events = list(read_events(file))
-        self._ranks = 1 + max(event.ranks.largest() for event in self._events)
-        if self._ranks > _MOST_RANKS:
-            raise InputError(f"has {self._ranks} ranks, more than are believed", file=file)
-        self._sources: Sources = {}
-        self._sizes_are_tags = self._tags()
+        super().__init__(file, options, notes)
+        self.events = list(read_events(file))
+        self.ranks = 1 + max(event.ranks.largest() for event in self.events)
+        if self.ranks > _MOST_RANKS:
+            raise InputError(f"has {self.ranks} ranks, more than are believed", file=file)
+        #: The distances to the sources that were found for receives from any source.
+        self.sources: Sources = {}
+        #: Whether messages of other sizes are kept apart by tags.
+        self.sizes_are_tags = self._tags()
         unit, factor = self._unit(options)
-        self._numbers: dict[tuple[int, str], int] = {}
+        #: The histogram of a computation, by the event after it and the call path of that before.
+        self.histogram_of: dict[tuple[int, str], int] = {}
         self._histograms: list[VolumeHistogram] = []
-        for event in self._events:
+        for event in self.events:
             for (kind, site), bins in event.computations.items():
                 if kind == unit and bins:
-                    self._numbers[id(event), site] = len(self._histograms)
+                    self.histogram_of[id(event), site] = len(self._histograms)
                     self._histograms.append(self._scaled(event, bins, factor))
 
     def _unit(self, options: ImportOptions) -> tuple[str, float]:
         """What computations are counted in, and a unit's flops or instructions."""
-        kinds = {kind for event in self._events for kind, _ in event.computations}
+        kinds = {kind for event in self.events for kind, _ in event.computations}
         if options.speed is None and INSTRUCTIONS in kinds:
             return INSTRUCTIONS, 1000.0
         if MICROSECONDS not in kinds and INSTRUCTIONS in kinds:
             raise InputError(
-                "has numbers of instructions and no durations: leave --speed out", file=self._file
+                "has numbers of instructions and no durations: leave --speed out", file=self.file
             )
         return MICROSECONDS, options.volume_of(1e-6)
 
     def _scaled(self, event: Event, bins: Sequence[Bin], factor: float) -> VolumeHistogram:
         scaled = volume_bins(bins, factor)
         if any(most < least for least, most, _ in scaled):
-            raise InputError("a histogram out of order", file=self._file, line=event.line)
+            raise InputError("a histogram out of order", file=self.file, line=event.line)
         return scaled
 
     def _tags(self) -> bool:
         """Whether sizes stand for tags."""
-        if not lack_tags(self._events):
+        if not lack_tags(self.events):
             return False
         try:
-            sizes = compare_sizes(self._events, self._ranks)
+            sizes = compare_sizes(self.events, self.ranks)
         except OverlappingLoopsError as error:
             raise InputError(
-                f"EVENT{error.args[0].number}: loops that do not nest", file=self._file
+                f"EVENT{error.args[0].number}: loops that do not nest", file=self.file
             ) from None
         receives, several = sizes.receives, sizes.open_receives
-        self._notes.add(
+        self.notes.add(
             "tags were not recorded, and a receive is from any source: messages of other sizes are "
             "kept apart by tags"
             if sizes.match
             else "tags were not recorded: a receive from any source may take another message",
-            receives.first or f"EVENT{self._events[0].number}",
+            receives.first or f"EVENT{self.events[0].number}",
             max(receives.count, 1),
         )
         if not several.count:
             return sizes.match
-        sources = sources_of(self._events, self._ranks, sizes.channels)
+        sources = sources_of(self.events, self.ranks, sizes.channels)
         if sources is not None and sizes.match:
-            self._sources = sources
-        self._notes.add(
+            self.sources = sources
+        self.notes.add(
             "a receive from any source gets messages of one size from several ranks: it is one "
             "from the rank whose message it takes when all ranks advance evenly"
-            if self._sources
+            if self.sources
             else "a receive from any source gets messages of one size from several ranks, and may "
             "take another one than in the run: a deadlock of the replay can come of that",
             several.first,
@@ -135,24 +141,11 @@ class _ScalaTrace(ForeignTrace):
         return sizes.match
 
     @property
-    def ranks(self) -> int:
-        return self._ranks
-
-    @property
     def histograms(self) -> Sequence[VolumeHistogram]:
         return self._histograms
 
     def program(self, rank: int) -> Program:
-        reader = ScalaTraceRank(
-            rank,
-            self._ranks,
-            self._file,
-            self._events,
-            self._numbers,
-            self._sizes_are_tags,
-            self._sources,
-        )
-        return RankProgram(rank, reader).made(self._notes)
+        return RankProgram(rank, ScalaTraceRank(rank, self)).made(self.notes)
 
     def lines(self, rank: int) -> Iterator[str]:
         yield from self.program(rank).spelled_out(rank, drawn=bool(self._histograms))

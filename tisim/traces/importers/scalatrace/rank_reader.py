@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.traces.importers.format import RankReader
 from tisim.traces.importers.importer import Notes
-from tisim.traces.importers.rank_calls import ANY_SOURCE, RankCalls
+from tisim.traces.importers.rank_calls import ANY_SOURCE
 from tisim.traces.importers.scalatrace.events import (
     ANY,
-    COLLECTIVES,
-    COMM,
-    COUNT,
-    DESTINATION,
-    FINALIZE,
-    INIT,
-    IRECV,
-    ISENDS,
     PARAMETERS,
-    RECV,
-    ROOT,
-    SENDS,
-    SILENT,
-    SOURCE,
-    TAG,
-    TYPE,
     TYPE_SIZES,
-    WAIT,
     WORLD,
     Event,
     Loop,
@@ -39,13 +23,14 @@ from tisim.traces.importers.scalatrace.events import (
     of_rank,
     program_of,
 )
-from tisim.traces.importers.scalatrace.receives import Sources
-from tisim.traces.importers.words import uniform_collective
+from tisim.traces.importers.words import ISENDS, SENDS, collective_word, uniform_collective
 from tisim.traces.program import Program, Rule
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from tisim.traces.importers.scalatrace.importer import ScalaTrace
 
 # The values of an event come back after at most so many executions.
 _MOST_EXECUTIONS = 1 << 20
@@ -53,31 +38,16 @@ _MOST_TAG = 2**31 - 1
 _Write = Callable[[], None]
 
 
-class ScalaTraceRank:
-    """Writes executions of the events of one rank. `histograms` numbers the histogram of a
-    computation by the event after it and the call path of the event before; `sources` are the
-    distances to the sources that were found for receives from any.
-    """
+class ScalaTraceRank(RankReader):
+    """Writes executions of the events of one rank."""
 
-    def __init__(
-        self,
-        rank: int,
-        ranks: int,
-        file: Path,
-        events: Sequence[Event],
-        histograms: Mapping[tuple[int, str], int],
-        sizes_are_tags: bool,
-        sources: Sources,
-    ) -> None:
-        self._rank = rank
-        self._ranks = ranks
-        self._file = file
-        self._events = events
-        self._histograms = histograms
-        self._sizes_are_tags = sizes_are_tags
-        self._sources = sources
-        self._notes = Notes()
-        self._calls = RankCalls(rank)
+    def __init__(self, rank: int, trace: ScalaTrace) -> None:
+        super().__init__(rank, trace)
+        self._ranks = trace.ranks
+        self._events = trace.events
+        self._histograms = trace.histogram_of
+        self._sizes_are_tags = trace.sizes_are_tags
+        self._sources = trace.sources
         # What each execution of an event writes, and which one is the next.
         self._writers: dict[int, list[_Write]] = {}
         self._places: dict[int, int] = {}
@@ -125,7 +95,7 @@ class ScalaTraceRank:
 
     def _histogram(self, event: Event, before: Event) -> int | None:
         number = self._histograms.get((id(event), before.site))
-        if number is None and event.function not in SILENT:
+        if number is None and event.function:
             self._notes.add(
                 "a computation without a histogram is left out",
                 f"EVENT{event.number}, rank {self._rank}",
@@ -136,14 +106,14 @@ class ScalaTraceRank:
         """What each execution of an event writes, until its values come back."""
         values: dict[str, list[int]] = {}
         for key, all_ranks in event.parameters.items():
-            if key not in PARAMETERS:
+            if key not in PARAMETERS.values():
                 raise self._error(event, f"the parameter {key} is not known")
             own = of_rank(all_ranks, self._rank)
             if own is not None:
                 values[key] = own
         found = self._sources.get((self._rank, id(event)))
         if found is not None:
-            values[SOURCE] = found
+            values["source"] = found
         period = math.lcm(*(len(numbers) for numbers in values.values())) if values else 1
         if period > _MOST_EXECUTIONS:
             raise self._error(event, "its parameters come back in no reasonable time")
@@ -154,53 +124,53 @@ class ScalaTraceRank:
 
     def _execution(self, event: Event, values: dict[str, int]) -> _Write:
         function, calls = event.function, self._calls
-        if values.get(COMM, WORLD) != WORLD:
-            raise self._error(event, f"the communicator {values[COMM]} is not the world's")
-        if function in SILENT:
+        if values.get("comm", WORLD) != WORLD:
+            raise self._error(event, f"the communicator {values['comm']} is not the world's")
+        if not function:
             return lambda: None
-        if function in (INIT, FINALIZE):
+        if function in ("Init", "Finalize"):
             return lambda: self._end(function)
-        if function == WAIT:
+        if function == "Wait":
             return lambda: self._wait(event)
         nbytes = self._bytes(event, values)
-        if function in COLLECTIVES:
-            root = values.get(ROOT, 0)
-            words = uniform_collective(COLLECTIVES[function], nbytes, root) or ""
+        if (word := collective_word(function)) is not None:
+            root = values.get("root", 0)
+            words = uniform_collective(word, nbytes, root) or ""
             return lambda: calls.action(words)
-        tag = min(nbytes, _MOST_TAG) if self._sizes_are_tags else values.get(TAG, 0)
+        tag = min(nbytes, _MOST_TAG) if self._sizes_are_tags else values.get("tag", 0)
         if function in SENDS:
-            peer = self._peer(event, values, DESTINATION)
+            peer = self._peer(event, values, "dest")
             return lambda: calls.message(SENDS[function], peer, tag, nbytes)
         if function in ISENDS:
-            peer = self._peer(event, values, DESTINATION)
+            peer = self._peer(event, values, "dest")
             return lambda: self._post(ISENDS[function], peer, tag, nbytes)
-        if function == RECV:
-            peer = self._peer(event, values, SOURCE)
+        if function == "Recv":
+            peer = self._peer(event, values, "source")
             return lambda: calls.message("recv", peer, tag, nbytes)
-        if function == IRECV:
-            peer = self._peer(event, values, SOURCE)
+        if function == "Irecv":
+            peer = self._peer(event, values, "source")
             return lambda: self._post("irecv", peer, tag, nbytes)
         raise self._error(event, f"the MPI call {function} is not known")
 
     def _bytes(self, event: Event, values: dict[str, int]) -> int:
-        if COUNT not in values:
+        if "count" not in values:
             return 0
-        size = TYPE_SIZES.get(values.get(TYPE, 0))
+        size = TYPE_SIZES.get(values.get("type", 0))
         if size is None:
             raise self._error(
                 event,
-                f"the size of the datatype {values.get(TYPE)} is not in the trace; known are 14 "
+                f"the size of the datatype {values.get('type')} is not in the trace; known are 14 "
                 "(MPI_INTEGER) and 16 (MPI_DOUBLE_PRECISION)",
             )
-        if values[COUNT] < 0:
+        if values["count"] < 0:
             raise self._error(event, "a negative count")
-        return values[COUNT] * size
+        return values["count"] * size
 
     def _peer(self, event: Event, values: dict[str, int], side: str) -> int:
         """The peer, which is a distance from the own rank."""
         if side not in values:
             raise self._error(event, "a message without a peer")
-        if side == SOURCE and values[side] == ANY:
+        if side == "source" and values[side] == ANY:
             return ANY_SOURCE
         if not 0 <= values[side] < self._ranks:
             raise self._error(event, f"there is no rank at a distance of {values[side]}")
@@ -221,10 +191,10 @@ class ScalaTraceRank:
         self._calls.complete(self._pending[:1])
         del self._pending[:1]
 
-    def _end(self, function: int) -> None:
-        if function == FINALIZE:
+    def _end(self, function: str) -> None:
+        if function == "Finalize":
             self._calls.complete(self._pending)
-        self._calls.action("init" if function == INIT else "finalize")
+        self._calls.action(function.lower())
 
 
 # Stands for a call that has no line of its own, where a computation ends with it.

@@ -10,17 +10,6 @@ from enum import Enum, auto
 
 from tisim.traces.importers.scalatrace.events import (
     ANY,
-    COLLECTIVES,
-    COUNT,
-    DESTINATION,
-    IRECV,
-    ISENDS,
-    RECV,
-    SENDS,
-    SOURCE,
-    TAG,
-    TYPE,
-    WAIT,
     Event,
     Loop,
     Values,
@@ -28,6 +17,7 @@ from tisim.traces.importers.scalatrace.events import (
     program_of,
     times_of,
 )
+from tisim.traces.importers.words import ISENDS, SENDS, collective_word
 
 #: Receivers and what they tell messages apart by: the count and the type of the elements.
 Channel = tuple[int, int, int]
@@ -232,8 +222,8 @@ def _kind(event: Event) -> Kind | None:
         return Kind.SEND
     if function in ISENDS:
         return Kind.ISEND
-    named = {RECV: Kind.RECV, IRECV: Kind.IRECV, WAIT: Kind.WAIT}
-    return named.get(function, Kind.COLLECTIVE if function in COLLECTIVES else None)
+    named = {"Recv": Kind.RECV, "Irecv": Kind.IRECV, "Wait": Kind.WAIT}
+    return named.get(function, Kind.COLLECTIVE if collective_word(function) else None)
 
 
 def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
@@ -242,8 +232,8 @@ def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
     if kind not in (Kind.SEND, Kind.RECV):
         return kind is not None
     sizes = {(count, type_) for _, count, type_ in channels}
-    counts = of_rank(event.parameters.get(COUNT, []), rank) or [0]
-    types = of_rank(event.parameters.get(TYPE, []), rank) or [0]
+    counts = of_rank(event.parameters.get("count", []), rank) or [0]
+    types = of_rank(event.parameters.get("type", []), rank) or [0]
     return any((count, type_) in sizes for count in counts for type_ in types)
 
 
@@ -292,7 +282,7 @@ class _RankSteps:
         if kind in (Kind.WAIT, Kind.COLLECTIVE):
             return Step(kind)
         is_send = kind in (Kind.SEND, Kind.ISEND)
-        keys = (DESTINATION if is_send else SOURCE, COUNT, TYPE)
+        keys = ("dest" if is_send else "source", "count", "type")
         lists = [of_rank(event.parameters.get(key, []), self.rank) or [0] for key in keys]
         peer, count, type_ = (values[number % len(values)] for values in lists)
         there = (self.rank + peer) % self._ranks
@@ -322,8 +312,8 @@ def _periodic(values: list[int]) -> list[int]:
 
 def lack_tags(events: Sequence[Event]) -> bool:
     """Whether all tags are 0, and a receive from any source may take another message for it."""
-    takes_any = any(ANY in some.numbers for some in _values(events, SOURCE))
-    return takes_any and not any(any(some.numbers) for some in _values(events, TAG))
+    takes_any = any(ANY in some.numbers for some in _values(events, "source"))
+    return takes_any and not any(any(some.numbers) for some in _values(events, "tag"))
 
 
 def _values(events: Sequence[Event], key: str) -> list[Values]:
@@ -363,9 +353,9 @@ def compare_sizes(events: Sequence[Event], ranks: int) -> Sizes:
     for rank in range(ranks):
         for event, times in times_of(program_of(events, rank)):
             is_send = event.function in SENDS or event.function in ISENDS
-            if not is_send and event.function not in (RECV, IRECV):
+            if not is_send and event.function not in ("Recv", "Irecv"):
                 continue
-            keys = (COUNT, TYPE, DESTINATION if is_send else SOURCE)
+            keys = ("count", "type", "dest" if is_send else "source")
             lists = [of_rank(event.parameters.get(key, []), rank) or [0] for key in keys]
             counts, types, peers = lists
             period = math.lcm(*map(len, lists))

@@ -1,0 +1,61 @@
+"""What the readers of formats share: an opened trace, and one rank of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import ForeignTrace, ImportOptions, Notes
+from tisim.traces.importers.rank_calls import Communicators, RankCalls, RequestNumbers
+
+
+def only_file(files: Sequence[Path], form: str) -> Path:
+    """The one file of a trace. Raises InputError, which begins with `form`, if it is another."""
+    if len(files) > 1 or files[0].is_dir():
+        raise InputError(f"{form}; name that", file=files[0])
+    return files[0]
+
+
+def need_speed(options: ImportOptions, file: Path, recorder: str) -> None:
+    """Refuse an import without ``--speed``, or with a counter, which `recorder` does not keep."""
+    if options.counter is not None:
+        raise InputError(f"{recorder} no hardware counters; use --speed", file=file)
+    options.volume_of(0.0)
+
+
+class FormatTrace(ForeignTrace):
+    """An opened trace of a file. Most formats say when calls began and ended."""
+
+    ranks = 0
+    has_times = True
+
+    def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
+        self.file = file
+        self.options = options
+        self.notes = notes
+
+
+class RankReader:
+    """Makes lines of what was recorded of one rank."""
+
+    def __init__(
+        self, rank: int, trace: FormatTrace, requests: RequestNumbers | None = None
+    ) -> None:
+        self._rank = rank
+        self._file = trace.file
+        self._options = trace.options
+        self._notes = trace.notes
+        self._calls = RankCalls(rank, requests)
+
+    def _write_head(self, communicators: Communicators) -> None:
+        """Write what stands before all calls."""
+        self._calls.action("init")
+        for words in communicators.declarations(self._rank):
+            self._calls.action(words)
+
+    def _keep_times(self, function: str, begin: int, end: int) -> None:
+        """Keep when the call began and ended that was written last, in nanoseconds."""
+        if self._options.times is not None:
+            line = self._calls.lines.count
+            self._options.times.add(self._rank, function, begin, end, line)
