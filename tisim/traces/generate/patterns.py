@@ -45,17 +45,7 @@ class Ring(Pattern):
 
 @dataclass(frozen=True, kw_only=True)
 class _Halo(Pattern, ABC):
-    """The exchange in any number of dimensions.
-
-    Parameters
-    ----------
-    grid
-        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
-    nbytes
-        Bytes of a face: one number, or one a dimension.
-    periodic
-        Whether the grid's ends are neighbours too.
-    """
+    """The exchange in any number of dimensions."""
 
     dimensions: ClassVar[int]
 
@@ -283,15 +273,7 @@ _FORWARD = 1 / 3
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Pattern, ABC):
-    """Steps of data-parallel training; how gradients are added up is left to the patterns.
-
-    Parameters
-    ----------
-    nbytes
-        Bytes of all gradients, numbers of four bytes.
-    buckets
-        Parts in which they are added up, each as soon as the backward pass has come so far.
-    """
+    """Steps of data-parallel training; how gradients are added up is left to the patterns."""
 
     _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "nbytes": 0, "buckets": 1}
 

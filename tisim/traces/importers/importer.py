@@ -100,18 +100,9 @@ class CallTimes:
         self._file.close()
 
     def add(self, rank: int, function: str, begin: int, end: int, line: int) -> None:
-        """Keep a call.
-
-        Parameters
-        ----------
-        rank
-            The rank, whose calls come in their order.
-        function
-            The name of the call in MPI, without ``MPI_``, or a word of a trace.
-        begin, end
-            Nanoseconds on a clock of all ranks.
-        line
-            The last line of the rank's trace that came of the call.
+        """Keep a call: its name in MPI, without ``MPI_``, or a word of a trace; nanoseconds on a
+        clock of all ranks; the last line of the rank's trace that came of it. The calls of a rank
+        come in their order.
         """
         if self._first is None or begin < self._first:
             self._first = begin
@@ -123,11 +114,7 @@ class CallTimes:
 
     def write(self, target: str | os.PathLike[str]) -> None:
         """Write the table: ``rank,kind,start,end,line``, in seconds since the first call began.
-
-        Raises
-        ------
-        InputError
-            When it cannot be written.
+        Raises InputError when it cannot be written.
         """
         if Path(target).suffix == PARQUET:
             self._write_parquet(target)
@@ -162,13 +149,7 @@ class CallTimes:
 
 
 def check_timeline(target: str | os.PathLike[str]) -> None:
-    """Refuse a file of another kind, or one whose package is not installed.
-
-    Raises
-    ------
-    InputError
-        With what to do.
-    """
+    """Refuse a file of another kind, or one whose package is not installed, by an InputError."""
     suffix = Path(target).suffix
     if suffix not in (".csv", PARQUET):
         raise InputError(f"the timeline of an import is written as .csv or {PARQUET}", file=target)

@@ -50,17 +50,12 @@ _KINDS = {
     "fork": "ThreadFork",
     "omp_fork": "OmpFork",
 }
-# Those that begin with an operation.
-_OPERATIONS = frozenset({"collective", "icollective"})
 
 
 class _Enumeration(Protocol):
-    """A value of one of the package's enumerations."""
+    """A value of one of the package's enumerations, each of which is a class of its own."""
 
     value: int
-
-
-_Number = int | _Enumeration
 
 
 class LocationEvents:
@@ -98,38 +93,16 @@ class LocationEvents:
     def _taker(self, kind: str) -> object:
         if kind == "metric":
             return self._taking_metrics()
-        if kind.startswith("io"):
-            return self._taking_enumerations(kind)
-        return self._taking_operations(kind) if kind in _OPERATIONS else self._taking(kind)
 
-    def _taking(self, kind: str) -> object:
-        def take(
-            _location: int, time: int, _data: object, _attributes: object, *numbers: int
-        ) -> None:
-            self._batch.append((kind, time, numbers))
-
-        return take
-
-    def _taking_enumerations(self, kind: str) -> object:
-        def take(
-            _location: int, time: int, _data: object, _attributes: object, *fields: _Number
-        ) -> None:
-            numbers = (field if isinstance(field, int) else field.value for field in fields)
-            self._batch.append((kind, time, tuple(numbers)))
-
-        return take
-
-    def _taking_operations(self, kind: str) -> object:
         def take(
             _location: int,
             time: int,
             _data: object,
             _attributes: object,
-            operation: _otf2.CollectiveOp,
-            *rest: int,
+            *fields: int | _Enumeration,
         ) -> None:
-            # The package has a class of its own for each of OTF2's enumerations.
-            self._batch.append((kind, time, (operation.value, *rest)))
+            numbers = (field if isinstance(field, int) else field.value for field in fields)
+            self._batch.append((kind, time, tuple(numbers)))
 
         return take
 
