@@ -9,8 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from tisim import _core
 from tisim.errors import InputError
-from tisim.traces.class_writer import ClassCalls, ClassTraceWriter
+from tisim.support.files import replacing
 from tisim.traces.extrapolation.data import Approximation, spelled_out
 from tisim.traces.extrapolation.nodes import Loop, Mask, Site, described
 from tisim.traces.extrapolation.shapes import Numbers
@@ -60,7 +61,7 @@ def write_program(
     says that volumes are exact; `comments` stand before the lines of each rank; without an
     approximation, numbers that are data are means.
     """
-    writer = ClassTraceWriter(ranks)
+    writer = _core.ClassWriter(ranks)
     order = _SeenOrder()
     classes = _classes([node.present for node in _all(program)], ranks)
     for members in classes:
@@ -68,8 +69,10 @@ def write_program(
         for comment in comments:
             made.add_comment(comment)
         made.add(program, 0)
-        writer.add(members.astype(np.int32), made.calls, made.rules)
-    writer.finish(output, legacy=legacy, precision=precision)
+        calls = [(writer.shape(text, holes), numbers) for text, holes, numbers in made.calls]
+        writer.add(members.astype(np.int32), calls, made.rules)
+    with replacing(output) as unfinished:
+        writer.finish(legacy, precision, os.fsencode(unfinished))
     return len(classes)
 
 
@@ -134,7 +137,9 @@ class _Class:
     members: Numbers
     order: _SeenOrder
     approximation: Approximation | None = None
-    calls: ClassCalls = field(default_factory=list)
+    #: The text of the shape of each, which of its holes take ranks (bit by bit), and for each hole
+    #: one number, or one for each rank of the class.
+    calls: list[tuple[bytes, int, list[Numbers]]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=lambda: [[]])
 
     def add(self, program: Sequence[TargetNode], rule: int) -> None:

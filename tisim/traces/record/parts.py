@@ -12,16 +12,17 @@ from pathlib import Path
 from tisim.support.files import check_writable
 from tisim.traces import pack
 from tisim.traces.record.samples import add_recorded_samples
-from tisim.traces.record.text_parts import find_text_parts, prepare_text_parts, tail_of_part
 from tisim.traces.recorded import (
+    files_of_ranks,
     lines_without_numbers,
     read_recorded_part,
     write_recorded_trace,
 )
 from tisim.traces.samples import Samples
 
-_COMPRESSED = re.compile(r"rank-(\d+)\.part")
+# Of text, which a recorder writes that could not load ``libtisim_trace``.
 _HEADER_SIZE = 1 << 16
+_TAIL_SIZE = 1 << 16
 
 
 @dataclass
@@ -47,7 +48,9 @@ class Recording:
 
 def has_parts(directory: Path) -> bool:
     """Whether ranks have left parts in a directory."""
-    return bool(_compressed_parts(directory)) or _are_recorded(find_text_parts(directory))
+    if files_of_ranks(directory, ".part"):
+        return True
+    return _are_recorded(files_of_ranks(directory, ".txt"))
 
 
 def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording | None:
@@ -59,8 +62,8 @@ def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) ->
     """
     check_writable(output)
     directory = Path(parts)
-    compressed = _compressed_parts(directory)
-    texts = {} if compressed else find_text_parts(directory)
+    compressed = [*files_of_ranks(directory, ".part").values()]
+    texts = {} if compressed else files_of_ranks(directory, ".txt")
     if compressed:
         recording = _pack_compressed(compressed, Path(output))
     elif _are_recorded(texts):
@@ -95,15 +98,6 @@ def recording_of_trace(trace: Path) -> Recording:
     return recording
 
 
-def _compressed_parts(directory: Path) -> list[Path]:
-    found = {int(name[1]): path for path in directory.iterdir() if (name := _compressed(path))}
-    return [path for _, path in sorted(found.items())]
-
-
-def _compressed(path: Path) -> re.Match[str] | None:
-    return _COMPRESSED.fullmatch(path.name)
-
-
 def _pack_compressed(paths: list[Path], output: Path) -> Recording:
     parts = [read_recorded_part(path) for path in paths]
     recording = _recording_of(parts[0].comments)
@@ -123,11 +117,11 @@ def _pack_texts(
 ) -> Recording:
     recording = _recording_of(_header(next(iter(texts.values()))))
     for rank in range(recording.ranks):
-        lines = tail_of_part(texts[rank]) if rank in texts else []
+        lines = _tail_of(texts[rank]) if rank in texts else []
         if lines[-1:] != [f"{rank} finalize"]:
             recording.incomplete.append(rank)
         _add_notes(recording, lines)
-    prepare_text_parts(directory, texts, recording.ranks, _comments(recording))
+    _prepare_texts(directory, texts, recording.ranks, _comments(recording))
     pack(directory, output)
     return recording
 
@@ -167,3 +161,46 @@ def _comments(recording: Recording) -> list[str]:
     ranks = ", ".join(map(str, recording.incomplete))
     incomplete = [f"# incomplete: ranks {ranks}"] if recording.incomplete else []
     return incomplete + [f"0 {line}" for line in _first_lines(recording)]
+
+
+def _tail_of(path: Path) -> list[str]:
+    """The last lines of a part; half a line at its end, and zeros, are cut off the file."""
+    with path.open("r+b") as file:
+        size = file.seek(0, 2)
+        while True:
+            start = max(0, size - _TAIL_SIZE)
+            file.seek(start)
+            text = file.read(size - start)
+            whole = text.rfind(b"\n") + 1
+            if whole or not start:
+                break
+            size = start  # the file ends in many zeros
+        file.truncate(start + whole)
+    return text[:whole].decode(errors="replace").splitlines()
+
+
+def _prepare_texts(
+    directory: Path, parts: dict[int, Path], ranks: int, first_lines: list[str]
+) -> None:
+    """Make the parts a trace.
+
+    Ranks without a part get an empty one, and the first part begins with lines that say what the
+    trace lacks.
+    """
+    for rank in {*range(ranks)} - parts.keys():
+        parts[rank] = directory / f"rank-{rank}.txt"
+        parts[rank].touch()
+    first = parts[0]
+    if not first_lines:
+        return
+    changed = first.with_suffix(".changed")
+    with first.open("rb") as source, changed.open("wb") as target:
+        start = source.readline()
+        if start and not start.startswith(b"# version"):
+            changed.unlink()
+            return  # it has been said before
+        source.seek(0)
+        target.write("".join(f"{line}\n" for line in first_lines).encode())
+        while block := source.read(1 << 20):
+            target.write(block)
+    changed.replace(first)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.traces.recorded import files_of_ranks
 from tisim.traces.samples import RankSamples, Samples, add_samples
-
-_FILE = re.compile(r"rank-(\d+)\.samples")
 
 
 def add_recorded_samples(
@@ -30,18 +28,14 @@ def read_recorded_samples(directory: Path, calls_before: Mapping[int, int]) -> S
     """The samples of all ranks in the directory of the parts, with one tree of call paths; None
     when no rank was sampled. By rank, `calls_before` counts the lines before the first call.
     """
-    paths = {int(name[1]): path for path in directory.iterdir() if (name := _match(path))}
+    paths = files_of_ranks(directory, ".samples")
     if not paths:
         return None
     samples = Samples()
     known: dict[tuple[int, str], int] = {}
-    for rank, path in sorted(paths.items()):
+    for rank, path in paths.items():
         samples.ranks[rank] = _read(path, samples, known, calls_before.get(rank, 0))
     return samples
-
-
-def _match(path: Path) -> re.Match[str] | None:
-    return _FILE.fullmatch(path.name)
 
 
 def _read(

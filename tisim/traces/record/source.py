@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
+from tisim import _core
 from tisim.traces.record.fortran import fortran_wrappers
 from tisim.traces.record.posix_wrappers import posix_wrappers
 from tisim.traces.record.table import read_table
 from tisim.traces.record.trace_library import library_header
-from tisim.traces.record.words import words_header
 from tisim.traces.record.wrappers import c_wrappers
 
 # What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
@@ -36,10 +37,38 @@ def recorder_source(*, posix: bool = False) -> dict[str, str]:
         if file.name.endswith((".c", ".h")) and (posix or file.name not in _POSIX)
     }
     texts["tisim_trace.h"] = library_header()
-    texts["words.h"] = words_header()
+    texts["words.h"] = _words_header()
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)
     if posix:
         texts["posix_wrappers.c"] = posix_wrappers()
     return dict(sorted(texts.items()))
+
+
+_WORDS_HEADER = """\
+/* Written by tisim from its table of actions (core/trace/vocabulary/table.hpp). */
+#ifndef TISIM_WORDS_H
+#define TISIM_WORDS_H
+
+/* WORD(name, roles): the actions of traces. Roles of their arguments: r a rank, n a number, v as
+ * many numbers as the communicator has ranks. */
+"""
+# Arguments of a usage that the recorder does not write.
+_NOT_WRITTEN = {"displacements", "threads=N", "sum=S"}
+_RANKS = {"src", "dst", "root"}
+_VECTOR = re.compile(r"\w0\.\.\w+-1|rank\.\.\.")
+
+
+def _words_header() -> str:
+    """The header ``words.h``: each action with the roles of its arguments."""
+    words = [f'  WORD({name}, "{_roles(usage)}")' for name, usage in _core.known_actions()]
+    table = " \\\n".join(["#define TISIM_WORDS(WORD)", *words])
+    return f"{_WORDS_HEADER}{table}\n\n#endif\n"
+
+
+def _roles(usage: str) -> str:
+    if " or " in usage or usage == "no arguments":
+        return ""
+    words = [word for word in re.findall(r"[\w.=-]+", usage) if word not in _NOT_WRITTEN]
+    return "".join("r" if w in _RANKS else "v" if _VECTOR.fullmatch(w) else "n" for w in words)

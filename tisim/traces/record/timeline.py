@@ -14,13 +14,13 @@ from tisim.analysis.timeline.run_file.schema import SUFFIX
 from tisim.errors import InputError
 from tisim.support.files import replacing
 from tisim.traces import Trace
+from tisim.traces.recorded import files_of_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
 
-_NAME = re.compile(r"rank-(\d+)\.times")
 _CLOCK = re.compile(rb"# clock (\d+) (-?\d+) (\d+)\n")
 _SUFFIXES = (".csv", ".parquet", SUFFIX)
 # Calls that stand in no line, such as a test that failed, between two that do.
@@ -71,12 +71,12 @@ def write_timeline(
     import pandas as pd
 
     target = check_timeline(path)
-    files = {int(name[1]): file for file in parts.iterdir() if (name := _NAME.fullmatch(file.name))}
+    files = files_of_ranks(parts, ".times")
     if not files:
         raise InputError("no rank has written when its calls began and ended", file=parts)
     tables: list[pd.DataFrame] = []
     error = 0.0
-    for rank, file in sorted(files.items()):
+    for rank, file in files.items():
         table, of_rank = _aligned(file)
         table.insert(0, "rank", rank)
         tables.append(table)
