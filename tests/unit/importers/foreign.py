@@ -1,24 +1,8 @@
-"""Public samples of foreign formats, and damaged files."""
+"""Damaged files."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import pytest
 from hypothesis import strategies as st
-
-
-def foreign(ending: str) -> Path:
-    """The one public sample whose path ends so, below the folder that TISIM_FOREIGN names."""
-    folder = os.environ.get("TISIM_FOREIGN")
-    if folder is None:
-        pytest.skip("TISIM_FOREIGN names no folder of public samples")
-    name = Path(ending).name
-    found = [path for path in Path(folder).rglob(name) if path.as_posix().endswith("/" + ending)]
-    if not found:
-        pytest.skip(f"there is no {ending} below TISIM_FOREIGN")
-    return found[0]
 
 
 @st.composite

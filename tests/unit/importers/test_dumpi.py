@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from pathlib import Path
 
@@ -255,14 +254,3 @@ MPI_Barrier returning at walltime 1.800000000, cputime 0.4 seconds in thread 0.
 MPI_Finalize entering at walltime 1.900000000, cputime 0.5 seconds in thread 0.
 MPI_Finalize returning at walltime 2.000000000, cputime 0.6 seconds in thread 0.
 """
-
-
-@pytest.mark.skipif("TISIM_FOREIGN" not in os.environ, reason="TISIM_FOREIGN names no folder")
-def test_the_shipped_trace_equals_its_text(tmp_path: Path) -> None:
-    """DUMPI's own sample, in a checkout of sst-dumpi in the folder."""
-    (binary,) = Path(os.environ["TISIM_FOREIGN"]).rglob("testtrace-0000.bin")
-    convert(binary, tmp_path / "binary", speed=1e9)
-    convert(binary.with_suffix(".txt"), tmp_path / "text", speed=1e9)
-    one, other = (tmp_path / name / "rank-0.txt" for name in ("binary", "text"))
-    assert one.read_text() == other.read_text()
-    assert one.read_text().count("\n") == 13

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.importers.foreign import foreign
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -157,17 +156,3 @@ def test_schedules_of_its_successor_are_refused(tmp_path: Path) -> None:
         imported(tmp_path, bytes(schedule))
     with pytest.raises(InputError, match=r":3: 'l0: put 1b to 1 ct 0 tag 10' .*LogGOPSim 2"):
         imported(tmp_path, "num_ranks 1\nrank 0 {\nl0: put 1b to 1 ct 0 tag 10\n}\n")
-
-
-@pytest.mark.parametrize(
-    ("path", "ranks", "lines"),
-    [
-        ("LogGOPSim/binary_tree_16.goal", 16, 85),
-        ("LogGOPSim/dissemination_32.goal", 32, 544),
-        ("tests/network/binomialtreebcast_128_1024.goal", 128, 701),
-    ],
-)
-def test_public_samples(tmp_path: Path, path: str, ranks: int, lines: int) -> None:
-    made = convert(foreign(path), tmp_path / "trace.tit", speed=1e9)
-    assert (made.ranks, made.lines) == (ranks, lines)
-    assert check(tmp_path / "trace.tit").errors == 0

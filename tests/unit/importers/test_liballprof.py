@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.importers.foreign import foreign
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -187,18 +186,3 @@ def sample() -> str:
     zero("Isend", 5, 1, INT, 0, 7, zero.world, 1000)("Recv", 5, 1, INT, 0, 7, zero.world, 0)
     zero("Waitall", 1, 1000, 0)("Gatherv", 5, 1, INT, 6, 7, "1", 8, "0", INT, 0, zero.world)
     return zero.text()
-
-
-@pytest.mark.parametrize(
-    ("path", "ranks", "lines"),
-    [
-        ("src/schedgen/vladimir/pmpi-trace-rank-0.txt", 4, 44),
-        ("src/schedgen/simple/trace_bcast-0.dat", 4, 52),
-        ("src/schedgen/sphot/htor-coll-rank-0.dat", 4, 132),
-        ("liballprof-samples/sweep3d-2x2/pmpi-trace-rank-0.txt", 4, 23_364),
-    ],
-)
-def test_public_samples(tmp_path: Path, path: str, ranks: int, lines: int) -> None:
-    made = convert(foreign(path), tmp_path / "trace.tit", speed=1e9)
-    assert (made.ranks, made.lines) == (ranks, lines)
-    assert check(tmp_path / "trace.tit").errors == 0

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.unit.importers.foreign import foreign
 from tisim.errors import InputError
 from tisim.traces import check, unpack
 from tisim.traces.importers import Conversion, convert
@@ -284,86 +282,3 @@ def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, mes
         imported(tmp_path, TRACE.replace(old, new, 1))
     assert message in str(error.value)
     assert not (tmp_path / "trace.tit").exists()
-
-
-# Points of NAS LU's grids in each direction, by class.
-POINTS = {"A": 64, "B": 102, "C": 162}
-
-
-@pytest.mark.parametrize("letter", "ABC")
-# Links of NAS LU's grids of 2x2, 4x2 and 4x4 ranks.
-@pytest.mark.parametrize(("ranks", "links"), [(4, 4), (8, 10), (16, 24)])
-def test_lu_is_nas_lu(tmp_path: Path, letter: str, ranks: int, links: int) -> None:
-    """Calls and bytes are those that LU makes by its construction."""
-    made = convert(foreign(f"ti/lu/{letter}/{ranks}/I/0"), tmp_path / "lu.tit")
-    found = check(tmp_path / "lu.tit")
-    assert (made.ranks, found.errors) == (ranks, 0)
-    unpack(tmp_path / "lu.tit", tmp_path / "text")
-    calls: Counter[str] = Counter()
-    nbytes: Counter[str] = Counter()
-    for rank in range(ranks):
-        for line in (tmp_path / "text" / f"rank-{rank}.txt").read_text().splitlines():
-            words = line.split()
-            if words[1] in ("recv", "irecv", "send"):
-                # What is small and not of a sweep is of the integral at the end.
-                part = words[1] if words[1] == "recv" or int(words[4]) >= 40_000 else "small"
-                calls[part] += 1
-                nbytes[part] += int(words[4])
-    points, cuts = POINTS[letter], sum(count - 1 for count in GRIDS[ranks])
-    # Two planes are boundaries. One of 251 iterations warms up. Each plane's edges are five
-    # doubles a point of the inner ones.
-    planes, sweeps = points - 2, 2 * 251
-    assert calls["recv"] == sweeps * planes * links
-    assert nbytes["recv"] == sweeps * planes * 5 * 8 * planes * cuts
-    # Those of 8 ranks are what `tisim check traces/lu.A.8.tar.xz` counts in a recorded LU.
-    assert letter + str(ranks) != "A8" or calls["recv"] == 311_240
-    # Faces, of two layers, go both ways before each of 253 right-hand sides and the forcing term.
-    assert calls["irecv"] == 2 * 254 * links
-    assert nbytes["irecv"] == 2 * 254 * 2 * 5 * 8 * points * points * cuts
-
-
-# Ranks along the first and the second direction of LU's grids.
-GRIDS = {4: (2, 2), 8: (4, 2), 16: (4, 4)}
-
-
-def exchanged(rank: int, along: int, across: int) -> list[str]:
-    """The messages of a rank in LU's `exchange_3`, in both directions."""
-    first, second = rank % along, rank // along
-    made = []
-    for place, size, stride in ((first, along, 1), (second, across, along)):
-        before = rank - stride if place > 0 else None
-        after = rank + stride if place + 1 < size else None
-        pairs = [("irecv", before), ("send", after), ("irecv", after), ("send", before)]
-        made += [f"{word} {peer}" for word, peer in pairs if peer is not None]
-    return made
-
-
-@pytest.mark.parametrize("ranks", [4, 16])
-@pytest.mark.parametrize("kind", ["td", "tic"])
-def test_receives_of_lu_are_from_the_neighbours_of_its_grid(
-    tmp_path: Path, kind: str, ranks: int
-) -> None:
-    """Faces of class C have the same size in both directions, and their tags were not kept."""
-    convert(foreign(f"{kind}/lu/C/{ranks}/I/0"), tmp_path / "lu.tit", speed=1e9)
-    unpack(tmp_path / "lu.tit", tmp_path / "text")
-    for rank in range(ranks):
-        found = []
-        for line in (tmp_path / "text" / f"rank-{rank}.txt").read_text().splitlines():
-            words = line.split()
-            if words[1] in ("irecv", "send") and int(words[4]) > 400_000:
-                found.append(" ".join(words[1:3]))
-        once = exchanged(rank, *GRIDS[ranks])
-        # 250 iterations, one to warm up, two residuals, and the forcing term.
-        assert found == once * 254
-
-
-@pytest.mark.parametrize("path", ["ti/lu/A/16/I/0", "ti/cg/A/16/I/0"])
-def test_means_of_histograms(path: str) -> None:
-    """Bins for drawing have the means of the file's, and its count twice of the first value."""
-    for event in read_events(foreign(path)):
-        for bins in event.computations.values():
-            count = sum(part.count for part in bins)
-            mean = sum(part.mean * part.count for part in bins) / count
-            made = volume_bins(bins, 1000.0)
-            drawn = sum((least + most) / 2 * number for least, most, number in made) / count
-            assert drawn == pytest.approx(1000 * mean, rel=1e-9)
