@@ -14,8 +14,8 @@ from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
     ANY_TAG,
     WORLD,
-    Communicator,
     Communicators,
+    Group,
 )
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
@@ -182,7 +182,7 @@ class DimemasTrace(FormatTrace):
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(file, options, notes)
         self._spool = RankSpool()
-        self._known: dict[int, Communicator] = {}
+        self._known: dict[int, Group] = {}
         # What ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
         try:
@@ -221,7 +221,7 @@ class DimemasTrace(FormatTrace):
                 comm, count, *members = map(int, words[2:])
                 if count != len(members) or not set(members) <= set(range(self.ranks)):
                     raise ValueError(words)
-                self._known[comm] = Communicator(tuple(members))
+                self._known[comm] = tuple(members)
             return
         if words[0] in _IGNORED:
             return

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from heapq import heappop, heappush
 
-from tisim.traces.importers.rank_calls import RankCalls
+from tisim.traces.importers.rank_calls import RankCalls, RequestNumbers
 
 _NUMBER = re.compile(r"\d+")
 
@@ -39,27 +38,22 @@ class FileCalls:
     def __init__(self, rank: int, calls: RankCalls) -> None:
         self._rank = rank
         self._calls = calls
-        self._handles: dict[Hashable, int] = {}
-        self._free: list[int] = []
-        self._next = 0
+        self._handles = RequestNumbers()
 
     def is_open(self, file: Hashable) -> bool:
         """Whether a file is open."""
-        return file in self._handles
+        return self._handles.number(file) is not None
 
     def open(self, file: Hashable, path: str, flags: str) -> None:
         """A file is opened, with the flags of a trace; an open one is closed first."""
         self.close(file)
-        handle = heappop(self._free) if self._free else self._next
-        self._next += handle == self._next
-        self._handles[file] = handle
+        handle = self._handles.give(file)
         self._calls.action(f"open {handle} {trace_name(path, self._rank)} {flags}".rstrip())
 
     def close(self, file: Hashable) -> None:
         """A file is closed; one that is not open is left alone."""
-        handle = self._handles.pop(file, None)
+        handle = self._handles.release(file)
         if handle is not None:
-            heappush(self._free, handle)
             self._calls.action(f"close {handle}")
 
     def close_all(self) -> None:
@@ -72,7 +66,7 @@ class FileCalls:
     ) -> None:
         """A read or write of an open file: at an offset, or at its position."""
         word = "write" if writes else "read"
-        handle = self._handles[file]
+        handle = self._handles.number(file)
         if offset is None:
             self._calls.action(f"{word} {handle} {nbytes}")
         else:
@@ -80,11 +74,11 @@ class FileCalls:
 
     def seek(self, file: Hashable, offset: int, origin: str) -> None:
         """The position of an open file moves: ``set``, ``cur`` or ``end``."""
-        self._calls.action(f"lseek {self._handles[file]} {offset} {origin}")
+        self._calls.action(f"lseek {self._handles.number(file)} {offset} {origin}")
 
     def sync(self, file: Hashable) -> None:
         """The data of an open file go to its disk."""
-        self._calls.action(f"fsync {self._handles[file]}")
+        self._calls.action(f"fsync {self._handles.number(file)}")
 
     def name(self, word: str, path: str) -> None:
         """A call by name: ``stat``, ``unlink`` or ``mkdir``."""

@@ -18,7 +18,7 @@ from tisim.traces.importers.mpi_calls import (
     CallTrace,
     Datatypes,
 )
-from tisim.traces.importers.words import is_query
+from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query
 
 # A field is NAME, or NAME/KIND: d is a datatype (number, size, extent), c a communicator (handle,
 # rank, size), v an array with a size for each rank (its address, then the sizes), r the address of
@@ -29,9 +29,9 @@ _REDUCE = ". . count datatype/d . "
 _SEND, _RECEIVE = "sendcount sendtype/d", "recvcount recvtype/d"
 _SENDS, _RECEIVES = "sendcounts/v ./v sendtype/d", "recvcounts/v ./v recvtype/d"
 _TEXT = {
-    **dict.fromkeys(("Send", "Bsend", "Ssend", "Rsend"), _MESSAGE.format("dest")),
-    **dict.fromkeys(("Isend", "Ibsend", "Issend", "Irsend"), _POST.format("dest")),
-    **dict.fromkeys(("Send_init", "Bsend_init", "Ssend_init", "Rsend_init"), _POST.format("dest")),
+    **dict.fromkeys(SENDS, _MESSAGE.format("dest")),
+    **dict.fromkeys(ISENDS, _POST.format("dest")),
+    **dict.fromkeys(INITS, _POST.format("dest")),
     **dict.fromkeys(("Irecv", "Recv_init"), _POST.format("source")),
     "Recv": _MESSAGE.format("source") + " .",
     "Probe": "source tag comm/c .",
@@ -84,10 +84,7 @@ _MPICH_WORLD, _MPICH_ANY_SOURCE, _MPICH_NULL = 0x44000000, -2, -1
 _NO_RANK = -2
 # Handles that are given to communicators in the order in which the rank makes them.
 _FIRST_MADE = 16
-_POSTS = frozenset(
-    {*("Isend", "Ibsend", "Issend", "Irsend", "Irecv")}
-    | {*("Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init")}
-)
+_POSTS = frozenset({*ISENDS, "Irecv", *INITS})
 # Which requests these have found complete is not in the trace.
 _UNDECIDED = frozenset({"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"})
 _MAKERS = frozenset({"Comm_split", "Comm_dup", "Comm_create", "Cart_create"})

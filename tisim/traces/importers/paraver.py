@@ -19,7 +19,7 @@ from tisim.traces.importers.importer import (
     ImportOptions,
     Notes,
 )
-from tisim.traces.importers.rank_calls import Communicator, Communicators
+from tisim.traces.importers.rank_calls import Communicators, Group
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
 from tisim.traces.importers.words import (
@@ -64,7 +64,7 @@ class Header:
     ranks: int
     #: Seconds that times are counted in.
     unit: float
-    communicators: dict[int, Communicator] = field(default_factory=dict)
+    communicators: dict[int, Group] = field(default_factory=dict)
 
 
 def read_header(line: str, file: Path) -> Header:
@@ -85,7 +85,7 @@ def read_header(line: str, file: Path) -> Header:
     return Header(ranks, 1e-9 if found[2] == "ns" else 1e-6)
 
 
-def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator | None]:
+def read_communicator(words: list[str], ranks: int) -> tuple[int, Group]:
     """The number and the ranks of a communicator, of a line ``c:1:2:3:1:2:3``; -1: it has none.
     Raises ValueError if the line is another one.
     """
@@ -96,7 +96,7 @@ def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator |
         raise ValueError(words)
     if not all(1 <= member <= ranks for member in members):
         raise ValueError(words)
-    return number, Communicator(tuple(member - 1 for member in members))
+    return number, tuple(member - 1 for member in members)
 
 
 class Labels:
@@ -289,7 +289,7 @@ class ParaverRecords:
                     "the world's order",
                     f"communicator {number}",
                 )
-            self.header.communicators[number] = Communicator(tuple(sorted(members)))
+            self.header.communicators[number] = tuple(sorted(members))
 
 
 _LEFT_OUT = ("Put", "Get", "Accumulate", "Probe", "Cancel")

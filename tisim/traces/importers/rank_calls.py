@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 
 class Slot:
@@ -99,11 +98,9 @@ class RequestNumbers:
         """The number of a pending request; None: it is not pending."""
         return self._numbers.get(request)
 
-    def __contains__(self, request: Hashable) -> bool:
-        return request in self._numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+    def __iter__(self) -> Iterator[Hashable]:
+        """The pending requests, in the order of their calls."""
+        return iter(self._numbers)
 
 
 #: The number of the world among communicators.
@@ -234,10 +231,6 @@ class RankCalls:
         """The number of a pending request; None: it is not pending."""
         return self._requests.number(request)
 
-    def is_pending(self, request: Hashable) -> bool:
-        """Whether a request was made and is not complete."""
-        return request in self._requests
-
     def _add(self, line: str) -> None:
         self._write_volume()
         self.lines.add(line)
@@ -253,12 +246,8 @@ def _in(comm: int) -> str:
     return f" comm={comm}" if comm else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Communicator:
-    """The ranks of a communicator."""
-
-    #: In their order in the communicator; None: each rank has one of itself alone.
-    ranks: tuple[int, ...] | None
+#: The ranks of a communicator in their order in it; None: each rank has one of itself alone.
+Group = tuple[int, ...] | None
 
 
 class Communicators:
@@ -268,7 +257,7 @@ class Communicators:
     a process grid of 100 rows needs one number for all rows.
     """
 
-    def __init__(self, ranks: int, known: Mapping[int, Communicator]) -> None:
+    def __init__(self, ranks: int, known: Mapping[int, Group]) -> None:
         self._world = tuple(range(ranks))
         self._number: dict[int, int] = {}
         # For each number above the world's: the color and the key of each rank that is in one.
@@ -276,8 +265,8 @@ class Communicators:
         self._known = dict(known)
         # The places of ranks in communicators, each made when it is first asked for.
         self._places: dict[int, dict[int, int]] = {}
-        for name, communicator in self._known.items():
-            self._number[name] = self._number_for(communicator)
+        for name, members in self._known.items():
+            self._number[name] = self._number_for(members)
 
     def number(self, name: int) -> int | None:
         """The number of a communicator in the trace; None if it was not defined."""
@@ -285,14 +274,14 @@ class Communicators:
 
     def rank_in(self, name: int, rank: int) -> int:
         """The rank of a rank of the world in a communicator that it belongs to."""
-        members = self._known[name].ranks
+        members = self._known[name]
         return 0 if members is None else self._places_in(name, members)[rank]
 
     def has(self, name: int, rank: int) -> bool:
         """Whether a communicator is known and a rank of the world belongs to it."""
         if name not in self._known:
             return False
-        members = self._known[name].ranks
+        members = self._known[name]
         return members is None or rank in self._places_in(name, members)
 
     def _places_in(self, name: int, members: tuple[int, ...]) -> dict[int, int]:
@@ -302,12 +291,12 @@ class Communicators:
 
     def size(self, name: int) -> int:
         """How many ranks a communicator has."""
-        members = self._known[name].ranks
+        members = self._known[name]
         return 1 if members is None else len(members)
 
     def members(self, name: int, rank: int) -> tuple[int, ...]:
         """The ranks of the world that are in the communicator of a rank, in their order."""
-        members = self._known[name].ranks
+        members = self._known[name]
         return (rank,) if members is None else members
 
     def declarations(self, rank: int) -> Iterator[str]:
@@ -316,10 +305,9 @@ class Communicators:
             color, key = split.get(rank, (-1, 0))
             yield f"comm_split {WORLD} {number} {color} {key}"
 
-    def _number_for(self, communicator: Communicator) -> int:
-        if communicator.ranks == self._world:
+    def _number_for(self, members: Group) -> int:
+        if members == self._world:
             return WORLD
-        members = communicator.ranks
         if members is None:
             self._splits.append({rank: (rank, 0) for rank in self._world})
         elif self._splits and not any(rank in self._splits[-1] for rank in members):

@@ -11,21 +11,12 @@ _IN_MEMORY = 32 << 20
 
 
 class RankSpool:
-    """Sorts rows by rank: in memory, and in a temporary file a rank where they are many.
-
-    Use it as a context manager, which removes the files.
-    """
+    """Sorts rows by rank: in memory, and in a temporary file a rank where they are many."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[str]] = {}
         self._size = 0
         self._directory: tempfile.TemporaryDirectory[str] | None = None
-
-    def __enter__(self) -> RankSpool:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the temporary files."""

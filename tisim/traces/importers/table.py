@@ -17,7 +17,7 @@ from tisim.traces.importers.importer import (
     ImportOptions,
     Notes,
 )
-from tisim.traces.importers.rank_calls import WORLD, Communicator, Communicators
+from tisim.traces.importers.rank_calls import WORLD, Communicators, Group
 from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.words import uniform_collective
 
@@ -186,11 +186,11 @@ class Members:
         """The number of a communicator; None: it is the world."""
         return None if name.upper() in _WORLDS else self._number[name]
 
-    def communicators(self, notes: Notes) -> dict[int, Communicator]:
+    def communicators(self, notes: Notes) -> dict[int, Group]:
         """The ranks of each communicator by its number, in their order. Raises InputError if two
         ranks have the same place in one.
         """
-        found = {}
+        found: dict[int, Group] = {}
         for name, members in self._ranks.items():
             places = [place for place in members.values() if place is not None]
             if not places:
@@ -205,7 +205,7 @@ class Members:
                     f"are not 0 to {len(members) - 1}"
                 )
             order = sorted(members, key=lambda rank: (members[rank] or 0, rank))
-            found[self._number[name]] = Communicator(tuple(order))
+            found[self._number[name]] = tuple(order)
         return found
 
 

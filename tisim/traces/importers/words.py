@@ -17,23 +17,15 @@ INITS = {
 }
 #: Collectives by the names of other formats, which differ in capitals and underscores only.
 COLLECTIVES = {
-    "barrier": "barrier",
-    "bcast": "bcast",
-    "gather": "gather",
-    "gatherv": "gatherv",
-    "scatter": "scatter",
-    "scatterv": "scatterv",
-    "allgather": "allgather",
-    "allgatherv": "allgatherv",
-    "alltoall": "alltoall",
-    "alltoallv": "alltoallv",
+    **{
+        name: name
+        for name in (
+            *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather"),
+            *("allgatherv", "alltoall", "alltoallv", "allreduce", "reduce", "scan", "exscan"),
+        )
+    },
+    **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "reducescatter"),
     "alltoallw": "alltoallv",
-    "allreduce": "allreduce",
-    "reduce": "reduce",
-    "reduce_scatter": "reducescatter",
-    "reduce_scatter_block": "reducescatter",
-    "scan": "scan",
-    "exscan": "exscan",
 }
 # Calls that only ask, or prepare what no trace needs: parts of their names.
 _QUERY_NAMES = (

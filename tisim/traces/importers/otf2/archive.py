@@ -18,7 +18,7 @@ from otf2.enums import CollectiveOp, GroupType, LocationType, Paradigm
 from tisim.errors import InputError
 from tisim.traces.call_sites import BETWEEN
 from tisim.traces.importers.importer import Notes
-from tisim.traces.importers.rank_calls import Communicator
+from tisim.traces.importers.rank_calls import Group
 from tisim.traces.importers.words import COLLECTIVES
 
 try:
@@ -160,7 +160,7 @@ class Definitions:
     #: The location (the master thread) of each rank.
     locations: list[int] = field(default_factory=list)
     #: By OTF2's reference: those that connect ranks.
-    communicators: dict[int, Communicator] = field(default_factory=dict)
+    communicators: dict[int, Group] = field(default_factory=dict)
     #: The name of each region that is an MPI call, by reference.
     calls: dict[int, str] = field(default_factory=dict)
     #: How call paths name each other region, by reference: ``solve (solver.c:40)``.
@@ -217,10 +217,10 @@ def _collected(
         if group is None:
             notes.add("an intercommunicator is left out", f"communicator {comm._ref}")
         elif group.paradigm == Paradigm.MPI and group.group_type == GroupType.COMM_SELF:
-            found.communicators[comm._ref] = Communicator(None)
+            found.communicators[comm._ref] = None
         elif group.paradigm == Paradigm.MPI:
             ranks = [rank_of[member._ref] for member in group.members]
-            found.communicators[comm._ref] = Communicator(tuple(ranks))
+            found.communicators[comm._ref] = tuple(ranks)
     for region in known.regions:
         name = region.name
         if region.paradigm == Paradigm.MPI or name.startswith("MPI_"):

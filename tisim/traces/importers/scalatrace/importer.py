@@ -67,6 +67,7 @@ class ScalaTrace(FormatTrace):
     """The events of all ranks."""
 
     has_times = False
+    histograms: Sequence[VolumeHistogram] = ()
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(file, options, notes)
@@ -81,12 +82,13 @@ class ScalaTrace(FormatTrace):
         unit, factor = self._unit(options)
         #: The histogram of a computation, by the event after it and the call path of that before.
         self.histogram_of: dict[tuple[int, str], int] = {}
-        self._histograms: list[VolumeHistogram] = []
+        histograms: list[VolumeHistogram] = []
         for event in self.events:
             for (kind, site), bins in event.computations.items():
                 if kind == unit and bins:
-                    self.histogram_of[id(event), site] = len(self._histograms)
-                    self._histograms.append(self._scaled(event, bins, factor))
+                    self.histogram_of[id(event), site] = len(histograms)
+                    histograms.append(self._scaled(event, bins, factor))
+        self.histograms = histograms
 
     def _unit(self, options: ImportOptions) -> tuple[str, float]:
         """What computations are counted in, and a unit's flops or instructions."""
@@ -140,15 +142,11 @@ class ScalaTrace(FormatTrace):
         )
         return sizes.match
 
-    @property
-    def histograms(self) -> Sequence[VolumeHistogram]:
-        return self._histograms
-
     def program(self, rank: int) -> Program:
         return RankProgram(rank, ScalaTraceRank(rank, self)).made(self.notes)
 
     def lines(self, rank: int) -> Iterator[str]:
-        yield from self.program(rank).spelled_out(rank, drawn=bool(self._histograms))
+        yield from self.program(rank).spelled_out(rank, drawn=bool(self.histograms))
 
 
 def volume_bins(bins: Sequence[Bin], factor: float) -> VolumeHistogram:
