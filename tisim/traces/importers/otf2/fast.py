@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import _otf2
 from _otf2.Config import conf
@@ -16,13 +15,10 @@ from tisim import _core
 from tisim.errors import InputError
 from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
 from tisim.traces.importers.otf2.archive import CallPaths, Definitions, opened_events
-from tisim.traces.importers.otf2.rank_reader import LOSSES, EventReader
+from tisim.traces.importers.otf2.rank_reader import LOSSES, EventReader, OpenedTrace
 from tisim.traces.importers.rank_calls import Communicators, RequestNumbers
 from tisim.traces.importers.words import COLLECTIVES, VECTORS
 from tisim.traces.program import CallSequence
-
-if TYPE_CHECKING:
-    from tisim.traces.importers.otf2.importer import Otf2Trace
 
 _KINDS = tuple(_core.otf2_record_kinds())
 
@@ -52,7 +48,7 @@ class _GivenNumbers(RequestNumbers):
 class RecordReader(EventReader):
     """Writes the lines of one record after the other."""
 
-    def __init__(self, rank: int, trace: Otf2Trace) -> None:
+    def __init__(self, rank: int, trace: OpenedTrace) -> None:
         self._given = _GivenNumbers()
         super().__init__(rank, trace, self._given)
         self._all_notes = trace.notes
@@ -126,7 +122,7 @@ def _parts(record: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
         place += count
 
 
-def call_sequence(rank: int, collected: _core.Otf2Calls, trace: Otf2Trace) -> CallSequence:
+def call_sequence(rank: int, collected: _core.Otf2Calls, trace: OpenedTrace) -> CallSequence:
     """The lines of a rank: those of each record once, and the numbers of the records."""
     import numpy as np
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tisim import _core
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.format import RankReader
-from tisim.traces.importers.importer import NO_FINALIZE, Notes
-from tisim.traces.importers.otf2.archive import CallPaths
-from tisim.traces.importers.otf2.events import Event
-from tisim.traces.importers.rank_calls import RequestNumbers, Slot
+from tisim.traces.importers.format import FormatTrace, RankReader
+from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
+from tisim.traces.importers.otf2.archive import CallPaths, read_definitions
+from tisim.traces.importers.otf2.events import Event, read_records
+from tisim.traces.importers.rank_calls import Communicators, RequestNumbers, Slot
+from tisim.traces.importers.vectors import VectorSizes
 from tisim.traces.importers.words import COLLECTIVES, ROOTED, VECTORS, is_lost, uniform_collective
 from tisim.traces.program import CallSequence
-
-if TYPE_CHECKING:
-    from tisim.traces.importers.otf2.importer import Otf2Trace
 
 # OTF2 keeps two numbers of a collective and rank: the bytes sent and the bytes received. What they
 # are made of is a convention of the writer; this is Score-P's, in which a rank also sends to itself
@@ -73,6 +71,21 @@ def _part(total: int, size: int) -> int:
     return total // (size - 1)
 
 
+class OpenedTrace(FormatTrace):
+    """A trace whose definitions have been read."""
+
+    def __init__(self, anchor: Path, options: ImportOptions, notes: Notes) -> None:
+        super().__init__(anchor, options, notes)
+        self.definitions = read_definitions(anchor, options.counter, notes)
+        if options.counter is None:
+            options.volume_of(0.0)  # refuses a trace without --speed before anything is written
+        self.ranks = len(self.definitions.locations)
+        self.communicators = Communicators(self.ranks, self.definitions.communicators)
+        self.vectors = VectorSizes(
+            lambda: read_records(anchor, self.definitions), self.communicators, own_share, notes
+        )
+
+
 # How the send of a call is written; MPI_Send and all others: as it stands.
 _SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
 _ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
@@ -95,7 +108,9 @@ LOSSES = {
 class EventReader(RankReader):
     """Reads the events of one rank in their order."""
 
-    def __init__(self, rank: int, trace: Otf2Trace, requests: RequestNumbers | None = None) -> None:
+    def __init__(
+        self, rank: int, trace: OpenedTrace, requests: RequestNumbers | None = None
+    ) -> None:
         super().__init__(rank, trace, requests)
         self._definitions = trace.definitions
         self._communicators = trace.communicators
@@ -419,7 +434,7 @@ class FileEventReader(EventReader):
     of that.
     """
 
-    def __init__(self, rank: int, trace: Otf2Trace) -> None:
+    def __init__(self, rank: int, trace: OpenedTrace) -> None:
         super().__init__(rank, trace)
         self._known_files = trace.definitions.files
         self._files = FileCalls(rank, self._calls)

@@ -71,28 +71,25 @@ class ScalaTrace(FormatTrace):
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(file, options, notes)
-        self.events = list(read_events(file))
-        self.ranks = 1 + max(event.ranks.largest() for event in self.events)
+        self._events = list(read_events(file))
+        self.ranks = 1 + max(event.ranks.largest() for event in self._events)
         if self.ranks > _MOST_RANKS:
             raise InputError(f"has {self.ranks} ranks, more than are believed", file=file)
-        #: The distances to the sources that were found for receives from any source.
-        self.sources: Sources = {}
-        #: Whether messages of other sizes are kept apart by tags.
-        self.sizes_are_tags = self._tags()
+        self._sources: Sources = {}
+        self._sizes_are_tags = self._tags()
         unit, factor = self._unit(options)
-        #: The histogram of a computation, by the event after it and the call path of that before.
-        self.histogram_of: dict[tuple[int, str], int] = {}
+        self._histogram_of: dict[tuple[int, str], int] = {}
         histograms: list[VolumeHistogram] = []
-        for event in self.events:
+        for event in self._events:
             for (kind, site), bins in event.computations.items():
                 if kind == unit and bins:
-                    self.histogram_of[id(event), site] = len(histograms)
+                    self._histogram_of[id(event), site] = len(histograms)
                     histograms.append(self._scaled(event, bins, factor))
         self.histograms = histograms
 
     def _unit(self, options: ImportOptions) -> tuple[str, float]:
         """What computations are counted in, and a unit's flops or instructions."""
-        kinds = {kind for event in self.events for kind, _ in event.computations}
+        kinds = {kind for event in self._events for kind, _ in event.computations}
         if options.speed is None and INSTRUCTIONS in kinds:
             return INSTRUCTIONS, 1000.0
         if MICROSECONDS not in kinds and INSTRUCTIONS in kinds:
@@ -109,10 +106,10 @@ class ScalaTrace(FormatTrace):
 
     def _tags(self) -> bool:
         """Whether sizes stand for tags."""
-        if not lack_tags(self.events):
+        if not lack_tags(self._events):
             return False
         try:
-            sizes = compare_sizes(self.events, self.ranks)
+            sizes = compare_sizes(self._events, self.ranks)
         except OverlappingLoopsError as error:
             raise InputError(
                 f"EVENT{error.args[0].number}: loops that do not nest", file=self.file
@@ -123,18 +120,18 @@ class ScalaTrace(FormatTrace):
             "kept apart by tags"
             if sizes.match
             else "tags were not recorded: a receive from any source may take another message",
-            receives.first or f"EVENT{self.events[0].number}",
+            receives.first or f"EVENT{self._events[0].number}",
             max(receives.count, 1),
         )
         if not several.count:
             return sizes.match
-        sources = sources_of(self.events, self.ranks, sizes.channels)
+        sources = sources_of(self._events, self.ranks, sizes.channels)
         if sources is not None and sizes.match:
-            self.sources = sources
+            self._sources = sources
         self.notes.add(
             "a receive from any source gets messages of one size from several ranks: it is one "
             "from the rank whose message it takes when all ranks advance evenly"
-            if self.sources
+            if self._sources
             else "a receive from any source gets messages of one size from several ranks, and may "
             "take another one than in the run: a deadlock of the replay can come of that",
             several.first,
@@ -143,7 +140,8 @@ class ScalaTrace(FormatTrace):
         return sizes.match
 
     def program(self, rank: int) -> Program:
-        return RankProgram(rank, ScalaTraceRank(rank, self)).made(self.notes)
+        own = (self._events, self._histogram_of, self._sizes_are_tags, self._sources)
+        return RankProgram(rank, ScalaTraceRank(rank, self, *own)).made(self.notes)
 
     def lines(self, rank: int) -> Iterator[str]:
         yield from self.program(rank).spelled_out(rank, drawn=bool(self.histograms))

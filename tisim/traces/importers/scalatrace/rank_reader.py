@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import RankReader
+from tisim.traces.importers.format import FormatTrace, RankReader
 from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import ANY_SOURCE
 from tisim.traces.importers.scalatrace.events import (
@@ -23,14 +23,13 @@ from tisim.traces.importers.scalatrace.events import (
     of_rank,
     program_of,
 )
+from tisim.traces.importers.scalatrace.receives import Sources
 from tisim.traces.importers.words import ISENDS, SENDS, collective_word, uniform_collective
 from tisim.traces.program import Program, Rule
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tisim.traces.importers.scalatrace.importer import ScalaTrace
 
 # The values of an event come back after at most so many executions.
 _MOST_EXECUTIONS = 1 << 20
@@ -39,15 +38,26 @@ _Write = Callable[[], None]
 
 
 class ScalaTraceRank(RankReader):
-    """Writes executions of the events of one rank."""
+    """Writes executions of the events of one rank. `histograms` numbers the histogram of a
+    computation by the event after it and the call path of the event before; `sources` are the
+    distances to the sources that were found for receives from any.
+    """
 
-    def __init__(self, rank: int, trace: ScalaTrace) -> None:
+    def __init__(
+        self,
+        rank: int,
+        trace: FormatTrace,
+        events: Sequence[Event],
+        histograms: Mapping[tuple[int, str], int],
+        sizes_are_tags: bool,
+        sources: Sources,
+    ) -> None:
         super().__init__(rank, trace)
         self._ranks = trace.ranks
-        self._events = trace.events
-        self._histograms = trace.histogram_of
-        self._sizes_are_tags = trace.sizes_are_tags
-        self._sources = trace.sources
+        self._events = events
+        self._histograms = histograms
+        self._sizes_are_tags = sizes_are_tags
+        self._sources = sources
         # What each execution of an event writes, and which one is the next.
         self._writers: dict[int, list[_Write]] = {}
         self._places: dict[int, int] = {}
