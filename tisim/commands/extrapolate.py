@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.commands import report_written
+from tisim.errors import InputError, TisimError
 from tisim.support.files import check_writable
 from tisim.support.quantities import count_of, format_bytes
 from tisim.traces.writer import PACKED_SUFFIX
@@ -115,7 +116,6 @@ def extrapolate_command(
     loops. It is an error if no function explains them, or if several do that differ at the
     target number of ranks. Only varying computation volumes are fitted by least squares.
     """
-    from tisim.errors import InputError
     from tisim.platform import Platform
     from tisim.traces.extrapolation import extrapolate
     from tisim.traces.extrapolation.recordings import Recordings
@@ -187,8 +187,6 @@ def extrapolate_command(
 
 def _check_output(output: str, inputs: Sequence[str]) -> None:
     """Check that the output can be written, and takes the place of none of the traces."""
-    from tisim.errors import InputError
-
     if Path(output).suffix != PACKED_SUFFIX:
         name = Path(output).stem or "big"
         raise InputError(f"the output is a packed trace: call it {name}{PACKED_SUFFIX}")
@@ -200,8 +198,6 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
 
 def _iterations(asked: Sequence[str]) -> dict[str, int]:
     """How often loops are repeated, by their paths."""
-    from tisim.errors import InputError
-
     made = {}
     for text in asked:
         path, _, times = text.partition("=")
@@ -247,8 +243,6 @@ def _draw(made: Extrapolation, curves: ScalingCurves, report: str | None, plot: 
 def _run(families: str) -> None:
     """Run a file that adds families."""
     from runpy import run_path
-
-    from tisim.errors import InputError, TisimError
 
     try:
         run_path(families)

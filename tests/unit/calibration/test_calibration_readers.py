@@ -260,4 +260,4 @@ def test_a_curve_is_the_median_at_each_size(tmp_path: Path) -> None:
     assert curve.seconds.tolist() == pytest.approx([4e-6, 18e-6])
     assert curve.counts.tolist() == [3, 3]
     assert curve.weights.tolist() == [1, 1]
-    assert curve.below(9).nbytes.tolist() == [2]
+    assert curve.part(curve.nbytes < 9).nbytes.tolist() == [2]

@@ -116,8 +116,6 @@ class CpuCalibration:
         InputError
             If neither the class nor working sets were measured.
         """
-        from tisim.errors import InputError
-
         if problem_class is not None:
             if problem_class not in self.classes:
                 known = ", ".join(self.classes) or "none at all"

@@ -7,7 +7,7 @@ bytes of envelope, and the factors are looked up for the size with it (Clauss et
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,11 +145,11 @@ def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
 def tables(found: Sequence[Factor]) -> dict[str, str]:
     """The two configuration tables ``boundary:factor;...``; boundaries include the envelope."""
     bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
+
+    def table(factors: Iterable[float]) -> str:
+        return ";".join(f"{bound}:{one:.6g}" for bound, one in zip(bounds, factors, strict=True))
+
     return {
-        "smpi/lat-factor": ";".join(
-            f"{bound}:{factor.latency:.6g}" for bound, factor in zip(bounds, found, strict=True)
-        ),
-        "smpi/bw-factor": ";".join(
-            f"{bound}:{factor.bandwidth:.6g}" for bound, factor in zip(bounds, found, strict=True)
-        ),
+        "smpi/lat-factor": table(factor.latency for factor in found),
+        "smpi/bw-factor": table(factor.bandwidth for factor in found),
     }

@@ -96,9 +96,8 @@ class Curve:
         """
         return np.asarray(2.0 * self.counts / (self.counts + np.median(self.counts)))
 
-    def below(self, limit: float) -> Curve:
-        """The part of the curve with sizes below `limit` bytes."""
-        inside = self.nbytes < limit
+    def part(self, inside: NDArray[np.bool_]) -> Curve:
+        """The curve at some of its sizes."""
         return Curve(
             self.operation,
             self.nbytes[inside],

@@ -128,13 +128,7 @@ def _lines(
     """Lines through an overhead as it is in messages; None where it is as it was timed alone."""
     if lines is None or not (changed & inside).any():
         return None
-    part = Curve(
-        lines.operation,
-        curve.nbytes[inside],
-        curve.seconds[inside],
-        curve.counts[inside],
-        curve.intervals[inside],
-    )
+    part = replace(curve.part(inside), operation=lines.operation)
     goal = seconds[inside]
     # Residuals are relative to the message, of which the overhead may be next to nothing.
     rest = part.seconds - goal

@@ -88,21 +88,12 @@ class RealRun:
 
 # Keys of a case in TOML, the type that each must have, and what to call that.
 _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "name": (str, "a text"),
-    "group": (str, "a text"),
-    "trace": (str, "a text"),
-    "platform": (str, "a text"),
+    **dict.fromkeys(("name", "group", "trace", "platform", "compute", "compiler"), (str, "a text")),
+    **dict.fromkeys(("seeds", "uncertainty", "repeat", "warm_up"), (int, "a whole number")),
+    **dict.fromkeys(("speed", "time_limit"), ((int, float), "a number")),
     "config": (dict, "a table"),
     "hosts": (list, "a list"),
-    "seeds": (int, "a whole number"),
-    "uncertainty": (int, "a whole number"),
     "command": (list, "a list of words"),
-    "compute": (str, "a text"),
-    "speed": ((int, float), "a number"),
-    "repeat": (int, "a whole number"),
-    "warm_up": (int, "a whole number"),
-    "time_limit": ((int, float), "a number"),
-    "compiler": (str, "a text"),
     "real": (list, "a list of seconds or of run files"),
 }
 _LISTS = ("hosts", "command", "real")
