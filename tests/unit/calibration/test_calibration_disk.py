@@ -14,11 +14,6 @@ from tisim.studies.calibration.disk import calibrate_disk
 Job = dict[str, object]
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 def job(read: float = 0, write: float = 0, *, group: int = 0, **options: str) -> Job:
     """A job as fio 3 writes it, of one second, at these bandwidths in bytes/s."""
 

@@ -6,17 +6,10 @@ That their messages take the right time is checked with MPI programs: tests/orac
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.unit.command_line import CommandLine
-
-
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
 
 SPLIT = "comm_split 0 5 {color} {key}"
 

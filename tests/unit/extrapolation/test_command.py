@@ -12,11 +12,6 @@ from tisim.traces.generate import Ring
 
 
 @pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
-@pytest.fixture
 def rings(tmp_path: Path) -> list[str]:
     paths = [tmp_path / f"{ranks}.tit" for ranks in (4, 8, 16)]
     for ranks, path in zip((4, 8, 16), paths, strict=True):

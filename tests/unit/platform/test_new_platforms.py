@@ -50,11 +50,6 @@ def test_dragonflies_are_balanced_and_carry_uniform_traffic() -> None:
     assert (shape.blue, shape.black, shape.green) == (16, 4, 1)
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

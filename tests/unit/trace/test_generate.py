@@ -41,11 +41,6 @@ CASES: tuple[Pattern, ...] = (
 )
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 def text(pattern: Pattern) -> list[list[str]]:
     """The lines of every rank, without their rank."""
     ranks = ["".join(pattern.pieces(rank)).splitlines() for rank in range(pattern.ranks)]

@@ -41,11 +41,6 @@ PATTERNS: tuple[Pattern, ...] = (
 )
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 def lines_of(directory: Path) -> Iterator[tuple[int, list[str]]]:
     """The rank and the words of each line that is an action."""
     for path in sorted(directory.rglob("*")):

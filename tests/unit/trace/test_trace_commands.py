@@ -15,11 +15,6 @@ from tisim.traces import check, pack, unpack
 LU = str(ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4")
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 # check
 
 
