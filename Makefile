@@ -70,7 +70,7 @@ demo: $(CORE) ## predict LU on graphene from a real trace
 test: core-test verified pytest lint ## what CI checks: C++ and Python tests, golden cases, style
 
 pytest: $(BUILT)
-	$(PY) -m pytest -n $(JOBS) --durations=5
+	$(PY) -m pytest -n $(JOBS) --dist worksteal --durations=20
 
 # One build serves the C++ tests and the golden cases: all invariants are checked after every
 # instant, under the address and undefined-behaviour sanitizers.
@@ -81,7 +81,7 @@ checked: $(BUILT)
 	$(LOCK) $(BIN)/cmake --build build/checked
 
 core-test: checked ## the C++ tests, with sanitizers and all invariants checked
-	$(BIN)/ctest --test-dir build/checked --output-on-failure
+	$(BIN)/ctest --test-dir build/checked --output-on-failure -j $(JOBS)
 
 # Python must load the sanitizers before the core; where it cannot, a core without them replays the
 # golden cases. Class A takes too long here.
@@ -101,10 +101,10 @@ nightly: $(BUILT) ## what CI has no time for: long campaigns, the optimised core
 	@mkdir -p build/separate
 	$(BIN)/cmake -S . -B build/separate -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/separate/configure.log || { cat build/separate/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/separate
-	$(BIN)/ctest --test-dir build/separate --output-on-failure
+	$(BIN)/ctest --test-dir build/separate --output-on-failure -j $(JOBS)
+	TISIM_NIGHTLY=1 $(MAKE) core-test pytest
 	$(MAKE) fuzz FUZZ_SECONDS=600
 	$(MAKE) verify CASES=2000 SEED=$$(date +%Y%m%d)
-	TISIM_RANDOM_PROGRAMS=500 $(PY) -m pytest -q tests/unit/record/test_random_programs.py
 	$(MAKE) instructions
 
 # The newest clang that is installed, under whatever name the distribution gives it.

@@ -207,7 +207,7 @@ TEST("network: an empty flow ends when its latency is paid") {
 }
 
 TEST("network: random systems run as the definition says") {
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::campaign(100, 300); ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](std::uint32_t most) {
       return static_cast<std::uint32_t>(random() % most);
@@ -380,20 +380,20 @@ FlowSystem ring_system(std::uint32_t seed) {
 }  // namespace
 
 TEST("network: pairs that all fill one link run as the definition says") {
-  check_definition(&backbone_system, 20);
+  check_definition(&backbone_system, test::campaign(6, 20));
 }
 
 TEST("network: large systems of many levels run as the definition says") {
-  check_definition(&limiter_system, 10);
+  check_definition(&limiter_system, test::campaign(3, 10));
 }
 
 TEST("network: large systems that are solved near what changes run as the definition says") {
-  check_definition(&nearby_system, 20);
-  check_definition(&ring_system, 10);
+  check_definition(&nearby_system, test::campaign(6, 20));
+  check_definition(&ring_system, test::campaign(3, 10));
 }
 
 TEST("network: whoever records the load of links changes nothing") {
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
     const FlowSystem s = backbone_system(seed);
     CHECK(s.run() == s.run(true));
   }

@@ -15,7 +15,7 @@
 namespace tisim::test {
 namespace {
 
-constexpr std::uint32_t kPrograms = 200;
+const std::uint32_t kPrograms = campaign(50, 200);
 
 // A program is drawn as one sequence of events. Both sides of a message are written at its event,
 // so the ranks can always go on in the order of the sequence, and no program hangs.
@@ -177,7 +177,7 @@ TEST("random programs run to their ends over FIFO connections") {
 
 #ifdef TISIM_VERIFY
 
-constexpr std::uint32_t kOrders = 3;
+const std::uint32_t kOrders = campaign(2, 3);
 
 bool all_close(const std::vector<double>& ends, const std::vector<double>& wanted) {
   return std::equal(ends.begin(), ends.end(), wanted.begin(), wanted.end(),

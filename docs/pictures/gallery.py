@@ -5,10 +5,11 @@ usage: gallery.py [DIRECTORY]
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tisim.commands.cli import main as command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,43 +22,37 @@ HALO = ["halo3d", "--ranks", "192", "--iterations", "3"]
 TRANSPOSE = ["transpose", "--ranks", "64", "--iterations", "2"]
 
 
-def draw_loads(tisim: list[str], directory: Path) -> None:
+def tisim(*arguments: str | Path) -> None:
+    """Run a command in this process."""
+    try:
+        command_line([str(argument) for argument in arguments])
+    except SystemExit as ended:
+        if ended.code:
+            raise
+
+
+def draw_loads(directory: Path) -> None:
     """Draw a fat tree and a dragonfly with the load of a run each."""
     for name, machine, program in (
         ("fat-tree-load.svg", TREE, TRANSPOSE),
         ("dragonfly-load.svg", DRAGONFLY, HALO),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            for arguments in (
-                ["platform", "new", *machine, *HARDWARE, "-o", "p.xml"],
-                ["generate", *program, "-o", "t.tit"],
-                ["replay", "--platform", "p.xml", "--breakdown", "--json", "r.json", "t.tit"],
-                ["platform", "p.xml", "--draw", directory / name, "--load", "r.json"],
-            ):
-                subprocess.run(
-                    [*tisim, *arguments], check=True, cwd=folder, stdout=subprocess.DEVNULL
-                )
+            platform, trace, result = (Path(folder) / file for file in ("p.xml", "t.tit", "r.json"))
+            tisim("platform", "new", *machine, *HARDWARE, "-o", platform)
+            tisim("generate", *program, "-o", trace)
+            tisim("replay", "--platform", platform, "--breakdown", "--json", result, trace)
+            tisim("platform", platform, "--draw", directory / name, "--load", result)
 
 
-def main() -> None:
+def main(directory: Path) -> None:
     """Draw them as the command line does."""
-    directory = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "pictures").resolve()
-    tisim = [sys.executable, "-m", "tisim"]
-    graphene = ROOT / "platforms" / "graphene.xml"
-    subprocess.run(
-        [*tisim, "platform", graphene, "--draw", directory / "graphene.svg"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    draw_loads(tisim, directory)
+    tisim("platform", ROOT / "platforms" / "graphene.xml", "--draw", directory / "graphene.svg")
+    draw_loads(directory)
     measured = ROOT / "examples" / "calibration"
     files = [measured / "synthetic.csv", "--platform", measured / "nominal.xml"]
-    subprocess.run(
-        [*tisim, "calibrate", *files, "--plot", directory / "calibration.svg"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    tisim("calibrate", *files, "--plot", directory / "calibration.svg")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "pictures").resolve())

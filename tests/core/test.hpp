@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -41,12 +44,21 @@ inline bool close(double a, double b, double relative = 1e-14) {
   return a == b || std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b));
 }
 
-// Runs the cases whose name contains `filter`; the result is the exit status.
-inline int run(std::string_view filter) {
+// How many random cases a test draws, or how long it makes a program: `here` in CI, `nightly` where
+// `make nightly` sets TISIM_NIGHTLY.
+inline std::uint32_t campaign(std::uint32_t here, std::uint32_t nightly) {
+  return std::getenv("TISIM_NIGHTLY") != nullptr ? nightly : here;
+}
+
+// Runs the cases whose name contains `filter`, of these every `parts`-th from number `part` on; the
+// result is the exit status.
+inline int run(std::string_view filter, std::size_t part, std::size_t parts) {
   int ran = 0;
   int failed = 0;
+  std::size_t number = 0;
   for (const Case& one : cases()) {
     if (std::string_view(one.name).find(filter) == std::string_view::npos) continue;
+    if (number++ % parts != part) continue;
     const int before = failures();
     try {
       one.body();

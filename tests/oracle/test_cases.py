@@ -12,11 +12,8 @@ from tests.oracle import compare
 from tests.oracle.campaign import Ledger, Plan
 from tests.oracle.cases import Case, run_simgrid
 from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, ROUNDING, TISIM_FAILED, judge
-from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.program import Each, Line, Peer, Program
 from tests.oracle.shrink import Shrinker
-
-SEEDS = range(40)
 
 
 def test_a_seed_gives_one_case() -> None:
@@ -24,26 +21,17 @@ def test_a_seed_gives_one_case() -> None:
     assert Case.draw(7) != Case.draw(8)
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("family", FAMILIES)
-def test_simgrid_runs_every_family(family: str, tmp_path: Path) -> None:
-    for seed in range(2):
-        case = Case.draw(seed, families=(family,))
-        ends = run_simgrid(case, tmp_path / str(seed))
-        assert len(ends) == case.program.ranks
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_program_still_fits_together_without_a_rank(seed: int) -> None:
-    program = Case.draw(seed).program
-    smaller = program.without_rank(program.ranks // 2)
-    for line in smaller.lines:
-        assert 0 <= line.rank < smaller.ranks
-        for word in line.words:
-            if isinstance(word, Peer):
-                assert 0 <= word.rank < smaller.ranks
-            if isinstance(word, Each):
-                assert len(word.values) == smaller.ranks
+def test_a_program_still_fits_together_without_a_rank() -> None:
+    for seed in range(40):
+        program = Case.draw(seed).program
+        smaller = program.without_rank(program.ranks // 2)
+        for line in smaller.lines:
+            assert 0 <= line.rank < smaller.ranks
+            for word in line.words:
+                if isinstance(word, Peer):
+                    assert 0 <= word.rank < smaller.ranks
+                if isinstance(word, Each):
+                    assert len(word.values) == smaller.ranks
 
 
 def test_dropping_a_rank_renumbers_the_others() -> None:

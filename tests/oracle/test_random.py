@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.campaign import campaign
 from tests.oracle.cases import Case
 from tests.oracle.compare import BAD, ORACLE_FAILED, judge
 from tests.oracle.platforms.families import FAMILIES
@@ -13,7 +14,7 @@ from tests.oracle.programs.configs import SELECTORS
 
 pytestmark = pytest.mark.oracle
 
-DRAWS = 4
+DRAWS = campaign(2, 4)
 
 
 @pytest.mark.parametrize("draw", range(DRAWS))

@@ -17,12 +17,13 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from tests.campaign import campaign
 from tisim.studies.calibration import Measurements, Route, factors_of, fit_overheads, fit_transfer
 
 ENVELOPE = 16
 ROUTE = Route(30e-6, 125e6)
 LARGEST = 4e6
-CASES = 200
+CASES = campaign(30, 200)
 NOISES = (0.02, 0.05, 0.10)
 SIZES = 160
 REPETITIONS = 60

@@ -1,16 +1,13 @@
-"""The readable kernel and the compiled core end every rank at the same time.
-
-``TISIM_KERNEL_PROGRAMS`` says how many random programs are drawn, 500 where it is not set.
-"""
+"""The readable kernel and the compiled core end every rank at the same time."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 import tisim
+from tests.campaign import campaign
 from tests.golden.small_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
@@ -18,7 +15,7 @@ from tests.oracle.programs.call_programs import CallAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.programs.given_up import GivingUpAuthor
 
-PROGRAMS = int(os.environ.get("TISIM_KERNEL_PROGRAMS", "500"))
+PROGRAMS = campaign(100, 500)
 TOGETHER = 20  # programs of one test
 
 RELATIVE = 1e-9

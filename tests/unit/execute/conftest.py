@@ -6,16 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import ENVIRONMENT, Mpi, libraries
-
-
-@pytest.fixture(params=libraries() or [None], ids=lambda mpi: mpi.name if mpi else "no MPI")
-def mpi(request: pytest.FixtureRequest) -> Mpi:
-    """Each MPI library of this machine."""
-    if request.param is None:
-        pytest.skip("no mpicc and mpirun are installed")
-    library: Mpi = request.param
-    return library
+from tests.unit.record.conftest import mpi as mpi
+from tests.unit.record.conftest import one_mpi as one_mpi
+from tests.unit.record.programs import ENVIRONMENT
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, record_program
 from tests.unit.record.random_programs.program import Author
@@ -15,7 +15,7 @@ from tisim.studies.execute import execute
 from tisim.studies.execute.execution import print_source
 from tisim.traces import Kind, Trace, check
 
-PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
+PROGRAMS = campaign(2, 20)
 # All that a trace can say and recorders do not write in its place, on four ranks.
 EVERYTHING = """\
 init

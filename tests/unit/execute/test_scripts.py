@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.golden.small_cases import CASES, SmallCase
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi
@@ -95,12 +95,11 @@ def test_what_cannot_be_executed(text: str, message: str, tmp_path: Path) -> Non
         scripts_of(open_text(tmp_path, text), tmp_path / "scripts")
 
 
-# MPICH's ranks spin: on machines with few cores 16 of them take minutes, and `TISIM_SLOW=1` runs
-# them.
+# MPICH's ranks spin: on machines with few cores many of them take minutes.
 
 NPB = ROOT / "traces" / "npb.S.tar.xz"
 FEW_RANKS = ["lu.S.4", "dt.S.BH"]
-MANY_RANKS = ["cg.S.16", "ep.S.16", "ft.S.16", "is.S.16", "mg.S.16"]
+MANY_RANKS = ["cg.S.16", "is.S.16", "ep.S.16", "ft.S.16", "mg.S.16"]
 
 
 def run_to_the_end(source: object, mpi: Mpi) -> None:
@@ -114,9 +113,9 @@ def run_to_the_end(source: object, mpi: Mpi) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_small_cases(case: SmallCase, mpi: Mpi, tmp_path: Path) -> None:
+def test_small_cases(case: SmallCase, one_mpi: Mpi, tmp_path: Path) -> None:
     trace, _ = case.write(tmp_path)
-    run_to_the_end(trace, mpi)
+    run_to_the_end(trace, one_mpi)
 
 
 @pytest.mark.parametrize("name", FEW_RANKS)
@@ -124,17 +123,14 @@ def test_few_ranks(name: str, mpi: Mpi) -> None:
     run_to_the_end(NPB / name, mpi)
 
 
-@pytest.mark.parametrize("name", MANY_RANKS)
-def test_many_ranks(name: str, mpi: Mpi) -> None:
-    if mpi.name == "MPICH" and not os.environ.get("TISIM_SLOW"):
-        pytest.skip("16 spinning ranks take minutes; TISIM_SLOW=1 runs them")
-    run_to_the_end(NPB / name, mpi)
+@pytest.mark.parametrize("name", MANY_RANKS[: campaign(2, 5)])
+def test_many_ranks(name: str, one_mpi: Mpi) -> None:
+    run_to_the_end(NPB / name, one_mpi)
 
 
+@pytest.mark.skipif(not campaign(0, 1), reason="takes minutes; `make nightly` runs it")
 @pytest.mark.parametrize("name", ["lu.A.8", "is.A.32", "cg.A.64", "mg.A.64"])
 def test_class_a(name: str, mpi: Mpi) -> None:
-    if not os.environ.get("TISIM_SLOW"):
-        pytest.skip("class A takes minutes; TISIM_SLOW=1 runs it")
     if mpi.name == "MPICH" and name != "lu.A.8":
         pytest.skip("more than 16 spinning ranks")
     run_to_the_end(ROOT / "traces" / f"{name}.tar.xz", mpi)

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.campaign import campaign
 from tisim.errors import InputError
 from tisim.traces.importers import convert
 
@@ -328,7 +329,8 @@ def test_damage_to_any_file_ends_with_one_message(
     files = sorted(path for path in source.rglob("*") if path.is_file())
     random = Random(18)
     refused = 0
-    for _ in range(120):
+    rounds = campaign(40, 120)
+    for _ in range(rounds):
         file = random.choice(files)
         whole = file.read_bytes()
         damaged = bytearray(whole[: random.randrange(len(whole))])
@@ -344,6 +346,6 @@ def test_damage_to_any_file_ends_with_one_message(
             refused += 1
         file.write_bytes(whole)
     # What the library makes of some damage depends on its uninitialised memory.
-    assert refused > 50
+    assert refused > rounds / 3
     # The library prints nothing of its own.
     assert capfd.readouterr().err == ""

@@ -5,12 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+
+import networkx
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "tisim"
 
 Graph = Mapping[str, Iterable[str]]
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def module_name(path: Path) -> str:
@@ -38,7 +46,7 @@ def imported_names(source: str, path: Path, *, types: bool) -> Iterator[tuple[in
     With `types`, also of what only the type checker imports.
     """
     package = ("tisim", *path.relative_to(PACKAGE).parts[:-1])
-    tree = ast.parse(source)
+    tree = parsed(source)
     for node in ast.walk(tree) if types else nodes_that_run(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -112,28 +120,6 @@ def grouped(graph: Graph, group_of: Callable[[str], str]) -> dict[str, set[str]]
 
 
 def circles(graph: Graph) -> set[tuple[str, ...]]:
-    """The sets of nodes that all reach one another, each sorted (Tarjan's algorithm)."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: set[tuple[str, ...]] = set()
-
-    def visit(node: str) -> None:
-        number[node] = lowest[node] = len(number)
-        stack.append(node)
-        for other in graph.get(node, ()):
-            if other not in number:
-                visit(other)
-                lowest[node] = min(lowest[node], lowest[other])
-            elif other in stack:
-                lowest[node] = min(lowest[node], number[other])
-        if lowest[node] == number[node]:
-            members = stack[stack.index(node) :]
-            del stack[-len(members) :]
-            if len(members) > 1:
-                found.add(tuple(sorted(members)))
-
-    for node in sorted(graph):
-        if node not in number:
-            visit(node)
-    return found
+    """The sets of nodes that all reach one another, each sorted."""
+    components = networkx.strongly_connected_components(networkx.DiGraph(graph))
+    return {tuple(sorted(members)) for members in components if len(members) > 1}

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.command_line import CommandLine
+
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [
     ROOT / "docs" / "inspect.md",
@@ -27,25 +29,20 @@ def examples(file: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```(console|python)\n(.*?)^```", file.read_text(), re.S | re.M)
 
 
-def check_commands(block: str, directory: Path) -> None:
+def check_commands(block: str, tisim: CommandLine) -> None:
     """Run the commands of a block; what ``cat`` shows is first written into its file."""
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         line, expected = part.split("\n", 1)
         program, *arguments = shlex.split(line)
         if program == "cat":
-            (directory / arguments[0]).write_text(expected)
+            tisim.write(arguments[0], expected)
             continue
         assert program == "tisim"
-        run = subprocess.run(
-            [sys.executable, "-m", "tisim", *arguments],
-            cwd=directory,
-            capture_output=True,
-            text=True,
-        )
+        run = tisim(*arguments)
         # The exit status of `tisim check` says whether the trace is sound.
         status = 1 if ": not sound: " in expected else 0
-        assert run.returncode == status, f"{line}\n{run.stderr}"
-        printed = run.stdout + run.stderr
+        assert run.status == status, f"{line}\n{run.err}"
+        printed = run.out + run.err
         same = doctest.OutputChecker().check_output(expected, printed, SAME)
         assert same or expected == "...\n", f"{line}\n{printed}"
 
@@ -53,14 +50,19 @@ def check_commands(block: str, directory: Path) -> None:
 @pytest.mark.parametrize(
     "file", [file for file in DOCUMENTS if examples(file)], ids=lambda file: file.stem
 )
-def test_the_examples(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples(
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for name in ("traces", "platforms", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for language, block in examples(file):
         if language == "console":
-            check_commands(block, tmp_path)
+            check_commands(block, CommandLine(tmp_path, capsys))
             continue
         if re.search(r"^class ", block, re.M):  # definitions, which later blocks use
             exec(compile(block, file.name, "exec"), names)

@@ -16,7 +16,7 @@ LEFT: dict[str, int] = {}
 def uses_of_any(source: str) -> int:
     """How often a source says `Any` as a type, in quotes or not; imports do not count."""
     count = 0
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(import_graph.parsed(source)):
         match node:
             case ast.Name(id="Any") | ast.Attribute(attr="Any"):
                 count += 1

@@ -1,20 +1,17 @@
-"""Random MPI programs are recorded as the trace that they were written from.
-
-`TISIM_RANDOM_PROGRAMS=500 pytest tests/unit/record/test_random_programs.py` tries so many.
-"""
+"""Random MPI programs are recorded as the trace that they were written from."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.record.programs import Mpi, record_program, replay_on_graphene
 from tests.unit.record.random_programs.program import Author
 
-PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
+PROGRAMS = campaign(2, 500)
 
 
 def recorded_as_written(
