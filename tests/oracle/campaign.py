@@ -21,9 +21,8 @@ from tests.oracle import simgrid_exec
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, Verdict, judge
 from tests.oracle.platforms.families import FAMILIES
-from tests.oracle.programs.call_programs import CallAuthor, draw_calls
+from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
-from tests.oracle.programs.given_up import GivingUpAuthor
 from tests.oracle.shrink import Shrinker
 
 #: Numbers of cases between the first case of one seed and of the next.

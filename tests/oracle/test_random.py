@@ -1,32 +1,154 @@
-"""tisim and SimGrid, live, on cases that nobody has seen before."""
+"""tisim and SimGrid, live, on random programs: known ones, and some that nobody has seen before."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.campaign import campaign
 from tests.oracle.cases import Case
-from tests.oracle.compare import BAD, ORACLE_FAILED, judge
+from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
 from tests.oracle.platforms.families import FAMILIES
+from tests.oracle.programs.call_programs import GivingUpAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
+from tests.oracle.programs.numbered import NumberedAuthor
+from tests.oracle.simgrid_exec import run_oracle
 
 pytestmark = pytest.mark.oracle
 
 DRAWS = campaign(2, 4)
 
 
-@pytest.mark.parametrize("draw", range(DRAWS))
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_fresh_case_agrees(family: str, draw: int) -> None:
+def calls(seed: int) -> Case:
+    """Communicators and the calls beyond SimGrid's traces."""
+    return draw_calls(seed, selectors=SELECTORS if seed % 2 else ("default",))
+
+
+def given_up(seed: int) -> Case:
+    """Requests that are cancelled and freed."""
+    return draw_calls(seed, author=GivingUpAuthor)
+
+
+def numbered(seed: int) -> Case:
+    """Requests with numbers, by which subsets of them are waited for."""
+    return Case.draw(seed, author=NumberedAuthor)
+
+
+#: SimGrid can run all of these programs, and together they have every call.
+KNOWN: dict[Callable[[int], Case], tuple[int, ...]] = {
+    calls: (74, 20, 46, 48, 61, 3),
+    given_up: (0, 7, 20),
+    numbered: (10, 45, 71, 138),
+}
+
+
+def a_fresh_case_agrees(draw: Callable[[int], Case]) -> None:
     """Draw until SimGrid can run the case (it cannot run them all), then compare every rank."""
-    selectors = ("default",) if draw < DRAWS // 2 else SELECTORS
     for _ in range(10):
         seed = random.SystemRandom().randrange(10**9)
-        case = Case.draw(seed, families=(family,), selectors=selectors)
+        case = draw(seed)
         verdict = judge(case)
         if verdict.kind != ORACLE_FAILED:
             break
-    again = f"Case.draw({seed}, families={(family,)}, selectors={selectors})"
-    assert verdict.kind not in (*BAD, ORACLE_FAILED), f"{verdict}\n{again}"
+    assert verdict.kind not in (*BAD, ORACLE_FAILED), f"{seed}: {case.label}: {verdict}"
+
+
+@pytest.mark.parametrize("draw", range(DRAWS))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fresh_case_agrees(family: str, draw: int) -> None:
+    selectors = ("default",) if draw < DRAWS // 2 else SELECTORS
+    a_fresh_case_agrees(lambda seed: Case.draw(seed, families=(family,), selectors=selectors))
+
+
+@pytest.mark.parametrize("draw", KNOWN, ids=lambda draw: draw.__name__)
+def test_a_fresh_program_agrees(draw: Callable[[int], Case]) -> None:
+    for _ in range(DRAWS):
+        a_fresh_case_agrees(draw)
+
+
+@pytest.mark.parametrize(
+    ("draw", "seed"), [(draw, seed) for draw, seeds in KNOWN.items() for seed in seeds]
+)
+def test_a_known_program_agrees(draw: Callable[[int], Case], seed: int) -> None:
+    case = draw(seed)
+    verdict = judge(case)
+    assert verdict.kind == AGREES, f"{case.label}: {verdict}"
+
+
+def test_the_known_programs_have_every_call() -> None:
+    words = {str(line.words[0]) for seed in KNOWN[calls] for line in calls(seed).program.lines}
+    assert words >= {
+        "comm_split", "comm_dup", "comm_free", "waitany", "waitsome", "testall", "testany",
+        "testsome", "probe", "iprobe", "ssend", "issend", "bsend", "ibsend", "send_init",
+        "ssend_init", "bsend_init", "recv_init", "start", "ibarrier", "ibcast", "iallreduce",
+    }  # fmt: skip
+
+
+def test_the_known_programs_give_up_requests_of_each_kind() -> None:
+    begun = set()
+    for seed in KNOWN[given_up]:
+        words = [line.words for line in given_up(seed).program.lines]
+        tags = {word[3] for word in words if word[0] == "cancel"}
+        begun |= {word[0] for word in words if word[0] in {"irecv", "issend"} and word[2] in tags}
+        begun |= {word[0] for word in words if word[0] == "request_free"}
+    assert begun == {"irecv", "issend", "request_free"}
+
+
+def test_the_known_programs_name_requests_in_every_way() -> None:
+    named = {
+        str(line.words[0])
+        for seed in KNOWN[numbered]
+        for line in numbered(seed).program.lines
+        if any("request" in str(word) for word in line.words)
+    }
+    assert named >= {"isend", "irecv", "wait", "test", "waitall", "waitany", "waitsome"}
+
+
+# Rank 0 waits for two sets of its requests that overlap in time; rank 1 sends what belongs to the
+# second set only after rank 0 is done with the first.
+SETS = (
+    """0 init
+0 irecv 1 1 100000 6 request=0
+0 irecv 1 1 200000 6 request=1
+0 irecv 1 3 300000 6 request=2
+0 iallreduce 1000 100 6 request=3
+0 waitall requests=0,1
+0 send 1 9 8 6
+0 waitany requests=2
+0 send_init 1 4 70000 6 request=0
+0 startall requests=0
+0 waitall requests=3,0
+0 start request=0
+0 wait request=0
+""",
+    """1 init
+1 send 0 1 100000 6
+1 isend 0 1 200000 6 request=5
+1 recv 0 9 8 6
+1 issend 0 3 300000 6 request=0
+1 iallreduce 1000 100 6 request=1
+1 recv_init 0 4 70000 6 request=2
+1 start request=2
+1 waitall requests=2,1,0
+1 start request=2
+1 waitsome requests=2
+1 waitall
+""",
+)
+
+
+def test_two_overlapping_sets_end_as_in_simgrid(root: Path, tmp_path: Path) -> None:
+    platform = root / "platforms" / "graphene.xml"
+    hosts = [f"graphene-{number}.nancy.grid5000.fr" for number in (1, 2)]
+    (tmp_path / "hosts").write_text("".join(f"{host}\n" for host in hosts))
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    for rank, text in enumerate(SETS):
+        (traces / f"rank-{rank}.txt").write_text(text)
+    expected = run_oracle(platform, tmp_path / "hosts", traces)
+    result = tisim.replay(traces, platform=platform, hosts=hosts)
+    assert result.finish.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -11,9 +11,8 @@ from tests.campaign import campaign
 from tests.golden.small_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
-from tests.oracle.programs.call_programs import CallAuthor, draw_calls
+from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
-from tests.oracle.programs.given_up import GivingUpAuthor
 
 PROGRAMS = campaign(100, 500)
 TOGETHER = 20  # programs of one test

@@ -1,6 +1,6 @@
 """Communicators: who is in them, and what is said when a trace uses them wrongly.
 
-That their messages take the right time is checked with MPI programs: tests/oracle/test_calls.py.
+That their messages take the right time is checked with MPI programs: tests/oracle/test_random.py.
 """
 
 from __future__ import annotations
