@@ -2,13 +2,11 @@
 
 The measurements are drawn from the model's closed form for two processes on an idle route (one
 message at a time, so that nothing is shared and nothing is scheduled). That it is the simulator's
-model is checked in tests/unit/test_calibration_simulation.py. To run more cases:
-``python -m tests.property.test_calibration_recovery CASES [SEED]``.
+model is checked in tests/unit/test_calibration_simulation.py.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -207,15 +205,3 @@ def test_parameters_come_back(noise: float) -> None:
     cases = range(NOISES.index(noise), CASES, len(NOISES))
     wrong = {seed: problem for seed in cases if (problem := run_case(seed, noise))}
     assert wrong == {}
-
-
-if __name__ == "__main__":
-    cases = int(sys.argv[1])
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    failed = 0
-    for seed in range(first, first + cases):
-        noise = NOISES[seed % len(NOISES)]
-        if problem := run_case(seed, noise):
-            failed += 1
-            print(f"seed {seed}, noise {noise}: {problem}")
-    print(f"{failed} of {cases} cases failed")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.property.looping_programs import looping_program, write
 from tisim import _core
 from tisim.traces import Trace, pack
@@ -20,7 +21,7 @@ def compare(trace: Path) -> bool:
     return by_repetition["errors"] + by_repetition["warnings"] > 0
 
 
-@pytest.mark.parametrize("first", range(0, 400, 50))
+@pytest.mark.parametrize("first", range(0, campaign(150, 400), 50))
 def test_the_same_is_found(first: int, tmp_path: Path) -> None:
     wrong = 0
     for seed in range(first, first + 50):

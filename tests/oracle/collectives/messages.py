@@ -24,9 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tisim._core import decode_call
-
 from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
+from tisim._core import decode_call
 from tisim.actions import script as codes
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.vocabulary import expand

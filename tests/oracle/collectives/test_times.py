@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tisim._core import type_width
 
 import tisim
 from tests.oracle.collectives import test_collectives_a as a
 from tests.oracle.collectives import test_collectives_b as b
 from tests.oracle.simgrid_exec import run_oracle
+from tisim._core import type_width
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tisim._core import Kind, Simulation
 
 import tisim
 from tisim import _core
+from tisim._core import Kind, Simulation
 from tisim.models.settings import Settings
 from tisim.traces import Trace
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tisim._core import Stage
-
 from tisim.actions import script as codes
 from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.script import ANY_SOURCE, Script

@@ -5,6 +5,7 @@ The rooms of the core are listed once, here, from the bottom to the top.
 
 from __future__ import annotations
 
+import networkx
 import pytest
 
 from tests.unit.project import import_graph
@@ -101,3 +102,29 @@ def test_late_imports_count() -> None:
     assert list(import_graph.imported_names(source, path, types=False)) == [
         (2, "tisim.simulation.replay.replay")
     ]
+
+
+# The simulator reads operations and knows nothing of the formats that they are stored in.
+SIMULATOR = tuple(f"{room}/" for room in ROOMS if not room.startswith(("core/trace", "bindings")))
+# What the simulator may see of traces, directly or through other headers.
+IN_SIGHT = (
+    "core/trace/archive/trace_set.hpp",
+    "core/trace/error.hpp",
+    "core/trace/habits/",
+    "core/trace/reader.hpp",
+    "core/trace/vocabulary/",
+    "core/trace/volume_adjustments.hpp",
+)
+
+
+def test_the_simulator_sees_nothing_of_the_formats_of_traces() -> None:
+    graph = networkx.DiGraph(import_graph.native_files())
+    users = [path for path in graph if path.startswith(SIMULATOR)]
+    assert len(users) > 100
+    wrong = {
+        (path, header)
+        for path in users
+        for header in networkx.descendants(graph, path)
+        if header.startswith("core/trace/") and not header.startswith(IN_SIGHT)
+    }
+    assert wrong == set()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -89,3 +91,18 @@ def test_the_pictures_of_the_gallery_are_drawn_again(tmp_path: Path) -> None:
     for name in ("graphene.svg", "calibration.svg"):
         assert (tmp_path / name).read_text().startswith("<")
         assert f"(pictures/{name})" in text
+
+
+def test_the_picture_of_the_readme_is_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "what-if.svg"
+    monkeypatch.setattr(sys, "argv", ["what_if.py", str(output)])
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "what_if.py"))
+    predictions = script["predictions"]()
+    assert min(predictions, key=lambda name: predictions[name][-1]) == "latencies x times as short"
+    for times in predictions.values():
+        assert all(a > b for a, b in itertools.pairwise(times))
+    script["main"]()
+    assert output.read_text().startswith("<?xml")
+    assert "docs/pictures/what-if.svg" in (ROOT / "README.md").read_text()
