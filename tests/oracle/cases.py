@@ -16,8 +16,7 @@ from tests.oracle.platforms.families import FAMILIES, draw_platform
 from tests.oracle.programs.algorithms import TO_ITSELF, fails
 from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
 from tests.oracle.programs.configs import draw_config, names_algorithms, thresholds
-from tests.oracle.programs.program import Line, Program, Word
-from tests.oracle.programs.sizes import Sizes
+from tests.oracle.programs.program import Line, Program, Sizes, Word
 from tests.oracle.simgrid_exec import run_oracle
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.oracle import compare
-from tests.oracle.campaign import Ledger, Plan
+from tests.oracle.campaign import Ledger, Plan, Shrinker
 from tests.oracle.cases import Case, run_simgrid
 from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, ROUNDING, TISIM_FAILED, judge
 from tests.oracle.programs.program import Each, Line, Peer, Program
-from tests.oracle.shrink import Shrinker
 
 
 def test_a_seed_gives_one_case() -> None:

@@ -16,7 +16,7 @@ from tests.campaign import campaign
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.script import ISEND, SEND, SENDRECV, SSEND, Script
 
-_SOURCES = Path(__file__).parent / "library_messages"
+_SOURCE = Path(__file__).with_name("library_messages.c")
 _SENDS = frozenset({SEND, SSEND, ISEND, SENDRECV})
 _ROOTED = frozenset({"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
 _OPERATIONS = (
@@ -88,7 +88,7 @@ def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
     if not re.search(r"(Open MPI|OpenRTE)\) 4\.1\.", version.stdout):
         pytest.skip("no Open MPI 4.1 is installed")
-    program = _compile(mpicc, tmp_path_factory, "messages.c", "openmpi.c")
+    program = _compile(mpicc, tmp_path_factory)
     return [
         mpirun, "--allow-run-as-root", "--oversubscribe", "--mca", "coll", "^sm",
         "--mca", "pml_monitoring_enable", "1", "--mca", "mpi_yield_when_idle", "1", program,
@@ -103,7 +103,7 @@ def mpich(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     if not re.search(r"Version:\s+4\.0", version) or "ch4:ucx" not in version:
         pytest.skip("no MPICH 4.0 over UCX is installed")
     try:
-        program = _compile(mpicc, tmp_path_factory, "messages.c", "ucx.c", "-ldl")
+        program = _compile(mpicc, tmp_path_factory, "-ldl")
     except subprocess.CalledProcessError as error:
         if "ucp.h" in error.stderr:
             pytest.skip("the headers of UCX are not installed")
@@ -113,9 +113,8 @@ def mpich(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def _compile(mpicc: str, directory: pytest.TempPathFactory, *words: str) -> str:
     program = directory.mktemp("messages") / "messages"
-    sources = [str(_SOURCES / word) if word.endswith(".c") else word for word in words]
     subprocess.run(
-        [mpicc, "-O1", "-rdynamic", "-o", program, *sources],
+        [mpicc, "-O1", "-rdynamic", "-o", program, _SOURCE, *words],
         check=True,
         capture_output=True,
         text=True,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.oracle.changes import HEADER, write_traces
 from tests.oracle.compare import RELATIVE
 from tests.oracle.simgrid_exec import FIXED, program, run_oracle
+from tests.oracle.test_changes import HEADER, write_traces
 
 pytestmark = pytest.mark.oracle
 

@@ -15,7 +15,7 @@ import pytest
 
 import tisim
 from tests.campaign import campaign
-from tests.property.looping_programs import Lines, joined, write
+from tests.property.test_check_by_repetition import Lines, joined, write
 from tisim.traces import pack
 
 # Of each eight programs.

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from tests.oracle.collectives.messages import Call, selected
 from tests.oracle.collectives.selector_grid import beyond_simgrid
-from tests.oracle.programs.program import Each, Peer, Word
-from tests.oracle.programs.sizes import WIDTH_OF_TYPE
+from tests.oracle.programs.program import WIDTH_OF_TYPE, Each, Peer, Word
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 #: SimGrid throws an exception unless the ranks are a power of two.

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 
 from tests.oracle.cases import Case, keep_to_simgrid, place
 from tests.oracle.platforms.families import FAMILIES, draw_platform
+from tests.oracle.programs.communicators import Request
 from tests.oracle.programs.configs import draw_config, thresholds
-from tests.oracle.programs.program import Program
+from tests.oracle.programs.program import Program, Sizes
 from tests.oracle.programs.request_author import RequestAuthor
-from tests.oracle.programs.requests import Request
-from tests.oracle.programs.sizes import Sizes
 
 #: Methods of an author that write a little, each with its weight, by the character of a program.
 Moves = dict[str, list[tuple[Callable[[], None], float]]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.oracle.programs.program import Author, Each, Peer, Word
-from tests.oracle.programs.sizes import MAX_BYTES, WIDTH_OF_TYPE
+from tests.oracle.programs.program import MAX_BYTES, WIDTH_OF_TYPE, Author, Each, Peer, Word
 
 #: No collective moves more bytes than this over all pairs of ranks.
 MAX_VOLUME = 64 << 20

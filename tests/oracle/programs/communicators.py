@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
-from tests.oracle.programs.program import Line, Word
-from tests.oracle.programs.requests import Group, Half, Persistent, Request
-from tests.oracle.programs.sizes import Sizes
+from tests.oracle.programs.program import Line, Sizes, Word
 
 #: The tags under which SimGrid's tracer writes the requests of non-blocking collectives.
 PENDING_TAG = {
@@ -162,3 +161,52 @@ class CommunicatorAuthor(CollectiveAuthor):
         key = (-333, -333, PENDING_TAG[operation])
         for rank in group.members:
             self.requests[rank].append(Request(self.event, key, group.words))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A communicator: what the trace calls it, and its members in their order."""
+
+    id: int
+    members: tuple[int, ...]
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return (f"comm={self.id}",) if self.id else ()
+
+
+@dataclass
+class Request:
+    """A pending request: the words that name it, and whether the other side has been posted."""
+
+    event: int
+    key: tuple[Word, ...]
+    comm: tuple[Word, ...]
+    matched: bool = True
+    persistent: bool = False
+
+
+@dataclass
+class Half:
+    """A message of which one half was posted; `post` the other one."""
+
+    event: int
+    group: Group
+    src: int
+    dst: int
+    tag: int
+    words: tuple[Word, ...]
+    request: Request
+    sent: bool
+
+
+@dataclass
+class Persistent:
+    """Two persistent requests that fit each other."""
+
+    event: int
+    group: Group
+    src: int
+    dst: int
+    tag: int
+    active: list[tuple[int, Request]] = field(default_factory=list)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.oracle.programs.communicators import CommunicatorAuthor
+from tests.oracle.programs.communicators import CommunicatorAuthor, Group, Half, Persistent, Request
 from tests.oracle.programs.program import ANY_SOURCE, ANY_TAG, Word
-from tests.oracle.programs.requests import Group, Half, Persistent, Request
 
 SENDS = ("send", "ssend", "bsend", "isend", "issend", "ibsend")
 
