@@ -303,12 +303,12 @@ def test_libraries_by_their_names(needed: str, library: str, fits: bool) -> None
         check_program(Path("program"), executable, library)
 
 
-def test_the_printed_source_is_standard_c(mpi: Mpi, tmp_path: Path) -> None:
+def test_the_printed_source_is_standard_c(one_mpi: Mpi, tmp_path: Path) -> None:
     run = tisim_record("--print-source", tmp_path)
     assert run.returncode == 0
     sources = sorted(tmp_path.glob("*.c"))
     options = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-fPIC"]
-    command = [mpi.cc, *options, "-shared", *sources, "-o", tmp_path / "recorder.so"]
+    command = [one_mpi.cc, *options, "-shared", *sources, "-o", tmp_path / "recorder.so"]
     compiled = subprocess.run(command, capture_output=True, text=True)
     assert compiled.returncode == 0, compiled.stderr
     assert "mpicc -std=c11" in (tmp_path / "README").read_text()

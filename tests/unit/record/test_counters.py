@@ -74,20 +74,20 @@ def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path, cache: Path) 
 
 
 def test_the_speed_of_a_host_from_a_recording(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Instructions that the program counts itself, and how long they took.
 
     That the trace lacks calls does not matter.
     """
-    monkeypatch.setenv("TISIM_CC", mpi.cc)
+    monkeypatch.setenv("TISIM_CC", one_mpi.cc)
     window = "MPI_Win_create(&size, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win); MPI_Win_free(&win);"
-    compile_body(f"{BODY} MPI_Win win; {window}", tmp_path, mpi)
+    compile_body(f"{BODY} MPI_Win win; {window}", tmp_path, one_mpi)
     program = tmp_path / "counting"
     source = tmp_path / "program.c"
     subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
     trace = record_program(
-        *(program, tmp_path, mpi), ranks=2, options=("--counter", "register,time"), cache=cache
+        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "register,time"), cache=cache
     )
     checked = subprocess.run([*TISIM, "check", trace.file], capture_output=True, text=True)
     assert "counters beside the volumes: time" in checked.stdout

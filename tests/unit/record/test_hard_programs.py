@@ -48,7 +48,7 @@ def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path, cache: Path) -> No
     replay_on_graphene(trace)
 
 
-def test_a_million_pending_requests(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     count = 1_000_000
     body = f"""enum {{ COUNT = {count} }};
     MPI_Request *requests = malloc(COUNT * sizeof *requests);
@@ -57,10 +57,10 @@ def test_a_million_pending_requests(mpi: Mpi, tmp_path: Path, cache: Path) -> No
       MPI_Irecv(&values[i], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[i]);
     MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    program = compile_body(body, tmp_path, mpi)
+    program = compile_body(body, tmp_path, one_mpi)
     output = tmp_path / "trace.tit"
     run = tisim_record(
-        *("-o", output, "--mpicc", mpi.cc, "--", mpi.run, "-n", "1", program),
+        *("-o", output, "--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "1", program),
         variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 0, run.stderr
