@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Container, Iterable, Sequence
+
+# Not the module: the name `inspect` of this package is that of a command.
+from inspect import Parameter, getdoc, signature
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import TypeVar
@@ -90,8 +92,8 @@ def parameter_option(
     The function has a numpydoc docstring. The help is the first paragraph of the parameter's
     description; further paragraphs are for those who call the function.
     """
-    known = inspect.signature(function).parameters[parameter]
-    required = known.default is inspect.Parameter.empty
+    known = signature(function).parameters[parameter]
+    required = known.default is Parameter.empty
     value_type = type or _TYPES.get(str(known.annotation).partition(" ")[0], str)
     text = parameter_help(function, parameter) + (" Repeatable." if multiple else "")
     return click.option(
@@ -101,7 +103,7 @@ def parameter_option(
 
 def parameter_help(function: Callable[..., object], parameter: str) -> str:
     """The first paragraph of a parameter's description, on one line and without mark-up."""
-    lines = (inspect.getdoc(function) or parameter).splitlines()
+    lines = (getdoc(function) or parameter).splitlines()
     place = next(i for i, line in enumerate(lines) if parameter in line.split(", "))
     description = lines[place + 1 :]
     words = takewhile(lambda line: line.startswith(" "), description)
