@@ -14,11 +14,6 @@ import tisim
 from tests.oracle.cases import Case
 from tisim.analysis.timeline.columns import WAITS
 
-SEEDS = st.integers(0, 10**6)
-property_test = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-
 
 def recorded(seed: int, factory: pytest.TempPathFactory) -> tisim.Result:
     """The result of a random program on a random platform."""
@@ -34,12 +29,7 @@ def recorded(seed: int, factory: pytest.TempPathFactory) -> tisim.Result:
     )
 
 
-@property_test
-@given(seed=SEEDS)
-def test_the_states_of_a_rank_are_its_time(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    result = recorded(seed, tmp_path_factory)
+def check_states_are_the_time_of_a_rank(result: tisim.Result) -> None:
     by_rank = result.breakdown.by_rank
     assert by_rank.sum(axis=1).to_numpy() == pytest.approx(result.finish, rel=1e-12)
     assert by_rank["compute"].to_numpy() == pytest.approx(result.compute, rel=1e-9, abs=1e-12)
@@ -52,12 +42,7 @@ def test_the_states_of_a_rank_are_its_time(
     assert by_kind["actions"].sum() == result.actions
 
 
-@property_test
-@given(seed=SEEDS)
-def test_the_critical_path_is_the_simulated_time(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    result = recorded(seed, tmp_path_factory)
+def check_critical_path_is_the_simulated_time(result: tisim.Result) -> None:
     path = result.critical_path
     assert path.length == result.simulated_time
     parts = path.parts
@@ -83,10 +68,7 @@ def test_the_critical_path_is_the_simulated_time(
     assert path.gains["seconds"].sum() <= path.length * (1 + 1e-9)
 
 
-@property_test
-@given(seed=SEEDS)
-def test_the_matrix_is_what_was_sent(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    result = recorded(seed, tmp_path_factory)
+def check_matrix_is_what_was_sent(result: tisim.Result) -> None:
     matrix = result.matrix
     ranks = len(result.finish)
     for name, sent in (("bytes", result.bytes_sent), ("messages", result.messages_sent)):
@@ -99,12 +81,7 @@ def test_the_matrix_is_what_was_sent(seed: int, tmp_path_factory: pytest.TempPat
     assert result.messages["bytes"].sum() == matrix["bytes"].sum()
 
 
-@property_test
-@given(seed=SEEDS)
-def test_waits_are_part_of_the_time_in_calls(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    result = recorded(seed, tmp_path_factory)
+def check_waits_are_part_of_the_time_in_calls(result: tisim.Result) -> None:
     waits = result.waits
     ranks = len(result.finish)
     waited = np.zeros(ranks)
@@ -118,18 +95,24 @@ def test_waits_are_part_of_the_time_in_calls(
     assert (waits["seconds"] > 0).all()
 
 
-@property_test
-@given(seed=SEEDS)
-def test_links_carry_no_more_than_they_can(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    result = recorded(seed, tmp_path_factory)
+def check_links_carry_no_more_than_they_can(result: tisim.Result) -> None:
     table = result.links.table
     assert (table["mean"] <= table["peak"] * (1 + 1e-9)).all()
     assert (table["busy"] <= 1 + 1e-9).all()
     assert result.links.over_time.shape == (len(result.links.times), len(table))
     assert (table["bytes"] > 0).all()
     assert (table[~table["fatpipe"]]["peak"] <= 1 + 1e-6).all()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**6))
+def test_a_recorded_simulation_adds_up(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    result = recorded(seed, tmp_path_factory)
+    check_states_are_the_time_of_a_rank(result)
+    check_critical_path_is_the_simulated_time(result)
+    check_matrix_is_what_was_sent(result)
+    check_waits_are_part_of_the_time_in_calls(result)
+    check_links_carry_no_more_than_they_can(result)
 
 
 def test_no_more_is_gained_than_the_critical_path_says(root: Path) -> None:
