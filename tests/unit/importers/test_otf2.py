@@ -329,7 +329,7 @@ def test_damage_to_any_file_ends_with_one_message(
     files = sorted(path for path in source.rglob("*") if path.is_file())
     random = Random(18)
     refused = 0
-    rounds = campaign(40, 120)
+    rounds = campaign(20, 120)
     for _ in range(rounds):
         file = random.choice(files)
         whole = file.read_bytes()
