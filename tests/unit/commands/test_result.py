@@ -220,20 +220,3 @@ def test_ranks_are_a_frame(tmp_path: Path) -> None:
 def test_arguments_that_contradict(tmp_path: Path) -> None:
     with pytest.raises(tisim.InputError, match="a deployment or hosts, not both"):
         replay(tmp_path, "compute 1", hosts=["c-0.me"], deployment="d.xml")
-
-
-def test_the_command_imports_neither_numpy_nor_pandas() -> None:
-    code = (
-        "import sys; from tisim.commands.cli import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "except SystemExit:\n"
-        "    print(*{'numpy', 'pandas', 'lxml', 'rich', 'simpy'} & sys.modules.keys())"
-    )
-    platform, trace = ROOT / "platforms/backbone.xml", ROOT / "traces/ring.4"
-    arguments = ["replay", "--platform", str(platform), str(trace)]
-    run = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
-    )
-    assert run.stdout.startswith("simulated time")
-    assert run.stdout.endswith(" actions a second\n\n")

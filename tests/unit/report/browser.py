@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -31,6 +33,9 @@ def missing() -> str | None:
         if shutil.which(program) is None:
             return f"{program} is not installed"
     return None
+
+
+needs_browser = pytest.mark.skipif(missing() is not None, reason=f"needs a browser: {missing()}")
 
 
 @contextmanager

@@ -6,6 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import tisim
+from tisim.analysis.report import write_report
+from tisim.platform import new
+
+
+def report_of(folder: Path, trace: str, ranks: int) -> Path:
+    """The report of a trace on a cluster, a rank a host."""
+    (folder / "t.txt").write_text(trace)
+    platform = new.cluster(ranks, bandwidth="1GBps", latency="1us", speed="1Gf")
+    result = tisim.replay(folder / "t.txt", platform=platform, event_log=True)
+    write_report(result, folder / "r.html")
+    return folder / "r.html"
+
 
 class Page:
     """A report in a browser."""

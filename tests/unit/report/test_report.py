@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +11,25 @@ import pytest
 
 import tisim
 from tests.unit.command_line import CommandLine
-from tests.unit.report import browser as chromium
-from tests.unit.report.report_page import Page
+from tests.unit.report.browser import needs_browser
+from tests.unit.report.report_page import Page, report_of
 from tisim.analysis.report import write_report
+from tisim.platform import new
 from tisim.traces import pack
 from tisim.traces.generate import Ring
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
-CLUSTER = """<?xml version='1.0'?>
-<platform version="4.1">
-  <cluster id="c" prefix="c-" suffix="" radical="0-9999" speed="1Gf" bw="1GBps" lat="1us"/>
-</platform>
-"""
 TABS = ("summary", "gantt", "breakdown", "waits", "path", "matrix", "links", "config")
-
-with_browser = pytest.mark.skipif(
-    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
-)
-
-
-@pytest.fixture(scope="module")
-def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of NAS LU on four ranks."""
-    result = tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
-    page = tmp_path_factory.mktemp("lu") / "lu.html"
-    write_report(result, page)
-    return page
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of 10,000 ranks."""
     directory = tmp_path_factory.mktemp("many")
-    (directory / "p.xml").write_text(CLUSTER)
     Ring(ranks=10_000, iterations=2).write(directory / "ring.tit")
-    result = tisim.replay(directory / "ring.tit", platform=directory / "p.xml", event_log=True)
+    platform = new.cluster(10_000, bandwidth="1GBps", latency="1us", speed="1Gf")
+    result = tisim.replay(directory / "ring.tit", platform=platform, event_log=True)
     write_report(result, directory / "many.html")
     return directory / "many.html"
 
@@ -117,13 +98,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [file.name for file in tmp_path.iterdir()] == ["ring.html"]
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@with_browser
+@needs_browser
 @pytest.mark.parametrize("which", ["lu", "many"])
 def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
     file = request.getfixturevalue(which)
@@ -146,7 +121,7 @@ def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest
     assert page.requests() == [file.as_uri()]
 
 
-@with_browser
+@needs_browser
 def test_the_address_names_the_tab(driver: Any, lu: Path) -> None:
     page = Page(driver, lu)
     page.open_tab("waits")
@@ -157,42 +132,7 @@ def test_the_address_names_the_tab(driver: Any, lu: Path) -> None:
         assert page.complaints() == []
 
 
-@with_browser
-@pytest.mark.parametrize("which", ["lu", "many"])
-def test_the_gantt_chart_zooms(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
-    from selenium.webdriver import ActionChains, Keys
-    from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
-
-    page = Page(driver, request.getfixturevalue(which))
-    page.open_tab("gantt")
-    page.find("#zoom-all").click()
-    begin, end = whole = page.seen()
-    assert begin == 0
-    page.find("#zoom-in").click()
-    half = page.seen()
-    assert half == pytest.approx((0.25 * end, 0.75 * end))
-    assert str(round(100 * 0.5)) in page.find("#range").text
-    chart = page.find("#gantt-chart")
-    origin = ScrollOrigin.from_element(chart, 100, 0)
-    ActionChains(driver).scroll_from_origin(origin, 0, -100).perform()
-    nearer = page.seen()
-    length = 0.5 * math.exp(-1 / 3) * end
-    assert nearer[1] - nearer[0] == pytest.approx(length)
-    ActionChains(driver).drag_and_drop_by_offset(chart, -200, 0).perform()
-    moved = page.seen()
-    assert moved[0] > nearer[0]
-    assert moved[1] - moved[0] == pytest.approx(length)
-    chart.send_keys(Keys.ARROW_LEFT)
-    assert page.seen()[0] < moved[0]
-    chart.send_keys("+")
-    assert page.seen()[1] - page.seen()[0] == pytest.approx(length / 2)
-    for _ in range(4):
-        page.find("#zoom-out").click()
-    assert page.seen() == pytest.approx(whole)
-    assert page.complaints() == []
-
-
-@with_browser
+@needs_browser
 def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     from selenium.webdriver import ActionChains
 
@@ -228,16 +168,12 @@ def test_a_short_run_is_shown_whole(late: Path) -> None:
 def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of twelve ranks, of which rank 7 once computes 30 times as long."""
     directory = tmp_path_factory.mktemp("late")
-    (directory / "p.xml").write_text(CLUSTER)
-    lines = []
+    trace = ""
     for rank in range(12):
         for step in range(20):
             volume = 30_000_000 if (rank, step) == (7, 9) else 1_000_000
-            lines += [f"{rank} compute {volume}", f"{rank} allreduce 1000 0"]
-    (directory / "late.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(directory / "late.txt", platform=directory / "p.xml", event_log=True)
-    write_report(result, directory / "late.html")
-    return directory / "late.html"
+            trace += f"{rank} compute {volume}\n{rank} allreduce 1000 0\n"
+    return report_of(directory, trace, 12)
 
 
 def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
@@ -251,7 +187,7 @@ def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
         assert words in text, words
 
 
-@with_browser
+@needs_browser
 def test_the_finding_leads_to_the_chart(driver: Any, late: Path) -> None:
     page = Page(driver, late)
     page.find("#summary li a[href^='#gantt?']").click()
@@ -262,7 +198,7 @@ def test_the_finding_leads_to_the_chart(driver: Any, late: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_a_row_of_a_table_leads_to_the_chart(driver: Any, late: Path) -> None:
     page = Page(driver, late, "#waits")
     page.find("tr[data-look]").click()
@@ -281,7 +217,7 @@ def test_a_row_of_a_table_leads_to_the_chart(driver: Any, late: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_tables_are_sorted_and_searched(driver: Any, lu: Path) -> None:
     page = Page(driver, lu, "#waits")
     # The last table: who waits for whom.
@@ -300,7 +236,7 @@ def test_tables_are_sorted_and_searched(driver: Any, lu: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_the_page_can_be_dark(driver: Any, lu: Path) -> None:
     def look(scheme: str) -> tuple[str, str]:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -314,7 +250,7 @@ def test_the_page_can_be_dark(driver: Any, lu: Path) -> None:
     assert dark[1] != light[1]
 
 
-@with_browser
+@needs_browser
 def test_all_parts_are_printed(driver: Any, lu: Path) -> None:
     page = Page(driver, lu)
 
@@ -332,7 +268,7 @@ def test_all_parts_are_printed(driver: Any, lu: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_a_narrow_page_scrolls_down_only(driver: Any, lu: Path) -> None:
     size = driver.get_window_size()
     driver.set_window_size(420, 900)

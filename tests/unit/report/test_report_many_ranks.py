@@ -4,52 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tisim
-from tests.unit.report import browser as chromium
-from tests.unit.report.report_page import Page
-from tisim.analysis.report import write_report
+from tests.unit.report.browser import needs_browser
+from tests.unit.report.report_page import Page, report_of
 
 RANKS, SLOW = 400, 123
-PLATFORM = f"""<?xml version='1.0'?>
-<platform version="4.1">
-  <cluster id="c" prefix="c-" suffix="" radical="0-{RANKS - 1}" speed="1Gf" bw="1GBps" lat="1us"/>
-</platform>
-"""
-with_browser = pytest.mark.skipif(
-    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
-)
 
 
 def run(directory: Path, iterations: int) -> Path:
     """The report of a ring, one of whose ranks computes three times as long as the others."""
-    (directory / "p.xml").write_text(PLATFORM)
-    with (directory / "t.txt").open("w") as trace:
-        for rank in range(RANKS):
-            following, before = (rank + 1) % RANKS, (rank - 1) % RANKS
-            for _ in range(iterations):
-                trace.write(f"{rank} compute {3e6 if rank == SLOW else 1e6:.0f}\n")
-                trace.write(f"{rank} irecv {before} 0 1000\n{rank} send {following} 0 1000\n")
-                trace.write(f"{rank} wait {before} {rank} 0\n")
-    result = tisim.replay(directory / "t.txt", platform=directory / "p.xml", event_log=True)
-    write_report(result, directory / "r.html")
-    return directory / "r.html"
+    trace = ""
+    for rank in range(RANKS):
+        following, before = (rank + 1) % RANKS, (rank - 1) % RANKS
+        step = f"{rank} compute {3e6 if rank == SLOW else 1e6:.0f}\n"
+        step += f"{rank} irecv {before} 0 1000\n{rank} send {following} 0 1000\n"
+        trace += iterations * f"{step}{rank} wait {before} {rank} 0\n"
+    return report_of(directory, trace, RANKS)
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run(tmp_path_factory.mktemp("many"), 60)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 def data_of(report: Path) -> dict[str, Any]:
@@ -88,7 +67,7 @@ def tip_at(page: Page, down: float) -> str:
     return str(page.find("#tip").text)
 
 
-@with_browser
+@needs_browser
 def test_ranks_are_zoomed_down_to_single_ones(driver: Any, report: Path) -> None:
     page = Page(driver, report, "#gantt")
     assert page.lanes() == (0, RANKS - 1)
@@ -105,7 +84,7 @@ def test_ranks_are_zoomed_down_to_single_ones(driver: Any, report: Path) -> None
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_the_address_counts_ranks(driver: Any, report: Path) -> None:
     """The slow rank has its own row, also where not every state is known: it only computes."""
     data = data_of(report)
@@ -124,7 +103,7 @@ def test_the_address_counts_ranks(driver: Any, report: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_a_window_beyond_the_part_has_both(driver: Any, report: Path) -> None:
     data = data_of(report)
     begin, end = data["detail"]["begin"], data["detail"]["end"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +11,15 @@ import pytest
 
 import tisim
 from tests.unit.command_line import CommandLine
-from tests.unit.report import browser as chromium
-from tests.unit.report.report_page import Page
-from tisim.analysis.report import write_report
+from tests.unit.report.browser import needs_browser
+from tests.unit.report.report_page import Page, report_of
 from tisim.analysis.report.page_data import typical_part
+from tisim.platform import new
 
 ROOT = Path(__file__).resolve().parents[3]
-CLUSTER = """<?xml version='1.0'?>
-<platform version="4.1">
-  <cluster id="c" prefix="c-" suffix="" radical="0-9999" speed="1Gf" bw="1GBps" lat="1us"/>
-</platform>
-"""
-TABS = ("summary", "gantt", "breakdown", "waits", "path", "matrix", "links", "config")
-
-with_browser = pytest.mark.skipif(
-    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
-)
 
 
-@pytest.fixture(scope="module")
-def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of NAS LU on four ranks."""
-    result = tisim.replay(
-        ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=ROOT / "platforms/graphene.xml",
-        event_log=True,
-    )
-    page = tmp_path_factory.mktemp("lu") / "lu.html"
-    write_report(result, page)
-    return page
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@with_browser
+@needs_browser
 def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
     page = Page(driver, lu)
     page.open_tab("gantt")
@@ -63,7 +33,7 @@ def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
     assert page.complaints() == []
 
 
-@with_browser
+@needs_browser
 def test_a_path_of_many_turns_does_not_hide_the_run(driver: Any, lu: Path) -> None:
     """In a picture of the whole run the path has thousands of turns: they are faint."""
     page = Page(driver, lu, "#gantt")
@@ -91,20 +61,14 @@ def test_a_path_of_many_turns_does_not_hide_the_run(driver: Any, lu: Path) -> No
     assert heavy() < 0.02
 
 
-@with_browser
+@needs_browser
 def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: Path) -> None:
     from selenium.webdriver import ActionChains
 
-    (tmp_path / "p.xml").write_text(CLUSTER)
-    lines = []
-    for _ in range(20_500):
-        for rank in range(2):
-            lines += [f"{rank} compute 10000", f"{rank} allreduce 100 0"]
-    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
-    assert len(result.states) > 100_000
-    write_report(result, tmp_path / "long.html")
-    page = Page(driver, tmp_path / "long.html")
+    lines = [f"{rank} compute 10000\n{rank} allreduce 100 0\n" for rank in range(2)]
+    report = report_of(tmp_path, "".join(lines * 20_500), 2)
+    assert '"mode": "shares"' in report.read_text()
+    page = Page(driver, report)
     page.open_tab("gantt")
     chart = page.find("#gantt-chart")
     ActionChains(driver).move_to_element_with_offset(chart, 5, -20).perform()
@@ -117,12 +81,12 @@ def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: P
 
 def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
     """A run that starts by computing, and then mostly waits for messages."""
-    (tmp_path / "p.xml").write_text(CLUSTER)
     lines = [f"{rank} compute 1000000" for rank in range(2) for _ in range(200)]
     for _ in range(2000):
         lines += ["0 compute 10000", "0 send 1 0 1000", "1 recv 0 0 1000", "1 compute 10000"]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
+    platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
+    result = tisim.replay(tmp_path / "t.txt", platform=platform, event_log=True)
     log = result.require_event_log()
     begin, end = typical_part(log)
     assert (begin, end) == typical_part(log)

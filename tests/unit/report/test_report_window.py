@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tisim
-from tests.unit.report import browser as chromium
-from tests.unit.report.report_page import Page
-from tisim.analysis.report import write_report
+from tests.unit.report.browser import needs_browser
+from tests.unit.report.report_page import Page, report_of
 
-PLATFORM = """<?xml version='1.0'?>
-<platform version="4.1">
-  <cluster id="c" prefix="c-" suffix="" radical="0-15" speed="1Gf" bw="1GBps" lat="1us"/>
-</platform>
-"""
-pytestmark = pytest.mark.skipif(
-    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
-)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of 16 ranks."""
     directory = tmp_path_factory.mktemp("window")
-    (directory / "p.xml").write_text(PLATFORM)
     lines = [
         line
         for rank in range(16)
         for _ in range(20)
         for line in (f"{rank} compute {1_000_000 + 50_000 * rank}", f"{rank} allreduce 1000 0")
     ]
-    (directory / "t.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(directory / "t.txt", platform=directory / "p.xml", event_log=True)
-    write_report(result, directory / "r.html")
-    return directory / "r.html"
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    return report_of(directory, "\n".join(lines) + "\n", 16)
 
 
 def test_buttons_zoom_in_time_and_ranks(driver: Any, report: Path) -> None:

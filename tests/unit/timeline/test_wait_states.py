@@ -48,42 +48,64 @@ def test_late_sender(tmp_path: Path) -> None:
     assert wait == pytest.approx(3.0, abs=1e-12)
 
 
-def test_late_receiver(tmp_path: Path) -> None:
-    """A message that large needs its receiver; the sender comes at 1 s, the receiver at 3 s."""
-    result = replay(tmp_path, "compute 1;send 1 0 1000000 6", "compute 3;recv 0 0 1000000 6")
-    assert waits(result) == {("late receiver", "send", 0, 1, 2.0)}
+def after(call: str, *seconds: int) -> list[str]:
+    """Programs of ranks that make a call, each after it has computed for some seconds."""
+    return [f"compute {one};{call}" for one in seconds]
 
 
-def test_nobody_waits_for_the_receiver_of_a_detached_message(tmp_path: Path) -> None:
-    result = replay(tmp_path, "compute 1;send 1 0 1000 6", "compute 3;recv 0 0 1000 6")
-    assert waits(result) == set()
-
-
-def test_the_wait_is_where_the_request_is_waited_for(tmp_path: Path) -> None:
-    """The receive is posted at 0, waited for at 2 s; the sender comes at 5 s."""
-    result = replay(
-        tmp_path,
-        "compute 5;send 1 0 1000000 6",
-        "irecv 0 0 1000000 6;compute 2;wait 0 1 0",
-    )
-    assert waits(result) == {("late sender", "wait", 1, 0, 3.0)}
-
-
-def test_waitall_waits_for_one_after_the_other(tmp_path: Path) -> None:
-    result = replay(
-        tmp_path,
-        "irecv 1 0 8 6;irecv 2 0 8 6;waitall",
-        "compute 2;send 0 0 8 6",
-        "compute 6;send 0 0 8 6",
-    )
-    assert waits(result) == {
-        ("late sender", "waitall", 0, 1, 2.0),
-        ("late sender", "waitall", 0, 2, 4.0),
-    }
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        pytest.param(
+            ["compute 1;send 1 0 1000000 6", "compute 3;recv 0 0 1000000 6"],
+            {("late receiver", "send", 0, 1, 2.0)},
+            id="a message that large needs its receiver",
+        ),
+        pytest.param(
+            ["compute 1;send 1 0 1000 6", "compute 3;recv 0 0 1000 6"],
+            set(),
+            id="nobody waits for the receiver of a detached message",
+        ),
+        pytest.param(
+            ["compute 5;send 1 0 1000000 6", "irecv 0 0 1000000 6;compute 2;wait 0 1 0"],
+            {("late sender", "wait", 1, 0, 3.0)},
+            id="the wait is where the request is waited for",
+        ),
+        pytest.param(
+            [
+                "irecv 1 0 8 6;irecv 2 0 8 6;waitall",
+                "compute 2;send 0 0 8 6",
+                "compute 6;send 0 0 8 6",
+            ],
+            {("late sender", "waitall", 0, 1, 2.0), ("late sender", "waitall", 0, 2, 4.0)},
+            id="a waitall waits for one after the other",
+        ),
+        pytest.param(
+            after("bcast 8 0 6", 6, 1, 2, 8),
+            {("late broadcast", "bcast", 1, 0, 5.0), ("late broadcast", "bcast", 2, 0, 4.0)},
+            id="all but the root wait until it comes",
+        ),
+        pytest.param(
+            after("bcast 8 0 6", 1, 1, 6, 1),
+            {("late broadcast", "bcast", 3, 2, 5.0)},
+            id="rank 2 passes the broadcast on to rank 3",
+        ),
+        pytest.param(
+            [
+                f"init;comm_split 0 1 {rank % 2} {rank};compute {seconds};barrier comm=1"
+                for rank, seconds in enumerate((1, 2, 4, 8))
+            ],
+            {("wait at barrier", "barrier", 0, 2, 3.0), ("wait at barrier", "barrier", 1, 3, 6.0)},
+            id="ranks of a communicator wait for one another only",
+        ),
+    ],
+)
+def test_who_waits_for_whom(tmp_path: Path, ranks: list[str], expected: set[Row]) -> None:
+    assert waits(replay(tmp_path, *ranks)) == expected
 
 
 def test_barrier_waits_for_the_last_to_come(tmp_path: Path) -> None:
-    result = replay(tmp_path, *(f"compute {seconds};barrier" for seconds in (1, 2, 7, 4)))
+    result = replay(tmp_path, *after("barrier", 1, 2, 7, 4))
     spent = result.breakdown.by_rank["wait at barrier"]
     assert spent.tolist() == pytest.approx([6, 5, 0, 3], abs=1e-4)
     waited = result.waits.groupby("cause")["seconds"].sum()
@@ -92,7 +114,7 @@ def test_barrier_waits_for_the_last_to_come(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", ["allreduce 8 0 6", "alltoall 8 8 6 6", "allgather 8 8 6 6"])
 def test_all_to_all_waits_for_the_last_to_come(tmp_path: Path, call: str) -> None:
-    result = replay(tmp_path, *(f"compute {seconds};{call}" for seconds in (1, 1, 5, 1)))
+    result = replay(tmp_path, *after(call, 1, 1, 5, 1))
     assert result.breakdown.by_rank["wait at N x N"].tolist() == pytest.approx(
         [4, 4, 0, 4], abs=1e-4
     )
@@ -100,31 +122,16 @@ def test_all_to_all_waits_for_the_last_to_come(tmp_path: Path, call: str) -> Non
     assert causes[2] == pytest.approx(12, abs=1e-3)
 
 
-def test_late_broadcast(tmp_path: Path) -> None:
-    """All but the root wait until it comes."""
-    result = replay(tmp_path, *(f"compute {seconds};bcast 8 0 6" for seconds in (6, 1, 2, 8)))
-    assert waits(result) == {
-        ("late broadcast", "bcast", 1, 0, 5.0),
-        ("late broadcast", "bcast", 2, 0, 4.0),
-    }
-
-
-def test_who_passes_a_broadcast_on_may_be_late_too(tmp_path: Path) -> None:
-    """Rank 3 has it from rank 2, which comes at 6 s; the root came at 1 s."""
-    result = replay(tmp_path, *(f"compute {seconds};bcast 8 0 6" for seconds in (1, 1, 6, 1)))
-    assert waits(result) == {("late broadcast", "bcast", 3, 2, 5.0)}
-
-
 def test_early_reduce(tmp_path: Path) -> None:
     """The root waits until the last of those has come whose data it collects."""
-    result = replay(tmp_path, *(f"compute {seconds};reduce 8 0 0 6" for seconds in (1, 2, 2, 9)))
+    result = replay(tmp_path, *after("reduce 8 0 0 6", 1, 2, 2, 9))
     assert result.breakdown.by_rank["early reduce"][0] == pytest.approx(8, abs=1e-3)
     assert result.waits.iloc[0][["rank", "state"]].tolist() == [0, "early reduce"]
 
 
 def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
     """`smpi/barrier-collectives`: the last to come is the cause, and on the critical path."""
-    ranks = (f"compute {seconds};bcast 8 0 6" for seconds in (1, 5, 2))
+    ranks = after("bcast 8 0 6", 1, 5, 2)
     result = replay(tmp_path, *ranks, **{"smpi/barrier-collectives": "yes"})
     assert waits(result) == {
         ("wait at barrier", "bcast", 0, 1, 4.0),
@@ -136,18 +143,6 @@ def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
     assert (first["rank"], first["state"], first["end"]) == (1, "compute", 5.0)
     assert [first["line"], *(part["line"] for part in rest)] == [1, 2]
     assert {part["state"] for part in rest} == {"transfer"}
-
-
-def test_waits_in_a_communicator(tmp_path: Path) -> None:
-    """Ranks 0 and 2, and 1 and 3, wait for one another only."""
-    ranks = [
-        f"init;comm_split 0 1 {rank % 2} {rank};compute {seconds};barrier comm=1"
-        for rank, seconds in enumerate((1, 2, 4, 8))
-    ]
-    assert waits(replay(tmp_path, *ranks)) == {
-        ("wait at barrier", "barrier", 0, 2, 3.0),
-        ("wait at barrier", "barrier", 1, 3, 6.0),
-    }
 
 
 def test_a_rank_that_starts_late(tmp_path: Path) -> None:
@@ -173,6 +168,7 @@ def test_a_rank_that_starts_late(tmp_path: Path) -> None:
 def test_without_an_event_log_there_is_nothing_to_tell() -> None:
     root = Path(__file__).resolve().parents[3]
     result = tisim.replay(root / "traces/ring.4", platform=root / "platforms/graphene.xml")
-    for name in ("waits", "matrix", "critical_path", "links", "states", "messages"):
+    names = ("waits", "matrix", "critical_path", "links", "states", "messages", "timeline", "plot")
+    for name in names:
         with pytest.raises(tisim.TisimError, match="event_log=True"):
             getattr(result, name)

@@ -9,7 +9,7 @@ import pytest
 
 import tisim
 from tests.unit.trace_library.recorded import TEXT, Program
-from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
 from tisim.analysis.viewer.call_path import CallPathView
@@ -24,7 +24,8 @@ pytest.importorskip("pyarrow")
 BACKBONE = Path(__file__).parents[3] / "platforms" / "backbone.xml"
 
 
-def recorded(folder: Path) -> Path:
+@pytest.fixture
+def late(tmp_path: Path) -> RunFile:
     """Rank 1 sends late; rank 0 waits for it."""
     program = Program(2)
     first, second = program.ranks
@@ -39,12 +40,13 @@ def recorded(folder: Path) -> Path:
             where = rank.text("main (late.c:7) > put (late.c:30)")
             rank.call("send 0 0 1000", attributes={site: where})
         rank.call("finalize")
-    return program.write(folder / "late.tit")
+    trace = program.write(tmp_path / "late.tit")
+    tisim.replay(trace, platform=BACKBONE, timeline=tmp_path / "late.tir")
+    return RunFile(tmp_path / "late.tir")
 
 
-def test_a_wait_and_its_cause(tmp_path: Path) -> None:
-    tisim.replay(recorded(tmp_path), platform=BACKBONE, timeline=tmp_path / "late.tir")
-    details = Causes(RunFile(tmp_path / "late.tir")).details(0, 1e-3)
+def test_a_wait_and_its_cause(late: RunFile) -> None:
+    details = Causes(late).details(0, 1e-3)
     assert details["state"]["state"] == "late sender" and details["state"]["cause"] == 1
     assert details["site"] == "main (late.c:5) > get (late.c:20)"
     assert details["message"]["source"] == 1 and details["message"]["bytes"] == 1000
@@ -52,17 +54,14 @@ def test_a_wait_and_its_cause(tmp_path: Path) -> None:
     assert (origin["rank"], origin["state"], origin["kind"]) == (1, "compute", "compute")
 
 
-def test_without_the_trace_there_is_no_site(tmp_path: Path) -> None:
-    trace = recorded(tmp_path)
-    tisim.replay(trace, platform=BACKBONE, timeline=tmp_path / "late.tir")
-    trace.unlink()
-    details = Causes(RunFile(tmp_path / "late.tir")).details(0, 1e-3)
+def test_without_the_trace_there_is_no_site(late: RunFile) -> None:
+    late.path.with_suffix(".tit").unlink()
+    details = Causes(late).details(0, 1e-3)
     assert details["site"] is None and details["call"]["kind"] == "recv"
 
 
-def test_a_computation_lies_between_calls(tmp_path: Path) -> None:
-    tisim.replay(recorded(tmp_path), platform=BACKBONE, timeline=tmp_path / "late.tir")
-    details = Causes(RunFile(tmp_path / "late.tir")).details(1, 1e-3)
+def test_a_computation_lies_between_calls(late: RunFile) -> None:
+    details = Causes(late).details(1, 1e-3)
     assert details["state"]["state"] == "compute"
     assert details["site"] == "between main (late.c:3) and main (late.c:7) > put (late.c:30)"
 
@@ -80,26 +79,23 @@ def test_a_computation_has_no_messages(tmp_path: Path) -> None:
     assert details["message"] is None and details["messages"] == []
 
 
-def test_sums_by_call_site(tmp_path: Path) -> None:
-    trace = recorded(tmp_path)
-    tisim.replay(trace, platform=BACKBONE, timeline=tmp_path / "late.tir")
-    run = RunFile(tmp_path / "late.tir")
-    window = Window(run, 0.0, run.end, 0, 1)
-    answer = site_sums(window, Sites(run))
+def test_sums_by_call_site(late: RunFile) -> None:
+    window = Window(late, 0.0, late.end, 0, 1)
+    answer = site_sums(window, Sites(late))
     rows = {(row["path"], row["state"]): row for row in answer["rows"]}
     wait = rows["main (late.c:5) > get (late.c:20)", "late sender"]
     assert wait["count"] == 1 and wait["kind"] == "recv"
     assert wait["seconds"] == wait["longest"]
     assert wait["seconds"] == pytest.approx(rows["", "compute"]["seconds"], rel=1e-3)
     total = sum(row["seconds"] for row in answer["rows"])
+    trace = late.path.with_suffix(".tit")
     assert total == pytest.approx(sum(tisim.replay(trace, platform=BACKBONE).finish))
     trace.unlink()
-    assert site_sums(window, Sites(run)) == {"known": False, "rows": []}
+    assert site_sums(window, Sites(late)) == {"known": False, "rows": []}
 
 
-def test_a_computation_says_who_waits_for_it(tmp_path: Path) -> None:
-    tisim.replay(recorded(tmp_path), platform=BACKBONE, timeline=tmp_path / "late.tir")
-    causes = Causes(RunFile(tmp_path / "late.tir"))
+def test_a_computation_says_who_waits_for_it(late: RunFile) -> None:
+    causes = Causes(late)
     computation = causes.details(1, 1e-3)
     wait = causes.details(0, 1e-3)["state"]
     (waiting,) = computation["waiting"]
@@ -108,9 +104,7 @@ def test_a_computation_says_who_waits_for_it(tmp_path: Path) -> None:
     assert causes.details(0, 1e-3)["waiting"] == []
 
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = needs_viewer
 
 PLATFORM = Path(__file__).parents[3] / "platforms" / "graphene.xml"
 _SOLVE = "main (a.c:9) > solve (a.c:20)"

@@ -60,9 +60,7 @@ def test_a_late_rank_that_has_waited_is_no_origin(tmp_path: Path) -> None:
     assert origin["longer"] == pytest.approx(6e-3, rel=0.01)
 
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = viewers.needs_viewer
 
 _SLOW, _RANKS = "old-0", (499, 999)
 _PLATFORM = """<?xml version="1.0"?>
@@ -110,7 +108,7 @@ def viewer(halo: Path) -> Iterator[viewers.Viewer]:
         yield running
 
 
-@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
+@chromium.needs_browser
 def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -> None:
     with chromium.browser(tmp_path) as driver:
         driver.get(viewer.address)

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.viewer.critical_path import RunPath
 from tisim.analysis.viewer.network import RunNetwork
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = needs_viewer
 
 ROOT = Path(__file__).resolve().parents[3]
 _PAIR = """<?xml version="1.0"?>
@@ -34,18 +32,20 @@ _PAIR = """<?xml version="1.0"?>
 """
 
 
-def _network(path: Path) -> RunNetwork:
-    return RunNetwork(RunFile(path))
-
-
-def test_links_carry_what_the_core_counts(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, RunFile]:
+    path = tmp_path_factory.mktemp("path") / "run.tir"
     result = tisim.replay(
         ROOT / "traces/npb.S.tar.xz/lu.S.4",
         platform=ROOT / "platforms/graphene.xml",
-        timeline=tmp_path / "run.tir",
+        timeline=path,
         event_log=True,
     )
-    run = RunFile(tmp_path / "run.tir")
+    return result, RunFile(path)
+
+
+def test_links_carry_what_the_core_counts(replayed: tuple[tisim.Result, RunFile]) -> None:
+    result, run = replayed
     answer = RunNetwork(run).used(0.0, run.end)
     rows = answer["rows"]
     assert isinstance(rows, list) and answer["all"] == len(result.links.table) == 12
@@ -95,28 +95,16 @@ def test_a_message_alone_has_all_of_its_narrowest_link(tmp_path: Path) -> None:
 
 
 def test_the_picture_is_that_of_the_platform(run_file: Path) -> None:
-    picture = _network(run_file).used(0.0, 0.01)["picture"]
+    picture = RunNetwork(RunFile(run_file)).used(0.0, 0.01)["picture"]
     assert isinstance(picture, str)
     assert "graphene" in picture
     ET.fromstring(picture)
 
 
 def test_names_of_links_lack_the_domain_that_all_hosts_have(run_file: Path) -> None:
-    rows = _network(run_file).used(0.0, 0.01)["rows"]
+    rows = RunNetwork(RunFile(run_file)).used(0.0, 0.01)["rows"]
     assert isinstance(rows, list)
     assert {"graphene-0, up", "graphene-3, both ways"} <= {row["words"] for row in rows}
-
-
-@pytest.fixture(scope="module")
-def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, RunFile]:
-    path = tmp_path_factory.mktemp("path") / "run.tir"
-    result = tisim.replay(
-        ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=ROOT / "platforms/graphene.xml",
-        timeline=path,
-        event_log=True,
-    )
-    return result, RunFile(path)
 
 
 def test_it_is_the_path_of_the_result(replayed: tuple[tisim.Result, RunFile]) -> None:

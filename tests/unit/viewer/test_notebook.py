@@ -29,9 +29,7 @@ from tisim.analysis.viewer.notebook import KernelAnswers
 from tisim.analysis.viewer.server import Guard
 from tisim.errors import InputError
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = viewers.needs_viewer
 
 
 @pytest.fixture
@@ -86,7 +84,7 @@ def test_the_command_says_how(run_file: Path) -> None:
         assert running.get("ask/run", frame)[0] == 403
 
 
-@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
+@chromium.needs_browser
 def test_a_page_of_another_port_shows_it(shown: NotebookView, tmp_path: Path) -> None:
     page = tmp_path / "notebook.html"
     page.write_text(f"<!doctype html><title>n</title>{html_of(shown)}")
@@ -242,7 +240,7 @@ def _notebook_page(answer: KernelAnswers) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
+@chromium.needs_browser
 def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
     page = _notebook_page(KernelAnswers(answers, 700))
     with page as address, chromium.browser(tmp_path / "profile") as driver:

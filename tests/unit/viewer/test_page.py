@@ -16,9 +16,7 @@ from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.late_rank import LATE, record_late_rank
 from tests.unit.viewer.viewer import Viewer
 
-pytestmark = pytest.mark.skipif(
-    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
-)
+pytestmark = chromium.needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -125,22 +123,6 @@ def test_every_state_of_the_legend_is_drawn(page: Any) -> None:
         assert red | green << 8 | blue << 16 in colours
 
 
-def test_a_click_on_a_wait_leads_to_its_cause(page: Any, viewer: Viewer) -> None:
-    page.execute_script("document.getElementById('search').value = 'wait > 0.1ms and rank = 3'")
-    page.execute_script("document.getElementById('search-form').requestSubmit()")
-    panel_says(page, "the longest first")
-    wait_for(page, "return document.querySelector('#panel tr.clickable')")
-    page.execute_script("document.querySelector('#panel tr.clickable').click()")
-    panel_says(page, "What it waited for")
-    before = page.execute_script("return document.getElementById('panel').textContent")
-    page.execute_script("document.querySelector('#panel .chain button').click()")
-    wait_for(
-        page,
-        f"return document.getElementById('panel').textContent !== {json.dumps(before)}",
-    )
-    wait_for(page, "return location.hash.includes('s=')")
-
-
 def test_a_click_on_the_picture_selects_a_state(page: Any) -> None:
     click_at(page, 0.5, 0.4)
     panel_says(page, "of the trace of rank 1")
@@ -206,33 +188,29 @@ def test_dark_mode(page: Any) -> None:
 
 
 def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
-    whole = page.execute_script("return document.getElementById('window').textContent")
-
-    def shown() -> str:
-        return str(page.execute_script("return document.getElementById('window').textContent"))
-
+    whole = window(page)
     keys(page, "w", "w")
-    near = shown()
+    near = window(page)
     assert near != whole
     keys(page, "b", "0")
-    assert shown() == whole
+    assert window(page) == whole
     keys(page, "Backspace")
-    assert shown() == near
+    assert window(page) == near
     page.find_element("css selector", "#redo").click()
-    assert shown() == whole
+    assert window(page) == whole
     name = page.find_element("css selector", ".bookmarks input")
     assert name.get_attribute("value") == "window 1"
     page.execute_script("arguments[0].select()", name)
     name.send_keys("slow @ start\n")
     page.find_element("css selector", ".bookmarks button").click()
-    assert shown() == near
+    assert window(page) == near
     # The address follows a little later.
     wait_for(page, "return /slow/.test(location.hash) && !/t=0[.][.]/.test(location.hash)")
     kept = page.execute_script("return location.hash")
     page.get("about:blank")
     page.get(viewer.address + kept)
     wait_for(page, "return document.getElementById('chart').dataset.drawn")
-    assert shown() == near
+    assert window(page) == near
     name = page.find_element("css selector", ".bookmarks input")
     assert name.get_attribute("value") == "slow @ start"
     page.find_element("css selector", ".bookmarks button[title]").click()

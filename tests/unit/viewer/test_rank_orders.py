@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.unit.viewer import viewer as viewers
-from tests.unit.viewer.viewer import Viewer
+from tests.unit.viewer.viewer import Viewer, needs_viewer
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.viewer.network import RunNetwork
 from tisim.analysis.viewer.rank_orders import RankOrders
 from tisim.errors import InputError
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = needs_viewer
 
 _TWO_SWITCHES = """<?xml version="1.0"?>
 <platform version="4.1">

@@ -15,12 +15,9 @@ from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.viewer import Viewer
 
 ROOT = Path(__file__).resolve().parents[3]
-needs_the_viewer = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
 
 
-@needs_the_viewer
+@viewers.needs_viewer
 def test_a_trace_is_replayed_first() -> None:
     platform, trace = ROOT / "platforms/graphene.xml", ROOT / "traces/ring.4"
     with viewers.viewer("--platform", platform, trace) as running:
@@ -34,7 +31,7 @@ def test_a_trace_is_replayed_first() -> None:
         assert details["chain"][0]["rank"] == 0
 
 
-@needs_the_viewer
+@viewers.needs_viewer
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -22,9 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # Rank 0 computes, and sends to rank 1, ten times.
 _STEPS = "0 compute {volume}\n0 send 1 1 8\n1 recv 0 1 8\n"
 
-pytestmark = pytest.mark.skipif(
-    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
-)
+pytestmark = viewers.needs_viewer
 
 
 def written(folder: Path, name: str, slow: int | None, steps: int = 10, word: str = "send") -> Path:
@@ -109,7 +107,7 @@ def test_the_server_answers_for_both(viewer: viewers.Viewer, runs: tuple[Path, P
     assert viewer.get("ask/run?of=c")[0] == 400
 
 
-@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs: {chromium.missing()}")
+@chromium.needs_browser
 def test_the_page_shows_both(viewer: viewers.Viewer, tmp_path: Path) -> None:
     with chromium.browser(tmp_path) as driver:
         driver.get(viewer.address + "#tab=differences")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 
 def missing() -> str | None:
     """Why there can be no viewer; None: there can."""
@@ -20,6 +22,9 @@ def missing() -> str | None:
         if importlib.util.find_spec(name) is None:
             return f"{name} is not installed"
     return None
+
+
+needs_viewer = pytest.mark.skipif(missing() is not None, reason=f"needs the viewer: {missing()}")
 
 
 @dataclass(frozen=True)

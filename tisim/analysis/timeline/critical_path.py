@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.columns import STATES, categories, frame, structured, with_units
+from tisim.analysis.timeline.columns import (
+    STATES,
+    categories,
+    frame,
+    kind_names,
+    structured,
+    with_units,
+)
 from tisim.analysis.timeline.links import RouteTable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
 
     from tisim.analysis.timeline.event_store import EventStore
-
-# Parts that are taken from the core at once.
-_CHUNK = 65536
 
 #: What could be faster, and the part of the path that would vanish with it.
 GAINS = {
@@ -32,21 +36,33 @@ GAINS = {
 
 # What has a row only where the path has such a part.
 _SELDOM = ("I/O",)
+# States whose parts vanish with something faster.
+_ACTS = ("compute", "overhead", "I/O")
 
 
-@dataclass
-class _Sums:
-    """Sums over the parts of a path; times in seconds."""
+def path_rows(states: NDArray[np.void], rank: int, end: float) -> NDArray[np.void]:
+    """The parts of the path that ends with a rank at a time, the latest first (`part_type`)."""
+    import numpy as np
 
-    acts: NDArray[np.float64]  # of each rank, in which it acts
-    sends: NDArray[np.float64]  # of the transfers that each rank sends
-    # What could be gained, by the parts that `GAINS` names.
-    gains: dict[str, float] = field(default_factory=lambda: dict.fromkeys(GAINS.values(), 0.0))
-    # Seconds and number of parts, by state and kind of action.
-    kinds: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
-    # Seconds, bytes and number of transfers, by link.
-    links: dict[int, list[float]] = field(default_factory=dict)
-    length: float = 0.0
+    return structured(_core.CriticalPath(states.view(np.uint8), rank, end).take(sys.maxsize))
+
+
+def sums_by_kind(
+    rows: NDArray[np.void],
+    seconds: NDArray[np.float64],
+    states: Sequence[str],
+    kinds: Sequence[str],
+) -> dict[str, Sequence[object]]:
+    """Columns with a row for each `state` and `kind`: `seconds` of parts, and their `count`."""
+    import numpy as np
+
+    keys, place = np.unique(rows["state"].astype(np.int32) << 8 | rows["kind"], return_inverse=True)
+    return {
+        "state": [states[key >> 8] for key in keys.tolist()],
+        "kind": [kinds[key & 255] for key in keys.tolist()],
+        "seconds": np.bincount(place, weights=seconds).tolist(),
+        "count": np.bincount(place).tolist(),
+    }
 
 
 class CriticalPath:
@@ -88,31 +104,34 @@ class CriticalPath:
         its `line` in the trace, of a transfer those of the rank that it holds up; `bytes` of a
         transfer; `latency`, the seconds of a transfer in which its first byte travels.
         """
-        import numpy as np
-
-        # The core returns the latest parts first.
-        chunks = [(rows[::-1], latency[::-1]) for rows, latency in self._chunks()][::-1]
-        if not chunks:
-            none = np.zeros(0, dtype=cast("DTypeLike", _core.part_type()))
-            return frame(_columns(none, np.zeros(0)))
-        rows = np.concatenate([chunk[0] for chunk in chunks])
-        return frame(_columns(rows, np.concatenate([chunk[1] for chunk in chunks])))
+        rows = self._rows[::-1]
+        return frame(
+            {
+                "start": rows["start"],
+                "end": rows["end"],
+                "rank": rows["source"],
+                "destination": rows["destination"],
+                "state": categories(rows["state"], STATES),
+                "kind": categories(rows["kind"], kind_names()),
+                "line": rows["line"],
+                "bytes": rows["bytes"],
+                "latency": self._latency[::-1],
+            }
+        )
 
     @cached_property
     def length(self) -> float:
         """Seconds from the beginning of its first part to the end of its last: all of the time."""
-        return self._sums.length
+        rows = self._rows
+        return float(rows["end"][0] - rows["start"][-1]) if len(rows) else 0.0
 
     @cached_property
     def by_kind(self) -> pd.DataFrame:
         """Seconds, number of `parts` and share of the path by `state` and `kind` of action."""
         import pandas as pd
 
-        rows = [
-            (STATES[state], _core.kind_names()[kind], seconds, int(count))
-            for (state, kind), (seconds, count) in self._sums.kinds.items()
-        ]
-        table = pd.DataFrame(rows, columns=["state", "kind", "seconds", "parts"])
+        sums = sums_by_kind(self._rows, self._seconds, STATES, kind_names())
+        table = pd.DataFrame(sums).rename(columns={"count": "parts"})
         table["share"] = table["seconds"] / (self.length or 1.0)
         ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
         return with_units(ordered)
@@ -120,9 +139,14 @@ class CriticalPath:
     @cached_property
     def by_rank(self) -> pd.DataFrame:
         """Seconds that the path stays on each `rank`, and of the transfers that it sends."""
+        import numpy as np
         import pandas as pd
 
-        acts, sends = self._sums.acts, self._sums.sends
+        rows, moves = self._rows, self._moves
+        acts, sends = (
+            np.bincount(rows["source"][chosen], self._seconds[chosen], self._ranks)
+            for chosen in (~moves, moves)
+        )
         table = pd.DataFrame({"seconds": acts, "transfers": sends})
         table.index.name = "rank"
         return with_units(table)
@@ -136,8 +160,9 @@ class CriticalPath:
         """
         import pandas as pd
 
+        sums = self._routes.sums_of_links(self._rows[self._moves], self._seconds[self._moves])
         table = pd.DataFrame(
-            [(link, *sums) for link, sums in self._sums.links.items()],
+            [(link, *of_link) for link, of_link in sums.items()],
             columns=["link", "seconds", "bytes", "transfers"],
         )
         table["link"] = [self._routes.link_name(link) for link in table["link"]]
@@ -156,7 +181,10 @@ class CriticalPath:
         """
         import pandas as pd
 
-        sums = self._sums.gains
+        state, seconds = self._rows["state"], self._seconds
+        sums = {name: float(seconds[state == STATES.index(name)].sum()) for name in _ACTS}
+        sums["latency"] = float(self._latency.sum())
+        sums["moving"] = float((seconds - self._latency)[self._moves].sum())
         told = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
         index = pd.Index(list(told), name="change")
         table = pd.DataFrame({"seconds": list(told.values())}, index=index)
@@ -178,88 +206,35 @@ class CriticalPath:
         """
         import numpy as np
 
-        parts = int(self.by_kind["parts"].sum())
-        step = 0.0 if 2 * parts <= most else self._end / most
-        times, ranks, last = [np.zeros(0)], [np.zeros(0, dtype=np.int32)], np.inf
-        for rows, _ in self._chunks():  # back in time
-            time = np.stack([rows["end"], rows["start"]], axis=1).ravel()
-            rank = np.stack([rows["destination"], rows["source"]], axis=1).ravel()
-            if step:
-                cell = np.floor(time / step)
-                chosen = np.diff(cell, prepend=last) != 0
-                chosen[-1] |= time[-1] == 0
-                last = cell[-1]
-                time, rank = time[chosen], rank[chosen]
-            times.append(time)
-            ranks.append(rank)
-        return np.concatenate(times)[::-1], np.concatenate(ranks)[::-1], step
-
-    def _chunks(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
-        """The parts, the latest first, and the latency of each."""
-        import numpy as np
-
-        states = self._store.read("states").view(np.uint8)
-        path = _core.CriticalPath(states, self.rank, self._end)
-        while len(rows := structured(path.take(_CHUNK))):
-            yield rows, self._routes.latencies(rows)
+        rows = self._rows
+        step = 0.0 if 2 * len(rows) <= most else self._end / most
+        time = np.stack([rows["end"], rows["start"]], axis=1).ravel()
+        rank = np.stack([rows["destination"], rows["source"]], axis=1).ravel()
+        if step:
+            chosen = np.diff(np.floor(time / step), prepend=np.inf) != 0
+            chosen[-1] |= time[-1] == 0
+            time, rank = time[chosen], rank[chosen]
+        return time[::-1], rank[::-1], step
 
     @cached_property
-    def _sums(self) -> _Sums:
-        """Everything that is summed over the parts, in one walk along them."""
-        import numpy as np
+    def _rows(self) -> NDArray[np.void]:
+        """The parts, the latest first."""
+        return path_rows(self._store.read("states"), self.rank, self._end)
 
-        transfer = STATES.index("transfer")
-        totals = _Sums(np.zeros(self._ranks), np.zeros(self._ranks))
-        start = end = None
-        for rows, latency in self._chunks():
-            seconds = rows["end"] - rows["start"]
-            end = float(rows["end"][0]) if end is None else end
-            start = float(rows["start"][-1])
-            moves = rows["state"] == transfer
-            totals.sends += np.bincount(
-                rows["source"][moves], weights=seconds[moves], minlength=self._ranks
-            )
-            totals.acts += np.bincount(
-                rows["source"][~moves], weights=seconds[~moves], minlength=self._ranks
-            )
-            totals.gains["latency"] += latency.sum()
-            totals.gains["moving"] += (seconds - latency)[moves].sum()
-            for name in ("compute", "overhead", "I/O"):
-                totals.gains[name] += seconds[rows["state"] == STATES.index(name)].sum()
-            _add_kinds(totals.kinds, rows, seconds)
-            self._routes.add_up(totals.links, rows[moves], seconds[moves])
-        if start is not None and end is not None:
-            totals.length = end - start
-        return totals
+    @property
+    def _seconds(self) -> NDArray[np.float64]:
+        seconds: NDArray[np.float64] = self._rows["end"] - self._rows["start"]
+        return seconds
+
+    @property
+    def _moves(self) -> NDArray[np.bool_]:
+        """Which parts are transfers."""
+        moves: NDArray[np.bool_] = self._rows["state"] == STATES.index("transfer")
+        return moves
+
+    @cached_property
+    def _latency(self) -> NDArray[np.float64]:
+        return self._routes.latencies(self._rows)
 
     def __repr__(self) -> str:
         return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"
-
-
-def _add_kinds(
-    kinds: dict[tuple[int, int], tuple[float, int]],
-    rows: NDArray[np.void],
-    seconds: NDArray[np.float64],
-) -> None:
-    """Add the seconds of parts to those of their state and kind."""
-    import numpy as np
-
-    keys, place = np.unique(rows["state"].astype(np.int32) << 8 | rows["kind"], return_inverse=True)
-    sums, counts = np.bincount(place, weights=seconds), np.bincount(place)
-    for key, more, count in zip(keys.tolist(), sums, counts, strict=True):
-        before = kinds.get((key >> 8, key & 255), (0.0, 0))
-        kinds[key >> 8, key & 255] = (before[0] + float(more), before[1] + int(count))
-
-
-def _columns(rows: NDArray[np.void], latency: NDArray[np.float64]) -> dict[str, object]:
-    return {
-        "start": rows["start"],
-        "end": rows["end"],
-        "rank": rows["source"],
-        "destination": rows["destination"],
-        "state": categories(rows["state"], STATES),
-        "kind": categories(rows["kind"], _core.kind_names()),
-        "line": rows["line"],
-        "bytes": rows["bytes"],
-        "latency": latency,
-    }

@@ -209,12 +209,13 @@ class RouteTable:
             latency[moves] = np.minimum(routes[of_pair] * factors[of_size], seconds)
         return latency
 
-    def add_up(
-        self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
-    ) -> None:
-        """Add seconds, bytes and number of transfers to those of the links that they cross."""
+    def sums_of_links(
+        self, rows: NDArray[np.void], seconds: NDArray[np.float64]
+    ) -> dict[int, list[float]]:
+        """Seconds, bytes and number of the transfers that cross each link."""
         import numpy as np
 
+        sums: dict[int, list[float]] = {}
         pairs, of_pair = self._pairs(rows)
         times = np.bincount(of_pair, weights=seconds, minlength=len(pairs))
         volumes = np.bincount(of_pair, weights=rows["bytes"], minlength=len(pairs))
@@ -225,6 +226,7 @@ class RouteTable:
                 sum_of_link[0] += float(times[place])
                 sum_of_link[1] += int(volumes[place])
                 sum_of_link[2] += int(counts[place])
+        return sums
 
     def _pairs(self, rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.intp]]:
         """The pairs of hosts of some transfers, as one number each, and that of each transfer."""

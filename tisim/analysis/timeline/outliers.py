@@ -105,15 +105,15 @@ def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
     )
     worst = np.flatnonzero(chosen)
     worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
-    waits = _Waits(store) if len(worst) else None
+    if not len(worst):
+        return []
+    states = store.read("states")
+    states = states[np.isin(states["state"], [STATES.index(name) for name in WAITS])]
+    waits = states["rank"], states["cause"], states["start"], states["end"]
     found = []
     for one in worst.tolist():
         place = computes[one]
-        waited, waiting = (
-            (0.0, 0)
-            if waits is None
-            else waits.due_to(int(rank[place]), float(start[place]), float(end[place]))
-        )
+        who, waited = waits_due_to(int(rank[place]), start[place], end[place], waits)
         found.append(
             Outlier(
                 int(rank[place]),
@@ -124,8 +124,8 @@ def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
                 float(end[place]),
                 float(usual[one]),
                 int(alike[one]),
-                waited,
-                waiting,
+                float(waited.sum()),
+                len(who),
             )
         )
     noticed = [
@@ -226,24 +226,6 @@ def _medians(
     usual, alike = np.empty(len(order)), np.empty(len(order), np.int64)
     usual[order], alike[order] = np.repeat(middle, count), np.repeat(count, count)
     return usual, alike
-
-
-class _Waits:
-    """The wait states of a run."""
-
-    def __init__(self, store: EventStore) -> None:
-        import numpy as np
-
-        rows = store.read("states")
-        chosen = np.isin(rows["state"], [STATES.index(name) for name in WAITS])
-        self._rank, self._cause = rows["rank"][chosen], rows["cause"][chosen]
-        self._start, self._end = rows["start"][chosen], rows["end"][chosen]
-
-    def due_to(self, rank: int, begin: float, end: float) -> tuple[float, int]:
-        """Seconds that others wait for a rank in some time, also for those who do; how many."""
-        waits = self._rank, self._cause, self._start, self._end
-        ranks, seconds = waits_due_to(rank, begin, end, waits)
-        return float(seconds.sum()), len(ranks)
 
 
 def waits_due_to(

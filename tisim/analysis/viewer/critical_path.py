@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.analysis.timeline.critical_path import sums_by_kind
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import path_parts
 from tisim.analysis.viewer.causes import rows_of
@@ -59,9 +60,7 @@ class RunPath:
         high = int(np.searchsorted(rows["start"], window.end, side="left"))
         rows = rows[low : max(high, low)]
         seconds = np.minimum(rows["end"], window.end) - np.maximum(rows["start"], window.begin)
-        info = self._run.info
-        keys, place = np.unique(rows["state"].astype(int) << 8 | rows["kind"], return_inverse=True)
-        sums, counts = np.bincount(place, weights=seconds), np.bincount(place)
+        kinds = sums_by_kind(rows, seconds, self._run.info["states"], self._run.info["kinds"])
         of_rank = np.bincount(rows["source"], weights=seconds, minlength=self._run.ranks)
         busiest = np.argsort(-of_rank, kind="stable")[:_MOST_ROWS]
         busiest = busiest[of_rank[busiest] > 0]
@@ -70,12 +69,7 @@ class RunPath:
             "unknown": None,
             "seconds": float(seconds.sum()),
             "parts": len(rows),
-            "kinds": rows_of(
-                state=[info["states"][key >> 8] for key in keys.tolist()],
-                kind=[info["kinds"][key & 255] for key in keys.tolist()],
-                seconds=sums.tolist(),
-                count=counts.tolist(),
-            ),
+            "kinds": rows_of(**kinds),
             "ranks": rows_of(rank=busiest.tolist(), seconds=of_rank[busiest].tolist()),
             "longest": self._listed(rows[np.argsort(-seconds, kind="stable")[:_MOST_ROWS]]),
             "drawn": {

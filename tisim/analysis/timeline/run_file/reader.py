@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from tisim import _core
 from tisim.analysis.timeline.arrow import numpy_array
-from tisim.analysis.timeline.columns import structured
+from tisim.analysis.timeline.critical_path import path_rows
 from tisim.analysis.timeline.run_file.schema import (
     COLUMNS,
     FORMAT,
@@ -405,26 +404,14 @@ def _damaged(path: Path, error: Exception) -> InputError:
     )
 
 
-# Parts that are taken from the core at once.
-_CHUNK = 65536
-
-
 def path_parts(run: RunFile) -> NDArray[np.void]:
     """The critical path of a run whose `path_states` are known, the earliest parts first.
 
-    The core follows it through the states of the run, as it does for
-    `tisim.analysis.timeline.critical_path`. Rows of its `part_type`.
+    Rows of the core's `part_type`.
     """
-    import numpy as np
-
     assert run.path_states is not None
     states, last = _state_rows(run.path_states, run.end)
-    walk = _core.CriticalPath(states.view(np.uint8), last, run.end)
-    chunks = [structured(walk.take(0))]
-    while len(found := structured(walk.take(_CHUNK))):
-        chunks.append(found)
-    parts: NDArray[np.void] = np.concatenate(chunks)[::-1]
-    return parts
+    return path_rows(states, last, run.end)[::-1]
 
 
 def _state_rows(table: BlockTable, run_end: float) -> tuple[NDArray[np.void], int]:

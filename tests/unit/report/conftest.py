@@ -1,0 +1,30 @@
+"""Reports that several tests look at, and the browser in which they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.report import browser as chromium
+from tisim.analysis.report import write_report
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="session")
+def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of NAS LU on four ranks."""
+    trace, platform = ROOT / "traces/npb.S.tar.xz/lu.S.4", ROOT / "platforms/graphene.xml"
+    page = tmp_path_factory.mktemp("lu") / "lu.html"
+    write_report(tisim.replay(trace, platform=platform, event_log=True), page)
+    return page
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
