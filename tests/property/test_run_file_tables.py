@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tisim import _core
-from tisim.analysis.timeline.formats.parquet import MESSAGE_COLUMNS
+from tisim.analysis.timeline.columns import field_of
 from tisim.analysis.timeline.run_file.reader import BatchTable, BlockTable
 from tisim.analysis.timeline.run_file.schema import COLUMNS, PATH_COLUMNS
 from tisim.analysis.timeline.run_file.writer import row_types
@@ -89,8 +89,7 @@ def test_tables_of_records(
             part = part[np.argsort(part["rank"], kind="stable")]
         read = blocks.read(block)
         for column in blocks.columns:
-            field = {**MESSAGE_COLUMNS, "communicator": "comm"}.get(column, column)
-            wanted = part[field]
+            wanted = part[field_of(column)]
             if (name == "messages" and wanted.dtype.kind == "f") or column == "started":
                 wanted = np.where(wanted < 0, np.nan, wanted)
             if wanted.dtype.kind == "f":

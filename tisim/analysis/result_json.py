@@ -14,19 +14,6 @@ from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
 from tisim.models.jitter import JitterDict
 
-#: Columns of `Result.ranks`, in order.
-COLUMNS = (
-    "rank",
-    "host",
-    "finish",
-    "compute",
-    "communication",
-    "other",
-    "actions",
-    "bytes_sent",
-    "messages_sent",
-)
-
 #: The columns of seconds.
 TimeName = Literal["finish", "compute", "communication", "other"]
 #: The columns of numbers of things.
@@ -59,6 +46,8 @@ class RankRow(TypedDict):
     messages_sent: int
 
 
+#: Columns of `Result.ranks`, in order.
+COLUMNS = tuple(RankRow.__annotations__)
 #: The values of a `RankRow`, in its order.
 RankValues = tuple[int, str, float, float, float, float, int, int, int]
 
@@ -89,6 +78,10 @@ class OutlierDict(TypedDict):
     usual: float
     waited: float
     waiting: int
+
+
+#: What JSON says of an `Outlier`.
+OUTLIER_FIELDS = tuple(OutlierDict.__annotations__)
 
 
 class SlowRanksDict(TypedDict):
@@ -154,18 +147,7 @@ class ResultDict(SummaryDict):
 
 def rank_row(values: RankValues) -> RankRow:
     """The values of a rank with their names."""
-    rank, host, finish, compute, communication, other, actions, bytes_sent, messages_sent = values
-    return {
-        "rank": rank,
-        "host": host,
-        "finish": finish,
-        "compute": compute,
-        "communication": communication,
-        "other": other,
-        "actions": actions,
-        "bytes_sent": bytes_sent,
-        "messages_sent": messages_sent,
-    }
+    return cast("RankRow", dict(zip(COLUMNS, values, strict=True)))
 
 
 def columns_of(rows: Sequence[RankRow]) -> dict[str, RankBuffer]:
@@ -203,13 +185,7 @@ def json_pieces(
 
 
 def read_file(path: str | os.PathLike[str]) -> ResultDict:
-    """Read a file that ``tisim replay --json`` has written.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read or is not a result.
-    """
+    """Read a file that ``tisim replay --json`` has written; `InputError` if it is another."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -220,20 +196,7 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
 
 
 def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
-    """Read the JSON of a result.
-
-    Parameters
-    ----------
-    text
-        The JSON.
-    path
-        Where it comes from, for the messages of errors.
-
-    Raises
-    ------
-    InputError
-        When it is not a result.
-    """
+    """Read the JSON of a result; the `path` where it comes from is for messages of errors."""
     try:
         result = json.loads(text)
     except json.JSONDecodeError as error:

@@ -20,6 +20,20 @@ WAITS: tuple[str, ...] = STATES[STATES.index("late sender") :]
 BETWEEN_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
 
 
+#: Columns of the tables of actions and messages.
+ACTION_COLUMNS = (
+    *("rank", "kind", "start", "end", "bytes"),
+    *("volume", "peer", "communicator", "line"),
+)
+MESSAGE_TIMES = ("posted", "received", "started", "arrived")
+MESSAGE_COLUMNS = ("source", "destination", "bytes", "tag", "collective", *MESSAGE_TIMES)
+
+
+def field_of(column: str) -> str:
+    """The field of the core's rows that a column is made of."""
+    return {"communicator": "comm", "posted": "sent"}.get(column, column)
+
+
 def kind_names() -> list[str]:
     """Names of the kinds of actions by number; empty where a number is not used."""
     return _core.kind_names()

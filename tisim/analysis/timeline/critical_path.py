@@ -36,8 +36,8 @@ GAINS = {
 
 # What has a row only where the path has such a part.
 _SELDOM = ("I/O",)
-# States whose parts vanish with something faster.
-_ACTS = ("compute", "overhead", "I/O")
+# So many parts are added up by themselves: rounding errors stay small.
+_BLOCK = 65_536
 
 
 def path_rows(states: NDArray[np.void], rank: int, end: float) -> NDArray[np.void]:
@@ -57,10 +57,14 @@ def sums_by_kind(
     import numpy as np
 
     keys, place = np.unique(rows["state"].astype(np.int32) << 8 | rows["kind"], return_inverse=True)
+    sums = np.zeros(len(keys))
+    for first in range(0, len(rows), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        sums += np.bincount(place[part], seconds[part], len(keys))
     return {
         "state": [states[key >> 8] for key in keys.tolist()],
         "kind": [kinds[key & 255] for key in keys.tolist()],
-        "seconds": np.bincount(place, weights=seconds).tolist(),
+        "seconds": sums.tolist(),
         "count": np.bincount(place).tolist(),
     }
 
@@ -130,7 +134,8 @@ class CriticalPath:
         """Seconds, number of `parts` and share of the path by `state` and `kind` of action."""
         import pandas as pd
 
-        sums = sums_by_kind(self._rows, self._seconds, STATES, kind_names())
+        rows = self._rows
+        sums = sums_by_kind(rows, rows["end"] - rows["start"], STATES, kind_names())
         table = pd.DataFrame(sums).rename(columns={"count": "parts"})
         table["share"] = table["seconds"] / (self.length or 1.0)
         ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
@@ -139,14 +144,9 @@ class CriticalPath:
     @cached_property
     def by_rank(self) -> pd.DataFrame:
         """Seconds that the path stays on each `rank`, and of the transfers that it sends."""
-        import numpy as np
         import pandas as pd
 
-        rows, moves = self._rows, self._moves
-        acts, sends = (
-            np.bincount(rows["source"][chosen], self._seconds[chosen], self._ranks)
-            for chosen in (~moves, moves)
-        )
+        acts, sends, *_ = self._sums
         table = pd.DataFrame({"seconds": acts, "transfers": sends})
         table.index.name = "rank"
         return with_units(table)
@@ -160,9 +160,9 @@ class CriticalPath:
         """
         import pandas as pd
 
-        sums = self._routes.sums_of_links(self._rows[self._moves], self._seconds[self._moves])
+        *_, links = self._sums
         table = pd.DataFrame(
-            [(link, *of_link) for link, of_link in sums.items()],
+            [(link, *sums) for link, sums in links.items()],
             columns=["link", "seconds", "bytes", "transfers"],
         )
         table["link"] = [self._routes.link_name(link) for link in table["link"]]
@@ -181,10 +181,7 @@ class CriticalPath:
         """
         import pandas as pd
 
-        state, seconds = self._rows["state"], self._seconds
-        sums = {name: float(seconds[state == STATES.index(name)].sum()) for name in _ACTS}
-        sums["latency"] = float(self._latency.sum())
-        sums["moving"] = float((seconds - self._latency)[self._moves].sum())
+        _, _, sums, _ = self._sums
         told = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
         index = pd.Index(list(told), name="change")
         table = pd.DataFrame({"seconds": list(told.values())}, index=index)
@@ -221,20 +218,33 @@ class CriticalPath:
         """The parts, the latest first."""
         return path_rows(self._store.read("states"), self.rank, self._end)
 
-    @property
-    def _seconds(self) -> NDArray[np.float64]:
-        seconds: NDArray[np.float64] = self._rows["end"] - self._rows["start"]
-        return seconds
-
-    @property
-    def _moves(self) -> NDArray[np.bool_]:
-        """Which parts are transfers."""
-        moves: NDArray[np.bool_] = self._rows["state"] == STATES.index("transfer")
-        return moves
-
     @cached_property
     def _latency(self) -> NDArray[np.float64]:
         return self._routes.latencies(self._rows)
+
+    @cached_property
+    def _sums(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, float], dict[int, list[float]]]:
+        """Seconds of each rank in which it acts, and of transfers that it sends; gains; by link."""
+        import numpy as np
+
+        acts, sends = np.zeros(self._ranks), np.zeros(self._ranks)
+        gains = dict.fromkeys(GAINS.values(), 0.0)
+        links: dict[int, list[float]] = {}
+        for first in range(0, len(self._rows), _BLOCK):
+            part = slice(first, first + _BLOCK)
+            rows, latency = self._rows[part], self._latency[part]
+            seconds = rows["end"] - rows["start"]
+            moves = rows["state"] == STATES.index("transfer")
+            acts += np.bincount(rows["source"][~moves], seconds[~moves], self._ranks)
+            sends += np.bincount(rows["source"][moves], seconds[moves], self._ranks)
+            gains["latency"] += latency.sum()
+            gains["moving"] += (seconds - latency)[moves].sum()
+            for name in ("compute", "overhead", "I/O"):
+                gains[name] += seconds[rows["state"] == STATES.index(name)].sum()
+            self._routes.add_up(links, rows[moves], seconds[moves])
+        return acts, sends, gains, links
 
     def __repr__(self) -> str:
         return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"

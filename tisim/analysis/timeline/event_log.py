@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.analysis.timeline.columns import STATES, categories, frame, kind_names, with_units
+from tisim.analysis.result_json import OUTLIER_FIELDS
+from tisim.analysis.timeline.columns import (
+    ACTION_COLUMNS,
+    MESSAGE_COLUMNS,
+    MESSAGE_TIMES,
+    STATES,
+    categories,
+    field_of,
+    frame,
+    kind_names,
+    with_units,
+)
 from tisim.analysis.timeline.critical_path import CriticalPath
 from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
@@ -18,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.analysis.result_json import BreakdownDict, LinkDict
+    from tisim.analysis.result_json import BreakdownDict, LinkDict, OutlierDict
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.links import Links
     from tisim.analysis.timeline.run import Run
@@ -229,15 +240,7 @@ class EventLog:
                 for (state, cause), seconds in waits.items()
             ],
             "outliers": [
-                {
-                    "rank": one.rank,
-                    "line": one.line,
-                    "start": one.start,
-                    "seconds": one.seconds,
-                    "usual": one.usual,
-                    "waited": one.waited,
-                    "waiting": one.waiting,
-                }
+                cast("OutlierDict", {name: getattr(one, name) for name in OUTLIER_FIELDS})
                 for one in self.outliers
             ],
             "slow_ranks": [
@@ -329,59 +332,31 @@ class EventLog:
     @property
     def timeline(self) -> pd.DataFrame:
         """One row an action, in the order of their ends."""
-        rows = self.store.read("actions")
-        return frame(
-            {
-                "rank": rows["rank"],
-                "kind": categories(rows["kind"], kind_names()),
-                "start": rows["start"],
-                "end": rows["end"],
-                "bytes": rows["bytes"],
-                "volume": rows["volume"],
-                "peer": rows["peer"],
-                "communicator": rows["comm"],
-                "line": rows["line"],
-            },
-        )
+        return self._frame("actions", ACTION_COLUMNS)
 
     @property
     def states(self) -> pd.DataFrame:
         """One row for each time that a rank spends in one state, in the order of their ends."""
-        rows = self.store.read("states")
-        return frame(
-            {
-                "rank": rows["rank"],
-                "state": categories(rows["state"], STATES),
-                "kind": categories(rows["kind"], kind_names()),
-                "start": rows["start"],
-                "end": rows["end"],
-                "cause": rows["cause"],
-                "line": rows["line"],
-            },
-        )
+        columns = ("rank", "state", "kind", "start", "end", "cause", "line")
+        return self._frame("states", columns)
 
     @property
     def messages(self) -> pd.DataFrame:
         """One row a message, in the order in which their receivers went on."""
+        return self._frame("messages", MESSAGE_COLUMNS)
+
+    def _frame(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+        """The rows of a table in words, where they have some; times that never came are NaN."""
         import numpy as np
 
-        rows = self.store.read("messages")
-        times = {
-            name: np.where(rows[field] < 0, np.nan, rows[field])
-            for name, field in (
-                ("posted", "sent"),
-                ("received", "received"),
-                ("started", "started"),
-                ("arrived", "arrived"),
-            )
-        }
-        return frame(
-            {
-                "source": rows["source"],
-                "destination": rows["destination"],
-                "bytes": rows["bytes"],
-                "tag": rows["tag"],
-                "collective": rows["collective"].astype(bool),
-                **times,
-            },
-        )
+        rows = self.store.read(name)
+        made: dict[str, object] = {}
+        for column in columns:
+            values = rows[field_of(column)]
+            if column in ("state", "kind"):
+                made[column] = categories(values, STATES if column == "state" else kind_names())
+            elif column in MESSAGE_TIMES:
+                made[column] = np.where(values < 0, np.nan, values)
+            else:
+                made[column] = values.astype(bool) if column == "collective" else values
+        return frame(made)

@@ -203,30 +203,28 @@ class RouteTable:
         sizes, of_size = np.unique(rows["bytes"][moves], return_inverse=True)
         factor = self._network.latency_factor
         factors = np.array([factor.at(size + self._network.envelope) for size in sizes.tolist()])
-        routes = np.array([self._route(pair)[1] for pair in pairs])
+        routes = np.array([self.route(pair)[1] for pair in pairs])
         if len(pairs):
             seconds = rows["end"][moves] - rows["start"][moves]
             latency[moves] = np.minimum(routes[of_pair] * factors[of_size], seconds)
         return latency
 
-    def sums_of_links(
-        self, rows: NDArray[np.void], seconds: NDArray[np.float64]
-    ) -> dict[int, list[float]]:
-        """Seconds, bytes and number of the transfers that cross each link."""
+    def add_up(
+        self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
+    ) -> None:
+        """Add seconds, bytes and number of transfers to those of the links that they cross."""
         import numpy as np
 
-        sums: dict[int, list[float]] = {}
         pairs, of_pair = self._pairs(rows)
         times = np.bincount(of_pair, weights=seconds, minlength=len(pairs))
         volumes = np.bincount(of_pair, weights=rows["bytes"], minlength=len(pairs))
         counts = np.bincount(of_pair, minlength=len(pairs))
         for place, pair in enumerate(pairs):
-            for link in dict.fromkeys(self._route(pair)[0]):
+            for link in dict.fromkeys(self.route(pair)[0]):
                 sum_of_link = sums.setdefault(link, [0.0, 0, 0])
                 sum_of_link[0] += float(times[place])
                 sum_of_link[1] += int(volumes[place])
                 sum_of_link[2] += int(counts[place])
-        return sums
 
     def _pairs(self, rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.intp]]:
         """The pairs of hosts of some transfers, as one number each, and that of each transfer."""
@@ -237,7 +235,8 @@ class RouteTable:
         pairs, place = np.unique(keys, return_inverse=True)
         return pairs.tolist(), place
 
-    def _route(self, pair: int) -> tuple[list[int], float]:
+    def route(self, pair: int) -> tuple[list[int], float]:
+        """Links and latency (s) between two hosts: ``source << 32 | destination``."""
         if pair not in self._known:
             links, latency = self._routes.route(pair >> 32, pair & 0xFFFFFFFF)
             self._known[pair] = [int(link) for link in links], latency

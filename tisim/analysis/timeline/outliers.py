@@ -174,12 +174,15 @@ def place_of(one: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
     own = paths.get((one.rank, one.line))
     if own is not None:
         return f"at {own}"
-    before, after = (paths.get((one.rank, line)) for line in (one.before, one.after))
-    if before is not None and after is not None:
-        return f"between {before} and {after}"
-    if before is None and after is None:
-        return f"line {one.line} of the rank's trace"
-    return f"behind {before}" if after is None else f"before {after}"
+    found = between(*(paths.get((one.rank, line)) for line in (one.before, one.after)))
+    return found or f"line {one.line} of the rank's trace"
+
+
+def between(before: str | None, after: str | None) -> str | None:
+    """The place of a computation, by the call paths of the calls before and after it."""
+    if before is None or after is None:
+        return f"behind {before}" if before else f"before {after}" if after else None
+    return f"between {before} and {after}"
 
 
 def ranges(ranks: Sequence[int]) -> str:

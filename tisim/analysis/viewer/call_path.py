@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block
+from tisim.analysis.timeline.run_file.window import longest_of_cells
 from tisim.analysis.viewer.call_sites import Sites
 from tisim.traces.call_sites import BETWEEN
 
@@ -146,7 +146,7 @@ class CallPathView:
         rows = zip(calls.numbers("line").tolist(), calls.numbers("kind").tolist(), strict=True)
         for line, kind in rows:
             if kinds[kind] == _COMPUTE and line in sampled:
-                frames.append(reduce(_common, (path for path, _ in sampled[line])))
+                frames.append(reduce(common_functions, (path for path, _ in sampled[line])))
                 continue
             path = -1 if kinds[kind] in BETWEEN_CALLS else sites.of(line)
             frames.append(None if path < 0 else functions_of(self._sites.names[path]))
@@ -154,7 +154,7 @@ class CallPathView:
         filled = [one or [] for one in frames]
         for low, high in pairwise([-1, *known, len(frames)]):
             ends = [filled[place] for place in (low, high) if 0 <= place < len(frames)]
-            shared = _common(*ends) if len(ends) == 2 else ends[0][:1] if ends else []
+            shared = common_functions(*ends) if len(ends) == 2 else ends[0][:1] if ends else []
             for place in range(low + 1, high):
                 filled[place] = shared
         return filled
@@ -197,7 +197,7 @@ def _grouped(shares: list[tuple[list[str], float]]) -> list[tuple[list[str], flo
     return sorted(shares, key=place)
 
 
-def _common(one: list[str], other: list[str]) -> list[str]:
+def common_functions(one: list[str], other: list[str]) -> list[str]:
     """The functions at the beginning that are the same."""
     count = 0
     for pair in zip(one, other, strict=False):
@@ -214,9 +214,7 @@ def _longest(rows: Block, window: Window) -> Block:
     width = (window.end - window.begin) / _MOST_CALLS
     start, end = rows.reals("start"), rows.reals("end")
     cell = (np.maximum(start - window.begin, 0.0) / width).astype(np.int64)
-    order = np.lexsort((start - end, cell))
-    first: NDArray[np.bool_] = np.append(True, np.diff(cell[order]) != 0)
-    return rows.rows(np.sort(order[first]))
+    return rows.rows(longest_of_cells(cell, end - start))
 
 
 def _in_rows(rows: Block, rank: int) -> list[Row]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.timeline.columns import BETWEEN_CALLS, WAITS
-from tisim.analysis.timeline.outliers import waits_due_to
+from tisim.analysis.timeline.outliers import between, waits_due_to
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block
 from tisim.analysis.viewer.call_sites import Sites
@@ -255,12 +255,7 @@ class Causes:
             self._line_before(rank, float(state.reals("start")[0])),
             self._line_after(rank, float(state.reals("end")[0])),
         )
-        before, after = (None if line < 0 else self.sites.path(rank, line) for line in lines)
-        if before is None and after is None:
-            return None
-        if before is None or after is None:
-            return f"before {after}" if before is None else f"behind {before}"
-        return f"between {before} and {after}"
+        return between(*(None if line < 0 else self.sites.path(rank, line) for line in lines))
 
     def _line_before(self, rank: int, time: float) -> int:
         """The line of the last action of a rank that has ended by then; -1: there is none."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tisim.analysis.timeline.critical_path import sums_by_kind
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import path_parts
+from tisim.analysis.timeline.run_file.window import longest_of_cells
 from tisim.analysis.viewer.causes import rows_of
 
 if TYPE_CHECKING:
@@ -100,7 +101,4 @@ def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) 
     width = (window.end - window.begin) / _MOST_DRAWN
     middle = np.minimum(rows["end"], window.end) - seconds / 2
     cell = ((middle - window.begin) / width).astype(np.int64)
-    order = np.lexsort((-seconds, cell))
-    first = np.append(True, np.diff(cell[order]) != 0)
-    chosen: NDArray[np.intp] = np.sort(order[first])
-    return chosen
+    return longest_of_cells(cell, seconds)

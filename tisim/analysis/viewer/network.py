@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.links import link_words
+from tisim.analysis.timeline.links import RouteTable, link_words
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.models.settings import Settings
 from tisim.platform import Platform
@@ -36,7 +36,6 @@ class RunNetwork:
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
-        self._routes: dict[int, list[int]] = {}
 
     @property
     def unknown(self) -> str | None:
@@ -64,6 +63,10 @@ class RunNetwork:
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
     @cached_property
+    def _routes(self) -> RouteTable:
+        return RouteTable(self._settings, self._host_of.tolist())
+
+    @cached_property
     def _words(self) -> dict[int, str]:
         words = link_words(self._settings, self._host_of.tolist())
         every = range(len(self._settings.platform.links))
@@ -84,13 +87,6 @@ class RunNetwork:
             for host in range(zone.hosts):
                 names[zone.first_host + host] = own.get(host, zone.name)
         return [names.get(int(host), "no switch") for host in self._host_of]
-
-    def _route(self, pair: int) -> list[int]:
-        if pair not in self._routes:
-            source, destination = pair >> 32, pair & 0xFFFFFFFF
-            links, _ = self._settings.routes.route(source, destination)
-            self._routes[pair] = [int(link) for link in links]
-        return self._routes[pair]
 
     def loads(self, begin: float, end: float) -> dict[int, tuple[float, int]] | None:
         """Bytes and messages of each link that is used in some time; None: they are too many."""
@@ -128,7 +124,7 @@ class RunNetwork:
                 back = (pair & 0xFFFFFFFF) << 32 | pair >> 32
                 ways.append((back, _CROSSTRAFFIC * moved, 0))
             for way, volume, messages in ways:
-                for link in dict.fromkeys(self._route(way)):
+                for link in dict.fromkeys(self._routes.route(way)[0]):
                     before = loads.get(link, (0.0, 0))
                     loads[link] = before[0] + volume, before[1] + messages
         return loads
@@ -156,7 +152,7 @@ class RunNetwork:
         loads = self.loads(start, stop) if stop > start else {}
         moved = float(self._moved(np.array([int(str(message["bytes"]))]))[0])
         rows: list[Row] = []
-        for link in dict.fromkeys(self._route(source << 32 | destination)):
+        for link in dict.fromkeys(self._routes.route(source << 32 | destination)[0]):
             bandwidth = float(self._settings.routes.link_bandwidth[link])
             room = bandwidth * (stop - start)
             carried = None if loads is None else loads.get(link, (0.0, 0))
@@ -182,8 +178,8 @@ class RunNetwork:
         loads = self.loads(begin, end)
         if loads is None:
             return {"unknown": "The window has too many messages to add up; zoom in."}
-        routes = self._settings.routes
-        rows = [
+        routes, own = self._settings.routes, len(self._settings.platform.links)
+        rows: list[Row] = [
             {
                 "link": routes.link_name(link),
                 "words": self._words.get(link, ""),
@@ -194,14 +190,12 @@ class RunNetwork:
             }
             for link, (volume, messages) in loads.items()
         ]
-        rows.sort(key=lambda row: -float(str(row["load"])))
-        own = len(self._settings.platform.links)
-        drawn = [(routes.link_name(link), link) for link in loads if link < own]
-        room = end - begin
         means = [
-            (name, loads[link][0] / (float(routes.link_bandwidth[link]) * room))
-            for name, link in drawn
+            (str(row["link"]), float(str(row["load"])))
+            for link, row in zip(loads, rows, strict=True)
+            if link < own
         ]
+        rows.sort(key=lambda row: -float(str(row["load"])))
         hosts = [self._settings.platform.hosts[int(host)].name for host in self._host_of]
         load = RunLoad(self._settings.platform, means, hosts, span="window")
         picture = paint(self._settings.platform, load).svg()

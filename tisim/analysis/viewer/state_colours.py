@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
-from tisim.analysis.viewer.call_path import functions_of
+from tisim.analysis.viewer.call_path import common_functions, functions_of
 from tisim.analysis.viewer.call_sites import Sites
 
 if TYPE_CHECKING:
@@ -222,11 +222,9 @@ class StateColours:
 
     def _function(self, before: int, after: int, depth: int) -> str:
         """The function at a depth that two call paths have in common, or the innermost."""
-        one, other = (functions_of(self._sites.names[place]) for place in (before, after))
-        common = 0
-        while common < min(len(one), len(other)) and one[common] == other[common]:
-            common += 1
-        shared = one[:common]
+        shared = common_functions(
+            *map(functions_of, (self._sites.names[i] for i in (before, after)))
+        )
         if not shared:
             return ""
         return shared[min(depth, len(shared)) - 1] if depth else shared[-1]

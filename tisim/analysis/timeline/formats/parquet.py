@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 from tisim import _core
 from tisim.analysis.timeline.arrow import arrow_array
+from tisim.analysis.timeline.columns import (
+    ACTION_COLUMNS,
+    MESSAGE_COLUMNS,
+    MESSAGE_TIMES,
+    field_of,
+)
 from tisim.analysis.timeline.run import files_of
 from tisim.errors import InputError
 from tisim.support.files import OutputFile
@@ -38,7 +44,7 @@ class ParquetOutput:
         actions, messages = files_of(path)
         try:
             self._tables.append(
-                _Table(actions, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
+                _Table(actions, _core.ActionRows(), _core.action_type(), ACTION_COLUMNS, kinds)
             )
             self._tables.append(
                 _Table(messages, _core.MessageRows(), _core.message_type(), MESSAGE_COLUMNS, ())
@@ -63,32 +69,6 @@ class ParquetOutput:
             table.discard()
 
 
-# Columns and the fields of the core's rows that they are made of.
-_ACTIONS = {
-    "rank": "rank",
-    "kind": "kind",
-    "start": "start",
-    "end": "end",
-    "bytes": "bytes",
-    "volume": "volume",
-    "peer": "peer",
-    "communicator": "comm",
-    "line": "line",
-}
-#: The same of messages; run files have these columns too.
-MESSAGE_COLUMNS = {
-    "source": "source",
-    "destination": "destination",
-    "bytes": "bytes",
-    "tag": "tag",
-    "collective": "collective",
-    "posted": "sent",
-    "received": "received",
-    "started": "started",
-    "arrived": "arrived",
-}
-
-
 class _Table:
     """A file of rows that have been written in groups."""
 
@@ -97,7 +77,7 @@ class _Table:
         path: Path,
         writer: _core.Writer,
         row_type: object,
-        columns: dict[str, str],
+        columns: Sequence[str],
         kinds: Sequence[str],
     ) -> None:
         self.writer = writer
@@ -135,7 +115,7 @@ class _Table:
 
         rows = np.frombuffer(b"".join(self._waiting), dtype=self._type)
         self._waiting, self._size = [], 0
-        table = pa.table({name: self._column(rows, field) for name, field in self._columns.items()})
+        table = pa.table({name: self._column(rows, name) for name in self._columns})
         with self.file.writing():
             if self._output is None:
                 # Times hardly ever repeat: a dictionary of them costs time and saves no room.
@@ -147,19 +127,19 @@ class _Table:
             if len(rows):
                 self._output.write_table(table, row_group_size=_GROUP)
 
-    def _column(self, rows: NDArray[np.void], field: str) -> pa.Array:
+    def _column(self, rows: NDArray[np.void], name: str) -> pa.Array:
         import numpy as np
         import pyarrow as pa
 
-        values = np.ascontiguousarray(rows[field])
-        if field == "kind":
+        values = np.ascontiguousarray(rows[field_of(name)])
+        if name == "kind":
             # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
             # with bytes at its end that nobody has set.
             names, numbers = np.unique(self._kinds, return_inverse=True)
             indices = arrow_array(numbers[values].astype(np.int16))
             return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
-        if field == "collective":
+        if name == "collective":
             return arrow_array(values.astype(bool))
-        if field in ("sent", "received", "started", "arrived"):
+        if name in MESSAGE_TIMES:
             return arrow_array(values, values < 0)
         return arrow_array(values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from tisim.analysis.timeline.formats.parquet import MESSAGE_COLUMNS
+from tisim.analysis.timeline.columns import ACTION_COLUMNS, MESSAGE_COLUMNS
 
 #: The suffix of run files.
 SUFFIX = ".tir"
@@ -25,18 +25,8 @@ PLATFORM = "platform.xml"
 #: Columns of the tables of records, as the core writes them; pictures and words are made of these.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "states": ("rank", "start", "end", "state", "kind", "line", "cause", "peer", "bytes"),
-    "actions": (
-        "rank",
-        "start",
-        "end",
-        "kind",
-        "line",
-        "peer",
-        "bytes",
-        "volume",
-        "communicator",
-    ),
-    "messages": tuple(MESSAGE_COLUMNS),
+    "actions": ACTION_COLUMNS,
+    "messages": MESSAGE_COLUMNS,
 }
 
 #: More columns of the table of states, which only the critical path needs.

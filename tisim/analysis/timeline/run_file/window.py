@@ -102,10 +102,6 @@ class Window:
         inside: NDArray[np.bool_] = (positions >= self.first) & (positions <= self.last)
         return inside
 
-    def rank_at(self, position: int) -> int:
-        """The rank that stands at a position."""
-        return position if self._order is None else int(self._order[position])
-
     def tile(self, columns: int, lanes: int, classes: NDArray[np.int32] | RecordClasses) -> Tile:
         """The window as a picture.
 
@@ -292,6 +288,16 @@ class Window:
         ranks = np.bincount(np.arange(self.ranks) * lanes // self.ranks, minlength=lanes)
         scale: NDArray[np.float64] = ranks / np.maximum(shown, 1)
         return scale
+
+
+def longest_of_cells(cell: NDArray[np.int64], seconds: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The places, ascending, of the longest row in each cell; of equal ones the first."""
+    import numpy as np
+
+    order = np.lexsort((-seconds, cell))
+    first = np.append(True, np.diff(cell[order]) != 0)
+    chosen: NDArray[np.intp] = np.sort(order[first])
+    return chosen
 
 
 def overlapping(batches: list[SpanInfo], begin: float, end: float) -> list[int]:
