@@ -18,13 +18,6 @@ std::vector<T> copy(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-// A view of values that belong to the Python object `owner`, without numpy.
-template <class T>
-auto view_of(const std::vector<T>& values, nanobind::handle owner) {
-  return nanobind::ndarray<nanobind::memview, const T, nanobind::ndim<1>>(values.data(),
-                                                                          {values.size()}, owner);
-}
-
 template <class T>
 using View = nanobind::ndarray<nanobind::memview, const T, nanobind::ndim<1>>;
 

@@ -2,10 +2,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
+#include <algorithm>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "arrays.hpp"
@@ -19,74 +22,70 @@ namespace tisim {
 
 namespace {
 
-// One value for each rank of a job in every column.
-struct RankResults {
-  std::vector<double> finish, compute, other;  // seconds
-  std::vector<std::int64_t> actions, bytes_sent, messages_sent;
-};
-
-RankResults rank_results(const Simulation& s, std::int32_t index) {
-  const Job& job = checked_job(s, index);
-  const auto ranks = std::span(s.ranks()).subspan(static_cast<std::size_t>(job.first),
-                                                  static_cast<std::size_t>(job.size));
-  RankResults results;
-  for (auto* column : {&results.finish, &results.compute, &results.other}) {
-    column->reserve(ranks.size());
-  }
-  for (auto* column : {&results.actions, &results.bytes_sent, &results.messages_sent}) {
-    column->reserve(ranks.size());
-  }
-  for (const Rank& rank : ranks) {
-    results.finish.push_back(rank.finish);
-    results.compute.push_back(rank.compute);
-    results.other.push_back(rank.other);
-    results.actions.push_back(static_cast<std::int64_t>(rank.actions));
-    results.bytes_sent.push_back(rank.bytes_sent);
-    results.messages_sent.push_back(static_cast<std::int64_t>(rank.messages_sent));
-  }
-  return results;
+// A view of values without numpy, which would cost every start its time.
+template <class T>
+nb::object to_view(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(
+      nb::ndarray<nb::memview, const T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// What the ranks of a job have done with files, a value for each rank.
-struct FileResults {
-  std::vector<double> seconds;
-  std::vector<std::int64_t> bytes_read, bytes_written, calls;
-};
+// What a function says of each row.
+template <class Rows, class Of>
+auto column(const Rows& rows, Of of) {
+  std::vector<std::decay_t<decltype(of(rows[0]))>> values;
+  values.reserve(rows.size());
+  for (const auto& row : rows) values.push_back(of(row));
+  return values;
+}
+
+std::span<const Rank> ranks_of(const Simulation& s, std::int32_t index) {
+  const Job& job = checked_job(s, index);
+  return std::span(s.ranks()).subspan(static_cast<std::size_t>(job.first),
+                                      static_cast<std::size_t>(job.size));
+}
+
+nb::dict rank_results(const Simulation& s, std::int32_t index) {
+  const auto ranks = ranks_of(s, index);
+  const auto count = [](auto number) { return static_cast<std::int64_t>(number); };
+  nb::dict results;
+  results["finish"] = to_view(column(ranks, [](const Rank& one) { return one.finish; }));
+  results["compute"] = to_view(column(ranks, [](const Rank& one) { return one.compute; }));
+  results["other"] = to_view(column(ranks, [](const Rank& one) { return one.other; }));
+  results["actions"] = to_view(column(ranks, [&](const Rank& one) { return count(one.actions); }));
+  results["bytes_sent"] = to_view(column(ranks, [](const Rank& one) { return one.bytes_sent; }));
+  results["messages_sent"] =
+      to_view(column(ranks, [&](const Rank& one) { return count(one.messages_sent); }));
+  return results;
+}
 
 // Nothing where no rank of the job has a file.
-std::optional<FileResults> file_results(const Simulation& s, std::int32_t index) {
+nb::object file_results(const Simulation& s, std::int32_t index) {
   const Job& job = checked_job(s, index);
-  const std::vector<FileSums>& sums = s.file_sums();
-  FileResults results;
-  std::int64_t calls = 0;
-  for (std::int32_t i = job.first; i < job.first + job.size; ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const FileSums rank = place < sums.size() ? sums[place] : FileSums{};
-    results.seconds.push_back(rank.seconds);
-    results.bytes_read.push_back(rank.bytes_read);
-    results.bytes_written.push_back(rank.bytes_written);
-    results.calls.push_back(rank.calls);
-    calls += rank.calls;
-  }
-  if (calls == 0) return std::nullopt;
-  return results;
+  std::vector<FileSums> sums = s.file_sums();
+  sums.resize(s.ranks().size());
+  const auto ranks = std::span(sums).subspan(static_cast<std::size_t>(job.first),
+                                             static_cast<std::size_t>(job.size));
+  const auto calls = column(ranks, [](const FileSums& one) { return one.calls; });
+  if (std::all_of(calls.begin(), calls.end(), [](auto count) { return count == 0; }))
+    return nb::none();
+  nb::dict results;
+  results["seconds"] = column(ranks, [](const FileSums& one) { return one.seconds; });
+  results["bytes_read"] = column(ranks, [](const FileSums& one) { return one.bytes_read; });
+  results["bytes_written"] = column(ranks, [](const FileSums& one) { return one.bytes_written; });
+  results["calls"] = calls;
+  return std::move(results);
 }
 
-// What the servers of a file system were asked for, a value for each, that of metadata last.
-struct ServerResults {
-  std::vector<double> seconds;
-  std::vector<std::int64_t> requests, bytes_read, bytes_written;
-};
-
-ServerResults server_results(const Simulation& s, std::int32_t file_system) {
+nb::dict server_results(const Simulation& s, std::int32_t file_system) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  ServerResults results;
-  for (const ServerSums& sums : s.file_systems().sums(file_system)) {
-    results.seconds.push_back(sums.seconds);
-    results.requests.push_back(sums.requests);
-    results.bytes_read.push_back(sums.bytes_read);
-    results.bytes_written.push_back(sums.bytes_written);
-  }
+  const auto& sums = s.file_systems().sums(file_system);
+  nb::dict results;
+  results["seconds"] = column(sums, [](const ServerSums& one) { return one.seconds; });
+  results["requests"] = column(sums, [](const ServerSums& one) { return one.requests; });
+  results["bytes_read"] = column(sums, [](const ServerSums& one) { return one.bytes_read; });
+  results["bytes_written"] = column(sums, [](const ServerSums& one) { return one.bytes_written; });
   return results;
 }
 
@@ -161,24 +160,18 @@ void register_file_use(nb::module_& m, SimulationClass& simulation) {
       .def("longest_waits", &longest_waits, "file_system"_a, "most"_a);
 }
 
-// Bytes in each bin of time, of the links that were used.
-struct LinkLoadTable {
-  double width = 0.0;  // of a bin, in seconds
-  std::vector<std::int32_t> links;
-  std::vector<double> bytes;  // [link][bin]
-};
-
-LinkLoadTable load_of(Simulation& s) {
+// The width of a bin of time (s), the links that were used, and their bytes: [link][bin].
+std::tuple<double, std::vector<std::int32_t>, nb::object> load_of(Simulation& s) {
   if (!s.records_load()) throw std::logic_error("the load of links is not recorded");
   const TimeBins& load = s.load();
-  LinkLoadTable table;
-  table.width = load.width();
+  std::vector<std::int32_t> links;
+  std::vector<double> bytes;
   for (std::size_t i = 0; i < load.size(); ++i) {
     if (load.of(i).empty()) continue;
-    table.links.push_back(static_cast<std::int32_t>(i));
-    table.bytes.insert(table.bytes.end(), load.of(i).begin(), load.of(i).end());
+    links.push_back(static_cast<std::int32_t>(i));
+    bytes.insert(bytes.end(), load.of(i).begin(), load.of(i).end());
   }
-  return table;
+  return {load.width(), std::move(links), to_view(std::move(bytes))};
 }
 
 EventLog& event_log_of(Simulation& s) {
@@ -186,42 +179,9 @@ EventLog& event_log_of(Simulation& s) {
   return s.event_log();
 }
 
-template <auto Member, class Table>
-auto column() {
-  return
-      [](nb::handle_t<Table> self) { return view_of(nb::cast<const Table&>(self).*Member, self); };
-}
-
 }  // namespace
 
 void register_results(nb::module_& m, SimulationClass& simulation) {
-  nb::class_<RankResults>(m, "RankResults", "Sums over a simulation, a value for each rank.")
-      .def_prop_ro("finish", column<&RankResults::finish, RankResults>(), "Seconds.")
-      .def_prop_ro("compute", column<&RankResults::compute, RankResults>(), "Seconds.")
-      .def_prop_ro("other", column<&RankResults::other, RankResults>(), "Seconds.")
-      .def_prop_ro("actions", column<&RankResults::actions, RankResults>())
-      .def_prop_ro("bytes_sent", column<&RankResults::bytes_sent, RankResults>())
-      .def_prop_ro("messages_sent", column<&RankResults::messages_sent, RankResults>());
-
-  nb::class_<ServerResults>(m, "ServerResults",
-                            "What servers were asked for, a value for each; metadata last.")
-      .def_prop_ro("seconds", column<&ServerResults::seconds, ServerResults>(),
-                   "From the arrival of each request to its reply.")
-      .def_prop_ro("requests", column<&ServerResults::requests, ServerResults>())
-      .def_prop_ro("bytes_read", column<&ServerResults::bytes_read, ServerResults>())
-      .def_prop_ro("bytes_written", column<&ServerResults::bytes_written, ServerResults>());
-  nb::class_<FileResults>(m, "FileResults", "What ranks did with files, a value for each rank.")
-      .def_prop_ro("seconds", column<&FileResults::seconds, FileResults>(), "In reads and writes.")
-      .def_prop_ro("bytes_read", column<&FileResults::bytes_read, FileResults>())
-      .def_prop_ro("bytes_written", column<&FileResults::bytes_written, FileResults>())
-      .def_prop_ro("calls", column<&FileResults::calls, FileResults>());
-
-  nb::class_<LinkLoadTable>(m, "LinkLoadTable", "Bytes over time on the links that were used.")
-      .def_ro("width", &LinkLoadTable::width, "Of a bin of time, in seconds.")
-      .def_prop_ro("links", column<&LinkLoadTable::links, LinkLoadTable>(), "Their indices.")
-      .def_prop_ro("bytes", column<&LinkLoadTable::bytes, LinkLoadTable>(),
-                   "In each bin of the first link, then of the second, ...");
-
   nb::enum_<SteadyEnd>(m, "SteadyEnd", "What has become of the search for steady states.")
       .value("NONE", SteadyEnd::none)
       .value("NO_LOOPS", SteadyEnd::no_loops)
@@ -273,10 +233,20 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
             s.record_load(bins);
           },
           "bins"_a)
-      .def("load", &load_of)
-      .def("rank_results", &rank_results, "job"_a)
-      .def("server_results", &server_results, "file_system"_a)
-      .def("file_results", &file_results, "job"_a);
+      .def("load", &load_of, nb::sig("def load(self) -> tuple[float, list[int], memoryview]"),
+           "Seconds of a bin of time, the links that were used, and their bytes in each bin.")
+      .def("rank_results", &rank_results, "job"_a,
+           nb::sig("def rank_results(self, job: int) -> dict[str, memoryview]"),
+           "Sums over the simulation by name, a value for each rank.")
+      .def(
+          "server_results", &server_results, "file_system"_a,
+          nb::sig("def server_results(self, file_system: int) -> dict[str, list]"),
+          "What servers were asked for by name, a value for each, that of metadata last; `seconds` "
+          "are from the arrival of each request to its reply.")
+      .def("file_results", &file_results, "job"_a,
+           nb::sig("def file_results(self, job: int) -> dict[str, list] | None"),
+           "What ranks did with files by name, a value for each rank; `seconds` are in reads and "
+           "writes.");
   register_file_use(m, simulation);
 }
 

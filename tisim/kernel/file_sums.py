@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
@@ -165,10 +164,10 @@ def file_sums(core: Simulation, job: int, servers: Mapping[str, Sequence[str]]) 
     if results is None:
         return None
     sums: IoDict = {
-        "seconds": list(array("d", results.seconds.tobytes())),
-        "bytes_read": list(array("q", results.bytes_read.tobytes())),
-        "bytes_written": list(array("q", results.bytes_written.tobytes())),
-        "calls": list(array("q", results.calls.tobytes())),
+        "seconds": results["seconds"],
+        "bytes_read": results["bytes_read"],
+        "bytes_written": results["bytes_written"],
+        "calls": results["calls"],
         "bin_seconds": core.file_bin_width(),
         "files": file_uses(core, list(servers)),
     }
@@ -189,10 +188,10 @@ def _server_sums(core: Simulation, file_system: int, hosts: Sequence[str]) -> Se
     moved = [core.moved_of_server(file_system, server) for server in range(len(hosts))]
     return {
         "hosts": list(hosts),
-        "seconds": list(array("d", results.seconds.tobytes())),
-        "requests": list(array("q", results.requests.tobytes())),
-        "bytes_read": list(array("q", results.bytes_read.tobytes())),
-        "bytes_written": list(array("q", results.bytes_written.tobytes())),
+        "seconds": results["seconds"],
+        "requests": results["requests"],
+        "bytes_read": results["bytes_read"],
+        "bytes_written": results["bytes_written"],
         "waited": [wait.seconds for wait in waits],
         "awaited": [wait.calls for wait in waits],
         "read_over_time": [read for read, _ in moved],

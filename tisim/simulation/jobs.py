@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tisim.kernel.driver import Driver
 
 _Path = str | os.PathLike[str]
-_COLUMNS = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
-
 #: A trace, or what `tisim.Trace.open` takes.
 TraceLike = Trace | _Path | Sequence[_Path]
 
@@ -78,10 +76,8 @@ def job_result(
             f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
             "lost: their messages count as 0 bytes"
         )
-    results = core.rank_results(job)
     result = Result(
-        # No NumPy, which would cost every start its time.
-        {name: memoryview(getattr(results, name)) for name in _COLUMNS},
+        core.rank_results(job),
         placements.hosts,
         start=begin,
         trace=str(trace.name),

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,13 @@
 #include "timeline/playback.hpp"
 
 namespace tisim {
+
+// The bytes of a vector or span of plain numbers or structs.
+template <class Values>
+std::string_view bytes_of(const Values& values) {
+  return {reinterpret_cast<const char*>(std::data(values)),
+          std::size(values) * sizeof *std::data(values)};
+}
 
 class Text {
  public:

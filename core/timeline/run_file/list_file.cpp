@@ -128,11 +128,6 @@ void write_number(FlatBuffer& to, std::size_t referred_at, const ListColumn& col
   to.references(parts, 0);
 }
 
-template <class Struct>
-std::string_view bytes_of_structs(const std::vector<Struct>& structs) {
-  return {reinterpret_cast<const char*>(structs.data()), structs.size() * sizeof(Struct)};
-}
-
 struct ArrowNode {
   std::int64_t length, missing = 0;
 };
@@ -206,7 +201,7 @@ ListFile::Places ListFile::write(std::span<const std::string_view> columns,
     parts.push_back(data);
   };
   for (const std::string_view column : columns) add(rows, column);
-  add(rows, {reinterpret_cast<const char*>(offsets.data()), offsets.size_bytes()});
+  add(rows, bytes_of(offsets));
   add_node(elements);
   for (const std::string_view field : fields) add(elements, field);
 
@@ -218,8 +213,8 @@ ListFile::Places ListFile::write(std::span<const std::string_view> columns,
   const auto batch =
       metadata.table(message[0], {FlatBuffer::Field{0, 8, static_cast<std::uint64_t>(rows)},
                                   FlatBuffer::reference(1), FlatBuffer::reference(2)});
-  metadata.structs(batch[0], nodes.size(), bytes_of_structs(nodes));
-  metadata.structs(batch[1], buffers.size(), bytes_of_structs(buffers));
+  metadata.structs(batch[0], nodes.size(), bytes_of(nodes));
+  metadata.structs(batch[1], buffers.size(), bytes_of(buffers));
 
   const std::size_t begin = place();
   write_message(metadata.finish());
@@ -242,7 +237,7 @@ void ListFile::finish() {
                                     FlatBuffer::reference(3), FlatBuffer::Field{0, 2, kVersion5}});
   write_schema(footer, places[0]);
   footer.structs(places[1], 0, {});
-  footer.structs(places[2], blocks_.size(), bytes_of_structs(blocks_));
+  footer.structs(places[2], blocks_.size(), bytes_of(blocks_));
   const std::string_view bytes = footer.finish();
   text_ << bytes;
   text_.raw(static_cast<std::int32_t>(bytes.size()));

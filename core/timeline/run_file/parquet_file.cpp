@@ -126,11 +126,6 @@ constexpr std::size_t kMostDistinct = 1 << 15;
 constexpr int kDataPage = 0;
 constexpr int kDictionaryPage = 2;
 
-template <class Value>
-std::string_view bytes_of(std::span<const Value> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
 template <class Number>
 std::string_view bytes_of_one(const Number& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
@@ -178,7 +173,7 @@ void ParquetFile::add_repeating(std::span<const Value> values, Distinct<Value>& 
   std::size_t dictionary_size = 0;
   Encoding encoding = Encoding::dictionary;
   if (distinct.find(values, kMostDistinct)) {
-    page_ << bytes_of(std::span<const Value>(distinct.values()));
+    page_ << bytes_of(distinct.values());
     write_page(distinct.values().size(), Encoding::plain, true);
     dictionary_size = place() - begin;
     page_ << static_cast<char>(distinct.bits());

@@ -13,11 +13,6 @@ namespace tisim {
 namespace {
 
 template <class Value>
-std::string_view column_bytes(const std::vector<Value>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
-}
-
-template <class Value>
 std::span<const Value> column_in(std::string_view file, std::size_t place, std::size_t count) {
   if (place > file.size() || count > (file.size() - place) / sizeof(Value)) {
     throw std::out_of_range("a column lies outside its file");
@@ -37,9 +32,8 @@ SpanFile::SpanFile(std::size_t ranks, std::size_t full)
 void SpanFile::write() {
   const StatesByRank::Chunk chunk = states_.take();
   for (const SpanKey key : chunk.keys) has_key_[key] = true;
-  const std::array<std::string_view, 1> columns = {column_bytes(chunk.begins)};
-  const std::array<std::string_view, 2> fields = {column_bytes(chunk.ends),
-                                                  column_bytes(chunk.keys)};
+  const std::array<std::string_view, 1> columns = {bytes_of(chunk.begins)};
+  const std::array<std::string_view, 2> fields = {bytes_of(chunk.ends), bytes_of(chunk.keys)};
   const auto places = file_.write(columns, chunk.offsets, fields);
   batches_.push_back(
       {chunk.begin, chunk.end, chunk.ends.size(), {places[0], places[1], places[2], places[3]}});
@@ -64,15 +58,6 @@ std::vector<SpanKey> SpanFile::keys() const {
   }
   return keys;
 }
-
-namespace {
-
-template <class Value>
-std::string_view cell_bytes(const std::vector<Value>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
-}
-
-}  // namespace
 
 LevelFile::LevelFile()
     : file_({}, "cells",
@@ -106,9 +91,9 @@ void LevelFile::sum(const SpanFile& spans, std::string_view file, const LevelStr
 }
 
 std::size_t LevelFile::write() {
-  const std::array<std::string_view, 5> fields = {
-      cell_bytes(cells_.part), cell_bytes(cells_.key), cell_bytes(cells_.seconds),
-      cell_bytes(cells_.longest), cell_bytes(cells_.count)};
+  const std::array<std::string_view, 5> fields = {bytes_of(cells_.part), bytes_of(cells_.key),
+                                                  bytes_of(cells_.seconds),
+                                                  bytes_of(cells_.longest), bytes_of(cells_.count)};
   file_.write({}, cells_.offsets, fields);
   return file_.batches() - 1;
 }

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <string_view>
 #include <vector>
 
 #include "core/test.hpp"
+#include "timeline/formats/text.hpp"
 #include "timeline/states.hpp"
 
 namespace tisim::test {
@@ -84,10 +84,6 @@ StateRow state_of(std::int32_t rank, double start, double end, std::uint8_t stat
   return row;
 }
 
-std::string_view bytes_of(const std::vector<StateRow>& rows) {
-  return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(StateRow)};
-}
-
 void add(StatesByRank& states, const std::vector<StateRow>& rows) {
   for (const StateRow& row : rows) states.add(row);
 }
@@ -155,14 +151,11 @@ TEST("span sums: parts of a level that are twice as long have the same sums") {
   CHECK(back.cells()[0].seconds == 5.0F && back.cells()[0].count == 2);
 }
 
-TEST("order of rows: by rank, of many or few") {
+TEST("order of rows: by rank") {
   const std::vector<StateRow> rows{state_of(2, 0.0, 1.0, 1), state_of(0, 0.0, 1.5, 2),
                                    state_of(2, 1.0, 4.0, 3)};
-  for (const std::size_t ranks : {3, 1000}) {
-    const auto order =
-        order_by_rank(bytes_of(rows), sizeof(StateRow), offsetof(StateRow, rank), ranks);
-    CHECK(order == std::vector<std::uint32_t>({1, 0, 2}));
-  }
+  const auto order = order_by_rank(bytes_of(rows), sizeof(StateRow), offsetof(StateRow, rank), 3);
+  CHECK(order == std::vector<std::uint32_t>({1, 0, 2}));
   CHECK_THROWS(order_by_rank(bytes_of(rows), sizeof(StateRow), offsetof(StateRow, rank), 2),
                std::out_of_range, "rank");
 }

@@ -36,7 +36,7 @@ def replayed(trace: Trace, room: int | None) -> tuple[list[float], int]:
         list(range(RANKS)),
     )
     driver.run()
-    return driver.core.rank_results(job).finish.tolist(), driver.core.kept_schedules()
+    return driver.core.rank_results(job)["finish"].tolist(), driver.core.kept_schedules()
 
 
 def test_all_are_kept_where_there_is_room(trace: Trace) -> None:

@@ -116,7 +116,7 @@ def test_a_receive_that_has_a_message_is_not_cancelled() -> None:
         yield rank.sleep(2)
         yield rank.cancel(request)
         yield rank.wait(request)
-        return rank.env.driver.core.rank_results(0).messages_sent[1]
+        return rank.env.driver.core.rank_results(0)["messages_sent"][1]
 
     assert run(receiver, in_seconds(1)) == 1
 

@@ -84,15 +84,19 @@ class Actions:
 
     `first` has the first of the `rows` of each rank, and their number. `messages` are those whose
     two actions are known: the rows `send` and `receive`. `unmatched` others are between pairs of
-    ranks whose calls could not be counted off.
+    ranks whose calls could not be counted off. `start` and `end` are the seconds of each action in
+    the real run, NaN until they are known.
     """
 
     rows: NDArray[np.void]
+    kinds: NDArray[np.str_]
     first: NDArray[np.intp]
     messages: NDArray[np.void]
     send: NDArray[np.intp]
     receive: NDArray[np.intp]
     unmatched: int
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
 
 
 def actions_of(trace: Trace) -> Actions:
@@ -120,7 +124,9 @@ def actions_of(trace: Trace) -> Actions:
     send = _matched(rows, np.isin(kinds, [*_SENDS]), ends, sent["sent"])
     receive = _matched(rows, np.isin(kinds, [*_RECEIVES]), ends[::-1], sent["received"])
     known = (send >= 0) & (receive >= 0)
-    return Actions(rows, first, sent[known], send[known], receive[known], int((~known).sum()))
+    messages = sent[known], send[known], receive[known], int((~known).sum())
+    times = (np.full(len(rows), np.nan) for _ in range(2))
+    return Actions(rows, kinds, first, *messages, *times)
 
 
 def _matched(

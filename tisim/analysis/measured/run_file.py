@@ -38,35 +38,20 @@ def is_run_file(path: str | os.PathLike[str] | None) -> bool:
 def write_measured_run(
     trace: Trace, calls: Iterable[tuple[int, MeasuredCalls]], path: str | os.PathLike[str]
 ) -> MeasuredRun:
-    """Write a run file of a real run.
+    """Write a run file of a real run, of what the ranks did and the times of their calls.
 
-    Parameters
-    ----------
-    trace
-        What the ranks did.
-    calls
-        Of each rank, when it did it.
-    path
-        The run file; it appears when it is whole.
-
-    Raises
-    ------
-    InputError
-        When no call has a time, or the file cannot be written.
+    It appears when it is whole; when no call has a time, that is an `InputError`.
     """
     writer = RunFileWriter(Path(path), trace.ranks)
     try:
         actions = actions_of(trace)
-        start, end = (np.full(len(actions.rows), np.nan) for _ in range(2))
-        matched = sum(_place(actions, rank, one, start, end) for rank, one in calls)
+        matched = sum(_place(actions, rank, one) for rank, one in calls)
         if not matched:
             raise InputError("no call of the trace has a time", file=trace.name)
-        zero = float(np.nanmin(start))
+        zero = float(np.nanmin(actions.start))
         for rank in range(trace.ranks):
-            part = slice(actions.first[rank], actions.first[rank + 1])
-            _fill(actions, part, start, end, zero)
-        waits = waits_of(actions, start, end)
-        _write(writer, trace, actions, start, end, waits)
+            _fill(actions, slice(actions.first[rank], actions.first[rank + 1]), zero)
+        _write(writer, trace, actions, waits_of(actions))
         writer.commit()
     except BaseException:
         writer.discard()
@@ -74,37 +59,25 @@ def write_measured_run(
     return MeasuredRun(matched, actions.unmatched)
 
 
-def _place(
-    actions: Actions,
-    rank: int,
-    calls: MeasuredCalls,
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-) -> int:
+def _place(actions: Actions, rank: int, calls: MeasuredCalls) -> int:
     """Give the actions of a rank the times of their calls; returns how many have one."""
     first, last = actions.first[rank], actions.first[rank + 1]
     line = actions.rows["line"][first:last].astype(np.int64)
     place = np.searchsorted(line, calls.line)
     known = place < len(line)
     known[known] = line[place[known]] == calls.line[known]
-    start[first + place[known]] = calls.start[known]
-    end[first + place[known]] = calls.end[known]
+    actions.start[first + place[known]] = calls.start[known]
+    actions.end[first + place[known]] = calls.end[known]
     return int(known.sum())
 
 
-def _fill(
-    actions: Actions,
-    part: slice,
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    zero: float,
-) -> None:
+def _fill(actions: Actions, part: slice, zero: float) -> None:
     """Times of the actions of a rank that were not measured, in place.
 
     A computation lasts from the call before to the next one. Other actions take no time. The clock
     begins with the first call of all ranks.
     """
-    own, until = start[part], end[part]
+    own, until = actions.start[part], actions.end[part]
     own -= zero
     until -= zero
     # A call begins after the end of the one before.
@@ -116,8 +89,7 @@ def _fill(
     following = np.where(missing, np.inf, own)
     following = np.minimum.accumulate(following[::-1])[::-1]
     following = np.where(np.isinf(following), ended, following)
-    kinds = np.array(kind_names())[actions.rows["kind"][part]]
-    computes = missing & (kinds == "compute")
+    computes = missing & (actions.kinds[part] == "compute")
     # The first of several computations in a row has all of the time.
     again = computes & np.append(False, missing[:-1] & computes[:-1])
     own[missing] = ended[missing]
@@ -127,18 +99,11 @@ def _fill(
     own[again] = until[again] = following[again]
 
 
-def _write(
-    writer: RunFileWriter,
-    trace: Trace,
-    actions: Actions,
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    waits: Waits,
-) -> None:
-    types = row_types()
+def _write(writer: RunFileWriter, trace: Trace, actions: Actions, waits: Waits) -> None:
+    types, start, end = row_types(), actions.start, actions.end
     rows = actions.rows.copy()
     rows["start"], rows["end"] = start, end
-    states = _states(actions, start, end, waits, types["states"])
+    states = _states(actions, waits, types["states"])
     messages = np.zeros(len(actions.messages), types["messages"])
     for name in ("source", "destination", "bytes", "tag"):
         messages[name] = actions.messages[name]
@@ -165,14 +130,9 @@ def _write(
     )
 
 
-def _states(
-    actions: Actions,
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    waits: Waits,
-    row_type: np.dtype[np.void],
-) -> NDArray[np.void]:
+def _states(actions: Actions, waits: Waits, row_type: np.dtype[np.void]) -> NDArray[np.void]:
     """The time of each rank without gaps: before each action, its wait, and the rest of it."""
+    start, end = actions.start, actions.end
     count = len(start)
     before = np.append(0.0, end[:-1])
     before[actions.first[:-1][actions.first[:-1] < count]] = 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions
-from tisim.analysis.timeline.columns import STATES, kind_names
+from tisim.analysis.timeline.columns import STATES
 
 _BLOCKING_SENDS = ("send", "ssend")
 _COMPLETING = frozenset({"wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"})
@@ -46,13 +46,12 @@ class Waits:
     arrived: NDArray[np.float64]
 
 
-def waits_of(actions: Actions, start: NDArray[np.float64], end: NDArray[np.float64]) -> Waits:
-    """The wait states of a run whose actions start and end at these times, in seconds."""
-    count = len(start)
-    kinds = np.array(kind_names())[actions.rows["kind"]]
+def waits_of(actions: Actions) -> Waits:
+    """The wait states of a run whose actions all have times."""
+    count = len(actions.rows)
     rest = np.full(count, STATES.index("overhead"), np.uint8)
     for kind in _COMPUTING:
-        rest[kinds == kind] = STATES.index(kind)
+        rest[actions.kinds == kind] = STATES.index(kind)
     waits = Waits(
         np.full(count, np.nan),
         np.zeros(count, np.uint8),
@@ -62,21 +61,16 @@ def waits_of(actions: Actions, start: NDArray[np.float64], end: NDArray[np.float
         np.full(count, -1, np.int64),
         np.full(len(actions.messages), np.nan),
     )
-    _receivers(waits, actions, kinds, start, end)
-    _senders(waits, actions, kinds, start, end)
-    _collectives(waits, actions, kinds, start, end)
+    _receivers(waits, actions)
+    _senders(waits, actions)
+    _collectives(waits, actions)
     return waits
 
 
-def _receivers(
-    waits: Waits,
-    actions: Actions,
-    kinds: NDArray[np.str_],
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-) -> None:
+def _receivers(waits: Waits, actions: Actions) -> None:
     """Calls that complete receives wait until the last of the senders has called."""
-    completed = _completions(actions, kinds, start, end)
+    start, end = actions.start, actions.end
+    completed = _completions(actions)
     known = np.flatnonzero(completed >= 0)
     # The last sender of a call comes last, and stays.
     known = known[np.argsort(start[actions.send[known]], kind="stable")]
@@ -92,17 +86,13 @@ def _receivers(
     waits.cause[call] = waits.peer[call]
 
 
-def _completions(
-    actions: Actions,
-    kinds: NDArray[np.str_],
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-) -> NDArray[np.intp]:
+def _completions(actions: Actions) -> NDArray[np.intp]:
     """The call that completes each receive, -1: unknown.
 
     A blocking receive is its own. Of others the trace is not asked which request is whose: a wait
     for one takes the oldest from that rank, a call for several all that have been sent by its end.
     """
+    kinds, end = actions.kinds, actions.end
     completed = actions.receive.copy()
     posting = kinds[actions.receive] == "irecv"
     completed[posting] = -1
@@ -110,7 +100,7 @@ def _completions(
     is_send = np.isin(kinds, ["isend", "issend"])
     wanted = np.flatnonzero(is_send | np.isin(kinds, ["irecv", *_COMPLETING]))
     rank, peers = actions.rows["rank"], actions.rows["peer"]
-    sent, source = start[actions.send], actions.messages["source"]
+    sent, source = actions.start[actions.send], actions.messages["source"]
     # Incomplete receives of the rank at hand, and the number of its sends, by the other rank.
     pending: dict[int, deque[int]] = {}
     sends: dict[int, int] = {}
@@ -137,16 +127,15 @@ def _completions(
     return completed
 
 
-def _senders(
-    waits: Waits,
-    actions: Actions,
-    kinds: NDArray[np.str_],
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-) -> None:
+def _senders(waits: Waits, actions: Actions) -> None:
     """A blocking send that lasts until its receive is posted, and longer, waited for it."""
+    start, end = actions.start, actions.end
     call, posted = actions.send, start[actions.receive]
-    late = np.isin(kinds[call], _BLOCKING_SENDS) & (posted > start[call]) & (posted < end[call])
+    late = (
+        np.isin(actions.kinds[call], _BLOCKING_SENDS)
+        & (posted > start[call])
+        & (posted < end[call])
+    )
     call = call[late]
     waits.until[call] = posted[late]
     waits.state[call] = STATES.index("late receiver")
@@ -155,16 +144,11 @@ def _senders(
     waits.bytes[call] = actions.messages["bytes"][late]
 
 
-def _collectives(
-    waits: Waits,
-    actions: Actions,
-    kinds: NDArray[np.str_],
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-) -> None:
+def _collectives(waits: Waits, actions: Actions) -> None:
     """In collectives of all ranks, ranks wait for the last of those that they need."""
+    start, end = actions.start, actions.end
     ranks = len(actions.first) - 1
-    is_one = np.isin(kinds, _COLLECTIVES)
+    is_one = np.isin(actions.kinds, _COLLECTIVES)
     waits.rest[is_one] = STATES.index("transfer")
     is_one &= actions.rows["comm"] == 0
     of_rank = [
@@ -174,7 +158,7 @@ def _collectives(
     for calls in zip(*of_rank, strict=False) if ranks > 1 else ():
         here = np.array(calls)
         last = int(start[here].argmax())
-        kind = str(kinds[here[0]])
+        kind = str(actions.kinds[here[0]])
         root = int(actions.rows["peer"][here[0]])
         who, cause = np.arange(ranks) != last, last
         if kind == "barrier":

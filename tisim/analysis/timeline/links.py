@@ -49,8 +49,8 @@ class Links:
     def __init__(self, core: _core.Simulation, settings: Settings, end: float) -> None:
         import numpy as np
 
-        table = core.load()
-        width, index, load = table.width, np.asarray(table.links), np.asarray(table.bytes)
+        width, links, moved = core.load()
+        index, load = np.array(links, np.int32), np.asarray(moved)
         self._settings = settings
         self.width: float = width
         self.index: NDArray[np.int32] = index
