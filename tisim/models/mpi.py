@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from tisim.models.program import ANY_SOURCE, ANY_TAG
+from tisim.models.program import ANY_SOURCE, ANY_TAG, Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,13 +135,9 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class Persistent:
-    """A persistent request: the arguments of its starts."""
+    """A persistent request: what its starts do, and the key of `Request`."""
 
-    name: str
-    peer: int
-    tag: int
-    nbytes: int
-    comm: int
+    action: Action
     key: tuple[int, int, int, int]
     is_active: bool = False
 
@@ -223,13 +219,6 @@ class Matcher:
                 return message
         return None
 
-    def take_message(self, source: int, destination: int, tag: int, context: int) -> Message | None:
-        """The same, which waits no longer."""
-        message = self.find_message(source, destination, tag, context)
-        if message is not None:
-            self._unexpected[destination].remove(message)
-        return message
-
     def post(self, receive: Message) -> None:
         """Let a receive wait for its message."""
         self._receives[receive.destination].append(receive)
@@ -309,11 +298,12 @@ class PointToPoint:
         self, source: int, destination: int, tag: int, context: int, nbytes: int
     ) -> Message:
         """Post a receive."""
-        message = self.matcher.take_message(source, destination, tag, context)
+        message = self.matcher.find_message(source, destination, tag, context)
         if message is None:
             message = Message(source, destination, tag, context, nbytes)
             self.matcher.post(message)
             return message
+        self.matcher.withdraw(message)
         message.is_matched = True
         if not message.is_flowing:
             self._start(message)

@@ -50,7 +50,7 @@ COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "scan": ("s flops type", -889),
     "exscan": ("s flops type", -889),
 }
-_SENDS: Final = {"send", "ssend", "bsend", "isend", "issend", "ibsend"}
+SENDS: Final = {"send", "ssend", "bsend", "isend", "issend", "ibsend"}
 _PERSISTENT: Final = {"send_init", "ssend_init", "bsend_init"}
 _LISTS: Final = {"waitall", "waitany", "waitsome", "testall", "testany", "testsome", "startall"}
 _LEGACY_NAMES: Final = {
@@ -249,7 +249,7 @@ class TextTrace:
             self._compute(action, arguments)
         elif name == "sleep":
             (action.amount,) = map(float, arguments)
-        elif name in _SENDS or name in _PERSISTENT:
+        elif name in SENDS or name in _PERSISTENT:
             self._message(action, arguments, self._destination(arguments[0]))
         elif name in ("recv", "irecv", "recv_init"):
             self._message(action, arguments, self._source(arguments[0]))
@@ -376,7 +376,7 @@ def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
             name, arguments = words[0].lower(), words[1:]
             named |= words[0] in _LEGACY_NAMES
             is_receive = name in ("recv", "irecv", "recv_init")
-            if is_receive or name in _SENDS or name in _PERSISTENT:
+            if is_receive or name in SENDS or name in _PERSISTENT:
                 if len(arguments) == 2 or (len(arguments) == 1 and is_receive):
                     return True
                 if len(arguments) == 4 or (len(arguments) == 3 and not _may_be_type(arguments[2])):

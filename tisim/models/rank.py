@@ -28,6 +28,7 @@ from tisim.models.program import (
     ANY_SOURCE,
     COLLECTIVES,
     PROC_NULL,
+    SENDS,
     Action,
     collective_call,
 )
@@ -90,30 +91,10 @@ class Rank:
 
     def perform(self, action: Action) -> Steps:
         """Carry out one action."""
-        name = action.name
-        if name == "compute":
-            yield from self._compute(action)
-        elif name == "sleep":
-            if action.amount > 0:
-                since = self._clock.now
-                yield self._clock.sleep(action.amount)
-                self.other += self._clock.now - since
-        elif name in COLLECTIVES or name[1:] in COLLECTIVES:
-            yield from self._collective(action)
-        elif name in ("recv", "irecv"):
-            yield from self._receive_action(action)
-        elif name.endswith("_init"):
-            self._create_persistent(action)
-        elif name.endswith("send"):
-            yield from self._send_action(action)
-        elif name == "sendrecv":
-            yield from self._sendrecv_action(action)
-        elif name.startswith("comm_") and action.words:
-            yield from self._make_communicator(action)
-        else:
-            method = self._METHODS.get(name)
-            if method is not None:
-                yield from method(self, action)
+        method = self._METHODS.get(action.name)
+        steps = None if method is None else method(self, action)
+        if steps is not None:
+            yield from steps
 
     # Computations and overheads
 
@@ -126,6 +107,12 @@ class Rank:
             threads = min(action.threads, self._hosts.cores(self.host))
             flops *= max(1.0, max(1.0, action.total / flops) / threads)
         yield from self._execute(flops, threads)
+
+    def _sleep(self, action: Action) -> Steps:
+        if action.amount > 0:
+            since = self._clock.now
+            yield self._clock.sleep(action.amount)
+            self.other += self._clock.now - since
 
     def _execute(self, flops: float, threads: int = 1) -> Steps:
         since = self._clock.now
@@ -556,13 +543,9 @@ class Rank:
             self._address(action.peer, action.comm)
         me = self._comm(action.comm).number[self.number]
         ends = (action.peer, me) if action.name == "recv_init" else (me, action.peer)
-        made = Persistent(
-            action.name, action.peer, action.tag, action.nbytes, action.comm,
-            (*ends, action.tag, action.comm),
-        )  # fmt: skip
+        made = Persistent(action, (*ends, action.tag, action.comm))
         self._persistent.append(made)
-        for number in action.numbers or ():
-            self._numbers[number] = made
+        self._numbers |= dict.fromkeys(action.numbers or (), made)
 
     def _inactive(self, action: Action) -> Persistent | None:
         """The persistent request that a start or a request_free names."""
@@ -588,30 +571,22 @@ class Rank:
             yield from self._start_persistent(persistent)
 
     def _start_persistent(self, persistent: Persistent) -> Steps:
-        if persistent.peer == PROC_NULL:
-            return
-        persistent.is_active = True
-        action = Action(
-            persistent.name, persistent.peer, persistent.tag, persistent.nbytes,
-            comm=persistent.comm,
-        )  # fmt: skip
-        post = self._receive_action if persistent.name == "recv_init" else self._send_action
-        yield from post(action, persistent)
+        action = persistent.action
+        if action.peer != PROC_NULL:
+            persistent.is_active = True
+            receives = action.name == "recv_init"
+            yield from (self._receive_action if receives else self._send_action)(action, persistent)
 
-    def _cancel(self, action: Action) -> Steps:
+    def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
         request = self._named(action)
         if request is not None and request.message is not None and not request.message.is_matched:
             self._messages.matcher.withdraw(request.message)
             request.message, request.is_complete = None, True
-        return
-        yield
 
-    def _free(self, action: Action) -> Steps:
+    def _free(self, action: Action) -> None:
         """Leave a request to itself: its message goes on."""
-        request = self._named(action) if action.numbers is None else None
-        if action.numbers is not None:
-            request = self._numbered(action.numbers[0])
+        request = self._named(action)
         persistent = request.persistent if request is not None else self._inactive(action)
         if request is not None:
             request.persistent = None
@@ -619,8 +594,6 @@ class Rank:
             self._freed.append(request)
         if persistent in self._persistent:
             self._persistent.remove(persistent)
-        return
-        yield
 
     # Collectives
 
@@ -724,7 +697,7 @@ class Rank:
 
     def _make_communicator(self, action: Action) -> Steps:
         arguments = [int(float(word)) for word in action.words]
-        if action.name == "comm_size":
+        if not arguments:
             return
         if action.name == "comm_free":
             self._comm(arguments[0])
@@ -759,7 +732,17 @@ class Rank:
         told = self._world.stage(Stage.GROUPS, parent, self.number, groups, joins=joins)
         yield from self._follow(told, parent)
 
-    _METHODS: Final[dict[str, Callable[[Rank, Action], Steps]]] = {
+    _METHODS: Final[dict[str, Callable[[Rank, Action], Steps | None]]] = {
+        "compute": _compute,
+        "sleep": _sleep,
+        "recv": _receive_action,
+        "irecv": _receive_action,
+        "sendrecv": _sendrecv_action,
+        **dict.fromkeys(SENDS, _send_action),
+        **dict.fromkeys(("recv_init", "send_init", "ssend_init", "bsend_init"), _create_persistent),
+        **dict.fromkeys(("comm_split", "comm_dup", "comm_idup"), _make_communicator),
+        **dict.fromkeys(("comm_group", "comm_free"), _make_communicator),
+        **dict.fromkeys((*COLLECTIVES, *(f"i{name}" for name in COLLECTIVES)), _collective),
         "wait": _wait,
         "wait_last": _wait,
         "waitall": _wait_all,

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from tisim.actions.script import Script
 from tisim.actions.two_phase import ompio
-from tisim.actions.two_phase.plan import Independent, Parts, Plan, Request, Round, Rounds, Striping
+from tisim.actions.two_phase.plan import (
+    Independent,
+    Parts,
+    Plan,
+    Request,
+    Round,
+    Rounds,
+    Striping,
+    fill,
+)
 
 
 def plan_of(request: Request, striping: Striping) -> Plan:
@@ -35,21 +44,11 @@ def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
     unit = striping.unit
     found: list[list[Round]] = [[] for _ in chosen]
     pieces: list[list[tuple[int, int, int]]] = [[] for _ in chosen]
-    room = [0] * len(chosen)
     for stripe in range(parts.begin // unit, (parts.end - 1) // unit + 1):
         mine = stripe % len(chosen)
         wanted = parts.within(stripe * unit, (stripe + 1) * unit)
         pieces[mine] += wanted
-        for start, stop, rank in wanted:
-            at = start
-            while at < stop:
-                if room[mine] == 0:
-                    found[mine].append(Round())
-                    room[mine] = cycle
-                upto = min(stop, at + room[mine])
-                found[mine][-1].pieces.append((at, upto, rank))
-                room[mine] -= upto - at
-                at = upto
+        fill(found[mine], wanted, cycle)
     rounds = Rounds(chosen)
     for aggregator, own, having in zip(chosen, found, pieces, strict=True):
         if own:

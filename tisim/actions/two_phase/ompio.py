@@ -17,6 +17,7 @@ from tisim.actions.two_phase.plan import (
     Request,
     Round,
     Rounds,
+    fill,
 )
 
 BUFFER = 32 << 20  # bytes: io_ompio_bytes_per_agg
@@ -96,19 +97,9 @@ def _rounds(request: Request, parts: Parts) -> Rounds:
     rounds = Rounds(chosen)
     for number, aggregator in enumerate(chosen):
         first = parts.begin + number * domain
-        found: list[Round] = []
-        room = 0
         pieces = parts.within(first, min(first + domain, parts.end))
-        for start, stop, rank in pieces:
-            at = start
-            while at < stop:
-                if room == 0:
-                    found.append(Round())
-                    room = cycle
-                upto = min(stop, at + room)
-                found[-1].pieces.append((at, upto, rank))
-                room -= upto - at
-                at = upto
+        found: list[Round] = []
+        fill(found, pieces, cycle)
         if found:
             rounds.add(aggregator, found, pieces)
     return rounds
@@ -144,9 +135,7 @@ class TwoPhase:
             )
 
     def _exchange(self, script: Script, number: int) -> None:
-        self.rounds.exchange(
-            script, number, writes=self.request.writes, before_sending=lambda: None
-        )
+        script.waitall(self.rounds.post(script, number, writes=self.request.writes))
 
     def runs(self, script: Script, number: int) -> list[tuple[int, int]]:
         """Bytes in a row that the rank reads or writes in a round: begin and end of each run."""

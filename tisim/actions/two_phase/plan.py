@@ -183,17 +183,6 @@ class Rounds:
         rounds = self.of_aggregator.get(rank, ())
         return rounds[number] if number < len(rounds) and rounds[number].pieces else None
 
-    def exchange(
-        self, script: Script, number: int, *, writes: bool, before_sending: Callable[[], None]
-    ) -> None:
-        """Write the messages of one round: to the aggregators, or from them.
-
-        `script` is the schedule of a rank. `number` is the number of the round. `writes` is True if
-        data go to the aggregators. `before_sending`: called after the receives of the rank are
-        posted.
-        """
-        script.waitall(self.post(script, number, writes=writes, before_sending=before_sending))
-
     def post(
         self,
         script: Script,
@@ -202,7 +191,10 @@ class Rounds:
         writes: bool,
         before_sending: Callable[[], None] = lambda: None,
     ) -> list[int]:
-        """Begin the messages of one round, as `exchange` does; their requests."""
+        """Begin the messages of one round: to the aggregators if it `writes`, or from them.
+
+        Returns the requests. `before_sending` is called after the receives are posted.
+        """
         theirs = self.of_rank.get((script.rank, number), [])
         own = self.round_of(script.rank, number)
         mine = own.sizes() if own else []
@@ -212,6 +204,23 @@ class Rounds:
         before_sending()
         requests += [script.isend(rank, size, TAG) for rank, size in sends if rank != me]
         return requests
+
+
+def fill(rounds: list[Round], pieces: Sequence[tuple[int, int, int]], capacity: int) -> None:
+    """Add pieces to rounds of so many bytes of data each, and cut them where a round is full."""
+    room = 0
+    if rounds:
+        room = capacity - sum(end - begin for begin, end, _ in rounds[-1].pieces)
+    for start, stop, rank in pieces:
+        at = start
+        while at < stop:
+            if room == 0:
+                rounds.append(Round())
+                room = capacity
+            upto = min(stop, at + room)
+            rounds[-1].pieces.append((at, upto, rank))
+            room -= upto - at
+            at = upto
 
 
 class Parts:

@@ -160,7 +160,7 @@ class TwoPhase:
         if own is not None:
             script.read_file(own.begin, own.end - own.begin)
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
-        self.rounds.exchange(script, number, writes=False, before_sending=lambda: None)
+        script.waitall(self.rounds.post(script, number, writes=False))
 
     def write_round(self, script: Script, number: int) -> None:
         """Move the data of a round to the aggregators, which write them."""
@@ -170,6 +170,6 @@ class TwoPhase:
             if own is not None and own.runs() != [(own.begin, own.end)]:
                 script.read_file(own.begin, own.end - own.begin)
 
-        self.rounds.exchange(script, number, writes=True, before_sending=sieve)
+        script.waitall(self.rounds.post(script, number, writes=True, before_sending=sieve))
         if own is not None:
             script.write_file(own.begin, own.end - own.begin)
