@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.unit.platform.conftest import Load
 from tisim.platform import CompiledPlatform, Platform
-
-Load = Callable[[str], Platform]
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def load_text(text: str) -> Platform:
-        path = tmp_path / "platform.xml"
-        path.write_text(f'<platform version="4.1">{text}</platform>')
-        return Platform.load(path)
-
-    return load_text
 
 
 def names(compiled: CompiledPlatform, src: int, dst: int) -> list[str]:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
+from tests.unit.platform.conftest import Load
 from tisim.errors import InputError
 from tisim.platform import Platform, PlatformBuilder
-
-Load = Callable[[str], Platform]
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def load_text(text: str) -> Platform:
-        path = tmp_path / "platform.xml"
-        path.write_text(f'<platform version="4.1">{text}</platform>')
-        return Platform.load(path)
-
-    return load_text
 
 
 def names(platform: Platform, src: str, dst: str) -> list[str]:

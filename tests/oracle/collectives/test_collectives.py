@@ -1,4 +1,4 @@
-"""Broadcasts, reductions, barriers and scans make the messages that SimGrid's make."""
+"""Collectives make the messages that SimGrid's make."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ pytestmark = pytest.mark.oracle
 HOSTS = {
     "8 ranks": range(8),
     "7 ranks": range(7),
+    "11 ranks": range(11),
     "2 ranks": range(2),
     "1 rank": range(1),
     "4 hosts of 2": [rank // 2 for rank in range(8)],
     "2 hosts of 4": [rank // 4 for rank in range(8)],
+    "dealt to 3 hosts": [rank % 3 for rank in range(6)],
     "dealt to 4 hosts": [rank % 4 for rank in range(8)],
     "uneven hosts": [0, 1, 1, 1, 2, 2, 3],
     "2 hosts of 3": [rank // 3 for rank in range(6)],
@@ -27,7 +29,12 @@ HOSTS = {
 #: Counts and types: below and above the limits of segments, of detached messages, and of the
 #: algorithms' own decisions. Each is tried with one root, the first with all roots.
 SIZES = ((100, 6), (3000, 0), (20_001, 6), (5003, 0), (40_000, 0), (257, 14))
-POWER_OF_TWO = {"rab1", "smp_rsag_rab"}
+#: Bytes of blocks, below and above the thresholds of segments and of eager messages.
+BLOCKS = (0, 1500, 100_000)
+POWER_OF_TWO = {
+    "pair", "pair_light_barrier", "pair_mpi_barrier", "pair_one_barrier", "rhv", "mpich_noncomm",
+    "rab1", "smp_rsag_rab",
+}  # fmt: skip
 #: SimGrid's crash or deadlock in a communicator of one rank.
 NOT_ALONE = {
     ("allreduce", "rab"), ("allreduce", "rab1"), ("barrier", "ompi_two_procs"), ("reduce", "NTSL"),
@@ -47,19 +54,27 @@ def fits(operation: str, name: str, hosts: Sequence[int]) -> bool:
     cores = {list(hosts).count(host) for host in hosts}
     if name in POWER_OF_TWO and size & (size - 1):
         return False
-    if name == "ompi_two_procs":
-        return size == 2
     if size == 1 and (operation, name) in NOT_ALONE:
         return False
-    if name == "SMP_linear":
-        return cores != {1}
-    return not (name.lower().startswith("smp_") and cores == {3})
+    conditions = {
+        "ompi_two_procs": size == 2,
+        "2dmesh": size not in (1, 7, 11),
+        "3dmesh": size not in (1, 2, 11),
+        "mvapich2_smp": len(cores) == 1 and list(hosts) == sorted(hosts),
+        "SMP_linear": cores != {1},
+    }
+    if (operation, name) == ("gather", "mvapich2_two_level"):
+        return len(cores) == 1
+    two_levels = operation in ("bcast", "allreduce") and name.lower().startswith("smp_")
+    return conditions.get(name, not (two_levels and cores == {3}))
 
 
 def calls(operation: str, name: str, hosts: Sequence[int]) -> list[Call]:
     choose, size = {operation: name}, len(hosts)
     if operation == "barrier":
         return [Call("barrier", choose)] * 2
+    if operation not in ("bcast", "reduce", "allreduce", "scan", "exscan"):
+        return calls_of_blocks(operation, name, hosts)
     found = sizes(name, hosts)
     if operation in ("allreduce", "scan", "exscan"):
         return [Call(f"{operation} {count} {kind}", choose) for count, kind in found]
@@ -84,8 +99,49 @@ def sizes(name: str, hosts: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
+def roots(name: str, hosts: Sequence[int]) -> list[int]:
+    """Roots to try; SimGrid's two-level gather needs the first rank of a host."""
+    if name == "mvapich2_two_level":
+        return sorted({0, hosts.index(hosts[-1])})
+    return sorted({0, len(hosts) // 2, len(hosts) - 1})
+
+
+def words(*numbers: int) -> str:
+    return " ".join(str(number) for number in numbers)
+
+
+def calls_of_blocks(operation: str, name: str, hosts: Sequence[int]) -> list[Call]:
+    """Calls of one algorithm that moves blocks, with all sizes."""
+    size, choose = len(hosts), {operation: name}
+    if operation in ("allgather", "alltoall"):
+        return [Call(f"{operation} {count} {count} 6 6", choose) for count in BLOCKS]
+    if operation in ("gather", "scatter"):
+        return [
+            Call(f"{operation} {count} {count} {root} 6 6", choose)
+            for count in BLOCKS
+            for root in roots(name, hosts)
+        ]
+    if operation == "alltoallv":
+        return [Call(alltoallv(size, count), choose) for count in BLOCKS]
+    regular = [[count] * size for count in BLOCKS]
+    irregular = [[count * (rank % 3) + rank for rank in range(size)] for count in BLOCKS]
+    lists = regular + (irregular if name != "mpich_noncomm" else [])
+    if operation == "reduce_scatter":
+        return [Call(f"reducescatter {words(*counts)} 0 6", choose) for counts in lists]
+    return [
+        Call([f"allgatherv {mine} {words(*counts)} 6 6" for mine in counts], choose)
+        for counts in lists
+    ]
+
+
+def alltoallv(size: int, count: int) -> list[str]:
+    matrix = [[(7 * row + 3 * column) % 5 * count for column in range(size)] for row in range(size)]
+    columns = list(zip(*matrix, strict=True))
+    return [f"alltoallv 0 {words(*matrix[r])} 0 {words(*columns[r])} 6 6" for r in range(size)]
+
+
 @pytest.mark.parametrize("where", HOSTS)
-@pytest.mark.parametrize("operation", ["bcast", "reduce", "allreduce", "barrier"])
+@pytest.mark.parametrize("operation", [name for name in ALGORITHMS if ALGORITHMS[name]])
 def test_same_messages(operation: str, where: str) -> None:
     hosts = list(HOSTS[where])
     programme = []
@@ -158,3 +214,18 @@ def test_where_simgrid_fails_there_is_an_answer(
 def test_simgrid_sends_strays_where_ranks_of_a_host_are_no_power_of_two() -> None:
     with pytest.raises(AssertionError, match="differs"):
         check([Call("bcast 100 0 6", {"bcast": "SMP_binomial"})], list(HOSTS["2 hosts of 3"]))
+
+
+@pytest.mark.parametrize("where", ["8 ranks", "7 ranks", "4 hosts of 2"])
+def test_same_messages_of_nested_exchanges(where: str) -> None:
+    hosts = list(HOSTS[where])
+    nested = [
+        Call("allgather 1500 1500 6 6", {"allgather": "GB", "gather": "ompi_binomial"}),
+        Call(
+            ["allgatherv 9 " + words(*[9] * len(hosts)) + " 6 6"] * len(hosts), {"allgatherv": "GB"}
+        ),
+        Call("alltoall 9 9 6 6", {"alltoall": "ring_mpi_barrier", "barrier": "ompi_bruck"}),
+        Call("alltoall 9 9 6 6", {"alltoall": "ring_one_barrier", "barrier": "ompi_doublering"}),
+        Call("allgather 9 9 6 6", {"allgather": "SMP_NTS", "bcast": "NTSL"}),
+    ]
+    check(nested, hosts)
