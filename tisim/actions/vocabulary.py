@@ -6,7 +6,7 @@ of them an algorithm takes, and which algorithm it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from tisim._core import CollectiveCall
@@ -27,67 +27,27 @@ class Chooses(Protocol):
         ...
 
 
-# The arguments of an operation's algorithm.
-_Arguments = tuple[object, ...]
+_TWO_SIDES = "send_count send_width receive_count receive_width"
+_ALL_RECEIVED = "send_count send_width receive_counts receive_width"
+_ALL_SENT = "send_counts send_width receive_count receive_width"
 
-
-def _none(call: CollectiveCall) -> _Arguments:
-    return ()
-
-
-def _count(call: CollectiveCall) -> _Arguments:
-    return call.send_count, call.send_width
-
-
-def _rooted_count(call: CollectiveCall) -> _Arguments:
-    return call.send_count, call.send_width, call.root
-
-
-def _two_counts(call: CollectiveCall) -> _Arguments:
-    return call.send_count, call.send_width, call.receive_count, call.receive_width
-
-
-def _rooted_two_counts(call: CollectiveCall) -> _Arguments:
-    return *_two_counts(call), call.root
-
-
-def _allgatherv(call: CollectiveCall) -> _Arguments:
-    return call.send_count, call.send_width, call.receive_counts, call.receive_width
-
-
-def _gatherv(call: CollectiveCall) -> _Arguments:
-    return *_allgatherv(call), call.root
-
-
-def _scatterv(call: CollectiveCall) -> _Arguments:
-    return call.send_counts, call.send_width, call.receive_count, call.receive_width, call.root
-
-
-def _alltoallv(call: CollectiveCall) -> _Arguments:
-    return call.send_counts, call.send_width, call.receive_counts, call.receive_width
-
-
-def _reduce_scatter(call: CollectiveCall) -> _Arguments:
-    return call.receive_counts, call.send_width
-
-
-# Operation in traces -> (operation in the catalogue, arguments of its algorithm).
-_OPERATIONS: dict[str, tuple[str, Callable[[CollectiveCall], _Arguments]]] = {
-    "barrier": ("barrier", _none),
-    "bcast": ("bcast", _rooted_count),
-    "reduce": ("reduce", _rooted_count),
-    "allreduce": ("allreduce", _count),
-    "scan": ("scan", _count),
-    "exscan": ("exscan", _count),
-    "gather": ("gather", _rooted_two_counts),
-    "scatter": ("scatter", _rooted_two_counts),
-    "gatherv": ("gatherv", _gatherv),
-    "scatterv": ("scatterv", _scatterv),
-    "allgather": ("allgather", _two_counts),
-    "allgatherv": ("allgatherv", _allgatherv),
-    "alltoall": ("alltoall", _two_counts),
-    "alltoallv": ("alltoallv", _alltoallv),
-    "reducescatter": ("reduce_scatter", _reduce_scatter),
+# Operation in traces -> (operation in the catalogue, what its algorithm takes of a call).
+_OPERATIONS = {
+    "barrier": ("barrier", ""),
+    "bcast": ("bcast", "send_count send_width root"),
+    "reduce": ("reduce", "send_count send_width root"),
+    "allreduce": ("allreduce", "send_count send_width"),
+    "scan": ("scan", "send_count send_width"),
+    "exscan": ("exscan", "send_count send_width"),
+    "gather": ("gather", f"{_TWO_SIDES} root"),
+    "scatter": ("scatter", f"{_TWO_SIDES} root"),
+    "gatherv": ("gatherv", f"{_ALL_RECEIVED} root"),
+    "scatterv": ("scatterv", f"{_ALL_SENT} root"),
+    "allgather": ("allgather", _TWO_SIDES),
+    "allgatherv": ("allgatherv", _ALL_RECEIVED),
+    "alltoall": ("alltoall", _TWO_SIDES),
+    "alltoallv": ("alltoallv", "send_counts send_width receive_counts receive_width"),
+    "reducescatter": ("reduce_scatter", "receive_counts send_width"),
 }
 
 #: The blocking collectives that `expand` takes, as traces call them.
@@ -109,8 +69,8 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     Raises an `InputError` where `config` names an algorithm that does not exist or that cannot work
     on this communicator.
     """
-    name, arguments_of = _OPERATIONS[call.operation]
-    arguments = arguments_of(call)
+    name, taken = _OPERATIONS[call.operation]
+    arguments = [getattr(call, field) for field in taken.split()]
     if not call.blocking:
         getattr(nonblocking, f"i{name}")(script, *arguments)
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tisim.actions.collectives.blocks import Blocks
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import recursive_doubling_steps
@@ -89,13 +91,7 @@ def ntsb(s: Endpoint, count: int, size: int, root: int) -> None:
     to_rank_zero(s, count * size, root)
     parent = (s.rank - 1) // 2 if s.rank else None
     children = [child for child in (2 * s.rank + 1, 2 * s.rank + 2) if child < s.size]
-    segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
-    if count <= segment:
-        forward(s, parent, children, [count * size])
-        return
-    relay(s, parent, children, [segment * size] * segments)
-    if count % segment:
-        s.chosen("bcast")(s, count % segment, size, root)
+    _in_segments(s, count, size, root, parent, children, relay)
 
 
 def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -110,11 +106,24 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     to_rank_zero(s, count * size, root)
     before = s.rank - 1 if s.rank else None
     after = [s.rank + 1] if s.rank + 1 < s.size else []
+    _in_segments(s, count, size, root, before, after, relay)
+
+
+def _in_segments(
+    s: Endpoint,
+    count: int,
+    size: int,
+    root: int,
+    source: int | None,
+    targets: list[int],
+    pass_segments: Callable[[Endpoint, int | None, list[int], list[int]], None],
+) -> None:
+    """Pass on whole segments, or all in one; the configured broadcast takes what is left."""
     segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
     if count <= segment:
-        forward(s, before, after, [count * size])
+        forward(s, source, targets, [count * size])
         return
-    relay(s, before, after, [segment * size] * segments)
+    pass_segments(s, source, targets, [segment * size] * segments)
     if count % segment:
         s.chosen("bcast")(s, count % segment, size, root)
 
@@ -248,13 +257,7 @@ def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     to_rank_zero(s, count * size, root)
     source, targets = _linear_neighbours(blocks)
-    segment, segments = whole_segments(count, size, _SEGMENT_BYTES)
-    if count <= segment:
-        forward(s, source, targets, [count * size])
-        return
-    forward(s, source, targets, [segment * size] * segments)
-    if count % segment:
-        s.chosen("bcast")(s, count % segment, size, root)
+    _in_segments(s, count, size, root, source, targets, forward)
 
 
 def _linear_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:

@@ -83,10 +83,7 @@ class Characteristics:
 def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
     """The numbers of a new platform: those given, then those of a calibrated one.
 
-    Raises
-    ------
-    InputError
-        If a number is neither given nor in the calibrated platform.
+    Raises an `InputError` if a number is neither given nor in the calibrated platform.
     """
     bandwidth, latency = hardware.get("bandwidth"), hardware.get("latency")
     speed, cores = hardware.get("speed"), hardware.get("cores")
@@ -150,19 +147,10 @@ _NAME = "scratch"
 def file_servers(text: str, nodes: int, prefix: str) -> dict[str, str]:
     """The property of a zone that makes the last hosts of a cluster servers of a file system.
 
-    Parameters
-    ----------
-    text
-        ``servers=8,read=5GBps,write=3GBps``, and what else a file system is described by.
-    nodes
-        Hosts of the cluster. The last one is the metadata server, those before it are the others.
-    prefix
-        What the names of the hosts begin with.
-
-    Raises
-    ------
-    InputError
-        If the words do not make sense, or no host is left for ranks.
+    `text`: ``servers=8,read=5GBps,write=3GBps``, and what else a file system is described by.
+    `nodes`: hosts of the cluster. The last one is the metadata server, those before it are the
+    others. `prefix`: what the names of the hosts begin with. Raises an `InputError` if the words do
+    not make sense, or no host is left for ranks.
     """
     try:
         words = read_words(text, ("name", *PFS_WORDS), "a parallel file system")
@@ -401,24 +389,8 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     """Write a platform ``x.xml``, its hosts ``x.hosts`` and a deployment ``x.deploy.xml``.
 
     The deployment has one rank on each core, consecutive ranks on one host. The host file has a
-    line ``host:cores`` for each host. Servers of file systems are in neither.
-
-    Parameters
-    ----------
-    platform
-        The platform.
-    path
-        Where to write it.
-
-    Returns
-    -------
-    tuple of Path
-        The three files.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be written.
+    line ``host:cores`` for each host. Servers of file systems are in neither. `path` is where to
+    write it. Returns the three files. Raises an `InputError` if a file cannot be written.
     """
     xml = Path(path)
     hosts = xml.with_suffix(".hosts")
