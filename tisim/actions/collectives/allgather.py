@@ -1,4 +1,9 @@
-"""Allgather: every rank gets the blocks of all ranks, which have equal sizes."""
+"""Allgather: every rank gets the blocks of all ranks, which have equal sizes.
+
+Those by hosts, `loosely_lr` and `smp_*`, are in the style of [STAR-MPI]; SimGrid names no source.
+They take the ranks of a host to be consecutive, and hosts with different numbers of ranks to have
+one rank each.
+"""
 
 from __future__ import annotations
 
@@ -94,10 +99,8 @@ def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) ->
     """One ring of hosts for every core, the hosts' exchange proceeding beside it.
 
     In each step pass a block to the same core of the next host, and it to the own host's cores.
-    Only the block from the host before is waited for in each step ("loosely" synchronous
-    logical ring); all else is at the end. In the style of [STAR-MPI]; SimGrid names no source.
-    Takes the ranks of a host to be consecutive, and hosts with different numbers of ranks to
-    have one rank each. SimGrid has room for 128 requests and crashes beyond.
+    Only the block from the host before is waited for in each step ("loosely" synchronous logical
+    ring); all else is at the end. SimGrid has room for 128 requests and crashes beyond.
     """
     grid = smp_grid(s)
     sent, received = scount * ssize, rcount * rsize
@@ -210,11 +213,9 @@ def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """On every host, around a ring of hosts, and down a pipeline on every host.
 
-    Exchange on the host; hosts' blocks go around the first ranks, each passes them on. On a
-    host every rank passes the blocks of the other hosts on to the next rank. In the style of
-    [STAR-MPI]; SimGrid names no source. Takes the ranks of a host to be consecutive, and hosts
-    with different numbers of ranks to have one rank each. On a single host it is the default
-    allgather.
+    Exchange on the host; hosts' blocks go around the first ranks, each passes them on. On a host
+    every rank passes the blocks of the other hosts on to the next rank. On a single host it is the
+    default allgather.
     """
     grid = smp_grid(s)
     if grid.hosts == 1:
@@ -248,9 +249,7 @@ def _ring_of_hosts(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
 def smp_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """On every host, among the first ranks of the hosts, then from them to the others.
 
-    Exchange on the host; the first ranks exchange hosts' blocks and send all to their host. In
-    the style of [STAR-MPI]; SimGrid names no source. Takes the ranks of a host to be
-    consecutive, and hosts with different numbers of ranks to have one rank each.
+    Exchange on the host; the first ranks exchange hosts' blocks and send all to their host.
     """
     grid = smp_grid(s)
     sent, received = scount * ssize, rcount * rsize

@@ -1,4 +1,10 @@
-"""Allreduce: every rank gets the reduction of all vectors."""
+"""Allreduce: every rank gets the reduction of all vectors.
+
+Those in two levels on hosts, `smp_*`, are from [STAR-MPI], for clusters of SMP machines. They take
+ranks that follow one another to be on one host; with unequal numbers of ranks on the hosts, every
+rank counts as a host. Where the ranks of a host are no power of two, SimGrid's mix up hosts; these
+do not.
+"""
 
 from __future__ import annotations
 
@@ -141,10 +147,7 @@ def redbcast(s: Endpoint, count: int, size: int) -> None:
 def smp_binomial(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels along binomial trees.
 
-    Reduce on each host and among the hosts, then broadcast the same ways back. From [STAR-MPI],
-    for clusters of SMP machines. It takes ranks that follow one another to be on one host; with
-    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
-    host are no power of two, SimGrid's mixes up hosts; this one does not.
+    Reduce on each host and among the hosts, then broadcast the same ways back.
     """
     nbytes = count * size
     blocks = blocks_of_hosts(s)
@@ -157,10 +160,7 @@ def smp_binomial(s: Endpoint, count: int, size: int) -> None:
 def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels along binomial trees, in segments of 4096 elements.
 
-    Four segments at once pass through the four stages of `smp_binomial`. From [STAR-MPI], for
-    clusters of SMP machines. It takes ranks that follow one another to be on one host; with
-    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
-    host are no power of two, SimGrid's mixes up hosts; this one does not. As there, what is
+    Four segments at once pass through the four stages of `smp_binomial`. As in SimGrid, what is
     left of the vector after the last whole segment is not sent.
     """
     blocks = blocks_of_hosts(s)
@@ -181,10 +181,7 @@ def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
 def smp_rdb(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels: binomial trees on the hosts, recursive doubling among them.
 
-    Reduce on each host, exchange among the hosts, broadcast on each host. From [STAR-MPI], for
-    clusters of SMP machines. It takes ranks that follow one another to be on one host; with
-    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
-    host are no power of two, SimGrid's mixes up hosts; this one does not.
+    Reduce on each host, exchange among the hosts, broadcast on each host.
     """
     nbytes = count * size
     blocks = blocks_of_hosts(s)
@@ -197,11 +194,8 @@ def smp_rdb(s: Endpoint, count: int, size: int) -> None:
 def smp_rsag(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels: binomial trees on the hosts, a ring among them.
 
-    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. From
-    [STAR-MPI], for clusters of SMP machines. It takes ranks that follow one another to be on
-    one host; with unequal numbers of ranks on the hosts, every rank counts as a host. Where the
-    ranks of a host are no power of two, SimGrid's mixes up hosts; this one does not. As there,
-    what the hosts cannot share evenly is not sent.
+    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. As in
+    SimGrid, what the hosts cannot share evenly is not sent.
     """
     nbytes = count * size
     blocks = blocks_of_hosts(s)
@@ -217,10 +211,7 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
 def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels: binomial trees on the hosts, a ring of uneven shares among them.
 
-    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. From
-    [STAR-MPI], for clusters of SMP machines. It takes ranks that follow one another to be on
-    one host; with unequal numbers of ranks on the hosts, every rank counts as a host. Where the
-    ranks of a host are no power of two, SimGrid's mixes up hosts; this one does not.
+    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each.
     """
     nbytes = count * size
     blocks = blocks_of_hosts(s)
@@ -250,11 +241,8 @@ def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
 def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
     """Reduction in two levels: binomial trees on the hosts, recursive halving among them.
 
-    Reduce on each host, halve and double among the hosts, broadcast on each. From [STAR-MPI],
-    for clusters of SMP machines. It takes ranks that follow one another to be on one host; with
-    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
-    host are no power of two, SimGrid's mixes up hosts; this one does not. Raises an
-    `InputError` when the number of ranks is not a power of two.
+    Reduce on each host, halve and double among the hosts, broadcast on each. Raises an `InputError`
+    when the number of ranks is not a power of two.
     """
     blocks = blocks_of_hosts(s)
     demand_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")

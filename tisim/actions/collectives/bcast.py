@@ -1,4 +1,9 @@
-"""Broadcast: the root's data reach every rank."""
+"""Broadcast: the root's data reach every rank.
+
+Those in two levels on hosts, `smp_*`, are from [STAR-MPI], for clusters of SMP machines; with
+unequal numbers of ranks on the hosts the selector `mpich` decides. `ntsb`, `ntsl`, `smp_binary` and
+`smp_linear` work in segments of 8 KiB, and leave what remains to the configured broadcast.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +88,7 @@ def ntsb(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast along a binary tree that ignores the topology, in segments of 8 KiB.
 
     Send through a binary heap of ranks below rank 0, segment by segment. "Non-topology-specific
-    binary" of [Patarasuk]. What is left after the last whole segment goes to the broadcast that
-    the configuration names.
+    binary" of [Patarasuk].
     """
     if s.size == 1:
         return
@@ -98,8 +102,7 @@ def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast along a line of ranks that ignores the topology, in segments of 8 KiB.
 
     Send from rank 0 to 1 to 2 and so on, segment by segment. "Non-topology-specific linear" of
-    [Patarasuk]. What is left after the last whole segment goes to the broadcast that the
-    configuration names.
+    [Patarasuk].
     """
     if s.size == 1:
         return
@@ -182,9 +185,7 @@ def scatter_rdb_allgather(s: Endpoint, count: int, size: int, root: int) -> None
 def smp_binary(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: binary trees among hosts and on each host, in segments of 8 KiB.
 
-    Send through a binary heap of the hosts' first ranks, and through one on each host. From
-    [STAR-MPI]. With unequal numbers of ranks on the hosts the selector `mpich` decides. What is
-    left after the last whole segment goes to the broadcast that the configuration names.
+    Send through a binary heap of the hosts' first ranks, and through one on each host.
     """
     layout = nodes(s).layout
     if not layout.uniform:
@@ -221,11 +222,9 @@ def _binary_neighbours(blocks: Blocks) -> tuple[int | None, list[int]]:
 def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: binomial trees among hosts, then on each host.
 
-    Send along a binomial tree of the hosts' first ranks, then along one on each host. From
-    [STAR-MPI], for clusters of SMP machines; the MPICH of SimGrid uses it for every uniform
-    communicator. With unequal numbers of ranks on the hosts the selector `mpich` decides. Where
-    the ranks of a host are no power of two, SimGrid's sends some messages that nobody receives;
-    there are none here.
+    Send along a binomial tree of the hosts' first ranks, then along one on each host. The MPICH of
+    SimGrid uses it for every uniform communicator. Where the ranks of a host are no power of two,
+    SimGrid's sends some messages that nobody receives; there are none here.
     """
     layout = nodes(s).layout
     if not layout.uniform:
@@ -241,11 +240,9 @@ def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
 def smp_linear(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: along a line of hosts and along one on each host, in 8 KiB segments.
 
-    Send from each host's first rank to the next host's and to its own second rank, and so on.
-    From [STAR-MPI]. With unequal numbers of ranks on the hosts the selector `mpich` decides.
-    With one rank a host SimGrid's sends every message twice, although it is received once; here
-    it is sent once. What is left after the last whole segment goes to the broadcast that the
-    configuration names.
+    Send from each host's first rank to the next host's and to its own second rank, and so on. With
+    one rank a host SimGrid's sends every message twice, although it is received once; here it is
+    sent once.
     """
     layout = nodes(s).layout
     if not layout.uniform:
