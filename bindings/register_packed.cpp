@@ -206,7 +206,6 @@ void register_packed_file(nb::module_& m) {
         return text;
       },
       "code"_a, "The text of a volume.");
-  m.attr("FIRST_LONG_VOLUME") = tit::kFirstLongVolume;
   m.def("with_section", &with_section, "file"_a, "name"_a, "content"_a);
 
   nb::class_<PackedText>(m, "PackedLines", "The lines of one rank of a packed trace.")

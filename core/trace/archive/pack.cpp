@@ -252,7 +252,7 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
     for (const std::string& text : file.attributes()->tables().texts) writer.text(text);
   }
   const bool is_mean = precision.level == tit::Precision::Level::mean;
-  tit::ProgramMemory memory;
+  tit::KnownGrammars grammars;
   for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
     if (file.calls_of(rank) > kMostCallsOfRank) {
       throw TraceError(file.file().name, 0,
@@ -261,7 +261,7 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
                            "); keep its volumes as they are");
     }
     RankCopy copy(file, rank, shapes, attributes);
-    writer.add(tit::program_of(copy.take(), is_mean, memory), file.name(rank),
+    writer.add(tit::program_of(copy.take(), is_mean, grammars), file.name(rank),
                file.has_last_newline(rank));
     tell(progress, static_cast<double>(rank + 1) / file.ranks());
   }

@@ -36,8 +36,7 @@ bool is_known(const tit::Section& section) {
   constexpr std::string_view kNames[] = {tit::kTraceSection,           tit::kColumnsSection,
                                          tit::kValuesSection,          tit::kAttributesSection,
                                          tit::kAttributeValuesSection, tit::kDrawnSection};
-  const std::uint32_t last = section.name == tit::kTraceSection ? tit::kTraceVersion : 1;
-  return section.version >= 1 && section.version <= last &&
+  return section.version == 1 &&
          std::find(std::begin(kNames), std::end(kNames), section.name) != std::end(kNames);
 }
 

@@ -276,7 +276,7 @@ void PackedWriter::lines(std::string_view text) {
 
 void PackedWriter::end_rank(bool newline) {
   spare_ = packer().finish();
-  writer_.add(tit::program_of(spare_, volumes_in_column_, memory_), name_, newline);
+  writer_.add(tit::program_of(spare_, volumes_in_column_, known_), name_, newline);
   packer_.reset();
 }
 
@@ -369,7 +369,7 @@ void PackedWriter::add_calls(std::string_view name, const Calls& made) {
     }
   }
   ++next_rank_;
-  writer_.add(tit::program_of(part, volumes_in_column_, memory_), name, true);
+  writer_.add(tit::program_of(part, volumes_in_column_, known_), name, true);
 }
 
 // The same calls, those with a call path once for each; `numbers`: those of the lines' calls.

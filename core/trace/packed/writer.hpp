@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,8 +30,9 @@ class PackedWriter {
   // Volumes are drawn from histograms by this seed, for traces that know no more of them. Lines may
   // be "3 compute histogram=N" then. To be called before the first rank.
   void draw_volumes(std::uint64_t seed);
-  // The number of a histogram. Throws std::invalid_argument.
+  // The number of a histogram, behind draw_volumes(). Throws std::invalid_argument.
   std::uint32_t histogram(std::vector<tit::VolumeBin> bins) {
+    if (!writer_.draws_volumes()) throw std::logic_error("no volumes are drawn");
     return writer_.histograms().add(std::move(bins));
   }
 
@@ -95,8 +97,8 @@ class PackedWriter {
   std::string name_;
   std::uint64_t number_ = 0;
   std::unique_ptr<LinePacker> packer_;
-  tit::RankPart spare_{0};     // of a rank before
-  tit::ProgramMemory memory_;  // of ranks before that came line by line
+  tit::RankPart spare_{0};    // of a rank before
+  tit::KnownGrammars known_;  // of ranks before that came line by line
   // The grammars of the pieces of ranks before, by their calls and times.
   std::map<std::vector<std::uint64_t>, tit::Grammar> grammars_;
 };

@@ -75,13 +75,13 @@ def test_users_add_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         TERMS.pop("P and a rest", None)
 
 
-@pytest.mark.parametrize("value", [0, 7, 999_999, 1_000_000, (1 << 50) - 1, 1 << 50, 10**17 - 1])
+@pytest.mark.parametrize("value", [0, 7, 999_999, 1_000_000, (1 << 50) - 1])
 def test_a_code_stands_for_its_number(value: int) -> None:
     assert value_of(code_of(value)) == value
 
 
-def test_more_than_17_digits_are_refused() -> None:
-    with pytest.raises(InputError, match="17 digits"):
-        codes_of(np.array([10**17], dtype=np.int64))
-    with pytest.raises(InputError, match="17 digits"):
+def test_larger_volumes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"2\^50"):
+        codes_of(np.array([1 << 50], dtype=np.int64))
+    with pytest.raises(InputError, match=r"2\^50"):
         code_of(10**18)

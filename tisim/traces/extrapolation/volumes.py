@@ -130,11 +130,9 @@ def _fitted(
 
 #: The text of a computation, with the mark of its volume.
 COMPUTE = b"compute " + bytes([VOLUME])
-# Whole numbers in digits, see docs/tit.md: those below this stand behind it, larger ones behind
-# FIRST_LONG_VOLUME.
+# Whole numbers in digits, see docs/tit.md: those from this on stand behind _DIGITS.
 _MILLION = 1_000_000
 _DIGITS = 1 << 50
-_MOST = 10**17
 
 
 def value_of(code: int) -> Fraction:
@@ -143,24 +141,19 @@ def value_of(code: int) -> Fraction:
 
 
 def code_of(value: int) -> int:
-    """The code of a whole number, written in digits. Raises InputError when it has more than 17
-    digits.
-    """
-    return int(codes_of(np.array([min(value, _MOST)], dtype=np.int64))[0])
+    """The code of a whole number, written in digits. Raises InputError when it is 2^50 or more."""
+    return int(codes_of(np.array([min(value, _DIGITS)], dtype=np.int64))[0])
 
 
 def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The codes of whole numbers, as `code_of`."""
     most = int(values.max(initial=0))
-    if most >= _MOST:
+    if most >= _DIGITS:
         raise InputError(
-            "a computation would have 10^17 instructions or more, and a packed trace holds volumes "
-            "of up to 17 digits; extrapolate to fewer ranks"
+            "a computation would have 2^50 instructions or more, more than a packed trace holds; "
+            "extrapolate to fewer ranks"
         )
-    first: NDArray[np.int64] = np.select(
-        [values < _MILLION, values < _DIGITS], [0, _DIGITS], _core.FIRST_LONG_VOLUME
-    )
-    return values + first
+    return np.where(values < _MILLION, values, values + _DIGITS)
 
 
 def whole_volumes(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:

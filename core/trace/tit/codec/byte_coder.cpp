@@ -174,19 +174,6 @@ class BitPredictor {
 
 }  // namespace
 
-std::string compress_bytes(std::string_view bytes) {
-  BitPredictor predictor(bytes.size());
-  BitEncoder encoder;
-  for (const char c : bytes) {
-    for (int place = 7; place >= 0; --place) {
-      const unsigned bit = (static_cast<unsigned char>(c) >> place) & 1;
-      encoder.put(bit, predictor.probability());
-      predictor.update(bit);
-    }
-  }
-  return encoder.finish();
-}
-
 std::string expand_bytes(std::string_view coded, std::size_t expected_size) {
   check_expansion(coded, expected_size);
   BitPredictor predictor(expected_size);

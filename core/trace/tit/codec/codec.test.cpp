@@ -11,8 +11,7 @@ namespace tisim::tit {
 namespace {
 
 bool survives(const std::string& bytes) {
-  return expand_bytes(compress_bytes(bytes), bytes.size()) == bytes &&
-         (bytes.size() > 50'000 || expand_copies(compress_by_copies(bytes), bytes.size()) == bytes);
+  return expand_copies(compress_by_copies(bytes), bytes.size()) == bytes;
 }
 
 std::string random_bytes(std::mt19937_64& random, std::size_t size, unsigned alphabet) {
@@ -77,17 +76,13 @@ TEST("tit codec: coded bytes come back") {
       CHECK(survives(random_bytes(random, size, alphabet)));
     }
   }
-  CHECK(survives(std::string(100'000, '\xff')));
 }
 
 TEST("tit codec: what repeats takes few bytes, and noise hardly more than itself") {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "send " + std::to_string(i % 7) + " 1024;";
-  CHECK(compress_bytes(text).size() < 120);
   CHECK(compress_by_copies(text).size() < 130);
-  CHECK(compress_bytes(std::string(1 << 20, '\0')).size() < 600);
   std::mt19937_64 random(2);
-  CHECK(compress_bytes(random_bytes(random, 4096, 256)).size() < 4096 + 250);
   CHECK(compress_by_copies(random_bytes(random, 4096, 256)).size() < 4096 + 250);
 }
 
@@ -111,10 +106,19 @@ TEST("tit codec: damaged copies give other bytes or an error, never a crash") {
                "not those of its content");
 }
 
-TEST("tit codec: damaged coded bytes give other bytes or an error, never a crash") {
+// What writers made until sections were coded by copies alone.
+TEST("tit codec: sections that were coded bit by bit are read, and damaged ones refused") {
+  std::string bytes;
+  for (int i = 0; i < 40; ++i) {
+    bytes += "send " + std::to_string(i % 7) + " " + std::to_string(1024 * (i % 3)) + ";";
+  }
+  const std::string coded =
+      "\x8c\x9f\x75\xfb\x0f\x6c\x70\x71\xed\x7f\x7f\x0d\xbe\x8c\x08\x2a\x88\xdf\x7b\xcf"
+      "\x9a\x58\xe5\x44\x68\x68\x84\x82\x20\x09\x5d\x71\xce\x2c\xd2\x3c\x82\xa8\xbc\x5b"
+      "\xc7\x9e\xe8\xde\x60\xa6\x89\x9a\xc7\xf8\x30\x78\x85\xfa\xcf\xc4\x2d\x48\x17\x27"
+      "\x2d\x0f\x09";
+  CHECK(expand_bytes(coded, bytes.size()) == bytes);
   std::mt19937_64 random(3);
-  const std::string bytes = random_bytes(random, 700, 9);
-  const std::string coded = compress_bytes(bytes);
   for (int i = 0; i < 300; ++i) {
     std::string damaged = coded;
     damaged[random() % damaged.size()] = static_cast<char>(random());

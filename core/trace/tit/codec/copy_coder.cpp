@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "trace/tit/codec/byte_coder.hpp"
@@ -105,25 +104,19 @@ class CopyFinder {
   // The copy that gains most at a place, if any gains something.
   Copy find(std::size_t place, std::size_t last_distance) const {
     Copy best;
-    if (last_distance > 0 && last_distance <= place) {
-      const std::size_t length = length_at(place, last_distance);
-      if (length >= kLeastAgain)
-        consider({last_distance, length, kBits * static_cast<int>(length) - 4}, best);
-    }
+    const auto consider = [&](std::size_t distance, std::size_t least, unsigned cost) {
+      const std::size_t length = length_at(place, distance);
+      if (length < least) return;
+      const int gain =
+          kBits * static_cast<int>(length) - static_cast<int>(cost + 2 * size_in_bits(length));
+      if (gain > best.gain) best = {distance, length, gain};
+    };
+    if (last_distance > 0) consider(last_distance, kLeastAgain, 0);
     if (place + kLeastCopy > bytes_.size()) return best;
     std::uint32_t from = first_[slot(place)];
-    std::size_t longest = kLeastCopy - 1;
     for (unsigned tries = 0; from != kNone && tries < kMostTries; ++tries, from = next_[from]) {
-      // They stand ever farther away: one that is not longer gains less than one before it.
-      if (place + longest >= bytes_.size()) break;
-      if (bytes_[from + longest] != bytes_[place + longest]) continue;
       const std::size_t distance = place - from;
-      const std::size_t length = length_at(place, distance);
-      if (length <= longest) continue;
-      longest = length;
-      const auto cost =
-          static_cast<int>(3 * size_in_bits(distance) / 2 + 2 * size_in_bits(length) + 2);
-      consider({distance, length, kBits * static_cast<int>(length) - cost}, best);
+      consider(distance, kLeastCopy, 3 * size_in_bits(distance) / 2 + 2);
     }
     return best;
   }
@@ -131,24 +124,16 @@ class CopyFinder {
  private:
   static constexpr int kBits = 4;  // that a byte takes, about
   static constexpr unsigned kMostTries = 32;
-  static constexpr std::size_t kWord = 8;  // so many bytes are compared at once
   static constexpr std::size_t kMostLength = std::size_t{1} << 16;
   static constexpr unsigned kPlaceBits = 14;
   static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
   static constexpr std::uint32_t kNone = 0xffffffffU;
 
-  static void consider(const Copy& copy, Copy& best) {
-    if (copy.gain > best.gain) best = copy;
-  }
   std::size_t length_at(std::size_t place, std::size_t distance) const {
     const std::size_t most = std::min(bytes_.size() - place, kMostLength);
     const char* const here = bytes_.data() + place;
-    const char* const there = here - distance;
     std::size_t length = 0;
-    for (; length + kWord <= most; length += kWord) {
-      if (std::memcmp(here + length, there + length, kWord) != 0) break;
-    }
-    while (length < most && here[length] == there[length]) ++length;
+    while (length < most && here[length] == *(here + length - distance)) ++length;
     return length;
   }
   std::size_t slot(std::size_t place) const {
@@ -218,29 +203,18 @@ class CopyDecoder {
 }  // namespace
 
 std::string compress_by_copies(std::string_view bytes) {
-  constexpr int kWorthWaiting = 2;  // bits
   CopyEncoder encoder;
   CopyFinder finder(bytes);
-  CopyFinder::Copy copy;  // at the next byte
-  bool is_known = false;
   for (std::size_t at = 0; at < bytes.size();) {
-    if (!is_known) copy = finder.find(at, encoder.last_distance());
-    finder.add(at);
-    bool is_copied = copy.gain > 0;
-    is_known = is_copied && at + 1 < bytes.size();
-    if (is_known) {
-      const CopyFinder::Copy later = finder.find(at + 1, encoder.last_distance());
-      is_copied = later.gain <= copy.gain + kWorthWaiting;
-      if (!is_copied) copy = later;
+    const CopyFinder::Copy copy = finder.find(at, encoder.last_distance());
+    std::size_t taken = 1;
+    if (copy.gain > 0) {
+      encoder.put_copy(copy.distance, copy.length);
+      taken = copy.length;
+    } else {
+      encoder.put_byte(static_cast<unsigned char>(bytes[at]));
     }
-    if (!is_copied) {
-      encoder.put_byte(static_cast<unsigned char>(bytes[at++]));
-      continue;
-    }
-    is_known = false;
-    encoder.put_copy(copy.distance, copy.length);
-    for (std::size_t i = 1; i < copy.length; ++i) finder.add(at + i);
-    at += copy.length;
+    for (; taken > 0; --taken) finder.add(at++);
   }
   return encoder.finish();
 }

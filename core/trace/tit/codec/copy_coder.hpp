@@ -1,7 +1,4 @@
-// Bytes coded as copies of bytes before them and single bytes: takes some ten per cent more room
-// than byte_coder.hpp and a tenth of its time.
-//
-// For tables that would take longer to read than their short trace to replay (ADR 26).
+// Bytes coded as copies of bytes before them and single bytes.
 #pragma once
 
 #include <cstddef>

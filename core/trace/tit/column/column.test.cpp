@@ -258,45 +258,4 @@ TEST("tit column: sites that are alike or rare share models, and these come back
   CHECK_THROWS(ModelSet::read(hostile, 1000), FormatError, "more models of sites than bytes");
 }
 
-TEST("tit column: sites that seem to have little in common take fewer bits apart") {
-  std::mt19937_64 random(11);
-  constexpr double kSure = 128;
-  const auto bits_of = [](const SiteModel& model, const Histogram& values) {
-    return model.own_bits() + model.coded_bits(values);
-  };
-  int apart = 0;
-  int alike = 0;
-  for (int i = 0; i < 600; ++i) {
-    const std::size_t size = 1 + random() % 3000;
-    Values sample = random_values(random, size);
-    Values other = i % 2 == 0 ? random_values(random, 1 + random() % size) : sample;
-    if (i % 2 != 0) {  // some of the same values
-      std::shuffle(other.begin(), other.end(), random);
-      other.resize(1 + random() % size);
-    }
-    const Histogram large(sample);
-    const Histogram small(other);
-    const SiteModel its = SiteModel::draft(large);
-    const SiteModel own = SiteModel::draft(small);
-    const double sharing = its.sharing_bits(large.total(), small);
-    CHECK(sharing > -1e-6);
-    if (sharing < own.own_bits() + kSure) {
-      ++alike;
-      continue;
-    }
-    ++apart;
-    const Histogram both = Histogram::sum(large, small);
-    const double more = bits_of(SiteModel::draft(both), both) - bits_of(its, large);
-    CHECK(more > bits_of(own, small));
-  }
-  CHECK(apart > 100);
-  CHECK(alike > 300);
-  // To tell apart what has nothing in common takes a bit for each value, where both are as many.
-  const Histogram low(Values(500, 3));
-  const Histogram high(Values(500, 900));
-  CHECK(std::fabs(SiteModel::draft(low).sharing_bits(500, low)) < 1e-6);
-  CHECK(std::fabs(SiteModel::draft(low).sharing_bits(500, high) - 1000) < 1e-6);
-  CHECK(std::fabs(SiteModel::draft(high).sharing_bits(500, low) - 1000) < 1e-6);
-}
-
 }  // namespace tisim::tit

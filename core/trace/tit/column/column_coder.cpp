@@ -31,25 +31,6 @@ std::string without_leading_zeros(std::uint64_t state) {
   state = is_full ? upper : state;
 }
 
-// A quotient and what is left, by (2^64 - 1) / divisor: a division takes longer.
-[[gnu::always_inline]] inline std::uint64_t divided(std::uint64_t dividend, std::uint64_t divisor,
-                                                    std::uint64_t reciprocal, std::uint64_t& rest) {
-#ifdef __SIZEOF_INT128__
-  __extension__ using Product = unsigned __int128;
-  // At most 1 too small.
-  std::uint64_t quotient = static_cast<std::uint64_t>((Product{dividend} * reciprocal) >> 64);
-  rest = dividend - quotient * divisor;
-  const bool is_short = rest >= divisor;
-  quotient += is_short ? 1 : 0;
-  rest -= is_short ? divisor : 0;
-#else
-  static_cast<void>(reciprocal);
-  const std::uint64_t quotient = dividend / divisor;
-  rest = dividend - quotient * divisor;
-#endif
-  return quotient;
-}
-
 }  // namespace
 
 ColumnEncoder::ColumnEncoder(std::vector<SiteModel> models,
@@ -73,7 +54,7 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
   for (std::size_t i = 0; i < its.bins().size(); ++i) {
     const Bin& bin = its.bins()[i];
     const std::uint16_t frequency = its.frequency(i);
-    table.bins.push_back({bin.low, ~std::uint64_t{0} / frequency, first, bin.width, frequency});
+    table.bins.push_back({bin.low, first, bin.width, frequency});
     first += frequency;
   }
   const DecodingTable decoding = its.table();
@@ -106,24 +87,10 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
                                                                    const CodingTable& table,
                                                                    std::uint64_t value,
                                                                    std::uint32_t*& words) {
-  if (table.bin_of.empty()) {
-    std::uint32_t* place = words;
-    state = encoded_large(state, table, value, &place);
-    words = place;
-    return state;
-  }
-  const CodedBin& bin = table.bins[table.bin_of[static_cast<std::size_t>(value - table.lowest)]];
-  make_room(state, words, bin.frequency, bin.width);
-  const std::uint64_t product = (state << bin.width) | (value - bin.low);
-  std::uint64_t number;
-  const std::uint64_t quotient = divided(product, bin.frequency, bin.reciprocal, number);
-  return (quotient << kFrequencyBits) + table.slots[bin.first_number + number];
-}
-
-// The same for a bin of any width.
-std::uint64_t ColumnEncoder::encoded_large(std::uint64_t state, const CodingTable& table,
-                                           std::uint64_t value, std::uint32_t** words) {
-  const CodedBin& bin = table.bins[table.model->bin_of(value)];
+  const std::size_t number = table.bin_of.empty()
+                                 ? table.model->bin_of(value)
+                                 : table.bin_of[static_cast<std::size_t>(value - table.lowest)];
+  const CodedBin& bin = table.bins[number];
   const std::uint64_t offset = value - bin.low;
   // The decoder takes the low bits with the bin and then the others from the low ones up; this is
   // the way back.
@@ -132,15 +99,14 @@ std::uint64_t ColumnEncoder::encoded_large(std::uint64_t state, const CodingTabl
   for (unsigned i = chunks; i-- > 0;) {
     const unsigned done = low_bits + i * kOffsetBits;
     const unsigned bits = std::min<unsigned>(bin.width - done, kOffsetBits);
-    make_room(state, *words, kAllFrequencies, bits);
+    make_room(state, words, kAllFrequencies, bits);
     state = (state << bits) | ((offset >> done) & ((std::uint64_t{1} << bits) - 1));
   }
-  make_room(state, *words, bin.frequency, low_bits);
+  make_room(state, words, bin.frequency, low_bits);
   const std::uint64_t low = offset & ((std::uint64_t{1} << low_bits) - 1);
   const std::uint64_t product = (state << low_bits) | low;
-  std::uint64_t number;
-  const std::uint64_t quotient = divided(product, bin.frequency, bin.reciprocal, number);
-  return (quotient << kFrequencyBits) + table.slots[bin.first_number + number];
+  return (product / bin.frequency << kFrequencyBits) +
+         table.slots[bin.first_number + product % bin.frequency];
 }
 
 // A decoder takes a word whenever a state is below kLeastState and a word is left. States that

@@ -45,7 +45,6 @@ class ColumnEncoder {
   // A bin as it is coded.
   struct CodedBin {
     std::uint64_t low;
-    std::uint64_t reciprocal;    // (2^64 - 1) / frequency
     std::uint32_t first_number;  // of its slots among those of all bins
     std::uint16_t width;
     std::uint16_t frequency;
@@ -68,8 +67,6 @@ class ColumnEncoder {
   static CodingTable table_of(const SiteModel& model);
   static std::uint64_t encoded(std::uint64_t state, const CodingTable& table, std::uint64_t value,
                                std::uint32_t*& words);
-  static std::uint64_t encoded_large(std::uint64_t state, const CodingTable& table,
-                                     std::uint64_t value, std::uint32_t** words);
   std::uint32_t* encode_all(Rest rest, std::uint64_t first_state, std::uint64_t states[]) const;
 
   std::vector<SiteModel> models_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -15,7 +16,8 @@ Histogram::Histogram(std::vector<std::uint64_t> values) : total_(values.size()) 
   const std::uint64_t low = *range.first;
   const std::uint64_t span = *range.second - low;
   // Numbers that lie close together are counted in a table, which is faster than to sort them.
-  if (is_dense(span, values.size())) {
+  constexpr std::uint64_t kDense = 4;
+  if (span / kDense < values.size()) {
     std::vector<std::uint64_t> table(static_cast<std::size_t>(span) + 1, 0);
     for (const std::uint64_t value : values) ++table[static_cast<std::size_t>(value - low)];
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -27,17 +29,6 @@ Histogram::Histogram(std::vector<std::uint64_t> values) : total_(values.size()) 
   for (const std::uint64_t value : values) {
     if (counts_.empty() || counts_.back().value != value) counts_.push_back({value, 0});
     ++counts_.back().count;
-  }
-}
-
-Histogram::Histogram(std::uint64_t low, const std::uint32_t* counts, std::size_t size) {
-  std::size_t distinct = 0;
-  for (std::size_t i = 0; i < size; ++i) distinct += counts[i] > 0 ? 1 : 0;
-  counts_.reserve(distinct);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (counts[i] == 0) continue;
-    counts_.push_back({low + i, counts[i]});
-    total_ += counts[i];
   }
 }
 
@@ -67,205 +58,98 @@ unsigned bits_of(std::uint64_t value) {
   return value == 0 ? 0 : 64U - static_cast<unsigned>(__builtin_clzll(value));
 }
 
-// Takes what is too much from the largest weights, which notice it least.
-void lower(std::vector<std::uint16_t>& weights, std::uint64_t excess) {
-  using Entry = std::pair<std::uint16_t, std::size_t>;
-  // The largest first, of equal ones that with the lowest number.
-  const auto comes_later = [](const Entry& a, const Entry& b) {
-    return a.first != b.first ? a.first < b.first : a.second > b.second;
-  };
-  std::vector<Entry> heap;
-  heap.reserve(weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) heap.emplace_back(weights[i], i);
-  std::make_heap(heap.begin(), heap.end(), comes_later);
-  while (excess > 0) {
-    std::pop_heap(heap.begin(), heap.end(), comes_later);
-    Entry& largest = heap.back();
-    const auto taken = std::min<std::uint64_t>(excess, 1U + largest.first / 64U);
-    largest.first = static_cast<std::uint16_t>(largest.first - taken);
-    weights[largest.second] = largest.first;
-    excess -= taken;
-    std::push_heap(heap.begin(), heap.end(), comes_later);
-  }
+// n log2(n)
+double times_log(std::uint64_t count) {
+  const auto number = static_cast<double>(count);
+  return count < 2 ? 0 : number * std::log2(number);
 }
 
-// The weights of bins with these counts that add up to about `total`; none is 0.
-std::vector<std::uint16_t> scaled(const std::vector<std::uint64_t>& counts, std::uint64_t all,
-                                  std::uint64_t total) {
+// What the weight of a bin takes in the file.
+double weight_bits(std::uint16_t weight) { return 1.5 + 1.1 * std::log2(weight); }
+
+// The weights of bins with these counts that add up to 4,096, or to all; none is 0.
+std::vector<std::uint16_t> scaled(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
+  const auto total = static_cast<double>(std::min<std::uint64_t>(kAllFrequencies, all));
   std::vector<std::uint16_t> weights;
   weights.reserve(counts.size());
   std::uint64_t sum = 0;
   for (const std::uint64_t count : counts) {
-    const auto share = static_cast<double>(count) * static_cast<double>(total);
-    const auto rounded = static_cast<std::uint64_t>(share / static_cast<double>(all) + 0.5);
-    weights.push_back(static_cast<std::uint16_t>(std::max<std::uint64_t>(1, rounded)));
+    const double share = static_cast<double>(count) * total / static_cast<double>(all);
+    weights.push_back(static_cast<std::uint16_t>(std::max(1.0, share + 0.5)));
     sum += weights.back();
   }
-  if (sum > kAllFrequencies) lower(weights, sum - kAllFrequencies);
+  // The largest weights notice least what is too much.
+  while (sum > kAllFrequencies) {
+    std::uint16_t& largest = *std::max_element(weights.begin(), weights.end());
+    const auto taken = std::min<std::uint64_t>(sum - kAllFrequencies, 1U + largest / 64U);
+    largest = static_cast<std::uint16_t>(largest - taken);
+    sum -= taken;
+  }
   return weights;
 }
 
-// What the weights take, and values with these counts by them.
-double bits_with(const std::vector<std::uint16_t>& weights,
-                 const std::vector<std::uint64_t>& counts) {
-  const CountBits& of = CountBits::get();
-  std::uint64_t sum = 0;
-  for (const std::uint16_t weight : weights) sum += weight;
-  const double all = of.log(sum);
-  double bits = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    bits += of.weight(weights[i]) + static_cast<double>(counts[i]) * (all - of.log(weights[i]));
-  }
-  return bits;
-}
-
-// Grows the best tree for some values, from single values up. Two neighbours among the values part
-// where their highest different bit is; so the places between neighbours are a binary tree, each
-// higher than those below it. A place, with all values that part there or below, has a range of
-// 2^width numbers, and is cut into halves or not.
+// Grows the best tree for some values: each range is a bin, or its halves if these take fewer bits.
 class Grower {
  public:
   Grower(const Histogram& values, unsigned bin_bits)
-      : values_(&values.counts()), bin_bits_(bin_bits), places_(values_->size()) {
-    least_width_[0] = least_width_[1] = kNeverCut;
-    for (unsigned count = 2; count < kFewValues; ++count) least_width_[count] = bin_bits / count;
+      : values_(&values.counts()), bin_bits_(bin_bits) {
+    before_.reserve(values_->size() + 1);
+    before_.push_back(0);
+    for (const ValueCount& value : *values_) before_.push_back(before_.back() + value.count);
     tree.bits = bits_of(values_->back().value);
-    put(weigh().span, 0, tree.bits);
+    grow(0, values_->size(), 0, tree.bits);
   }
 
   BinTree tree;
   std::vector<std::uint64_t> bin_counts;
 
  private:
-  // Neighbours from `first` on, below the place `top`; a single value, which has none, if it is 0.
-  struct Span {
-    std::uint32_t first;
-    std::uint32_t top;
-    std::uint64_t count;  // of their values
-  };
-  // The same with what it takes in the range of its place; nothing for a single value.
-  struct WeighedSpan {
-    Span span;
-    unsigned width;  // of its place
-    double bits;
-    double count_bits;  // n log2(n)
-  };
-  // Before each value but the first one.
-  struct Place {
-    Span low, high;
-    unsigned width;
-    bool is_cut;
-  };
-  static constexpr unsigned kNeverCut = 64;
-  static constexpr unsigned kFewValues = 64;
-
-  WeighedSpan single(std::size_t at) const {
-    const std::uint64_t count = (*values_)[at].count;
-    return {{static_cast<std::uint32_t>(at), 0, count}, 0, 0, count_bits_->times_log(count)};
+  // Adds the nodes and bins of the values from `first` to `last`, exclusive, which lie in
+  // [low, low + 2^width); returns the bits that they take.
+  double grow(std::size_t first, std::size_t last, std::uint64_t low, unsigned width) {
+    const std::uint64_t count = before_[last] - before_[first];
+    const double as_bin = static_cast<double>(count) * width + bin_bits_;
+    const std::size_t nodes = tree.nodes.size();
+    const std::size_t bins = tree.bins.size();
+    double bits = as_bin;
+    // Else a bit less for each value is not worth a bin; a value that occurs once is not looked
+    // for.
+    if (count > 1 && count * width > bin_bits_) {
+      const std::uint64_t half = low + (std::uint64_t{1} << --width);
+      const auto middle = static_cast<std::size_t>(
+          std::partition_point(values_->begin() + static_cast<std::ptrdiff_t>(first),
+                               values_->begin() + static_cast<std::ptrdiff_t>(last),
+                               [half](const ValueCount& value) { return value.value < half; }) -
+          values_->begin());
+      const bool has_low = middle > first;
+      const bool has_high = middle < last;
+      tree.nodes.push_back(!has_high  ? BinTree::kLowHalf
+                           : !has_low ? BinTree::kHighHalf
+                                      : BinTree::kBothHalves);
+      // Naming the half for all values takes the entropy of the counts.
+      bits = kNodeBits + times_log(count) - times_log(before_[middle] - before_[first]) -
+             times_log(before_[last] - before_[middle]);
+      if (has_low) bits += grow(first, middle, low, width);
+      if (has_high) bits += grow(middle, last, half, width);
+      ++width;
+    }
+    if (bits < as_bin) return bits;
+    tree.nodes.resize(nodes);
+    tree.bins.resize(bins);
+    bin_counts.resize(bins);
+    tree.nodes.push_back(BinTree::kBin);
+    Bin bin;
+    bin.low = low;
+    bin.width = static_cast<std::uint8_t>(width);
+    tree.bins.push_back(bin);
+    bin_counts.push_back(count);
+    return as_bin;
   }
-  WeighedSpan weigh();
-  void join(WeighedSpan& low, std::size_t place, const WeighedSpan& high);
-  double bits_in(const WeighedSpan& of, unsigned width) const;
-  // A range of this width or below is not cut: a bit less for each value is not worth a bin. A
-  // value that occurs once is not looked for.
-  unsigned least_width(std::uint64_t count) const {
-    return count < kFewValues ? least_width_[count] : static_cast<unsigned>(bin_bits_ / count);
-  }
-  // What is left of a range when its halves without values have been taken off, as long as that
-  // may pay. `own`: the range cannot become smaller.
-  unsigned shrunk(unsigned width, unsigned own, std::uint64_t count) const {
-    return std::min(width, std::max(own, least_width(count)));
-  }
-  void put(const Span& span, std::uint64_t low, unsigned width);
 
   const std::vector<ValueCount>* values_;
-  unsigned bin_bits_;  // what a bin of its own takes
-  std::vector<Place> places_;
-  unsigned least_width_[kFewValues];
-  const CountBits* count_bits_ = &CountBits::get();
+  unsigned bin_bits_;                  // what a bin of its own takes
+  std::vector<std::uint64_t> before_;  // counts before each value
 };
-
-// Decides about all places; returns the span of all values.
-Grower::WeighedSpan Grower::weigh() {
-  struct Open {
-    WeighedSpan low;
-    std::size_t place;
-    unsigned width;
-  };
-  // Spans whose neighbours to the right are not all known, the widest first.
-  std::vector<Open> open;
-  open.reserve(tree.bits + std::size_t{1});
-  WeighedSpan last = single(0);
-  for (std::size_t at = 1; at < values_->size(); ++at) {
-    const unsigned width = bits_of((*values_)[at - 1].value ^ (*values_)[at].value);
-    while (!open.empty() && open.back().width < width) {
-      join(open.back().low, open.back().place, last);
-      last = open.back().low;
-      open.pop_back();
-    }
-    places_[at].width = width;
-    open.push_back({last, at, width});
-    last = single(at);
-  }
-  for (; !open.empty(); open.pop_back()) {
-    join(open.back().low, open.back().place, last);
-    last = open.back().low;
-  }
-  return last;
-}
-
-// What a span takes in a range that is as wide as that of its place, or wider.
-[[gnu::always_inline]] inline double Grower::bits_in(const WeighedSpan& of, unsigned width) const {
-  const unsigned left = shrunk(width, of.width, of.span.count);
-  const double nodes = kNodeBits * (width - left);
-  const bool is_place = left == of.width && of.span.top != 0;
-  return nodes + (is_place ? of.bits : static_cast<double>(of.span.count) * left + bin_bits_);
-}
-
-// The lower one of two spans that part at a place becomes both.
-void Grower::join(WeighedSpan& low, std::size_t at, const WeighedSpan& high) {
-  Place& place = places_[at];
-  place.low = low.span;
-  place.high = high.span;
-  const unsigned width = place.width;
-  const std::uint64_t count = low.span.count + high.span.count;
-  const double count_bits = count_bits_->times_log(count);
-  const double as_bin = static_cast<double>(count) * width + bin_bits_;
-  // Naming the half for all values takes the entropy of the counts.
-  double bits = kNodeBits;
-  bits += count_bits - low.count_bits - high.count_bits;
-  bits += bits_in(low, width - 1);
-  bits += bits_in(high, width - 1);
-  place.is_cut = width > least_width(count) && bits < as_bin;
-  low = {{low.span.first, static_cast<std::uint32_t>(at), count},
-         width,
-         place.is_cut ? bits : as_bin,
-         count_bits};
-}
-
-// Adds the nodes and bins of a span in the range [low, low + 2^width).
-void Grower::put(const Span& span, std::uint64_t low, unsigned width) {
-  const unsigned own = span.top == 0 ? 0 : places_[span.top].width;
-  for (const unsigned left = shrunk(width, own, span.count); width > left;) {
-    const std::uint64_t half = low + (std::uint64_t{1} << --width);
-    const bool is_high = (*values_)[span.first].value >= half;
-    tree.nodes.push_back(is_high ? BinTree::kHighHalf : BinTree::kLowHalf);
-    if (is_high) low = half;
-  }
-  if (width == own && span.top != 0 && places_[span.top].is_cut) {
-    const Place& place = places_[span.top];
-    tree.nodes.push_back(BinTree::kBothHalves);
-    put(place.low, low, width - 1);
-    put(place.high, low + (std::uint64_t{1} << (width - 1)), width - 1);
-    return;
-  }
-  tree.nodes.push_back(BinTree::kBin);
-  Bin bin;
-  bin.low = low;
-  bin.width = static_cast<std::uint8_t>(width);
-  tree.bins.push_back(bin);
-  bin_counts.push_back(span.count);
-}
 
 }  // namespace
 
@@ -275,18 +159,8 @@ BinTree BinTree::choose(const Histogram& values) {
   Grower grown(values, bin_bits);
   while (grown.tree.bins.size() > kMostBins) grown = Grower(values, bin_bits *= 2);
   BinTree tree = std::move(grown.tree);
-  std::vector<std::uint16_t> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::uint64_t total = kAllFrequencies; total >= tree.bins.size(); total /= 4) {
-    const std::uint64_t scale = std::min(total, values.total());
-    std::vector<std::uint16_t> weights = scaled(grown.bin_counts, values.total(), scale);
-    const double needed = bits_with(weights, grown.bin_counts);
-    if (needed < least) {
-      least = needed;
-      best = std::move(weights);
-    }
-  }
-  for (std::size_t i = 0; i < best.size(); ++i) tree.bins[i].weight = best[i];
+  const std::vector<std::uint16_t> weights = scaled(grown.bin_counts, values.total());
+  for (std::size_t i = 0; i < weights.size(); ++i) tree.bins[i].weight = weights[i];
   return tree;
 }
 
@@ -337,9 +211,9 @@ BinTree BinTree::read(ByteReader& in) {
 }
 
 double BinTree::own_bits() const {
-  double bits_in_all = 8 + kNodeBits * static_cast<double>(nodes.size());
-  for (const Bin& bin : bins) bits_in_all += CountBits::get().weight(bin.weight);
-  return bits_in_all;
+  double sum = 8 + kNodeBits * static_cast<double>(nodes.size());
+  for (const Bin& bin : bins) sum += weight_bits(bin.weight);
+  return sum;
 }
 
 namespace {
@@ -397,46 +271,14 @@ std::size_t SiteModel::bin_of(std::uint64_t value) const {
   return place == 0 ? 0 : place - 1;
 }
 
-double SiteModel::coded_bits(const Histogram& values, double unknown_bits, double most) const {
+double SiteModel::coded_bits(const Histogram& values) const {
+  constexpr double kUnknown = 24;
   double bits = 0;
   std::size_t place = 0;
   for (const ValueCount& value : values.counts()) {
     while (place + 1 < tree_.bins.size() && tree_.bins[place + 1].low <= value.value) ++place;
     const auto times = static_cast<double>(value.count);
-    bits += holds(tree_.bins[place], value.value) ? bin_bits_[place] * times : unknown_bits + times;
-    if (bits > most) break;
-  }
-  return bits;
-}
-
-double SiteModel::coded_bits(const Histogram& values) const {
-  double bits = 0;
-  std::size_t place = 0;
-  for (const ValueCount& value : values.counts()) {
-    while (place + 1 < tree_.bins.size() && tree_.bins[place + 1].low <= value.value) ++place;
-    if (!holds(tree_.bins[place], value.value)) return std::numeric_limits<double>::infinity();
-    bits += bin_bits_[place] * static_cast<double>(value.count);
-  }
-  return bits;
-}
-
-double SiteModel::sharing_bits(std::uint64_t own, const Histogram& values) const {
-  constexpr std::uint32_t kRange = kAllFrequencies / 8;  // of its own values, at least
-  const CountBits& of = CountBits::get();
-  const auto told_apart = [&](std::uint64_t a, std::uint64_t b) {
-    return of.times_log(a + b) - of.times_log(a) - of.times_log(b);
-  };
-  double bits = told_apart(own, values.total());
-  auto value = values.counts().begin();
-  const auto last_value = values.counts().end();
-  while (value != last_value && value->value < tree_.bins.front().low) ++value;
-  for (std::size_t bin = 0; bin < tree_.bins.size();) {
-    std::uint64_t frequency = 0;
-    while (bin < tree_.bins.size() && frequency < kRange) frequency += frequencies_[bin++];
-    const std::uint64_t end = bin < tree_.bins.size() ? tree_.bins[bin].low - 1 : largest();
-    std::uint64_t count = 0;
-    for (; value != last_value && value->value <= end; ++value) count += value->count;
-    bits -= told_apart(own * frequency / kAllFrequencies, count);
+    bits += holds(tree_.bins[place], value.value) ? bin_bits_[place] * times : kUnknown + times;
   }
   return bits;
 }
@@ -458,9 +300,8 @@ void SiteModel::set_frequencies() {
 
 void SiteModel::set_bin_bits() {
   bin_bits_.reserve(tree_.bins.size());
-  const CountBits& count_bits = CountBits::get();
   for (std::size_t i = 0; i < tree_.bins.size(); ++i) {
-    bin_bits_.push_back(kFrequencyBits - count_bits.log(frequencies_[i]) + tree_.bins[i].width);
+    bin_bits_.push_back(kFrequencyBits - std::log2(frequencies_[i]) + tree_.bins[i].width);
   }
 }
 
@@ -547,12 +388,6 @@ double bits_of(const SiteModel& model, const Histogram& values) {
   return model.own_bits() + model.coded_bits(values);
 }
 
-// About how many bits the values take with a model that was made for others.
-double misfit(const SiteModel& model, const Histogram& values, double most) {
-  constexpr double kUnknown = 24;  // for a value that the model would have to learn
-  return model.coded_bits(values, kUnknown, most);
-}
-
 // Finds a cluster for each site.
 class Clustering {
  public:
@@ -570,72 +405,37 @@ class Clustering {
  private:
   // What naming a shared model takes.
   static constexpr double kNameBits = 5;
-  // A site tries at most so many clusters, and joins them for a trial at most so often.
-  static constexpr std::size_t kMostCandidates = 48;
-  static constexpr std::size_t kMostTrials = 3;
-  // A trial that cannot gain is left out where that is sure by so many bits: what it can gain is
-  // estimated from ranges of values.
-  static constexpr double kSureBits = 128;
+  static constexpr std::size_t kMostTried = 48;  // clusters
   // A model is a small part of what more values than these take.
   static constexpr std::uint64_t kLarge = 20'000;
-  static constexpr std::size_t kLargeHistogram = 4096;
 
   void place(std::size_t site) {
-    const Histogram& values = sites_[site];
     Cluster own;
-    own.values = values;
-    own.model = SiteModel::draft(values);
-    own.bits = bits_of(own.model, values);
-    Cluster joined;
-    const std::size_t best = values.total() < kLarge ? join(own, joined) : clusters.size();
-    cluster_of[site] = static_cast<std::uint32_t>(best);
-    if (best == clusters.size()) {
-      clusters.push_back(std::move(own));
-    } else {
-      clusters[best] = std::move(joined);
+    own.values = sites_[site];
+    own.model = SiteModel::draft(own.values);
+    own.bits = bits_of(own.model, own.values);
+    std::size_t nearest = clusters.size();
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = clusters.size() - std::min(clusters.size(), kMostTried);
+         i < clusters.size() && own.values.total() < kLarge; ++i) {
+      const double bits = clusters[i].model.coded_bits(own.values);
+      if (bits < least) nearest = i;
+      least = std::min(bits, least);
     }
-  }
-
-  // The cluster that takes the fewest bits more when the site joins it, if these are fewer than its
-  // own; `joined` is the cluster with it.
-  std::size_t join(const Cluster& own, Cluster& joined) const {
-    struct Candidate {
-      double bits;
-      std::size_t cluster;
-    };
-    std::vector<Candidate> candidates;  // that take the fewest bits, ascending
-    const std::size_t first =
-        clusters.size() > kMostCandidates ? clusters.size() - kMostCandidates : 0;
-    for (std::size_t i = first; i < clusters.size(); ++i) {
-      if (clusters[i].values.counts().size() > kLargeHistogram) continue;
-      const double most = candidates.size() == kMostTrials
-                              ? candidates.back().bits
-                              : std::numeric_limits<double>::infinity();
-      const double bits = misfit(clusters[i].model, own.values, most);
-      if (bits >= most) continue;
-      if (candidates.size() == kMostTrials) candidates.pop_back();
-      const auto behind = std::upper_bound(
-          candidates.begin(), candidates.end(), bits,
-          [](double bound, const Candidate& candidate) { return bound < candidate.bits; });
-      candidates.insert(behind, {bits, i});
+    cluster_of[site] = static_cast<std::uint32_t>(nearest);
+    if (nearest < clusters.size()) {
+      Cluster& other = clusters[nearest];
+      Cluster both;
+      both.values = Histogram::sum(other.values, own.values);
+      both.model = SiteModel::draft(both.values);
+      both.bits = bits_of(both.model, both.values);
+      if (both.bits + kNameBits < other.bits + own.bits) {
+        other = std::move(both);
+        return;
+      }
     }
-    const double coded_bits = own.bits - own.model.own_bits();
-    double least = own.bits - kNameBits;
-    std::size_t best = clusters.size();
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const Cluster& cluster = clusters[candidates[i].cluster];
-      const double sharing = cluster.model.sharing_bits(cluster.values.total(), own.values);
-      if (coded_bits + sharing >= least + kSureBits) continue;
-      Cluster trial;
-      trial.values = Histogram::sum(cluster.values, own.values);
-      trial.model = SiteModel::draft(trial.values);
-      trial.bits = bits_of(trial.model, trial.values);
-      if (trial.bits - cluster.bits >= least) continue;
-      least = trial.bits - cluster.bits;
-      best = candidates[i].cluster;
-      joined = std::move(trial);
-    }
-    return best;
+    cluster_of[site] = static_cast<std::uint32_t>(clusters.size());
+    clusters.push_back(std::move(own));
   }
 
   const std::vector<Histogram>& sites_;

@@ -1,7 +1,6 @@
 // Models of the values at a site: how often each occurs, in bins that form a tree.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,17 +19,8 @@ class Histogram {
  public:
   Histogram() = default;
   explicit Histogram(std::vector<std::uint64_t> values);
-  // Of values that were counted: how often `low` occurs, and each number behind it.
-  Histogram(std::uint64_t low, const std::uint32_t* counts, std::size_t size);
   // Of the values of both.
   static Histogram sum(const Histogram& a, const Histogram& b);
-
-  // Whether so many values that reach over `span` numbers are better counted in a table than
-  // sorted.
-  static bool is_dense(std::uint64_t span, std::uint64_t values) {
-    constexpr std::uint64_t kDense = 4;
-    return span / kDense < values;
-  }
 
   bool empty() const { return counts_.empty(); }
   std::uint64_t total() const { return total_; }
@@ -39,42 +29,6 @@ class Histogram {
  private:
   std::vector<ValueCount> counts_;
   std::uint64_t total_ = 0;
-};
-
-// Logarithms of counts and weights, from tables.
-
-class CountBits {
- public:
-  // Arguments of log() and weight() are at least 1 and at most so large.
-  static constexpr std::size_t kLargest = std::size_t{1} << 12;
-
-  static const CountBits& get() {
-    static const CountBits kTable;
-    return kTable;
-  }
-  // n log2(n); 0 for 0.
-  double times_log(std::uint64_t count) const {
-    return count < kSmall ? times_log_[count] : static_cast<double>(count) * log_of(count);
-  }
-  // log2(n), and what the weight n of a bin takes in the file.
-  double log(std::uint64_t number) const { return log_[number]; }
-  double weight(std::uint64_t number) const { return weight_[number]; }
-
- private:
-  static constexpr std::size_t kSmall = kLargest + 1;
-
-  CountBits() {
-    for (std::size_t count = 1; count < kSmall; ++count) {
-      log_[count] = log_of(count);
-      times_log_[count] = static_cast<double>(count) * log_[count];
-      weight_[count] = 1.5 + 1.1 * log_[count];
-    }
-  }
-  static double log_of(std::uint64_t count) { return std::log2(static_cast<double>(count)); }
-
-  double times_log_[kSmall] = {};
-  double log_[kSmall] = {};
-  double weight_[kSmall] = {};
 };
 
 // The tree of bins of a site's model: chosen for values, written and read.
@@ -179,17 +133,11 @@ class SiteModel {
 
   // The largest value that a decoder can get from it, whatever it decodes.
   std::uint64_t largest() const;
-  // About how many bits the model itself takes, and how many the values take with it: infinitely
-  // many when it has no bin for one of them. Not of a model that was read.
+  // About how many bits the model itself takes, and how many the values take with it: one for which
+  // it has no bin takes 24 once, for what the model would have to learn, and one each time that it
+  // occurs. Not of a model that was read.
   double own_bits() const { return tree_.own_bits(); }
   double coded_bits(const Histogram& values) const;
-  // The same, but a value for which it has no bin takes so many bits once, and one each time that
-  // it occurs. Stops when there are more than `most`.
-  double coded_bits(const Histogram& values, double unknown_bits, double most) const;
-  // About how many bits more these values and the `own` ones it was made for take if they share a
-  // model than if each has its own, at least: what it takes to tell from which of both a value is,
-  // for each of a few ranges of values.
-  double sharing_bits(std::uint64_t own, const Histogram& values) const;
 
   // In ascending order, and the frequency of each.
   const std::vector<Bin>& bins() const { return tree_.bins; }

@@ -16,15 +16,6 @@ constexpr std::uint8_t kCoded = 2;
 constexpr std::uint8_t kByCopies = 4;
 constexpr std::uint64_t kLargestLength = std::uint64_t{1} << 62;
 
-std::string coded_bytes(Section& section) {
-  if (section.coding == Coding::quick) {
-    std::string coded = compress_by_copies(section.bytes);
-    if (may_expand(coded, section.bytes.size())) return coded;
-    section.coding = Coding::thorough;
-  }
-  return compress_bytes(section.bytes);
-}
-
 std::uint8_t flags_of(const Section& section) {
   const std::uint8_t required = section.required ? kRequired : 0;
   switch (section.coding) {
@@ -50,8 +41,8 @@ Coding coding_of(std::uint8_t flags) {
 void store(Section& section) {
   section.size = section.bytes.size();
   if (section.coding != Coding::none) {
-    std::string coded = coded_bytes(section);
-    if (coded.size() < section.bytes.size()) {
+    std::string coded = compress_by_copies(section.bytes);
+    if (coded.size() < section.bytes.size() && may_expand(coded, section.bytes.size())) {
       section.bytes = std::move(coded);
     } else {
       section.coding = Coding::none;

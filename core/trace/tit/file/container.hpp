@@ -17,8 +17,8 @@ constexpr std::uint32_t kVersion = 2;
 // How what a section says is coded.
 enum class Coding : std::uint8_t {
   none,
-  thorough,  // by compress_bytes: the smallest, 1,500 instructions a byte to read
-  quick,     // by compress_by_copies, where that is small enough
+  thorough,  // for expand_bytes: in files that were written before, is not written any more
+  quick,     // by compress_by_copies
 };
 
 struct Section {
@@ -33,7 +33,8 @@ struct Section {
   std::uint32_t checksum = 0;  // CRC-32C of what is stored
 };
 
-// The whole file. A section that is not smaller when it is coded is stored as it is.
+// The whole file. A section that is not smaller when it is coded is
+// stored as it is.
 std::string write_container(std::vector<Section> sections);
 
 // The file with one more section, which is not coded, at its end; the others stay as they are

@@ -47,61 +47,6 @@ bool read_plain_number(std::string_view text, std::int64_t& value) {
   return true;
 }
 
-// Digits, at most a point among them, and then perhaps an exponent. How many digits stand before
-// it.
-std::size_t digits_of_number(std::string_view word, std::size_t& end) {
-  std::size_t digits = 0;
-  std::size_t points = 0;
-  for (end = 0; end < word.size(); ++end) {
-    if (word[end] == '.') {
-      ++points;
-    } else if (is_decimal_digit(word[end])) {
-      ++digits;
-    } else {
-      break;
-    }
-  }
-  if (points > 1) return 0;
-  if (end == word.size()) return digits;
-  const std::size_t sign = end + 1;
-  if (word[end] != 'e' && word[end] != 'E') return 0;
-  if (sign >= word.size() || (word[sign] != '+' && word[sign] != '-')) return 0;
-  for (std::size_t at = sign + 1; at < word.size(); ++at) {
-    if (!is_decimal_digit(word[at])) return 0;
-  }
-  return digits;
-}
-
-// A number with too many digits for the code of a volume becomes some numbers, one behind the
-// other: so it takes the room of its digits where it stands in columns.
-bool take_long_number(std::string_view word, Line& line) {
-  constexpr std::size_t kLong = 17;
-  std::size_t end = 0;
-  if (digits_of_number(word, end) < kLong) return false;
-  for (std::size_t at = 0; at < end;) {
-    if (word[at] == '.') {
-      line.shape += word[at++];
-      continue;
-    }
-    std::size_t size = 0;
-    std::int64_t value = 0;
-    for (; at + size < end && size < kMostDigits && word[at + size] != '.'; ++size) {
-      value = value * 10 + (word[at + size] - '0');
-    }
-    const bool has_zeros = at > 0 || word[0] == '0';
-    if (has_zeros) {
-      line.shape += static_cast<char>(kPaddedMark);
-      line.shape += static_cast<char>(size);
-    } else {
-      line.shape += static_cast<char>(kNumberMark);
-    }
-    line.numbers.push_back(value);
-    at += size;
-  }
-  append_plain(word.substr(end), line.shape);
-  return true;
-}
-
 void append_number(std::int64_t value, std::string& out) { out += std::to_string(value); }
 
 }  // namespace
@@ -133,7 +78,7 @@ Line line_of(std::string_view body) {
     if (code != kNoVolumeCode) {
       line.shape += static_cast<char>(kVolumeMark);
       line.numbers.push_back(static_cast<std::int64_t>(code));
-    } else if (!take_long_number(word, line)) {
+    } else {
       append_plain(word, line.shape);
     }
   }

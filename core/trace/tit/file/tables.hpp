@@ -117,9 +117,6 @@ struct FileLayout {
   std::string precision = {};   // of volumes; empty: exact
 };
 
-// The last version of the section "trace" that readers know.
-constexpr std::uint32_t kTraceVersion = 2;
-
 struct TraceTables : CodedColumns {
   std::uint32_t ranks = 0;
   FileLayout layout;
@@ -129,13 +126,6 @@ struct TraceTables : CodedColumns {
   RankVector class_of;                 // each rank's
   std::vector<std::uint64_t> volumes;  // distinct codes in ascending order; empty: not used
   std::vector<Context> contexts;
-  // Whether a volume has a code that came with version 2 of the section "trace".
-  bool has_long_volumes = false;
-  void note_volume(std::uint64_t code) {
-    has_long_volumes = has_long_volumes || code >= kFirstLongVolume;
-  }
-  std::uint32_t trace_version() const { return has_long_volumes ? kTraceVersion : 1; }
-
   // Follow from the above: the kind of each signature, which is what contexts tell apart.
   std::vector<std::uint32_t> kinds;
   std::uint32_t kinds_count = 0;

@@ -1,6 +1,5 @@
 #include "trace/tit/file/volume_code.hpp"
 
-#include <cmath>
 #include <cstddef>
 
 namespace tisim::tit {
@@ -27,20 +26,7 @@ constexpr int kExponentBias = 128;
 constexpr std::uint64_t kStylesEnd = kScientificStyles + (kMostDecimals + 1) * kExponents;
 constexpr int kMostPower = 22;  // 10^22 is the last power of ten that a double holds exactly
 
-// Long numbers, behind the styles: up to 17 digits, as many as tell any two doubles apart. First
-// those without an exponent by their decimals, then those of 17 and of 16 digits by theirs.
-constexpr std::uint64_t kPlainNumbers = 100'000'000'000'000'000;
-constexpr unsigned kMostLongDecimals = 20;
-constexpr std::uint64_t kLongExponents = kFirstLongVolume + (kMostLongDecimals + 1) * kPlainNumbers;
-constexpr std::uint64_t kLeast17 = 10'000'000'000'000'000;
-constexpr std::uint64_t kOf17 = 9 * kLeast17;
-constexpr std::uint64_t kLeast16 = kLeast17 / 10;
-constexpr std::uint64_t kOf16 = 9 * kLeast16;
-constexpr int kMostLongExponent = 23;
-constexpr std::uint64_t kLongEnd =
-    kLongExponents + (kMostLongExponent + std::uint64_t{1}) * (kOf17 + kOf16);
-static_assert(kFirstLongVolume == (kStylesEnd + 1) << kDigitBits);
-static_assert(kLongEnd >> 63 == 0);  // an argument is a number with a sign
+constexpr std::uint64_t kCodesEnd = (kStylesEnd + 1) << kDigitBits;
 
 constexpr double kPowersOfTen[kMostPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -72,7 +58,7 @@ bool parse_decimal(std::string_view text, WrittenNumber& number) {
       continue;
     }
     if (!is_digit(text[at])) break;
-    if (number.digits >= kPlainNumbers / 10) return false;
+    if (number.digits >= kDigits) return false;
     has_digits = true;
     number.digits = number.digits * 10 + static_cast<std::uint64_t>(text[at] - '0');
     if (point) ++number.decimals;
@@ -106,41 +92,6 @@ void append_decimal(const WrittenNumber& number, std::string& out) {
       static_cast<std::uint64_t>(number.exponent < 0 ? -number.exponent : number.exponent), 2, out);
 }
 
-// What the code of a long number stands for.
-WrittenNumber long_of(std::uint64_t code) {
-  WrittenNumber number;
-  if (code < kLongExponents) {
-    const std::uint64_t above = code - kFirstLongVolume;
-    number.decimals = static_cast<unsigned>(above / kPlainNumbers);
-    number.digits = above % kPlainNumbers;
-    return number;
-  }
-  const std::uint64_t above = code - kLongExponents;
-  const std::uint64_t mantissa = above % (kOf17 + kOf16);
-  number.scientific = true;
-  number.exponent = static_cast<int>(above / (kOf17 + kOf16));
-  number.decimals = mantissa < kOf17 ? 16 : 15;
-  number.digits = mantissa < kOf17 ? mantissa + kLeast17 : mantissa - kOf17 + kLeast16;
-  return number;
-}
-
-// The other way round; kNoVolumeCode when there is none.
-std::uint64_t long_code_of(const WrittenNumber& number) {
-  if (number.digits >= kPlainNumbers) return kNoVolumeCode;
-  if (!number.scientific) {
-    if (number.decimals > kMostLongDecimals) return kNoVolumeCode;
-    return kFirstLongVolume + number.decimals * kPlainNumbers + number.digits;
-  }
-  if (number.exponent < 0 || number.exponent > kMostLongExponent) return kNoVolumeCode;
-  const std::uint64_t first =
-      kLongExponents + static_cast<std::uint64_t>(number.exponent) * (kOf17 + kOf16);
-  if (number.decimals == 16 && number.digits >= kLeast17) return first + number.digits - kLeast17;
-  if (number.decimals == 15 && number.digits >= kLeast16 && number.digits < kLeast17) {
-    return first + kOf17 + number.digits - kLeast16;
-  }
-  return kNoVolumeCode;
-}
-
 // What a code stands for. The digits of a short one lose the zeros at their end.
 WrittenNumber decimal_of(std::uint64_t code) {
   WrittenNumber number;
@@ -157,7 +108,6 @@ WrittenNumber decimal_of(std::uint64_t code) {
     for (; number.decimals > 0 && number.digits % 10 == 0; --number.decimals) number.digits /= 10;
     return number;
   }
-  if (code >= kFirstLongVolume) return long_of(code);
   const std::uint64_t style = (code >> kDigitBits) - 1;
   number.digits = code & (kDigits - 1);
   if (style < kScientificStyles) {
@@ -174,8 +124,10 @@ WrittenNumber decimal_of(std::uint64_t code) {
 std::uint64_t code_of(const WrittenNumber& number) {
   if (!number.scientific && number.decimals == 0 && number.digits < kMillion) return number.digits;
   const int power = power_of(number);
-  if (number.digits >= kDigits || number.decimals > kMostDecimals) return long_code_of(number);
-  if (power < -kMostPower || power > kMostPower) return kNoVolumeCode;
+  if (number.digits >= kDigits || number.decimals > kMostDecimals || power < -kMostPower ||
+      power > kMostPower) {
+    return kNoVolumeCode;
+  }
   if (!number.scientific)
     return ((std::uint64_t{number.decimals} + 1) << kDigitBits) | number.digits;
   std::uint64_t mantissa = number.digits;
@@ -191,24 +143,6 @@ std::uint64_t code_of(const WrittenNumber& number) {
   const std::uint64_t style = kScientificStyles + number.decimals * kExponents +
                               static_cast<std::uint64_t>(number.exponent + kExponentBias);
   return ((style + 1) << kDigitBits) | number.digits;
-}
-
-// The double that is next to digits 10^power; not of few digits, nor far from 1.
-double rounded(std::uint64_t digits, int power) {
-  __extension__ using Wide = unsigned __int128;
-  std::uint64_t factor = 1;
-  if (power >= 0) {
-    for (int i = 0; i < power; ++i) factor *= 10;
-    return static_cast<double>(Wide{digits} * factor);
-  }
-  // Tens are divided by as fives and twos. The quotient has more bits than a double by far; its
-  // last one says whether more follows.
-  constexpr int kMoreBits = 64;
-  for (int i = 0; i < -power; ++i) factor *= 5;
-  const Wide dividend = Wide{digits} << kMoreBits;
-  Wide quotient = dividend / factor;
-  if (quotient * factor != dividend) quotient |= 1;
-  return std::ldexp(static_cast<double>(quotient), power - kMoreBits);
 }
 
 }  // namespace
@@ -235,7 +169,7 @@ std::uint64_t volume_code(std::string_view text) {
 
 bool is_volume_code(std::uint64_t code) {
   if (code < kShortEnd) return true;
-  if (code < kDigits || code >= kLongEnd) return false;
+  if (code < kDigits || code >= kCodesEnd) return false;
   return code_of(decimal_of(code)) == code;
 }
 
@@ -251,8 +185,6 @@ double volume_value(std::uint64_t code) {
   if (code < kMillion) return static_cast<double>(code);
   const WrittenNumber number = decimal_of(code);
   const int power = power_of(number);
-  constexpr std::uint64_t kExact = std::uint64_t{1} << 53;  // a double holds what is not larger
-  if (number.digits > kExact) return rounded(number.digits, power);
   const auto digits = static_cast<double>(number.digits);
   return power < 0 ? digits / kPowersOfTen[-power] : digits * kPowersOfTen[power];
 }

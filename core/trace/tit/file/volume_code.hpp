@@ -12,8 +12,6 @@ namespace tisim::tit {
 
 // Of texts that have no code.
 constexpr std::uint64_t kNoVolumeCode = ~std::uint64_t{0};
-// Codes from here on, of numbers of up to 17 digits, came later: files with one say so.
-constexpr std::uint64_t kFirstLongVolume = std::uint64_t{4129} << 50;
 
 // The code of a text like 14571, 956140.000000 or 1.59373e+06; kNoVolumeCode when
 // append_volume would print another text for the same number, or when it is no number.

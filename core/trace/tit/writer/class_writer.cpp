@@ -49,7 +49,6 @@ Argument ClassWriter::argument_of(const std::vector<std::int64_t>& numbers, bool
   for (const std::int64_t number : numbers) {
     if (!is_volume) break;
     require(is_volume_code(static_cast<std::uint64_t>(number)), "a volume has a code");
-    tables_.note_volume(static_cast<std::uint64_t>(number));
   }
   const std::int64_t first = numbers.front();
   const auto are = [&](auto by_rank) {
@@ -133,8 +132,7 @@ std::string ClassWriter::finish(bool legacy, const std::string& precision) {
   tables_.write_trace(trace);
   Section section;
   section.name = std::string(kTraceSection);
-  section.version = tables_.trace_version();
-  section.coding = Coding::thorough;
+  section.coding = Coding::quick;
   section.bytes = std::move(trace.data);
   return write_container({std::move(section)});
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/column/column_coder.hpp"
 #include "trace/tit/column/precision.hpp"
+#include "trace/tit/column/site_model.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/grammar/grammar.hpp"
 #include "trace/tit/writer/rank_program.hpp"
@@ -108,121 +110,168 @@ std::vector<std::uint64_t> VolumeHistograms::samples(
 
 namespace {
 
-// Numbers the contexts by first use, and the sites of each.
-class ContextNumbers {
- public:
-  explicit ContextNumbers(const SiteWalk& walk, std::uint32_t kinds)
-      : walk_(walk), width_(std::uint64_t{kinds} + 1) {}
+// What a value at a site is.
+enum class ValueKind : std::uint8_t { volume_before, volume, number };
 
-  // The first site of a context.
-  std::uint32_t first_site(std::uint32_t before, std::uint32_t at) {
-    const std::uint64_t key = before * width_ + at;
-    if (key == last_key_) return last_site_;
-    last_key_ = key;
-    const std::uint32_t number = numbers_.number(key);
-    if (number == first_sites_.size()) {
-      first_sites_.push_back(sites_);
-      sites_ += walk_.places(at);
+// Walks over the values of a rank with the site of each.
+class SiteWalk {
+ public:
+  explicit SiteWalk(const TraceTables& tables) : tables_(tables), arguments_(tables.kinds_count) {
+    for (std::size_t i = 0; i < tables.signatures.size(); ++i) {
+      std::vector<ValueKind>& of_kind = arguments_[tables.kinds[i]];
+      const Signature& signature = tables.signatures[i];
+      of_kind.clear();
+      for (std::size_t k = 0; k < signature.arguments.size(); ++k) {
+        if (signature.arguments[k].mode != Mode::column) continue;
+        const bool is_volume = tables.shapes[signature.shape].holes[k].mark == kVolumeMark;
+        of_kind.push_back(is_volume ? ValueKind::volume : ValueKind::number);
+      }
     }
-    return last_site_ = first_sites_[number];
   }
 
-  // Gives contexts and sites their numbers in the file; the number of each site.
-  std::vector<std::uint32_t> finish(TraceTables& tables) const {
-    std::vector<std::uint32_t> order(first_sites_.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    const std::vector<std::uint64_t>& keys = numbers_.keys();
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
-    std::vector<std::uint32_t> number_of(sites_);
-    std::uint32_t next = 0;
-    for (const std::uint32_t i : order) {
-      const auto at = static_cast<std::uint32_t>(keys[i] % width_);
-      tables.contexts.push_back({static_cast<std::uint32_t>(keys[i] / width_), at, next});
-      for (std::uint32_t k = 0; k < walk_.places(at); ++k) number_of[first_sites_[i] + k] = next++;
+  // Calls `take(before, at, place, value_kind)` for each value: kinds of the calls before (plus 1)
+  // and at it, and its place in the context.
+  template <class Take>
+  void for_each(std::uint32_t rank_class, Take take) const {
+    const RankClass& made = tables_.classes[rank_class];
+    Expansion expansion(made.grammar);
+    std::uint32_t call = 0;
+    std::uint32_t before = 0;
+    while (expansion.next(call)) {
+      const std::uint32_t kind = tables_.kinds[made.signatures[call]];
+      if (made.has_volumes) take(before, kind, 0U, ValueKind::volume_before);
+      std::uint32_t place = 0;
+      for (const ValueKind value : arguments_[kind]) take(before, kind, ++place, value);
+      before = kind + 1;
     }
-    return number_of;
+  }
+
+  // The sites of a context.
+  std::uint32_t places(std::uint32_t kind) const {
+    return 1 + static_cast<std::uint32_t>(arguments_[kind].size());
   }
 
  private:
-  const SiteWalk& walk_;
-  std::uint64_t width_;
-  NumberTable numbers_;
-  std::vector<std::uint32_t> first_sites_;
-  std::uint32_t sites_ = 0;
-  std::uint64_t last_key_ = ~std::uint64_t{0};
-  std::uint32_t last_site_ = 0;
+  const TraceTables& tables_;
+  std::vector<std::vector<ValueKind>> arguments_;  // of each kind: those in columns
 };
 
 // The sites of the values of all ranks: ranks of a class have theirs in the same order.
 struct ValueSites {
   std::vector<std::vector<std::uint32_t>> of_class;
-  std::vector<ValueKind> kinds;       // of each site
-  std::vector<std::uint64_t> counts;  // of values at each site
+  std::vector<ValueKind> kinds;  // of each site
 };
 
 // Makes tables.contexts too.
 ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
                       const std::vector<RankValues>& values, TraceTables& tables) {
-  ContextNumbers contexts(walk, tables.kinds_count);
+  const std::uint64_t width = std::uint64_t{tables.kinds_count} + 1;
+  NumberTable contexts;
+  std::vector<std::uint32_t> first_sites;  // of contexts, by first use
+  std::uint32_t count = 0;                 // of sites
   ValueSites sites;
   sites.of_class.resize(tables.classes.size());
   for (const RankValues& rank : values) {
     const std::uint32_t its_class = places.class_of[rank.rank];
     std::vector<std::uint32_t>& of_rank = sites.of_class[its_class];
-    if (of_rank.empty()) {
-      of_rank.reserve(rank.values.size());
-      const auto take = [&](std::uint32_t before, std::uint32_t at, std::uint32_t place,
-                            bool is_volume) {
-        const std::uint32_t site = contexts.first_site(before, at) + place;
-        of_rank.push_back(site);
-        if (site < sites.kinds.size()) return;
-        sites.kinds.resize(site + std::size_t{1}, ValueKind::volume_before);
-        if (place > 0) sites.kinds[site] = is_volume ? ValueKind::volume : ValueKind::number;
-      };
-      const auto copy = [&](std::size_t first, std::size_t last) {
-        const std::size_t size = of_rank.size();
-        of_rank.resize(size + last - first);
-        std::copy_n(of_rank.begin() + static_cast<std::ptrdiff_t>(first), last - first,
-                    of_rank.begin() + static_cast<std::ptrdiff_t>(size));
-      };
-      walk.for_each_once(
-          its_class, take, [&] { return of_rank.size(); }, copy);
-      sites.counts.resize(sites.kinds.size());
+    if (!of_rank.empty()) continue;
+    of_rank.reserve(rank.values.size());
+    walk.for_each(its_class,
+                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, ValueKind) {
+                    const std::uint32_t context = contexts.number(before * width + at);
+                    if (context == first_sites.size()) {
+                      first_sites.push_back(count);
+                      count += walk.places(at);
+                    }
+                    of_rank.push_back(first_sites[context] + place);
+                  });
+  }
+  // The numbers that contexts and sites have in the file.
+  std::vector<std::uint32_t> order(first_sites.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const std::vector<std::uint64_t>& keys = contexts.keys();
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+  std::vector<std::uint32_t> number_of(count);
+  std::uint32_t next = 0;
+  for (const std::uint32_t context : order) {
+    const auto at = static_cast<std::uint32_t>(keys[context] % width);
+    tables.contexts.push_back({static_cast<std::uint32_t>(keys[context] / width), at, next});
+    for (std::uint32_t k = 0; k < walk.places(at); ++k) {
+      number_of[first_sites[context] + k] = next++;
     }
-    for (const std::uint32_t site : of_rank) ++sites.counts[site];
   }
-  const std::vector<std::uint32_t> number_of = contexts.finish(tables);
-  const std::vector<ValueKind> kinds = sites.kinds;
-  const std::vector<std::uint64_t> counts = sites.counts;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    sites.kinds[number_of[i]] = kinds[i];
-    sites.counts[number_of[i]] = counts[i];
-  }
-  for (std::vector<std::uint32_t>& of_rank : sites.of_class) {
-    for (std::uint32_t& site : of_rank) site = number_of[site];
+  sites.kinds.resize(count, ValueKind::volume_before);
+  for (std::size_t i = 0; i < sites.of_class.size(); ++i) {
+    for (std::uint32_t& site : sites.of_class[i]) site = number_of[site];
+    auto site = sites.of_class[i].begin();
+    if (site == sites.of_class[i].end()) continue;
+    walk.for_each(static_cast<std::uint32_t>(i),
+                  [&](std::uint32_t, std::uint32_t, std::uint32_t, ValueKind kind) {
+                    sites.kinds[*site++] = kind;
+                  });
   }
   return sites;
 }
 
+// Codes of volumes as numbers in the order of all that occur, where that makes them smaller.
+class VolumeNumbers {
+ public:
+  // A code plus 1, or 0 for none, becomes what place_of() takes.
+  void note(std::uint64_t& next) {
+    if (next == 0) return;
+    ++values_;
+    next = codes_.number(next - 1) + std::uint64_t{1};
+  }
+
+  void finish(TraceTables& tables) {
+    constexpr std::size_t kOften = 4;
+    const std::vector<std::uint64_t>& codes = codes_.keys();
+    places_ = codes;
+    if (codes_.size() * kOften >= values_) return;
+    tables.volumes = codes;
+    std::sort(tables.volumes.begin(), tables.volumes.end());
+    for (std::uint64_t& code : places_) {
+      const auto at = std::lower_bound(tables.volumes.begin(), tables.volumes.end(), code);
+      code = static_cast<std::uint64_t>(at - tables.volumes.begin());
+    }
+  }
+
+  // 1 plus what stands in columns for a code; 0 for none.
+  std::uint64_t place_of(std::uint64_t noted) const {
+    return noted == 0 ? 0 : places_[static_cast<std::size_t>(noted - 1)] + 1;
+  }
+
+ private:
+  NumberTable codes_;                  // by first use
+  std::vector<std::uint64_t> places_;  // of these: their numbers, or they themselves
+  std::uint64_t values_ = 0;
+};
+
+// Replaces the volumes of computations in the columns, site by site, by what stands for them at
+// this level of precision. Other values stay as they are.
+void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
+                    const RankPlaces& places, std::vector<RankValues>& values);
+
 }  // namespace
 
-std::string encode_columns(std::vector<Histogram> histograms,
+std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
                            const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out) {
   constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
-  coded.sites.resize(histograms.size());
+  coded.sites.resize(samples.size());
   std::vector<Histogram> varying;
-  for (std::size_t i = 0; i < histograms.size(); ++i) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Histogram histogram(std::move(samples[i]));
     Site& site = coded.sites[i];
-    const std::vector<ValueCount>& counts = histograms[i].counts();
+    const std::vector<ValueCount>& counts = histogram.counts();
     if (!counts.empty()) site.value = counts.front().value;
     // The largest number cannot be said in the table of sites.
     site.varies = counts.size() > 1 || site.value == kLargestValue;
     if (!site.varies) continue;
     site.value = varying.size();
-    varying.push_back(std::move(histograms[i]));
+    varying.push_back(std::move(histogram));
   }
   coded.models = ModelSet::fit(varying);
   varying.clear();
@@ -262,131 +311,89 @@ std::string encode_columns(std::vector<Histogram> histograms,
   return all;
 }
 
+namespace {
+
+// The lines that the drawn volumes of a rank are.
+std::uint64_t drawn_lines(const RankColumn& column, std::uint32_t rank_class, const SiteWalk& walk,
+                          std::uint64_t seed, const TraceTables& tables) {
+  const SiteTable sites(tables);
+  std::uint64_t lines = 0;
+  std::uint64_t call = 0;
+  walk.for_each(
+      rank_class, [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, ValueKind) {
+        if (place > 0) return;
+        const std::uint32_t number = sites.find(before, at);
+        const Site& site = tables.sites[number];
+        std::uint64_t value = site.value;
+        if (site.varies) {
+          const std::uint32_t model = tables.models.model_of[static_cast<std::size_t>(site.value)];
+          value = drawn_value(tables.models.models[model], seed, column.rank, number, call);
+        }
+        ++call;
+        if (value != 0) ++lines;
+      });
+  return lines;
+}
+
+}  // namespace
+
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
-                         const Precision& precision, TraceTables& tables) {
+                         const std::optional<DrawnVolumes>& drawn, TraceTables& tables) {
   const SiteWalk walk(tables);
   const RankPlaces places =
       places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
-  if (precision.level != Precision::Level::exact) {
-    reduce_volumes(precision, tables, walk, places, values);
+  const std::string& level = tables.layout.precision;
+  if (!level.empty() && !drawn) {
+    reduce_volumes(Precision::of(level), tables, walk, places, values);
   }
   const ValueSites sites = find_sites(walk, places, values, tables);
   std::vector<const std::uint32_t*> site_of;
   for (const RankValues& rank : values) {
     site_of.push_back(sites.of_class[places.class_of[rank.rank]].data());
   }
-  std::size_t count = 0;
-  for (const RankValues& rank : values) count += rank.values.size();
-  VolumeNumbers numbers(count);
-  std::vector<SiteCounter> counters;
-  for (std::size_t i = 0; i < sites.kinds.size(); ++i) {
-    counters.emplace_back(sites.kinds[i], sites.counts[i]);
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t* site = site_of[i];
-    for (const std::uint64_t value : values[i].values) counters[*site++].note(value, numbers);
-  }
-  for (const SiteCounter& counter : counters) tables.note_volume(counter.largest_volume());
-  numbers.finish(tables);
-  for (SiteCounter& counter : counters) counter.start(numbers);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t* site = site_of[i];
-    for (std::uint64_t& value : values[i].values) counters[*site++].count(value, numbers);
-  }
-  std::vector<Histogram> histograms;
-  for (SiteCounter& counter : counters) histograms.push_back(counter.finish());
-  return encode_columns(std::move(histograms), site_of, values, block_values, tables);
-}
-
-namespace {
-
-std::vector<const std::uint32_t*> pointers(const std::vector<std::vector<std::uint32_t>>& site_of) {
-  std::vector<const std::uint32_t*> made;
-  for (const std::vector<std::uint32_t>& of_rank : site_of) made.push_back(of_rank.data());
-  return made;
-}
-
-std::vector<Histogram> histograms_of(std::vector<std::vector<std::uint64_t>> samples) {
-  std::vector<Histogram> made;
-  for (std::vector<std::uint64_t>& sample : samples) made.emplace_back(std::move(sample));
-  return made;
-}
-
-// The lines that the drawn volumes of a rank are.
-std::uint64_t drawn_lines(
-    const RankColumn& column, std::uint32_t rank_class, const SiteWalk& walk,
-    const std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>& sites,
-    std::uint64_t seed, const TraceTables& tables) {
-  std::uint64_t lines = 0;
-  std::uint64_t call = 0;
-  walk.for_each(rank_class, [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool) {
-    if (place > 0) return;
-    const std::uint32_t number = sites.find({before, at})->second;
-    const Site& site = tables.sites[number];
-    std::uint64_t value = site.value;
-    if (site.varies) {
-      const std::uint32_t model = tables.models.model_of[static_cast<std::size_t>(site.value)];
-      value = drawn_value(tables.models.models[model], seed, column.rank, number, call);
+  // Calls `take(value, site)` for all values.
+  const auto for_each_value = [&](auto take) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint32_t* site = site_of[i];
+      for (std::uint64_t& value : values[i].values) take(value, *site++);
     }
-    ++call;
-    if (value != 0) ++lines;
+  };
+  VolumeNumbers numbers;
+  std::vector<std::size_t> counts(sites.kinds.size(), 0);
+  for_each_value([&](std::uint64_t& value, std::uint32_t site) {
+    const ValueKind kind = sites.kinds[site];
+    ++counts[site];
+    if (kind == ValueKind::volume) value = static_cast<std::uint64_t>(unzigzag(value)) + 1;
+    if (kind != ValueKind::number && !drawn) numbers.note(value);
   });
-  return lines;
-}
-
-}  // namespace
-
-std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t block_values,
-                               const VolumeHistograms& histograms, std::uint64_t seed,
-                               TraceTables& tables) {
-  const SiteWalk walk(tables);
-  const RankPlaces places =
-      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> contexts;
-  for (const RankValues& rank : values) {
-    walk.for_each(places.class_of[rank.rank],
-                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t, bool) {
-                    contexts.emplace(std::make_pair(before, at), 0);
-                  });
+  numbers.finish(tables);
+  std::vector<std::vector<std::uint64_t>> samples(sites.kinds.size());
+  for (std::size_t site = 0; site < samples.size(); ++site) {
+    if (!drawn || sites.kinds[site] != ValueKind::volume_before) samples[site].resize(counts[site]);
   }
-  std::uint32_t sites = 0;
-  for (auto& entry : contexts) {
-    entry.second = sites;
-    tables.contexts.push_back({entry.first.first, entry.first.second, sites});
-    sites += walk.places(entry.first.second);
+  std::vector<std::size_t> filled(samples.size(), 0);
+  std::vector<std::map<std::uint64_t, std::uint64_t>> uses(sites.kinds.size());
+  std::vector<bool> is_drawn(sites.kinds.size(), false);
+  for_each_value([&](std::uint64_t& value, std::uint32_t site) {
+    const ValueKind kind = sites.kinds[site];
+    if (drawn && kind == ValueKind::volume_before) {
+      is_drawn[site] = true;
+      ++uses[site][value];
+      return;
+    }
+    if (kind != ValueKind::number && !drawn) value = numbers.place_of(value);
+    if (kind == ValueKind::volume) --value;
+    samples[site][filled[site]++] = value;
+  });
+  for (std::size_t site = 0; site < samples.size(); ++site) {
+    if (is_drawn[site]) samples[site] = drawn->histograms.samples(uses[site]);
   }
-  std::vector<std::vector<std::uint32_t>> site_of(values.size());
-  std::vector<std::vector<std::uint64_t>> samples(sites);
-  std::vector<std::map<std::uint64_t, std::uint64_t>> uses(sites);
-  std::vector<bool> drawn(sites, false);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    auto value = values[i].values.begin();
-    walk.for_each(places.class_of[values[i].rank],
-                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool is_volume) {
-                    const std::uint32_t site = contexts.find({before, at})->second + place;
-                    // Volumes in lines are codes, which zigzags are not.
-                    if (place > 0 && is_volume) {
-                      *value = static_cast<std::uint64_t>(unzigzag(*value));
-                      tables.note_volume(*value);
-                    }
-                    site_of[i].push_back(site);
-                    if (place == 0) {
-                      drawn[site] = true;
-                      ++uses[site][*value++];
-                    } else {
-                      samples[site].push_back(*value++);
-                    }
-                  });
-  }
-  for (std::uint32_t site = 0; site < sites; ++site) {
-    if (drawn[site]) samples[site] = histograms.samples(uses[site]);
-  }
-  std::string bytes = encode_columns(histograms_of(std::move(samples)), pointers(site_of), values,
-                                     block_values, tables, drawn);
+  std::string bytes =
+      encode_columns(std::move(samples), site_of, values, block_values, tables, is_drawn);
   for (RankColumn& column : tables.columns) {
     const std::uint32_t rank_class = places.class_of[column.rank];
-    if (!tables.classes[rank_class].has_volumes) continue;
-    column.volumes = drawn_lines(column, rank_class, walk, contexts, seed, tables);
+    if (!drawn || !tables.classes[rank_class].has_volumes) continue;
+    column.volumes = drawn_lines(column, rank_class, walk, drawn->seed, tables);
   }
   return bytes;
 }
@@ -419,8 +426,9 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
       for (const std::uint32_t attribute : layout.at) take(attribute, false);
     }
   }
-  return encode_columns(histograms_of(std::move(samples)), pointers(site_of), values, block_values,
-                        attributes);
+  std::vector<const std::uint32_t*> sites;
+  for (const std::vector<std::uint32_t>& of_rank : site_of) sites.push_back(of_rank.data());
+  return encode_columns(std::move(samples), sites, values, block_values, attributes);
 }
 
 namespace {
@@ -507,8 +515,6 @@ void reduce_site(ComputedSite& site, const Precision& precision) {
   }
 }
 
-}  // namespace
-
 void reduce_volumes(const Precision& precision, const TraceTables& tables, const SiteWalk& walk,
                     const RankPlaces& places, std::vector<RankValues>& values) {
   std::vector<bool> computes(tables.kinds_count, false);
@@ -521,9 +527,9 @@ void reduce_volumes(const Precision& precision, const TraceTables& tables, const
   const auto for_each_volume = [&](RankValues& rank, auto take) {
     auto value = rank.values.begin();
     walk.for_each(places.class_of[rank.rank], [&](std::uint32_t before, std::uint32_t at,
-                                                  std::uint32_t place, bool is_volume) {
+                                                  std::uint32_t place, ValueKind kind) {
       std::uint64_t& here = *value++;
-      if (!is_volume || (place > 0 && !computes[at])) return;
+      if (kind == ValueKind::number || (place > 0 && !computes[at])) return;
       ComputedSite& site = sites[(std::uint64_t{before} * width + at) * 2 + (place > 0 ? 1 : 0)];
       site.is_before_call = place == 0;
       take(here, site);
@@ -545,5 +551,7 @@ void reduce_volumes(const Precision& precision, const TraceTables& tables, const
     });
   }
 }
+
+}  // namespace
 
 }  // namespace tisim::tit

@@ -11,8 +11,8 @@ TEST("columns: a site whose values are all the largest number") {
   const std::vector<RankValues> values = {{0, 0, {kLargest, 7, kLargest}}};
   const std::uint32_t site_of[] = {0, 1, 0};
   CodedColumns coded;
-  const std::string bytes = encode_columns({Histogram({kLargest, kLargest}), Histogram({7})},
-                                           {site_of}, values, 100, coded);
+  const std::string bytes =
+      encode_columns({{kLargest, kLargest}, {7}}, {site_of}, values, 100, coded);
   Bytes out;
   coded.write_coded(out);
   CodedColumns read;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,162 +13,8 @@
 
 #include "trace/tit/codec/bytes.hpp"
 #include "trace/tit/file/tables.hpp"
-#include "trace/tit/grammar/sequence_encoder.hpp"
 
 namespace tisim::tit {
-
-namespace {
-
-constexpr double kBitsPerColumn = 160;
-constexpr double kBitsPerSite = 40;
-// What a value in a column takes at least. All ranks share the models of columns: where each rank
-// has one volume only, others have other ones.
-constexpr double kLeastBitsPerValue = 1;
-
-// A number for two numbers below 2^32; its low bits are as good as random.
-std::uint64_t pair_of(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t both = ((a << 32) | b) * 0x9e3779b97f4a7c15U;
-  return both ^ (both >> 32);
-}
-
-// Numbers for pairs of calls, one behind the other, by first use.
-class ContextTable {
- public:
-  // The calls have numbers from 1 to `calls`.
-  explicit ContextTable(std::size_t calls) : calls_(calls + 1) {
-    constexpr std::size_t kMostEntries = std::size_t{1} << 14;
-    if (calls_ * calls_ <= kMostEntries) known_.assign(calls_ * calls_, 0);
-  }
-
-  std::uint32_t number(std::uint64_t before, std::uint64_t at) {
-    const std::uint64_t key = before * calls_ + at;
-    if (known_.empty()) return others_.number(key);
-    std::uint32_t& next = known_[static_cast<std::size_t>(key)];
-    if (next == 0) next = ++size_;
-    return next - 1;
-  }
-
- private:
-  std::size_t calls_;
-  std::vector<std::uint32_t> known_;  // the number plus 1, or 0; empty where it would be large
-  std::uint32_t size_ = 0;
-  NumberTable others_;
-};
-
-// Whether there are more than so many different volumes.
-bool has_more_distinct(const RankPart& part, std::size_t most, VolumeSet& volumes) {
-  for (const std::uint64_t volume : part.all_volumes()) {
-    volumes.add(volume);
-    if (volumes.size() > most) return true;
-  }
-  return false;
-}
-
-// Volumes in contexts, numbered by first use. The first contexts have a table each.
-class UseTable {
- public:
-  struct Use {
-    std::uint32_t context;
-    bool is_nothing;  // no volume
-    std::uint64_t times;
-  };
-
-  // Volumes are numbers up to `volumes`, 0 is none; so many uses will be counted. `cells`: memory
-  // for its tables.
-  UseTable(std::size_t volumes, std::size_t times, std::vector<std::uint32_t>& cells)
-      : width_(volumes + 1), most_cells_(kCellsPerUse * times), cells_(cells) {
-    cells_.clear();
-  }
-
-  // The number of a use, which occurs once more. Contexts come in ascending order for the first
-  // time.
-  std::uint32_t count(std::uint32_t context, std::uint64_t volume) {
-    const std::uint32_t number = number_of(context, volume);
-    ++uses_[number].times;
-    return number;
-  }
-
-  const std::vector<Use>& uses() const { return uses_; }
-
- private:
-  static constexpr std::size_t kCellsPerUse = 16;
-
-  std::uint32_t number_of(std::uint32_t context, std::uint64_t volume) {
-    const std::size_t cell = context * width_ + static_cast<std::size_t>(volume);
-    if (cell >= cells_.size() && !add_context(context)) {
-      const std::uint32_t place = others_.number((std::uint64_t{context} << 32) | volume);
-      if (place == number_of_other_.size()) number_of_other_.push_back(add(context, volume) - 1);
-      return number_of_other_[place];
-    }
-    std::uint32_t& next = cells_[cell];
-    if (next == 0) next = add(context, volume);
-    return next - 1;
-  }
-  bool add_context(std::uint32_t context) {
-    const std::size_t cells = (context + std::size_t{1}) * width_;
-    if (cells > most_cells_) return false;
-    cells_.resize(cells, 0);
-    return true;
-  }
-  std::uint32_t add(std::uint32_t context, std::uint64_t volume) {
-    uses_.push_back({context, volume == 0, 0});
-    return static_cast<std::uint32_t>(uses_.size());
-  }
-
-  std::size_t width_;
-  std::size_t most_cells_;
-  std::vector<std::uint32_t>& cells_;  // the number plus 1 of each volume in each context, or 0
-  NumberTable others_;
-  std::vector<std::uint32_t> number_of_other_;
-  std::vector<Use> uses_;
-};
-
-}  // namespace
-
-bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t most_distinct,
-                     VolumeTables& tables, VolumeCosts& costs) {
-  costs.column_bits = kBitsPerColumn;
-  constexpr std::uint64_t kSampled = 8;  // one pair of so many is counted
-  VolumeSet volumes(part.volumes());
-  if (has_more_distinct(part, most_distinct, volumes)) return false;
-  volumes.number();
-  ContextTable contexts(part.calls().size() + 1);
-  UseTable uses(volumes.size(), calls.size(), tables.uses);
-  NumberTable& pairs = tables.pairs;
-  pairs.clear();
-  std::vector<std::uint64_t> totals;  // of contexts
-  std::uint64_t before = 0;
-  std::uint64_t last_use = 0;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const std::uint32_t call = calls.calls()[i];
-    if (call == calls.silence()) continue;
-    const std::uint64_t at = call + std::uint64_t{1};
-    const std::uint32_t context = contexts.number(before, at);
-    before = at;
-    if (context == totals.size()) totals.push_back(0);
-    ++totals[context];
-    const std::uint64_t use = uses.count(context, volumes.place_of(calls.volumes()[i]));
-    const std::uint64_t pair = pair_of(last_use, use);
-    if (last_use != use && pair % kSampled == 0) pairs.number(pair);
-    last_use = use;
-  }
-  std::vector<std::uint32_t> uses_of(totals.size(), 0);
-  for (const UseTable::Use& use : uses.uses()) ++uses_of[use.context];
-  for (const UseTable::Use& use : uses.uses()) {
-    if (uses_of[use.context] == 1 && use.is_nothing) continue;
-    const auto times = static_cast<double>(use.times);
-    const double bits = std::log2(static_cast<double>(totals[use.context]) / times);
-    costs.column_bits += times * std::max(bits, kLeastBitsPerValue) + kBitsPerVolume;
-  }
-  for (const std::uint32_t count : uses_of) costs.column_bits += count > 1 ? kBitsPerSite : 0;
-  // A volume with its call is a rule of two items where it comes again; behind one another they
-  // are items of rules wherever they do so for the first time.
-  costs.grammar_items = static_cast<double>(pairs.size() * kSampled + 2 * uses.uses().size());
-  costs.distinct = volumes.size();
-  constexpr std::size_t kMostKept = std::size_t{1} << 22;  // as much as a long trace's ranks need
-  if (tables.uses.capacity() > kMostKept) tables.uses = {};
-  return true;
-}
 
 namespace {
 
@@ -407,47 +254,36 @@ class AttributeTrail {
   std::vector<Made> calls_;
 };
 
-// The program with its volumes in the column, of a part without attributes of steps and without
-// arguments in columns.
-RankProgram plainly_with_column(const RankPart& part,
-                                const std::vector<std::vector<std::uint32_t>>& columns,
-                                ProgramMemory& memory) {
-  RankProgram program;
-  program.rank = part.rank();
-  program.has_volumes = part.volumes() > 0;
-  program.volumes = part.volumes();
-  Places places(part, columns, program);
-  const CallList& calls = memory.calls;
-  memory.calls.fill(
-      part, [&](std::uint32_t call) { return places.of_call(call); },
-      [&] { return places.of_silence(); });
-  if (program.has_volumes) {
-    program.values.assign(calls.volumes(), calls.volumes() + calls.size());
-  }
-  program.grammar = memory.grammars.of(calls.calls(), calls.size());
-  return program;
-}
+// The calls of a rank, and the volume before each: its code plus 1, or 0.
+struct CallsAndVolumes {
+  std::vector<std::uint32_t> calls;
+  std::vector<std::uint64_t> volumes;
+};
 
-// The program with its volumes in the column.
+// The program with its volumes in the column; lists its calls.
 RankProgram with_column(const RankPart& part,
                         const std::vector<std::vector<std::uint32_t>>& columns,
-                        KnownGrammars& grammars) {
+                        KnownGrammars& grammars, CallsAndVolumes& listed) {
   RankProgram program;
   program.rank = part.rank();
   program.has_volumes = part.volumes() > 0;
   program.volumes = part.volumes();
   Places places(part, columns, program);
-  std::vector<std::uint32_t> sequence;
   const std::size_t fewest = part.steps() - part.volumes();
-  sequence.reserve(fewest + 1);
-  if (program.has_volumes) program.values.reserve(fewest + 1);
+  listed.calls.reserve(fewest + 1);
+  if (program.has_volumes) {
+    listed.volumes.reserve(fewest + 1);
+    program.values.reserve(fewest + 1);
+  }
   AttributeTrail trail(part);
   std::uint64_t waiting = 0;  // a volume's code plus 1
   std::size_t volume_step = AttributeTrail::kNoStep;
   const auto put = [&](std::uint32_t place, std::size_t step) {
-    sequence.push_back(place);
+    listed.calls.push_back(place);
     trail.add(place, step, std::exchange(volume_step, AttributeTrail::kNoStep));
-    if (program.has_volumes) program.values.push_back(std::exchange(waiting, 0));
+    if (!program.has_volumes) return;
+    listed.volumes.push_back(waiting);
+    program.values.push_back(std::exchange(waiting, 0));
   };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
@@ -461,9 +297,77 @@ RankProgram with_column(const RankPart& part,
     put_arguments(part, call, columns[call], program);
   }
   if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
-  program.grammar = grammars.of(sequence);
+  program.grammar = grammars.of(listed.calls);
   trail.finish(program);
   return program;
+}
+
+// What the volumes of a rank take, about: in its column their entropy by the calls around them, and
+// models of them.
+struct VolumeCosts {
+  double column_bits = 0;
+  double grammar_items = 0;
+};
+
+// None: there are too many different ones for a grammar.
+std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::size_t volumes) {
+  constexpr std::size_t kMeasured = 4096;  // calls at the beginning that stand for all
+  const std::size_t size = std::min(listed.calls.size(), kMeasured);
+  const std::size_t most_different =
+      16 + volumes * size / (listed.calls.size() * 16);  // in contexts
+  std::size_t different = 0;
+  constexpr double kBitsPerColumn = 160;
+  constexpr double kBitsPerSite = 40;
+  // What a value in a column takes at least. All ranks share the models of columns: where each rank
+  // has one volume only, others have other ones.
+  constexpr double kLeastBitsPerValue = 1;
+  struct Use {  // of a volume in a context
+    std::uint32_t context;
+    bool is_nothing;  // no volume
+    std::uint64_t times;
+  };
+  NumberTable contexts;
+  NumberTable numbers;  // of uses
+  std::vector<Use> uses;
+  std::vector<std::uint64_t> totals;   // of contexts
+  std::vector<std::uint32_t> uses_of;  // of contexts
+  NumberTable pairs;                   // of uses, one behind the other
+  std::uint64_t before = 0;
+  std::uint64_t last_use = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t at = listed.calls[i] + std::uint64_t{1};
+    const std::uint32_t context = contexts.number(before << 32 | at);
+    before = at;
+    if (context == totals.size()) {
+      totals.push_back(0);
+      uses_of.push_back(0);
+    }
+    ++totals[context];
+    const std::uint32_t use = numbers.number(scrambled(scrambled(context, 0), listed.volumes[i]));
+    if (use == uses.size()) {
+      uses.push_back({context, listed.volumes[i] == 0, 0});
+      ++uses_of[context];
+      different += listed.volumes[i] != 0 ? 1 : 0;
+      if (different > most_different) return std::nullopt;
+    }
+    ++uses[use].times;
+    if (last_use != use) pairs.number(last_use << 32 | use);
+    last_use = use;
+  }
+  double bits = 0;
+  double once = kBitsPerColumn;  // however many calls there are
+  for (const Use& use : uses) {
+    if (uses_of[use.context] == 1 && use.is_nothing) continue;
+    const auto times = static_cast<double>(use.times);
+    const double each = std::log2(static_cast<double>(totals[use.context]) / times);
+    bits += times * std::max(each, kLeastBitsPerValue);
+  }
+  for (const std::uint32_t count : uses_of) once += count > 1 ? kBitsPerSite : 0;
+  // A volume with its call is a rule of two items where it comes again; behind one another they
+  // are items of rules wherever they do so for the first time.
+  const double scale = static_cast<double>(listed.calls.size()) / static_cast<double>(size);
+  return VolumeCosts{once + scale * bits, scale * static_cast<double>(pairs.size()) +
+                                              2 * static_cast<double>(uses.size())};
 }
 
 // The program with its volumes in the grammar; false when that takes more than `most_items`.
@@ -501,35 +405,23 @@ bool with_volumes_in_grammar(const RankPart& part,
 }  // namespace
 
 RankProgram program_of(const RankPart& part) {
-  ProgramMemory memory;
-  return program_of(part, false, memory);
+  KnownGrammars grammars;
+  return program_of(part, false, grammars);
 }
 
-RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemory& memory) {
+RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars) {
   const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
-  const bool is_plain =
-      part.marks().empty() &&
-      std::all_of(columns.begin(), columns.end(), [](const auto& holes) { return holes.empty(); });
-  RankProgram program = is_plain ? plainly_with_column(part, columns, memory)
-                                 : with_column(part, columns, memory.grammars);
+  CallsAndVolumes listed;
+  RankProgram program = with_column(part, columns, grammars, listed);
   if (part.volumes() == 0 || volumes_in_column) return program;
-  if (!is_plain) {
-    memory.calls.fill(
-        part, [](std::uint32_t call) { return call; },
-        [&] { return static_cast<std::uint32_t>(part.calls().size()); });
-  }
-  VolumeCosts costs;
-  const std::size_t most_distinct = 16 + part.volumes() / 16;
-  if (!measure_volumes(part, memory.calls, most_distinct, memory.volumes, costs)) return program;
-  const auto items = static_cast<double>(program.grammar.items());
-  const double most = (costs.column_bits + kBitsPerItem * items -
-                       kBitsPerVolume * static_cast<double>(costs.distinct)) /
-                      kBitsPerItem;
-  // An estimate of what cannot be undercut by much: a small trace is tried in any case.
-  constexpr double kSmall = 1024;
-  if (most <= 0 || costs.grammar_items > std::max(most, kSmall)) return program;
+  const std::optional<VolumeCosts> costs = measure_volumes(listed, part.volumes());
+  if (!costs) return program;
+  const double most =
+      costs->column_bits / kBitsPerItem + static_cast<double>(program.grammar.items());
+  constexpr double kSmall = 1024;  // a small trace is tried in any case
   RankProgram other;
-  if (!with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {
+  if (most <= 0 || costs->grammar_items > std::max(most, kSmall) ||
+      !with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {
     return program;
   }
   return other;

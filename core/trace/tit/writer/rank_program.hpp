@@ -1,7 +1,6 @@
 // The calls of one rank, and the program that is found in them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,11 +60,7 @@ class RankPart {
   bool is_volume(std::size_t step) const { return (steps_[step] & kVolume) != 0; }
   std::uint32_t call_of(std::size_t step) const { return steps_[step]; }
   std::uint64_t volume_of(std::size_t step) const { return volumes_[steps_[step] & ~kVolume]; }
-  // Each step is the number of a call, or that of a volume with this bit set.
-  static constexpr unsigned kVolumeBit = 31;
-  const std::vector<std::uint32_t>& all_steps() const { return steps_; }
   std::size_t volumes() const { return volumes_.size(); }
-  const std::vector<std::uint64_t>& all_volumes() const { return volumes_; }
 
   // Attributes of steps, in their order.
   struct Mark {
@@ -75,7 +70,8 @@ class RankPart {
   const std::vector<Mark>& marks() const { return marks_; }
 
  private:
-  static constexpr std::uint32_t kVolume = std::uint32_t{1} << kVolumeBit;
+  // Each step is the number of a call, or that of a volume with this bit set.
+  static constexpr std::uint32_t kVolume = std::uint32_t{1} << 31;
 
   std::uint32_t rank_;
   std::vector<Call> calls_;
@@ -106,79 +102,11 @@ struct RankProgram {
 };
 constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
 
-// What is kept from rank to rank, to find the structure sooner.
-struct ProgramMemory;
-
 // Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
-// so do arguments that hardly repeat. `volumes_in_column`: they always stand there.
-RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemory& memory);
+// so do arguments that hardly repeat. `volumes_in_column`: they always stand there. `grammars`:
+// those of ranks before.
+RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars);
 RankProgram program_of(const RankPart& part);
-
-// The calls of a rank, one after the other, each with the volume before it.
-
-class CallList {
- public:
-  static constexpr std::uint32_t kNone = 0xffffffffU;
-
-  // Lists the calls of a part; the memory of the list before is used again. `number_of(call)`: what
-  // a call is called here, asked once, when it is met first. `silence()`: the number of the call
-  // that stands behind a volume that no call follows at once.
-  template <class NumberOf, class Silence>
-  void fill(const RankPart& part, const NumberOf& number_of, const Silence& silence) {
-    make_room(part);
-    silence_ = kNone;
-    const std::uint64_t nothing = 0;
-    const std::uint64_t* volume = part.volumes() > 0 ? part.all_volumes().data() : &nothing;
-    const std::uint64_t* const last_volume = volume + part.volumes() - (part.volumes() > 0 ? 1 : 0);
-    std::uint64_t waiting = 0;
-    std::size_t size = 0;
-    const auto put_silence = [&] {
-      if (silence_ == kNone) silence_ = silence();
-      calls_[size] = silence_;
-      volumes_[size++] = waiting;
-    };
-    // Without a branch: whether a computation stands before a call is often as good as random.
-    for (const std::uint32_t step : part.all_steps()) {
-      const std::uint32_t is_volume = step >> RankPart::kVolumeBit;
-      if ((waiting != 0) & (is_volume != 0)) put_silence();
-      const std::uint32_t call = step & (is_volume - 1);
-      std::uint32_t number = number_of_call_[call];
-      if (number == kNone && is_volume == 0) {
-        number = number_of(call);
-        number_of_call_[call] = number;
-      }
-      calls_[size] = number;
-      volumes_[size] = waiting;
-      size += 1 - is_volume;
-      waiting = (*volume + 1) & (0 - std::uint64_t{is_volume});
-      volume += volume == last_volume ? 0 : is_volume;
-    }
-    if (waiting != 0) put_silence();
-    size_ = size;
-  }
-
-  std::size_t size() const { return size_; }
-  const std::uint32_t* calls() const { return calls_.data(); }
-  // Their codes plus 1; 0: nothing is computed.
-  const std::uint64_t* volumes() const { return volumes_.data(); }
-  // The number of the calls that are none, or kNone.
-  std::uint32_t silence() const { return silence_; }
-
- private:
-  void make_room(const RankPart& part) {
-    number_of_call_.assign(part.calls().size() + 1, kNone);
-    const std::size_t needed = part.steps() + 1;
-    if (needed <= calls_.size()) return;
-    calls_.resize(needed);
-    volumes_.resize(needed);
-  }
-
-  std::vector<std::uint32_t> calls_;
-  std::vector<std::uint64_t> volumes_;
-  std::size_t size_ = 0;  // of both, that are in use
-  std::uint32_t silence_ = kNone;
-  std::vector<std::uint32_t> number_of_call_;
-};
 
 // Numbers for different things, by first use.
 
@@ -199,20 +127,6 @@ class NumberTable {
     slots_[at] = {key, next};
     if (2 * keys_.size() > slots_.size()) grow();
     return next - 1;
-  }
-
-  // The number of a key that has one.
-  std::uint32_t known(std::uint64_t key) const {
-    std::size_t at = place_of(key);
-    while (slots_[at].key != key || slots_[at].next == 0) at = (at + 1) & mask_;
-    return slots_[at].next - 1;
-  }
-
-  // Forgets all keys, but keeps the memory for new ones.
-  void clear() {
-    keys_.clear();
-    slots_.assign(kFewestSlots, Slot{});
-    mask_ = kFewestSlots - 1;
   }
 
   std::size_t size() const { return keys_.size(); }
@@ -245,130 +159,6 @@ class NumberTable {
   std::vector<std::uint64_t> keys_;
   std::vector<Slot> slots_;
   std::size_t mask_ = kFewestSlots - 1;
-};
-
-// The different volumes of a trace.
-
-// Codes of volumes. Small ones, which nearly all are, stand in a bit map, which is found in the
-// caches where a hash table is not; it takes at most as much memory as four words a volume.
-class VolumeSet {
- public:
-  // So many volumes will be added, different ones or not.
-  explicit VolumeSet(std::size_t volumes) {
-    constexpr std::uint64_t kMostMapped = std::uint64_t{1} << 24;
-    constexpr std::uint64_t kBitsOfMap = 256;
-    mapped_ = std::min(kMostMapped, (std::uint64_t{volumes} + 1) * kBitsOfMap);
-  }
-
-  void add(std::uint64_t code) { add_place(code + 1); }
-  // A code plus 1, or 0 for none. Without a branch: which of them it is is often as good as random.
-  void add_place(std::uint64_t next) {
-    const std::uint64_t is_code = next != 0 ? 1 : 0;
-    const std::uint64_t code = next - is_code;
-    if (code >= mapped_) {
-      others_.number(code);
-      return;
-    }
-    const auto place = static_cast<std::size_t>(code / kWordBits);
-    if (place >= words_.size()) words_.resize(place + 1, 0);
-    const std::uint64_t word = words_[place];
-    in_map_ += static_cast<std::size_t>(~(word >> (code % kWordBits)) & is_code);
-    words_[place] = word | is_code << (code % kWordBits);
-  }
-
-  std::size_t size() const { return in_map_ + others_.size(); }
-
-  // Numbers them in ascending order; nothing may be added then.
-  void number() {
-    std::uint32_t before = 0;
-    before_.reserve(words_.size());
-    for (const std::uint64_t word : words_) {
-      before_.push_back(before);
-      before += bits_in(word);
-    }
-    const std::vector<std::uint64_t>& codes = others_.keys();
-    sorted_others_ = codes;
-    std::sort(sorted_others_.begin(), sorted_others_.end());
-    for (const std::uint64_t code : codes) {
-      const auto found = std::lower_bound(sorted_others_.begin(), sorted_others_.end(), code);
-      number_of_other_.push_back(before +
-                                 static_cast<std::uint32_t>(found - sorted_others_.begin()));
-    }
-  }
-  // Of one that was added.
-  std::uint64_t number_of(std::uint64_t code) const {
-    if (code >= mapped_) return number_of_other_[others_.known(code)];
-    const auto place = static_cast<std::size_t>(code / kWordBits);
-    const std::uint64_t below = (std::uint64_t{1} << (code % kWordBits)) - 1;
-    return before_[place] + bits_in(words_[place] & below);
-  }
-  // 1 plus the number of a code, given 1 plus the code; 0 for 0.
-  std::uint64_t place_of(std::uint64_t next) const {
-    const std::uint64_t is_code = next != 0 ? 1 : 0;
-    return (number_of(next - is_code) + 1) & (0 - is_code);
-  }
-  // All of them in the order of their numbers.
-  std::vector<std::uint64_t> codes() const {
-    std::vector<std::uint64_t> all;
-    all.reserve(size());
-    for (std::size_t place = 0; place < words_.size(); ++place) {
-      std::uint64_t code = place * kWordBits;
-      for (std::uint64_t word = words_[place]; word != 0; word >>= 1, ++code) {
-        if ((word & 1) != 0) all.push_back(code);
-      }
-    }
-    all.insert(all.end(), sorted_others_.begin(), sorted_others_.end());
-    return all;
-  }
-
- private:
-  static constexpr std::size_t kWordBits = 64;
-
-  // Not the compiler's, which calls a function where a processor may lack the instruction.
-  static std::uint32_t bits_in(std::uint64_t word) {
-    word -= (word >> 1) & 0x5555555555555555U;
-    word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
-    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fU;
-    return static_cast<std::uint32_t>((word * 0x0101010101010101U) >> 56);
-  }
-
-  std::uint64_t mapped_;  // codes below are in the map
-  std::vector<std::uint64_t> words_ = {0};
-  std::size_t in_map_ = 0;
-  std::vector<std::uint32_t> before_;  // codes in the words before each
-  NumberTable others_;
-  std::vector<std::uint64_t> sorted_others_;
-  std::vector<std::uint32_t> number_of_other_;  // by first use
-};
-
-// What the volumes of a rank take in its column, and what they take in its grammar.
-
-// Bits that a volume takes in a model or in a grammar, once; measured.
-constexpr double kBitsPerVolume = 20;
-
-struct VolumeCosts {
-  double column_bits = 0;    // about: their entropy by the calls around them
-  double grammar_items = 0;  // about
-  std::size_t distinct = 0;
-};
-
-// Tables in memory that is used again for the next rank.
-struct VolumeTables {
-  std::vector<std::uint32_t> uses;
-  NumberTable pairs;
-};
-
-// False when there are more than `most_distinct` different volumes. `calls`: those of the part.
-bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t most_distinct,
-                     VolumeTables& tables, VolumeCosts& costs);
-
-// What the structure of a rank's program is found with.
-
-// Ranks come one after the other: what they have in common is kept, and their memory is used again.
-struct ProgramMemory {
-  KnownGrammars grammars;
-  CallList calls;
-  VolumeTables volumes;
 };
 
 }  // namespace tisim::tit

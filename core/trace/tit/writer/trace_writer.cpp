@@ -1,7 +1,6 @@
 #include "trace/tit/writer/trace_writer.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tisim::tit {
@@ -123,12 +122,6 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
       const Argument argument = is_column(members.columns[i], hole)
                                     ? Argument{Mode::column, 0}
                                     : numbers.argument(members.ranks.size() == 1);
-      if (shape.holes[hole].mark == kVolumeMark) {
-        tables.note_volume(static_cast<std::uint64_t>(argument.value));
-        for (const std::int64_t number : numbers.all()) {
-          tables.note_volume(static_cast<std::uint64_t>(number));
-        }
-      }
       if (argument.mode == Mode::by_rank) {
         made.vectors.push_back(shape.is_rank(hole)
                                    ? RankVector::of(numbers.all(), members.ranks, true)
@@ -247,8 +240,6 @@ std::uint32_t TraceWriter::text(const std::string& text) {
 }
 
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
-  const std::uint64_t calls = program.grammar.length();
-  calls_ += std::min(calls, std::numeric_limits<std::uint64_t>::max() - calls_);
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
   Line parts = name_of(name);
@@ -295,62 +286,35 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
                                        tables_, attributes_);
   Bytes tables;
   attributes_.write(tables);
-  sections.push_back(section_of(kAttributesSection, std::move(tables.data), Coding::thorough));
+  sections.push_back(section_of(kAttributesSection, std::move(tables.data), Coding::quick));
   sections.back().required = false;
   if (values.empty()) return;
   sections.push_back(section_of(kAttributeValuesSection, std::move(values)));
   sections.back().required = false;
 }
 
-// Tables are coded thoroughly where reading them takes a small part of a replay, but beside many
-// values it saves less than a hundredth of the file; and where they are mostly calls that hardly
-// come again, unless that would take seconds to read. `values`: the bytes of the columns.
-void TraceWriter::code_tables(std::vector<Section>& tables, std::uint64_t values) const {
-  constexpr std::uint64_t kCallsPerByte = 12;
-  constexpr std::uint64_t kManyValues = 4;  // so many times as much as the tables
-  std::uint64_t bytes = 0;
-  for (const Section& section : tables) bytes += section.bytes.size();
-  const bool is_read_quickly = bytes <= calls_ / kCallsPerByte && values <= kManyValues * bytes;
-  constexpr std::uint64_t kManyCalls = 256;
-  constexpr std::uint64_t kBytesPerCall = 64;      // of tables that are mostly calls, at most
-  constexpr std::uint64_t kMostBytes = 1'000'000;  // read in half a second
-  const std::uint64_t calls = tables_.signatures.size();
-  const bool has_no_structure =
-      calls >= kManyCalls && bytes <= kBytesPerCall * calls && bytes <= kMostBytes;
-  const bool is_thorough = is_read_quickly || has_no_structure;
-  const Coding coding = is_thorough ? Coding::thorough : Coding::quick;
-  for (Section& section : tables) section.coding = coding;
-}
-
 std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) {
   finish_names(layout);
-  if (draws_) layout.precision = "histogram";
+  if (drawn_) layout.precision = "histogram";
   layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
-  const Precision precision = Precision::of(layout.precision.empty() ? "exact" : layout.precision);
   tables_.layout = std::move(layout);
   classes_.finish(tables_, attributes_);
   tables_.number_kinds();
   std::vector<Section> sections;
   Bytes trace;
   tables_.write_trace(trace);
-  sections.push_back(section_of(kTraceSection, std::move(trace.data)));
+  sections.push_back(section_of(kTraceSection, std::move(trace.data), Coding::quick));
   if (!values_.empty()) {
     const std::uint64_t block = block_values(tables_.ranks);
-    std::string values =
-        draws_ ? code_drawn_columns(std::move(values_), block, histograms_, seed_, tables_)
-               : code_columns(std::move(values_), block, precision, tables_);
+    std::string values = code_columns(std::move(values_), block, drawn_, tables_);
     Bytes columns;
     tables_.write_columns(columns);
-    sections.push_back(section_of(kColumnsSection, std::move(columns.data)));
-    code_tables(sections, values.size());
+    sections.push_back(section_of(kColumnsSection, std::move(columns.data), Coding::quick));
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values)));
-  } else {
-    code_tables(sections, 0);
   }
-  sections.front().version = tables_.trace_version();
-  if (draws_) {
+  if (drawn_) {
     Bytes seed;
-    seed.varint(seed_);
+    seed.varint(drawn_->seed);
     sections.push_back(section_of(kDrawnSection, std::move(seed.data)));
   }
   if (!attributes_.attributes.empty()) write_attributes(sections);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -94,12 +95,9 @@ class TraceWriter {
 
   // Volumes of computations before calls are numbers of histograms from now on, and drawn by the
   // seed where the trace is read. No rank must have come.
-  void draw_volumes(std::uint64_t seed) {
-    draws_ = true;
-    seed_ = seed;
-  }
-  bool draws_volumes() const { return draws_; }
-  VolumeHistograms& histograms() { return histograms_; }
+  void draw_volumes(std::uint64_t seed) { drawn_ = DrawnVolumes{{}, seed}; }
+  bool draws_volumes() const { return drawn_.has_value(); }
+  VolumeHistograms& histograms() { return drawn_->histograms; }
 
   // The next rank; ranks come in ascending order from 0. `name` is its file's.
   void add(RankProgram program, std::string_view name, bool has_last_newline);
@@ -110,13 +108,9 @@ class TraceWriter {
  private:
   void finish_names(FileLayout& layout) const;
   void write_attributes(std::vector<Section>& sections);
-  void code_tables(std::vector<Section>& tables, std::uint64_t values) const;
 
   TraceTables tables_;
-  std::uint64_t calls_ = 0;  // of all ranks
-  bool draws_ = false;
-  std::uint64_t seed_ = 0;
-  VolumeHistograms histograms_;
+  std::optional<DrawnVolumes> drawn_;
   std::unordered_map<std::string, std::uint32_t> shape_numbers_;
   ClassBuilder classes_;
   std::vector<RankValues> values_;
