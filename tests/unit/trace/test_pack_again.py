@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from tests.tit_reader import (
     MAGIC,
     REQUIRED,
     Section,
-    TitTrace,
     crc32c,
     read_sections,
 )
@@ -82,21 +80,6 @@ def test_unknown_required_sections_are_refused_by_name(lu: Path, tmp_path: Path)
     with pytest.raises(InputError, match=r'its section "energy" of version 3; get a newer tisim'):
         pack(with_section(lu, REQUIRED), tmp_path / "again.tit")
     assert not (tmp_path / "again.tit").exists()
-
-
-@pytest.mark.parametrize(("volume", "version"), [("417022004.702569", 1), ("417022004.7025699", 2)])
-def test_files_with_numbers_of_many_digits_say_so(
-    volume: str, version: int, tmp_path: Path
-) -> None:
-    (tmp_path / "0").write_text(f"0 compute {volume}\n0 barrier\n" * 3)
-    packed = tmp_path / "x.tit"
-    pack(tmp_path / "0", packed)
-    first, *others = read_sections(packed.read_bytes())
-    assert (first.name, first.version) == ("trace", version)
-    packed.write_bytes(container([replace(first, version=3), *others]))
-    for read in (Trace.open, TitTrace):
-        with pytest.raises(InputError, match=r'section "?trace"? of version 3'):
-            read(packed)
 
 
 def test_attributes_are_kept(tmp_path: Path) -> None:
