@@ -46,30 +46,14 @@ Argument ClassWriter::argument_of(const std::vector<std::int64_t>& numbers, bool
                                   RankClass& made) {
   require(numbers.size() == 1 || numbers.size() == ranks.size(),
           "a call has a number for each rank of its class, or one");
-  for (const std::int64_t number : numbers) {
-    if (!is_volume) break;
-    require(is_volume_code(static_cast<std::uint64_t>(number)), "a volume has a code");
+  HoleNumbers all(numbers.front(), ranks.front(), is_rank);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    require(!is_volume || is_volume_code(static_cast<std::uint64_t>(numbers[i])),
+            "a volume has a code");
+    if (i > 0) all.add(numbers[i], ranks[i], ranks, i);
   }
-  const std::int64_t first = numbers.front();
-  const auto are = [&](auto by_rank) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] < 0 || by_rank(ranks[i]) != numbers[i]) return false;
-    }
-    return true;
-  };
-  // What one rank alone does says nothing; other classes do the same relative to their ranks.
-  if (is_rank && first > 0 && numbers.size() == 1 && ranks.size() == 1) {
-    return {Mode::relative, first - ranks.front()};
-  }
-  if (std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n == first; })) {
-    return {Mode::constant, first};
-  }
-  if (is_rank) {
-    const std::int64_t distance = first - ranks.front();
-    if (are([&](std::int64_t rank) { return rank + distance; })) return {Mode::relative, distance};
-    const std::int64_t bits = first ^ ranks.front();
-    if (are([&](std::int64_t rank) { return rank ^ bits; })) return {Mode::exclusive, bits};
-  }
+  const Argument argument = all.argument(ranks.size() == 1);
+  if (argument.mode != Mode::by_rank) return argument;
   made.vectors.push_back(is_rank ? RankVector::of(numbers, ranks, true)
                                  : RankVector::of(numbers, ranks, made.vectors));
   return {Mode::by_rank, 0};

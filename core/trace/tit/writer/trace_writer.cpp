@@ -40,27 +40,27 @@ bool is_column(const std::vector<std::uint32_t>& columns, std::size_t hole) {
 
 }  // namespace
 
-void ClassBuilder::Numbers::add(std::int64_t number, std::int32_t rank,
-                                const std::vector<std::int32_t>& ranks) {
+void HoleNumbers::add(std::int64_t number, std::int32_t rank,
+                      const std::vector<std::int32_t>& ranks, std::size_t before) {
   if (!follows_a_rule()) {
     all_.push_back(number);
     return;
   }
-  const Numbers before = *this;
+  const bool was_constant = constant_;
+  const bool was_relative = relative_;
   constant_ = constant_ && number == first_;
   relative_ = relative_ && first_ >= 0 && number >= 0 && number - rank == first_ - rank_;
   exclusive_ = exclusive_ && first_ >= 0 && number >= 0 && (number ^ rank) == (first_ ^ rank_);
   if (follows_a_rule()) return;
-  for (const std::int32_t other : ranks) all_.push_back(before.by_rule(other));
+  for (std::size_t i = 0; i < before; ++i) {
+    all_.push_back(was_constant   ? first_
+                   : was_relative ? first_ - rank_ + ranks[i]
+                                  : first_ ^ rank_ ^ ranks[i]);
+  }
   all_.push_back(number);
 }
 
-std::int64_t ClassBuilder::Numbers::by_rule(std::int32_t rank) const {
-  if (constant_) return first_;
-  return relative_ ? first_ - rank_ + rank : first_ ^ rank_ ^ rank;
-}
-
-Argument ClassBuilder::Numbers::argument(bool alone) const {
+Argument HoleNumbers::argument(bool alone) const {
   // What one rank alone does says nothing; other classes do the same relative to their ranks.
   if (alone && relative_ && first_ > 0) return {Mode::relative, first_ - rank_};
   if (constant_) return {Mode::constant, first_};
@@ -98,9 +98,10 @@ void ClassBuilder::add(const RankProgram& program) {
   auto numbers = members.numbers.begin();
   auto fixed = members.fixed.begin();
   for (const Call& call : program.calls) {
-    for (const std::int64_t number : call.numbers) (numbers++)->add(number, rank, members.ranks);
+    for (const std::int64_t number : call.numbers)
+      (numbers++)->add(number, rank, members.ranks, members.ranks.size());
     for (const AttributeValue& attribute : call.attributes) {
-      (fixed++)->add(attribute.second, rank, members.ranks);
+      (fixed++)->add(attribute.second, rank, members.ranks, members.ranks.size());
     }
   }
   members.ranks.push_back(rank);
@@ -118,7 +119,7 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
     Bytes key;
     key.varint(signature.shape);
     for (std::size_t hole = 0; hole < members.calls[i].numbers.size(); ++hole, ++at) {
-      const Numbers& numbers = members.numbers[at];
+      const HoleNumbers& numbers = members.numbers[at];
       const Argument argument = is_column(members.columns[i], hole)
                                     ? Argument{Mode::column, 0}
                                     : numbers.argument(members.ranks.size() == 1);

@@ -17,6 +17,31 @@
 
 namespace tisim::tit {
 
+// The numbers of one hole of a call on the ranks of a class. As long as they follow a rule, only
+// that is kept.
+class HoleNumbers {
+ public:
+  // Of the first rank.
+  HoleNumbers(std::int64_t number, std::int32_t rank, bool is_rank)
+      : first_(number), rank_(rank), relative_(is_rank), exclusive_(is_rank) {}
+  // Of the next rank; `ranks` are those of the class, of which `before` come before it.
+  void add(std::int64_t number, std::int32_t rank, const std::vector<std::int32_t>& ranks,
+           std::size_t before);
+  // `alone`: the class has no further rank.
+  Argument argument(bool alone) const;
+  const std::vector<std::int64_t>& all() const { return all_; }
+
+ private:
+  bool follows_a_rule() const { return constant_ || relative_ || exclusive_; }
+
+  std::int64_t first_;
+  std::int32_t rank_;
+  bool constant_ = true;
+  bool relative_;
+  bool exclusive_;
+  std::vector<std::int64_t> all_;  // once they follow no rule
+};
+
 // Takes the programs of ranks, one after the other in ascending order, and makes the classes and
 // signatures of a file.
 class ClassBuilder {
@@ -30,37 +55,15 @@ class ClassBuilder {
   void finish(TraceTables& tables, AttributeTables& attributes);
 
  private:
-  // A hole's number on each rank of a class. As long as they follow a rule, only that is kept.
-  class Numbers {
-   public:
-    // Of the first rank.
-    Numbers(std::int64_t number, std::int32_t rank, bool is_rank)
-        : first_(number), rank_(rank), relative_(is_rank), exclusive_(is_rank) {}
-    // Of one more; `ranks` are those before it.
-    void add(std::int64_t number, std::int32_t rank, const std::vector<std::int32_t>& ranks);
-    Argument argument(bool alone) const;
-    const std::vector<std::int64_t>& all() const { return all_; }
-
-   private:
-    bool follows_a_rule() const { return constant_ || relative_ || exclusive_; }
-    std::int64_t by_rule(std::int32_t rank) const;
-
-    std::int64_t first_;
-    std::int32_t rank_;
-    bool constant_ = true;
-    bool relative_;
-    bool exclusive_;
-    std::vector<std::int64_t> all_;  // once they follow no rule
-  };
   struct Members {
     Grammar grammar;
     std::vector<Call> calls;  // of the first rank
     std::vector<std::vector<std::uint32_t>> columns;
     bool has_volumes = false;
     std::vector<std::int32_t> ranks;
-    std::vector<Numbers> numbers;  // of each hole of each call
+    std::vector<HoleNumbers> numbers;  // of each hole of each call
     std::vector<RankProgram::Columns> attributes;
-    std::vector<Numbers> fixed;  // of each attribute of each call
+    std::vector<HoleNumbers> fixed;  // of each attribute of each call
   };
 
   RankClass finish_class(Members& members, TraceTables& tables);
