@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.campaign import campaign
 from tests.unit.sweep.samples import ROOT
 from tisim.commands.cli import tisim
 
@@ -71,8 +72,9 @@ NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 SECONDS = 300  # for a cell, on a busy machine
 
 
+# `make docs` executes all of them, and fails where a cell does.
 @pytest.mark.filterwarnings("default")  # of Jupyter's own
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", NOTEBOOKS[: campaign(1, 3)], ids=lambda file: file.stem)
 def test_a_notebook_runs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat = pytest.importorskip("nbformat", reason="needs the extra tisim[notebook]")
     nbclient = pytest.importorskip("nbclient", reason="needs nbclient")
