@@ -61,8 +61,8 @@ void check_peer(const Simulation& s, const Rank& rank, std::int32_t peer, bool r
 void post_message(Simulation& s, std::int32_t index, Kind kind, std::int32_t peer, double bytes,
                   std::int32_t tag) {
   const Rank& rank = driven_rank(s, index);
-  const bool receives = kind == Kind::recv || kind == Kind::irecv;
-  if (!receives && (kind < Kind::send || kind > Kind::ibsend)) {
+  const bool receives = role_of(kind) == Role::receive;
+  if (!receives && role_of(kind) != Role::send) {
     throw std::invalid_argument("this kind of operation is no message");
   }
   check_peer(s, rank, peer, receives);

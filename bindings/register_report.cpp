@@ -131,7 +131,7 @@ std::vector<Death> deaths(const Simulation& s) { return s.deaths(); }
 std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
   const Rank& rank = checked_rank(s, index);
   std::vector<MessageState> messages;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = s.request(at).next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = s.request(at).next) {
     const Request& request = s.request(at);
     if (!request.awaited || request.complete || request.message < 0) continue;
     messages.push_back(describe(s, request.message, rank, request.side == kReceiver));
@@ -162,9 +162,8 @@ RankState rank_state(Simulation& s, std::int32_t index) {
   state.host = rank.host;
   state.line = call.line;
   state.file = s.file_of(rank);
-  const bool collective = call.kind == Kind::collective || call.kind == Kind::icollective ||
-                          call.kind == Kind::comm_split || call.kind == Kind::comm_dup ||
-                          call.kind == Kind::comm_group;
+  const Role role = role_of(call.kind);
+  const bool collective = role == Role::collective || role == Role::make_communicator;
   if (collective) {
     const Call& line = s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)];
     state.call = name_of(line.operation, call.kind != Kind::icollective);

@@ -114,7 +114,7 @@ void register_simulation(nb::module_& m) {
       .def("take_completions", &Simulation::take_completions)
       .def(
           "last_request",
-          [](const Simulation& s, std::int32_t rank) { return checked_rank(s, rank).pending_last; },
+          [](const Simulation& s, std::int32_t rank) { return checked_rank(s, rank).pending.last; },
           "rank"_a)
       .def(
           "taken_request",

@@ -62,6 +62,23 @@ void register_kinds(nb::module_& m) {
   TISIM_KINDS(TISIM_VALUE)
 #undef TISIM_VALUE
 
+  nb::enum_<Role> roles(m, "Role", nb::is_arithmetic(), "What operations of some kinds do.");
+#define TISIM_VALUE(role) roles.value(upper_case(#role).c_str(), Role::role);
+  TISIM_ROLES(TISIM_VALUE)
+#undef TISIM_VALUE
+  nb::enum_<SendMode> modes(m, "SendMode", nb::is_arithmetic(), "When a send is complete.");
+#define TISIM_VALUE(mode) modes.value(upper_case(#mode).c_str(), SendMode::mode);
+  TISIM_SEND_MODES(TISIM_VALUE)
+#undef TISIM_VALUE
+  nb::class_<KindTraits>(m, "KindTraits", "What the table of operations says of a kind.")
+      .def_ro("role", &KindTraits::role)
+      .def_ro("mode", &KindTraits::mode)
+      .def_ro("receives", &KindTraits::receives)
+      .def_ro("makes_request", &KindTraits::makes_request)
+      .def_ro("blocks", &KindTraits::blocks);
+  m.def(
+      "traits_of", [](Kind kind) { return traits_of(kind); }, "kind"_a);
+
   nb::enum_<Operation> operations(m, "Operation", nb::is_arithmetic(), "The operation of a call.");
 #define TISIM_VALUE(name, ...) operations.value(upper_case(#name).c_str(), Operation::name);
   TISIM_COLLECTIVES(TISIM_VALUE)

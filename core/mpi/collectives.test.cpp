@@ -52,7 +52,7 @@ TEST("where a collective synchronises all ranks leave with the last one") {
 TEST("a non-blocking collective is pending as one request") {
   Replay replay({Program{"ibarrier", "waitall"}});
   CHECK(replay.run().stop == Stop::done);
-  CHECK(replay.simulation.ranks()[0].pending_first < 0);
+  CHECK(replay.simulation.ranks()[0].pending.first < 0);
 }
 
 }  // namespace

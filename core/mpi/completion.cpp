@@ -59,7 +59,7 @@ bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
 
 bool Waits::wait_pending(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
-  if (rank.schedule < 0 && rank.pending_collectives > 0 && insert_collective_waits(rank)) {
+  if (rank.schedule < 0 && rank.pending.collectives > 0 && insert_collective_waits(rank)) {
     return true;
   }
   if (rank.schedule >= 0) {
@@ -135,7 +135,7 @@ bool Waits::wait_some(Rank& rank, std::int32_t index) {
 }
 
 bool Waits::finish_any(Rank& rank, std::int32_t index) {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = requests_[at].next) {
     requests_.stop_awaiting(rank, at);
   }
   rank.ready.clear();
@@ -148,7 +148,7 @@ void Waits::note_taken(Rank& rank, std::int32_t request) {
   if ((rank.op.flags & kByNumber) != 0) rank.optional->taken = request;
 }
 
-void RequestTests::test_each(Rank& rank) {
+bool RequestTests::test_each(Rank& rank) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   std::vector<Op> ops;
   Op op;
@@ -161,6 +161,7 @@ void RequestTests::test_each(Rank& rank) {
     return false;
   });
   rank.insert(ops);
+  return true;
 }
 
 bool RequestTests::test(Rank& rank, std::int32_t index) {
@@ -232,8 +233,12 @@ bool RequestTests::finish_any(Rank& rank, std::int32_t index) {
 }
 
 void RequestTests::received(const Rank& rank) {
-  if (rank.op.kind == Kind::test || rank.op.kind == Kind::test_last) cost_.test_succeeded();
-  if (rank.op.kind == Kind::testany) cost_.test_any_succeeded();
+  const KindTraits& traits = traits_of(rank.op.kind);
+  if (traits.blocks) return;
+  if (traits.role == Role::complete_any) cost_.test_any_succeeded();
+  if (traits.role == Role::complete_one || traits.role == Role::complete_last) {
+    cost_.test_succeeded();
+  }
 }
 
 // Each of a collective's requests is tested, those that are finished too; one more operation ends

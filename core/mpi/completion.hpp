@@ -88,7 +88,7 @@ class RequestTests {
   bool test(Rank& rank, std::int32_t index);
   bool test_any(Rank& rank, std::int32_t index);
   // Testall and testsome: one test for each request listed, or pending in the order of posting.
-  void test_each(Rank& rank);
+  bool test_each(Rank& rank);
 
   // The time of a test is over. Asking for the state of messages takes SimGrid a round of the
   // instant, so that all who test at once raise or reset their common counter after those who need

@@ -48,8 +48,8 @@ bool PersistentRequests::start(Rank& rank, std::int32_t index) {
   rank.op = request.op;
   rank.op.line = line;
   rank.starting = found;
-  return rank.op.kind == Kind::recv_init ? probes_.receive(rank, index)
-                                         : messages_.send(rank, index);
+  return traits_of(rank.op.kind).receives ? probes_.receive(rank, index)
+                                          : messages_.send(rank, index);
 }
 
 void PersistentRequests::start_all(Rank& rank) const {

@@ -37,12 +37,16 @@ class Protocol {
       : model_(model), platform_(platform), rendezvous_(read_rendezvous(model.rendezvous)) {}
 
   // The call returns before the message has arrived, and there is a request for it.
-  static bool is_immediate(Kind kind);
+  static bool is_immediate(Kind kind) {
+    const KindTraits& traits = traits_of(kind);
+    return traits.makes_request || is_half(traits.role) || traits.role == Role::make_persistent;
+  }
 
   // The sender goes on at once: `smpi/send-is-detached-thresh`.
   bool is_detached(const Op& op) const {
-    if (op.bytes < model_.detached_threshold) return !is_synchronous(op.kind);
-    return is_buffered(op.kind);
+    const SendMode mode = traits_of(op.kind).mode;
+    return op.bytes < model_.detached_threshold ? mode != SendMode::synchronous
+                                                : mode == SendMode::buffered;
   }
   // The transfer of a detached send starts at once: `smpi/async-small-thresh`.
   bool is_eager(const Op& op) const { return op.bytes < model_.eager_threshold; }
@@ -51,8 +55,10 @@ class Protocol {
   // Seconds that a rank pays before it posts a send: only where it gets control back before the
   // transfer is over (smpi/os, smpi/ois).
   double send_overhead(const Rank& rank, const Op& op) const {
-    const bool as_isend = is_immediate(op.kind) && !is_persistent(op.kind);
-    if (!as_isend && !is_synchronous(op.kind) && !is_detached(op)) return 0.0;
+    // To start a persistent send costs what a blocking one does, as in SimGrid.
+    const KindTraits& traits = traits_of(op.kind);
+    const bool as_isend = traits.makes_request || is_half(traits.role);
+    if (!as_isend && traits.mode != SendMode::synchronous && !is_detached(op)) return 0.0;
     const Overheads& overheads = overheads_of(rank);
     return (as_isend ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
   }
@@ -81,16 +87,7 @@ class Protocol {
   static Rendezvous read_rendezvous(const std::string& name) {
     return name == "get" ? Rendezvous::get : name == "send" ? Rendezvous::send : Rendezvous::put;
   }
-  static bool is_synchronous(Kind kind) {
-    return kind == Kind::ssend || kind == Kind::issend || kind == Kind::ssend_init;
-  }
-  static bool is_buffered(Kind kind) {
-    return kind == Kind::bsend || kind == Kind::ibsend || kind == Kind::bsend_init;
-  }
-  // To start a persistent send costs what a blocking one does, as in SimGrid.
-  static bool is_persistent(Kind kind) {
-    return kind == Kind::send_init || kind == Kind::ssend_init || kind == Kind::bsend_init;
-  }
+  static bool is_half(Role role) { return role == Role::exchange || role == Role::receive_half; }
   const Overheads& overheads_of(const Rank& rank) const {
     if (platform_.host_overheads.empty()) return model_.overheads.front();
     const std::int32_t table = platform_.host_overheads[static_cast<std::size_t>(rank.host)];
@@ -101,24 +98,6 @@ class Protocol {
   const PlatformData& platform_;
   Rendezvous rendezvous_;
 };
-
-inline bool Protocol::is_immediate(Kind kind) {
-  switch (kind) {
-    case Kind::isend:
-    case Kind::issend:
-    case Kind::ibsend:
-    case Kind::irecv:
-    case Kind::sendrecv:
-    case Kind::recv_half:
-    case Kind::send_init:
-    case Kind::ssend_init:
-    case Kind::bsend_init:
-    case Kind::recv_init:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Small random differences of starts and sizes, drawn with a seed (tisim/jitter-start, -size).
 //

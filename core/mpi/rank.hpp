@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "support/stack.hpp"
 #include "trace/reader.hpp"
+#include "trace/requests/pending_requests.hpp"
 #include "trace/vocabulary/op.hpp"
 
 namespace tisim {
@@ -49,46 +49,6 @@ enum class Phase : std::uint8_t {
   dead                   // killed before
 };
 
-// The numbers by which a trace names the requests of its rank (`request=N`).
-struct NumberedRequest {
-  std::int32_t pending = -1;     // its request in the RequestTable, -1: none is pending
-  std::int32_t persistent = -1;  // the rank's persistent request of that number, -1: none
-  bool given = false;            // to a request that no wait has named since
-  bool may_be_complete = false;  // a test, waitany or waitsome has named it since
-};
-
-// Promises that what it holds stays small where numbers do: free ones are used again.
-class RequestNumbers {
- public:
-  // What has a number, made if it is new. References are good until the next call.
-  NumberedRequest& operator[](std::int32_t number) {
-    const auto at = static_cast<std::size_t>(number);
-    if (at >= kMostDense) return large_[number];
-    if (at >= small_.size()) {
-      small_.make_room(at + 1 - small_.size());
-      while (small_.size() <= at) small_.push_back({});
-    }
-    return small_[at];
-  }
-  // Nothing when no request has ever had the number.
-  const NumberedRequest* find(std::int32_t number) const {
-    const auto at = static_cast<std::size_t>(number);
-    if (at < kMostDense) return at < small_.size() ? &small_[at] : nullptr;
-    const auto found = large_.find(number);
-    return found == large_.end() ? nullptr : &found->second;
-  }
-
- private:
-  // Numbers below have a place each: at most 64 KiB of a rank that names one large number.
-  static constexpr std::size_t kMostDense = 4096;
-
-  Stack<NumberedRequest> small_;
-  std::map<std::int32_t, NumberedRequest> large_;
-};
-
-// The two ends of a message.
-enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
-
 // What the making of a communicator goes through (communicator_creation.hpp), and a
 // collective read or write that an algorithm carries out (io/file/collective_transfers.hpp).
 enum class Stage : std::uint8_t {
@@ -105,20 +65,6 @@ struct Membership {
   std::uint16_t id = 0;
   std::int32_t comm = 0;    // index
   std::int32_t number = 0;  // of the rank in it
-};
-
-// A request that can be started again and again: what it does, its key in the usual place.
-struct PersistentRequest {
-  Op op;                     // of kind `end`: the place is free
-  bool active = false;       // or free
-  std::int32_t number = -1;  // by which the trace names it, -1: none; of a free place the next one
-
-  // Whether a start, which names it by `key`, means it; `me` is the rank in the communicator.
-  bool has_key(const Op& key, std::int32_t me) const {
-    const bool receives = op.kind == Kind::recv_init;
-    return op.tag == key.tag && op.comm == key.comm && (receives ? op.peer : me) == key.peer &&
-           (receives ? me : op.peer) == key.bytes;
-  }
 };
 
 // How far traces have been read.
@@ -180,7 +126,6 @@ struct Rank {
   Side waiting_side = kSender;  // of the message `waiting`
   bool probed_twice = false;    // class Probes
   bool woken_to_probe = false;  // a message was sent to it, and its waiting probe looks again
-  bool indexed = false;         // class RequestTable: there is an index of its pending requests
   bool trace_closed = false;    // nothing more is read of its trace, its reader is gone
   bool lost_type = false;       // and had a type of unknown width
   std::int32_t context = 0;     // of its job's world
@@ -203,9 +148,7 @@ struct Rank {
   Stack<std::int32_t> ready;  // complete ones among the awaited, a heap on the order of posting
   std::int32_t waiting = -1;  // a message; in a waitany: the request that is complete
   std::int32_t awaited = 0;   // requests that are still to be finished
-  std::int32_t pending_first = -1, pending_last = -1;
-  std::uint32_t request_order = 0;
-  std::int32_t pending_collectives = 0;
+  PendingList pending;        // requests
 
   // What it has done
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds

@@ -15,10 +15,11 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
   Request& request = requests_[index];
   request.message = message;
   request.side = side;
-  request.order = rank.request_order++;
+  request.order = rank.pending.order++;
   request.complete = message < 0 || matcher_.message(message).arrived;
   if (message >= 0) matcher_.message(message).request[side] = index;
-  if (op.kind == Kind::sendrecv || op.kind == Kind::recv_half) {
+  const Role role = role_of(op.kind);
+  if (role == Role::exchange || role == Role::receive_half) {
     await(rank, index);
   } else if (rank.schedule >= 0) {
     rank.slots[op.line] = index;
@@ -47,7 +48,7 @@ void RequestTable::add_access(Rank& rank, std::int32_t message) {
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
   request.message = message;
-  request.order = rank.request_order++;
+  request.order = rank.pending.order++;
   request.source = rank.number;
   request.destination = rank.op.peer;
   request.tag = kFileRequestTag;
@@ -65,81 +66,12 @@ void RequestTable::add_collective(Rank& rank, std::int32_t tag,
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
   request.type = RequestType::collective;
-  request.order = rank.request_order++;
+  request.order = rank.pending.order++;
   request.tag = tag;
   request.complete = true;
   request.origin = collectives_.acquire();
   collectives_[request.origin].requests.assign(parts.begin(), parts.end());
   list(rank, index);
-  ++rank.pending_collectives;
-}
-
-// Makes a request the last of those that are pending, on the operation's communicator.
-void RequestTable::list(Rank& rank, std::int32_t index) {
-  Request& request = requests_[index];
-  request.comm = rank.op.comm;
-  request.listed = true;
-  request.previous = rank.pending_last;
-  (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
-  rank.pending_last = index;
-  if (!rank.indexed || request.type == RequestType::collective) return;
-  if (request.source_lost) {
-    drop_index(rank);
-  } else {
-    index_.add(rank.first + rank.number, request, index);
-  }
-}
-
-void RequestTable::drop_index(Rank& rank) {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    index_.remove(rank.first + rank.number, requests_[at]);
-  }
-  rank.indexed = false;
-}
-
-// The oldest pending request of the key that the rank's operation names, -1: none.
-std::int32_t RequestTable::find(Rank& rank) {
-  Request like;
-  like.source = rank.op.peer;
-  like.destination = static_cast<std::int32_t>(rank.op.bytes);
-  like.tag = rank.op.tag;
-  like.comm = rank.op.comm;
-  if (rank.indexed) return index_.find(rank.first + rank.number, like);
-  std::int32_t steps = 0;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next, ++steps) {
-    const Request& request = requests_[at];
-    if (request.type == RequestType::collective || request.comm != like.comm) continue;
-    if ((request.source == like.source || request.source_lost) &&
-        request.destination == like.destination && request.tag == like.tag) {
-      if (steps > RequestIndex::kMostUnindexed) make_index(rank);
-      return at;
-    }
-  }
-  return -1;
-}
-
-// Requests whose sources were lost are found by looking through all.
-void RequestTable::make_index(Rank& rank) {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    if (requests_[at].source_lost) return;
-  }
-  rank.indexed = true;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    if (requests_[at].type == RequestType::collective) continue;
-    index_.add(rank.first + rank.number, requests_[at], at);
-  }
-}
-
-// The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
-std::int32_t RequestTable::find_collective(const Rank& rank) const {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    const Request& request = requests_[at];
-    if (request.type == RequestType::collective && request.tag == rank.op.tag &&
-        request.comm == rank.op.comm) {
-      return at;
-    }
-  }
-  return -1;
 }
 
 // The index of a request that an operation gives; -1: none, for one that was finished before.
@@ -152,13 +84,9 @@ std::int32_t RequestTable::by_index(const Op& op) const {
 
 std::int32_t RequestTable::named(Rank& rank) {
   const Op& op = rank.op;
-  if ((op.flags & (kByNumber | kNumbered)) != 0) {
-    return (op.flags & kByNumber) != 0 ? by_index(op)
-                                       : pending_of(rank, static_cast<std::int32_t>(op.bytes));
-  }
-  if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
-  // No message has a negative tag.
-  return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find(rank);
+  if ((op.flags & kByNumber) != 0) return by_index(op);
+  const RequestNumbers* const numbers = rank.optional ? &rank.optional->numbers : nullptr;
+  return requests_.named(rank.pending, rank.first + rank.number, numbers, op);
 }
 
 bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) const {
@@ -177,14 +105,8 @@ void RequestTable::drop(Rank& rank, std::int32_t index) {
 // The request is pending no longer.
 void RequestTable::unlist(Rank& rank, std::int32_t index) {
   const Request& request = requests_[index];
-  (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
-  (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
   if (request.origin >= 0) forget_origin(rank, request);
-  if (rank.indexed) {
-    index_.remove(rank.first + rank.number, request);
-    rank.indexed = rank.pending_first >= 0;
-  }
-  requests_[index].listed = false;
+  requests_.unlist(rank.pending, rank.first + rank.number, index);
 }
 
 // What a listed request that is finished came from: a persistent request, a collective, a number.
@@ -198,7 +120,6 @@ void RequestTable::forget_origin(Rank& rank, const Request& request) {
     number = collectives_[request.origin].number;
     collectives_[request.origin].number = -1;
     collectives_.release(request.origin);
-    --rank.pending_collectives;
   }
   if (number >= 0) rank.optional->numbers[number].pending = -1;
 }
@@ -299,7 +220,7 @@ void RequestTable::verify(const Rank& rank) const {
   std::int32_t collectives = 0;
   std::int32_t awaited = 0;
   std::size_t count = 0;
-  for (std::int32_t at = rank.pending_first; at >= 0; last = at, at = requests_[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; last = at, at = requests_[at].next) {
     const Request& request = requests_[at];
     ensure(++count <= requests_.in_use(), "the list of pending requests has an end");
     ensure(request.listed && request.previous == last, "pending requests form a list");
@@ -314,8 +235,8 @@ void RequestTable::verify(const Rank& rank) const {
     ensure(rank.persistent()[static_cast<std::size_t>(request.origin)].active,
            "a persistent request that is pending is active");
   }
-  ensure(last == rank.pending_last, "the last pending request is known");
-  ensure(collectives == rank.pending_collectives, "pending collectives are counted");
+  ensure(last == rank.pending.last, "the last pending request is known");
+  ensure(collectives == rank.pending.collectives, "pending collectives are counted");
   ensure(awaited <= rank.awaited, "awaited requests are counted");
   ensure(std::is_heap(rank.ready.begin(), rank.ready.end(), posted_later()),
          "complete requests are a heap on the order of posting");
@@ -370,16 +291,16 @@ NumberedRequest& RequestTable::give_number(Rank& rank, std::int32_t number) {
 
 void RequestTable::number_last(Rank& rank) {
   const auto number = static_cast<std::int32_t>(rank.op.bytes);
-  give_number(rank, number).pending = rank.pending_last;
-  Request& request = requests_[rank.pending_last];
+  give_number(rank, number).pending = rank.pending.last;
+  Request& request = requests_[rank.pending.last];
   request.origin = number;
 }
 
 void RequestTable::number_collective(Rank& rank, std::int32_t number, bool started) {
   NumberedRequest& it = give_number(rank, number);
   if (!started) return;
-  it.pending = rank.pending_last;
-  collectives_[requests_[rank.pending_last].origin].number = number;
+  it.pending = rank.pending.last;
+  collectives_[requests_[rank.pending.last].origin].number = number;
 }
 
 void RequestTable::number_persistent(Rank& rank) {
@@ -390,13 +311,14 @@ void RequestTable::number_persistent(Rank& rank) {
 }
 
 void RequestTable::name_requests(Rank& rank) {
-  const Kind kind = rank.op.kind;
-  if (kind == Kind::wait || kind == Kind::test) {
-    name_request(rank, static_cast<std::int32_t>(rank.op.bytes), kind == Kind::wait);
+  const KindTraits& traits = traits_of(rank.op.kind);
+  if (traits.role == Role::complete_one) {
+    name_request(rank, static_cast<std::int32_t>(rank.op.bytes), traits.blocks);
     return;
   }
+  const bool waits = traits.blocks && traits.role == Role::complete_all;
   for (const double number : numbers_listed(rank)) {
-    name_request(rank, static_cast<std::int32_t>(number), kind == Kind::waitall);
+    name_request(rank, static_cast<std::int32_t>(number), waits);
   }
 }
 
@@ -506,7 +428,7 @@ void RequestTable::list_freed(Rank& rank) {
   if (!rank.optional) return;
   for (std::int32_t at = rank.optional->freed_first; at >= 0; at = rank.optional->freed_first) {
     unlink_freed(rank, at);
-    requests_[at].order = rank.request_order++;
+    requests_[at].order = rank.pending.order++;
     list(rank, at);
   }
 }

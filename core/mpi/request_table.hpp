@@ -3,9 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "mpi/communicators.hpp"
@@ -33,64 +31,10 @@ inline bool begins_list(const Op& op) {
   return (op.flags & (kNumbered | kContinuation)) == kNumbered;
 }
 
-enum class RequestType : std::uint8_t { message, persistent, collective };
-
-// A pending request of a rank, or one of a collective's schedule. There may be millions of them.
-struct Request {
-  std::int32_t message = -1;                          // -1: there is nothing to wait for
-  std::int32_t next = -1, previous = -1;              // in the order of posting
-  std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
-  std::uint32_t order = 0;
-  // Of a persistent request: its place in the rank. Of a collective: the StartedCollective. Of a
-  // message: the number by which the trace names the request, -1: none.
-  std::int32_t origin = -1;
-  std::uint16_t comm = 0;
-  Side side = kSender;
-  RequestType type : 2 = RequestType::message;
-  bool complete : 1 = false;
-  bool awaited : 1 = false;      // by the waitall that the rank is in
-  bool listed : 1 = false;       // among the rank's pending requests
-  bool source_lost : 1 = false;  // whoever waits for it may name any source
-  bool freed : 1 = false;        // nobody waits for it, its message goes on
-};
-static_assert(sizeof(Request) == 36);
-static_assert(static_cast<unsigned>(RequestType::collective) < 4, "fits its bit field");
-
 // The requests that a pending non-blocking collective is made of; -1 for those that are finished.
 struct StartedCollective {
   std::vector<std::int32_t> requests;
   std::int32_t number = -1;  // by which the trace names it, -1: none
-};
-
-// Pending requests by what a later wait or test names, for ranks that have many of them.
-class RequestIndex {
- public:
-  // So many requests a rank looks through one by one before it keeps an index of them.
-  static constexpr std::int32_t kMostUnindexed = 16;
-
-  void add(std::int32_t rank, const Request& request, std::int32_t number) {
-    places_.emplace(key(rank, request, request.order), number);
-  }
-  void remove(std::int32_t rank, const Request& request) {
-    places_.erase(key(rank, request, request.order));
-  }
-  // The oldest one of a rank with the communicator, tag, source and destination of `like`; -1:
-  // none.
-  std::int32_t find(std::int32_t rank, const Request& like) const {
-    const auto found = places_.lower_bound(key(rank, like, 0));
-    if (found == places_.end()) return -1;
-    const bool same = found->first == key(rank, like, std::get<5>(found->first));
-    return same ? found->second : -1;
-  }
-
- private:
-  using Key = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
-                         std::uint32_t>;
-  static Key key(std::int32_t rank, const Request& request, std::uint32_t order) {
-    return {rank, request.comm, request.tag, request.source, request.destination, order};
-  }
-
-  std::map<Key, std::int32_t> places_;
 };
 
 // The requests of all ranks: which are pending, in which order, and which are complete.
@@ -152,7 +96,7 @@ class RequestTable {
   template <class Accept>
   std::int32_t find_listed(const Rank& rank, Accept accept) const {
     if ((rank.op.flags & (kNumbered | kByNumber)) == 0) {
-      for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
+      for (std::int32_t next = -1, at = rank.pending.first; at >= 0; at = next) {
         next = requests_[at].next;
         if (accept(at)) return at;
       }
@@ -198,15 +142,14 @@ class RequestTable {
  private:
   friend struct RequestTableTesting;  // corrupts the state, to see `verify` object
 
-  void list(Rank& rank, std::int32_t request);
+  // Makes a request the last of those that are pending, on the operation's communicator.
+  void list(Rank& rank, std::int32_t request) {
+    requests_.list(rank.pending, rank.first + rank.number, request, rank.op.comm);
+  }
   void push_complete(Rank& rank, std::int32_t request);
-  std::int32_t find(Rank& rank);
-  std::int32_t find_collective(const Rank& rank) const;
   std::int32_t by_index(const Op& op) const;
-  std::int32_t pending_of(const Rank& rank, std::int32_t number) const {
-    const NumberedRequest* const found =
-        rank.optional ? rank.optional->numbers.find(number) : nullptr;
-    return found == nullptr ? -1 : found->pending;
+  static std::int32_t pending_of(const Rank& rank, std::int32_t number) {
+    return rank.optional ? rank.optional->numbers.pending(number) : -1;
   }
   NumberedRequest& given(Rank& rank, std::int32_t number);
   void refuse_collective(const Rank& rank, std::int32_t number, std::int32_t pending) const;
@@ -217,8 +160,6 @@ class RequestTable {
   void detach_number(Rank& rank, std::int32_t request);
   void name_request(Rank& rank, std::int32_t number, bool waits);
   void forget_origin(Rank& rank, const Request& request);
-  void make_index(Rank& rank);
-  void drop_index(Rank& rank);
   void verify(const Rank& rank) const;
   auto posted_later() const {
     return
@@ -228,8 +169,7 @@ class RequestTable {
   Runtime runtime_;
   Matcher& matcher_;
   const CommunicatorTable& communicators_;
-  Pool<Request> requests_;
-  RequestIndex index_;
+  PendingRequests requests_;
   Pool<StartedCollective> collectives_;
 };
 

@@ -85,7 +85,7 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
   action.kind = static_cast<std::uint8_t>(op.kind);
   action.operation = -1;
   action.level = level;
-  if (op.kind == Kind::collective || op.kind == Kind::icollective) {
+  if (has_collective_call(op.kind)) {
     const Call& call = runtime_.jobs.of(rank).calls[static_cast<std::uint32_t>(op.call)];
     action.operation = static_cast<std::int8_t>(call.operation);
     action.tag = mpi_.communicators.index_of(rank, op.comm);
@@ -96,7 +96,7 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
     if (level == 0) note_sizes(action, call, mpi_.communicators.number_in(rank, op.comm));
   } else if (op.kind == Kind::file) {
     note_file(action, op);
-  } else if (op.kind >= Kind::send && op.kind <= Kind::recv_half && op.peer >= 0) {
+  } else if (is_point_to_point(op.kind) && op.peer >= 0) {
     action.peer = mpi_.addresses.global_rank(rank, op.peer) - rank.first;
   } else if (level == 0) {
     action.idle = static_cast<std::uint8_t>(finds_no_request(rank));
@@ -108,10 +108,7 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
 // A wait or test by number shows the key of its request.
 void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.bytes = kAnySource;
-  const Kind kind = rank.op.kind;
-  const bool names_one = kind == Kind::wait || kind == Kind::test || kind == Kind::cancel ||
-                         kind == Kind::request_free;
-  const std::int32_t found = names_one ? mpi_.requests.named(rank) : -1;
+  const std::int32_t found = names_one_request(rank.op.kind) ? mpi_.requests.named(rank) : -1;
   if (found < 0 || mpi_.requests[found].type == RequestType::collective) return;
   const Request& request = mpi_.requests[found];
   action.peer = request.source;
@@ -122,18 +119,18 @@ void ActionLog::note_key(Rank& rank, ActionStart& action) {
 
 // Whether the rank's operation waits for a request, or tests one, and there is none.
 bool ActionLog::finds_no_request(Rank& rank) {
-  switch (rank.op.kind) {
-    case Kind::wait:
-    case Kind::test:
-    case Kind::wait_last:
-    case Kind::test_last:
-    case Kind::cancel:
-    case Kind::wait_icollective:
+  const KindTraits& traits = traits_of(rank.op.kind);
+  switch (traits.role) {
+    case Role::complete_one:
+    case Role::complete_last:
+    case Role::complete_collective:
+    case Role::cancel:
       return mpi_.requests.named(rank) < 0;
-    case Kind::waitall:
-    case Kind::waitany:
-    case Kind::waitsome:
-      return mpi_.requests.find_listed(rank, [](std::int32_t) { return true; }) < 0;
+    case Role::complete_all:
+    case Role::complete_any:
+    case Role::complete_some:
+      return traits.blocks &&
+             mpi_.requests.find_listed(rank, [](std::int32_t) { return true; }) < 0;
     default:
       return false;
   }

@@ -6,7 +6,7 @@
 
 namespace tisim {
 
-// A switch over operations or phases names each of them, so that a new one does not compile
+// A switch over roles or phases names each of them, so that a new one does not compile
 // before it stands here.
 #pragma GCC diagnostic error "-Wswitch-enum"
 
@@ -83,92 +83,70 @@ bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
 }
 
 bool Interpreter::begin(Rank& rank, std::int32_t index) {
-  switch (rank.op.kind) {
-    case Kind::end:
+  const KindTraits& traits = traits_of(rank.op.kind);
+  switch (traits.role) {
+    case Role::end:
       return lifetime_.finish(rank, index);
-    case Kind::nop:
+    case Role::nothing:
       return true;
-    case Kind::compute:
+    case Role::compute:
       return compute(rank, index);
-    case Kind::sleep:
+    case Role::sleep:
       return sleep(rank, index);
-    case Kind::send:
-    case Kind::ssend:
-    case Kind::bsend:
-    case Kind::isend:
-    case Kind::issend:
-    case Kind::ibsend:
+    case Role::send:
       return mpi_.messages.send(rank, index);
-    case Kind::recv:
-    case Kind::irecv:
+    case Role::receive:
       return mpi_.probes.receive(rank, index);
-    case Kind::sendrecv:
+    case Role::exchange:
       return mpi_.send_receive.begin(rank, index);
-    case Kind::threads:
+    case Role::threads:
       throw std::logic_error("the threads of a computation have no computation before them");
-    case Kind::recv_half:
+    case Role::receive_half:
       throw std::logic_error("the receiving half of a sendrecv has no sending half before it");
-    case Kind::wait:
-    case Kind::wait_last:
-    case Kind::wait_icollective:
-      return mpi_.waits.wait(rank, index);
-    case Kind::waitall:
-      return mpi_.waits.wait_pending(rank, index);
-    case Kind::waitany:
-      return mpi_.waits.wait_any(rank, index);
-    case Kind::waitsome:
-      return mpi_.waits.wait_some(rank, index);
-    case Kind::test:
-    case Kind::test_last:
-      return mpi_.tests.test(rank, index);
-    case Kind::cancel:
+    case Role::complete_one:
+    case Role::complete_last:
+    case Role::complete_collective:
+      return traits.blocks ? mpi_.waits.wait(rank, index) : mpi_.tests.test(rank, index);
+    case Role::complete_all:
+      return traits.blocks ? mpi_.waits.wait_pending(rank, index) : mpi_.tests.test_each(rank);
+    case Role::complete_any:
+      return traits.blocks ? mpi_.waits.wait_any(rank, index) : mpi_.tests.test_any(rank, index);
+    case Role::complete_some:
+      return traits.blocks ? mpi_.waits.wait_some(rank, index) : mpi_.tests.test_each(rank);
+    case Role::cancel:
       mpi_.cancellations.cancel(rank);
       return true;
-    case Kind::request_free:
+    case Role::free_request:
       mpi_.cancellations.free(rank);
       return true;
-    case Kind::testall:
-    case Kind::testsome:
-      mpi_.tests.test_each(rank);
-      return true;
-    case Kind::testany:
-      return mpi_.tests.test_any(rank, index);
-    case Kind::probe:
-    case Kind::iprobe:
+    case Role::probe:
       return mpi_.probes.probe(rank, index);
-    case Kind::send_init:
-    case Kind::ssend_init:
-    case Kind::bsend_init:
-    case Kind::recv_init:
+    case Role::make_persistent:
       mpi_.persistent.create(rank);
       return true;
-    case Kind::start:
+    case Role::start:
       return mpi_.persistent.start(rank, index);
-    case Kind::startall:
+    case Role::start_all:
       mpi_.persistent.start_all(rank);
       return true;
-    case Kind::number_request:
+    case Role::number_request:
       mpi_.requests.number_last(rank);
       return true;
-    case Kind::number_persistent:
+    case Role::number_persistent:
       mpi_.requests.number_persistent(rank);
       return true;
-    case Kind::collective:
-    case Kind::icollective:
+    case Role::collective:
       return mpi_.collectives.enter(rank, index);
-    case Kind::comm_split:
-    case Kind::comm_dup:
-    case Kind::comm_idup:
-    case Kind::comm_group:
+    case Role::make_communicator:
       return mpi_.creation.enter(rank, index);
-    case Kind::comm_free:
+    case Role::free_communicator:
       mpi_.communicators.free(rank);
       return true;
-    case Kind::file:
+    case Role::file:
       return files_.begin(rank, index);
-    case Kind::file_offset:
+    case Role::file_offset:
       throw std::logic_error("an offset has no call on a file before it");
-    case Kind::custom:
+    case Role::custom:
       return ask_action(rank, index);
   }
   fail_impossible("an operation of kind", static_cast<unsigned>(rank.op.kind));

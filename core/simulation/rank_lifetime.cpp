@@ -30,7 +30,7 @@ bool RankLifetime::enter_init(Rank& rank, std::int32_t index) {
 
 bool RankLifetime::finish(Rank& rank, std::int32_t index) {
   mpi_.requests.list_freed(rank);
-  if (rank.pending_first >= 0) {
+  if (rank.pending.first >= 0) {
     --rank.cursor;  // the end comes again
     return mpi_.waits.wait_pending(rank, index);
   }

@@ -51,7 +51,7 @@ void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
 
 void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& loop) {
   hash.add(rank.phase, rank.stage, rank.final_barrier, rank.waiting_side, rank.awaited,
-           rank.pending_collectives, rank.epoch, rank.starting, rank.ready.size());
+           rank.pending.collectives, rank.epoch, rank.starting, rank.ready.size());
   // Where it is in its buffer depends on how long the batches before were, which comes back after
   // many turns only.
   const std::uint64_t ahead = rank.buffer.size() - rank.cursor;
@@ -61,7 +61,7 @@ void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& 
     for (const std::int32_t request : rank.slots) add(hash, mpi, request);
   }
   if (rank.phase == Phase::waiting) add(hash, mpi.matcher.message(rank.waiting));
-  for (std::int32_t at = rank.pending_first; at >= 0; at = mpi.requests[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = mpi.requests[at].next) {
     add(hash, mpi, at);
   }
   for (const PersistentRequest& one : rank.persistent()) hash.add(one.active, one.number);

@@ -58,7 +58,7 @@ TEST("verify: inboxes count their messages") {
 TEST("verify: a message waits in the channel of its key") {
   Middle a;
   Pool<Message>& messages = a.mpi().matcher.messages();
-  messages[a.mpi().requests[a.rank(0).pending_first].message].tag = 1;
+  messages[a.mpi().requests[a.rank(0).pending.first].message].tag = 1;
   CHECK_BROKEN(a, "in the channel of its key");
 }
 
@@ -79,20 +79,20 @@ TEST("verify: a message is released once") {
 
 TEST("verify: pending requests form a list") {
   Middle a;
-  a.rank(0).pending_last = -1;
+  a.rank(0).pending.last = -1;
   CHECK_BROKEN(a, "the last pending request is known");
   Middle b;
-  b.mpi().requests[b.rank(0).pending_last].previous = -1;
+  b.mpi().requests[b.rank(0).pending.last].previous = -1;
   CHECK_BROKEN(b, "pending requests form a list");
 }
 
 TEST("verify: requests know their messages and whether these have arrived") {
   Middle a;
-  a.mpi().requests[a.rank(0).pending_first].complete = true;
+  a.mpi().requests[a.rank(0).pending.first].complete = true;
   CHECK_BROKEN(a, "a request is complete when its message has arrived");
   Middle b;
-  b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending_first].message).request[kReceiver] = 0;
-  b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending_last].message).request[kReceiver] = 0;
+  b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending.first].message).request[kReceiver] = 0;
+  b.mpi().matcher.message(b.mpi().requests[b.rank(0).pending.last].message).request[kReceiver] = 0;
   CHECK_BROKEN(b, "a message knows the request that waits for it");
 }
 

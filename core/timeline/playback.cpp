@@ -142,10 +142,10 @@ void Playback::begin(const ActionStart& start) {
   action = OpenAction{};
   action.open = true;
   action.start = start;
-  if (kind >= Kind::send && kind <= Kind::recv_half) {
+  if (is_point_to_point(kind)) {
     action.bytes = start.bytes;
     if (start.peer >= 0) action.peer = start.peer;
-  } else if (kind == Kind::wait || kind == Kind::test) {
+  } else if (role_of(kind) == Role::complete_one) {
     const auto destination = static_cast<std::int32_t>(start.bytes);
     const std::int32_t other = start.peer == start.rank ? destination : start.peer;
     if (start.level == 0 && other >= 0) action.peer = other;
@@ -166,10 +166,10 @@ void Playback::sent(const SentRecord& record) {
 void Playback::received(const MessageRecord& record) {
   OpenAction* action = innermost(record.destination);
   if (action != nullptr) {
-    const Kind kind = action->kind();
-    const bool one = kind == Kind::recv || kind == Kind::wait || kind == Kind::wait_last ||
-                     kind == Kind::test || kind == Kind::test_last;
-    if (one) {
+    const Role role = role_of(action->kind());
+    const bool posts = traits_of(action->kind()).makes_request;
+    if ((role == Role::receive && !posts) || role == Role::complete_one ||
+        role == Role::complete_last) {
       action->bytes = record.bytes;
       action->peer = record.source;
     }

@@ -37,10 +37,10 @@ def name_of_instruction(kind: int, operation: int) -> str:
 
 
 def vocabulary_header() -> str:
-    """The numbers that scripts use, as a header in C."""
-    kinds = [f"  KIND_{kind.name} = {kind.value}," for kind in _core.Kind]
-    operations = [f"  OPERATION_{one.name} = {one.value}," for one in _core.Operation]
+    """The table of operations as a header in C: their numbers, and what each of them does."""
+    traits = {kind: _core.traits_of(kind) for kind in _core.Kind}
     constants = {
+        "KINDS": len(traits),
         "SCRIPT_VERSION": _core.SCRIPT_VERSION,
         "SCRIPT_KEPT_INSTRUCTIONS": _core.SCRIPT_KEPT_INSTRUCTIONS,
         "FLAG_NUMBERED": _core.NUMBERED,
@@ -52,25 +52,48 @@ def vocabulary_header() -> str:
         "SEEK_FROM_POSITION": 1,
         "SEEK_FROM_END": 2,
     }
-    return "\n".join(
-        [
-            "/* Written by tisim from its table of operations; do not change it. */",
-            "#ifndef TISIM_VOCABULARY_H",
-            "#define TISIM_VOCABULARY_H",
-            "",
-            "enum kind {",
-            *kinds,
-            "};",
-            "",
-            "enum operation {",
-            *operations,
-            "};",
-            "",
-            "enum {",
-            *(f"  {name} = {value}," for name, value in constants.items()),
-            "};",
-            "",
-            "#endif",
-            "",
-        ]
+    numbers = (
+        ("kind", "KIND", _core.Kind),
+        ("role", "ROLE", _core.Role),
+        ("send_mode", "MODE", _core.SendMode),
+        ("operation", "OPERATION", _core.Operation),
     )
+    sends = {
+        kind: one.makes_request or one.role == _core.Role.MAKE_PERSISTENT
+        for kind, one in traits.items()
+        if one.role in (_core.Role.SEND, _core.Role.MAKE_PERSISTENT) and not one.receives
+    }
+    lines = [
+        "/* Written by tisim from its table of operations; do not change it. */",
+        "#ifndef TISIM_VOCABULARY_H",
+        "#define TISIM_VOCABULARY_H",
+        *(
+            f"enum {name} {{ {', '.join(f'{prefix}_{v.name} = {v.value}' for v in values)} }};"
+            for name, prefix, values in numbers
+        ),
+        f"enum {{ {', '.join(f'{name} = {value}' for name, value in constants.items())} }};",
+        "struct kind_traits {",
+        "  enum role role;",
+        "  enum send_mode mode;",
+        "  int receives, makes_request, blocks;",
+        "};",
+        "static const struct kind_traits kind_traits[KINDS] = {",
+        *(
+            f"  {{ROLE_{one.role.name}, MODE_{one.mode.name}, "
+            f"{one.receives:d}, {one.makes_request:d}, {one.blocks:d}}}, /* {kind.name} */"
+            for kind, one in traits.items()
+        ),
+        "};",
+        "/* CALL(kind, function): the sends that make no request, and those that make one. */",
+        *(
+            f"#define {name}(CALL) "
+            + " ".join(
+                f"CALL(KIND_{kind.name}, MPI_{kind.name.capitalize()})"
+                for kind, makes_one in sends.items()
+                if makes_one == wanted
+            )
+            for name, wanted in (("TRACE_SENDS", False), ("TRACE_SENDS_WITH_REQUEST", True))
+        ),
+        "#endif",
+    ]
+    return "\n".join(lines) + "\n"

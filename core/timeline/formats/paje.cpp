@@ -58,20 +58,16 @@ void write_definition(Text& text, std::int32_t number, const Definition& definit
 // What SimGrid's replay calls the state of an action; empty: it has none.
 std::string_view state_name(const OpenAction& action) {
   if (action.start.idle != 0) return {};
-  switch (action.kind()) {
-    case Kind::nop:
-    case Kind::compute:
-    case Kind::sleep:
-    case Kind::comm_split:
-    case Kind::comm_dup:
-    case Kind::comm_idup:
-    case Kind::comm_group:
-    case Kind::comm_free:
-    case Kind::custom:
-    case Kind::file:
+  switch (role_of(action.kind())) {
+    case Role::nothing:
+    case Role::compute:
+    case Role::sleep:
+    case Role::make_communicator:
+    case Role::free_communicator:
+    case Role::custom:
+    case Role::file:
       return {};
-    case Kind::collective:
-    case Kind::icollective:
+    case Role::collective:
       break;
     default:
       return "kernel";
@@ -127,10 +123,6 @@ std::string_view colour_of(std::string_view value) {
       {"action_scan", "1 0.58 0.23"},
   };
   return colours.at(value);
-}
-
-bool sends(Kind kind) {
-  return (kind >= Kind::send && kind <= Kind::ibsend) || kind == Kind::sendrecv;
 }
 
 }  // namespace

@@ -64,10 +64,6 @@ std::uint64_t track_of(std::int32_t rank) { return kFirstRank + static_cast<std:
 // Arrows are numbered from 1.
 std::uint64_t arrow_of(std::int64_t message) { return static_cast<std::uint64_t>(message) + 1; }
 
-bool starts_arrow(Kind kind) {
-  return (kind >= Kind::send && kind <= Kind::ibsend) || kind == Kind::sendrecv;
-}
-
 }  // namespace
 
 PerfettoWriter::PerfettoWriter(std::string_view title, const std::vector<std::string>& ranks)
@@ -141,7 +137,7 @@ void PerfettoWriter::annotate(std::uint32_t name, std::int64_t value) {
 void PerfettoWriter::begin(const OpenAction& action) {
   Track& track = tracks_[static_cast<std::size_t>(action.start.rank)];
   write_held_begin(action.start.rank);
-  if (starts_arrow(action.kind()) || action.kind() == Kind::nop) {
+  if (sends(action.kind()) || action.kind() == Kind::nop) {
     track.held = action;
     track.holds = true;
   } else {

@@ -72,7 +72,7 @@ class Pass {
   bool read(std::int32_t rank, Makings makings) {
     RankWalk walk(set_, communicators_, rank, nullptr, RankWalk::kUsualBatch, calls_);
     if (loops_ == Loops::by_repetition) walk.stop_at_loops();
-    RankCheck of_rank(walk, rank, set_.dialect() == Dialect::legacy, sums_, findings_);
+    RankCheck of_rank(walk, rank, sums_, findings_);
     for (std::uint64_t count = 1; of_rank.next(); ++count) {
       if (count % kOpsBetweenReports == 0) tell_read(walk);
       const Kind kind = walk.op().kind;

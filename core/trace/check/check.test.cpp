@@ -117,10 +117,11 @@ TEST("check: of a channel without a fault nothing is kept") {
   const std::size_t kept[] = {2, 1};  // both channels between the ranks; what rank 1 never receives
   for (std::int32_t rank = 0; rank < set->ranks(); ++rank) {
     RankWalk walk(*set, world, rank);
-    MessageReader reader;
-    std::vector<TraceMessage> messages;
-    while (walk.next()) reader.read(walk, messages);
-    for (const TraceMessage& message : messages) ledger.add(message);
+    RankRequests requests;
+    while (walk.next()) {
+      requests.take(walk);
+      for (const TraceMessage& message : requests.messages()) ledger.add(message);
+    }
     ledger.end_rank();
     CHECK(ledger.open() == kept[rank]);
   }

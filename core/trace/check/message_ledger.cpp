@@ -68,14 +68,13 @@ class ChannelWalk {
 
   bool next() {
     for (;;) {
-      while (at_ < messages_.size()) {
-        message_ = messages_[at_++];
+      while (at_ < requests_.messages().size()) {
+        message_ = requests_.messages()[at_++];
         if (message_.is_receive == is_receive_ && message_.channel == channel_) return true;
       }
-      messages_.clear();
       at_ = 0;
       if (!walk_.next()) return false;
-      reader_.read(walk_, messages_);
+      requests_.take(walk_);
     }
   }
   const TraceMessage& message() const { return message_; }
@@ -83,10 +82,9 @@ class ChannelWalk {
 
  private:
   RankWalk walk_;
-  MessageReader reader_;
+  RankRequests requests_;
   TraceChannel channel_;
   bool is_receive_;
-  std::vector<TraceMessage> messages_;
   std::size_t at_ = 0;
   TraceMessage message_;
 };

@@ -11,7 +11,7 @@
 #include "support/progress.hpp"
 #include "trace/check/finding.hpp"
 #include "trace/check/sequence_hash.hpp"
-#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_requests.hpp"
 
 namespace tisim {
 

@@ -14,9 +14,14 @@ constexpr std::size_t kAllBatches = 1U << 20;  // operations in the buffers of a
 constexpr std::size_t kManyRanks = 1U << 17;   // their readers save memory
 constexpr std::int32_t kWalksBetweenReports = 1024;
 constexpr std::uint64_t kTurnsBetweenReports = 64;
-constexpr std::size_t kMostRequests = 1U << 16;  // of a rank that never waits for all of them
+constexpr std::int32_t kMostRequests = 1 << 16;  // of a rank that never waits for all of them
 
 bool is_positive(double count) { return count > 0; }
+
+// A receive from any source, or of any tag.
+bool is_any(const Request& request) {
+  return request.side == kReceiver && (request.source == kAnySource || request.tag == kAnyTag);
+}
 
 }  // namespace
 
@@ -102,100 +107,73 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
   const Op& op = state.walk->op();
   const std::int32_t me = state.walk->group().rank;
   if (state.walk->group().group == kNoGroup) return false;
-  switch (op.kind) {
-    case Kind::end:
-    case Kind::nop:
-    case Kind::compute:
-    case Kind::threads:
-    case Kind::sleep:
-    case Kind::iprobe:
-    case Kind::test:
-    case Kind::test_last:
-    case Kind::testall:
-    case Kind::testany:
-    case Kind::testsome:
-    case Kind::comm_group:
-    case Kind::comm_free:
-    case Kind::file_offset:
-    case Kind::wait_icollective:
+  const KindTraits& traits = traits_of(op.kind);
+  switch (traits.role) {
+    case Role::end:
+    case Role::nothing:
+    case Role::compute:
+    case Role::threads:
+    case Role::sleep:
+    case Role::free_communicator:
+    case Role::file_offset:
+    case Role::complete_collective:
       return true;
-    case Kind::file:
+    case Role::file:
       if (!file_traits_of(file_call_of(op)).makes_request) return true;
-      post(state, me, op.peer, kFileRequestTag).done = true;
-      return state.requests.size() < kMostRequests;
-    case Kind::send:
-    case Kind::ssend:
-    case Kind::bsend:
-    case Kind::sendrecv:
+      requests_[post(state, me, op.peer, kFileRequestTag)].complete = true;
+      return state.requests < kMostRequests;
+    case Role::send:
+    case Role::exchange:
       send(state, op.peer, op.tag);
-      return true;
-    case Kind::isend:
-    case Kind::issend:
-    case Kind::ibsend:
-      send(state, op.peer, op.tag);
-      post(state, me, op.peer, op.tag).done = true;
-      return state.requests.size() < kMostRequests;
-    case Kind::irecv:
+      if (!traits.makes_request) return true;
+      requests_[post(state, me, op.peer, op.tag)].complete = true;
+      return state.requests < kMostRequests;
+    case Role::receive:
+    case Role::receive_half:
+      if (op.peer == kProcNull && !traits.makes_request) return true;
       post_receive(state, op.peer, op.tag);
-      return state.requests.size() < kMostRequests;
-    case Kind::recv:
-    case Kind::recv_half:
-      if (op.peer == kProcNull) return true;
-      post_receive(state, op.peer, op.tag);
+      if (traits.makes_request) return state.requests < kMostRequests;
       state.wait = Wait::receive;
-      state.serial = state.requests.back().serial;
+      state.request = state.pending.last;
       return true;
-    case Kind::probe:
-      if (op.peer == kProcNull) return true;
+    case Role::probe:
+      if (op.peer == kProcNull || !traits.blocks) return true;
       state.wait = Wait::probe;
       state.probed = {state.walk->group().group, me, op.peer, op.tag};
       return true;
-    case Kind::number_request:
-      state.numbers[static_cast<std::int32_t>(op.bytes)] = state.requests.back().serial;
+    case Role::number_request:
+      take_number(state, static_cast<std::int32_t>(op.bytes)).pending = state.pending.last;
+      requests_[state.pending.last].origin = static_cast<std::int32_t>(op.bytes);
       return true;
-    case Kind::wait: {
-      const auto found = named(state);
-      if (found == state.requests.end()) return true;  // none that is known here
-      state.wait = Wait::receive;
-      state.serial = found->serial;
+    case Role::complete_one:
+    case Role::complete_last:
+      state.request = traits.blocks ? named(state) : -1;
+      if (state.request >= 0) state.wait = Wait::receive;  // else none that is known here
       return true;
-    }
-    case Kind::request_free: {
-      const auto found = named(state);
-      if (found != state.requests.end()) state.requests.erase(found);
+    case Role::free_request:
+      if (const std::int32_t found = named(state); found >= 0) free_request(state, found);
       return true;
-    }
-    case Kind::wait_last:
-      if (state.requests.empty()) return true;
-      state.wait = Wait::receive;
-      state.serial = state.requests.back().serial;
-      return true;
-    case Kind::waitall:
+    case Role::complete_all:
+      if (!traits.blocks) return true;
       take_list(state);
       state.wait = Wait::all;
       return true;
-    case Kind::waitany:
-    case Kind::waitsome:
-      take_list(state);
-      if (!(state.lists ? state.listed.empty() : state.requests.empty())) state.wait = Wait::any;
+    case Role::complete_any:
+    case Role::complete_some:
+      if (!traits.blocks) return true;
+      if (take_list(state)) state.wait = Wait::any;
       return true;
-    case Kind::icollective:
-      if ((op.flags & kNumbered) != 0) state.numbers.erase(op.tag);
+    case Role::collective:
+      if ((op.flags & kNumbered) != 0) take_number(state, op.tag);
       return enter(state, rank);
-    case Kind::collective:
-    case Kind::comm_split:
-    case Kind::comm_dup:
-    case Kind::comm_idup:
-      return enter(state, rank);
-    case Kind::send_init:
-    case Kind::ssend_init:
-    case Kind::bsend_init:
-    case Kind::recv_init:
-    case Kind::number_persistent:
-    case Kind::start:
-    case Kind::startall:
-    case Kind::cancel:  // whether its message is matched depends on time
-    case Kind::custom:
+    case Role::make_communicator:
+      return !is_collective(op.kind) || enter(state, rank);
+    case Role::make_persistent:
+    case Role::number_persistent:
+    case Role::start:
+    case Role::start_all:
+    case Role::cancel:  // whether its message is matched depends on time
+    case Role::custom:
       return false;
   }
   return false;
@@ -207,10 +185,10 @@ bool PermissiveRun::pass(RankState& state) {
     case Wait::none:
       return true;
     case Wait::receive: {
-      const auto request = find(state, state.serial);
-      if (!(request->is_any ? state.arrived > state.completed : request->done)) return false;
-      state.completed += request->is_receive ? 1 : 0;
-      state.requests.erase(request);
+      const Request& request = requests_[state.request];
+      if (!may_have_come(state, request)) return false;
+      state.completed += request.side == kReceiver ? 1 : 0;
+      end_request(state, state.request);
       return true;
     }
     case Wait::probe: {
@@ -222,24 +200,29 @@ bool PermissiveRun::pass(RankState& state) {
     }
     case Wait::all: {
       std::uint64_t receives = 0;
-      for (const Request& request : state.requests) {
-        if (!is_awaited(state, request)) continue;
-        if (!request.is_any && !request.done) return false;
-        receives += request.is_receive ? 1 : 0;
-      }
-      if (state.arrived < state.completed + receives) return false;
+      const std::int32_t missing = find_awaited(state, [&](const Request& request) {
+        receives += request.side == kReceiver ? 1 : 0;
+        return !is_any(request) && !request.complete;
+      });
+      if (missing >= 0 || state.arrived < state.completed + receives) return false;
       state.completed += receives;
-      state.requests.erase_if([&](const Request& request) { return is_awaited(state, request); });
+      for (std::int32_t at = state.pending.first, next; at >= 0; at = next) {
+        next = requests_[at].next;
+        if (requests_[at].awaited || !state.lists) end_request(state, at);
+      }
       return true;
     }
     case Wait::any:
       // Of requests in a list it is known which of them may have come.
-      return (!state.lists && state.arrived > state.completed) ||
-             std::any_of(state.requests.begin(), state.requests.end(), [&](const Request& request) {
-               const bool may_have_come =
-                   request.is_any ? state.arrived > state.completed : request.done;
-               return may_have_come && is_awaited(state, request);
-             });
+      if (!state.lists && state.arrived > state.completed) return true;
+      if (find_awaited(state,
+                       [&](const Request& request) { return may_have_come(state, request); }) < 0) {
+        return false;
+      }
+      for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
+        requests_[at].awaited = false;
+      }
+      return true;
     case Wait::collective: {
       const Group& group = groups_[state.group];
       if (state.number < group.first) return true;
@@ -364,25 +347,17 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
   block.at_end = state.ending;
   block.line = state.line;
   block.kind = state.kind;
-  const auto wait_for = [&](const Request& request) {
-    block.tag = request.tag;
-    if (request.source != kAnySource) block.on = request.from;
-  };
+  std::int32_t request = -1;
   switch (state.wait) {
     case Wait::none:
       break;
     case Wait::receive:
-      for (const Request& request : state.requests) {
-        if (request.serial == state.serial) wait_for(request);
-      }
+      request = state.request;
       break;
     case Wait::all:
     case Wait::any:
-      for (const Request& request : state.requests) {
-        if (request.is_any || request.done || !is_awaited(state, request)) continue;
-        wait_for(request);
-        break;
-      }
+      request =
+          find_awaited(state, [](const Request& one) { return !is_any(one) && !one.complete; });
       break;
     case Wait::probe:
       block.tag = state.probed.tag;
@@ -395,6 +370,9 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
       block.on = absent_of(state);
       break;
   }
+  if (request < 0) return block;
+  block.tag = requests_[request].tag;
+  if (requests_[request].source != kAnySource) block.on = requests_[request].message;
   return block;
 }
 
@@ -411,85 +389,99 @@ void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t
   if (messages.receives.empty()) {
     ++messages.surplus;
   } else {
-    const std::uint32_t serial = messages.receives.front();
+    const std::int32_t found = messages.receives.front();
     messages.receives.pop_front();
     if (messages.receives.empty()) channels_.erase(channel);
-    const auto request = find(receiver, serial);
-    if (request != receiver.requests.end()) request->done = true;
+    if (requests_[found].freed) {
+      requests_.release(found);
+    } else {
+      requests_[found].complete = true;
+    }
   }
   if (receiver.wait != Wait::none) wake(to);
 }
 
-PermissiveRun::Request& PermissiveRun::post(RankState& state, std::int32_t source,
-                                            std::int64_t destination, std::int32_t tag) {
-  Request& request = state.requests.emplace_back();
-  request.serial = state.next_serial++;
-  request.comm = state.walk->op().comm;
+std::int32_t PermissiveRun::post(RankState& state, std::int32_t source, std::int32_t destination,
+                                 std::int32_t tag) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
   request.source = source;
   request.destination = destination;
   request.tag = tag;
-  return request;
+  request.order = state.pending.order++;
+  requests_.list(state.pending, rank_of(state), index, state.walk->op().comm);
+  ++state.requests;
+  return index;
 }
 
 void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32_t tag) {
   const CommunicatorView& group = state.walk->group();
-  Request& request = post(state, peer, group.rank, tag);
-  if (peer == kProcNull) {
-    request.done = true;
-    return;
-  }
-  request.is_receive = true;
-  request.is_any = peer == kAnySource || tag == kAnyTag;
-  if (peer != kAnySource) request.from = communicators_->world_rank(group.group, peer);
-  if (request.is_any) return;
+  const std::int32_t index = post(state, peer, group.rank, tag);
+  Request& request = requests_[index];
+  request.complete = peer == kProcNull;
+  if (request.complete) return;
+  request.side = kReceiver;
+  if (peer != kAnySource) request.message = communicators_->world_rank(group.group, peer);
+  if (is_any(request)) return;
   const TraceChannel channel{group.group, group.rank, peer, tag};
   Channel& messages = channels_[channel];
   if (messages.surplus == 0) {
-    messages.receives.push_back(request.serial);
+    messages.receives.push_back(index);
   } else {
-    request.done = true;
+    request.complete = true;
     if (--messages.surplus == 0) channels_.erase(channel);
   }
 }
 
-PermissiveRun::RequestPlace PermissiveRun::find(RankState& state, std::uint32_t serial) {
-  const auto found = std::lower_bound(
-      state.requests.begin(), state.requests.end(), serial,
-      [](const Request& request, std::uint32_t number) { return request.serial < number; });
-  return found != state.requests.end() && found->serial == serial ? found : state.requests.end();
+// A new request gets the number, which an older one loses.
+NumberedRequest& PermissiveRun::take_number(RankState& state, std::int32_t number) {
+  NumberedRequest& numbered = state.numbers[number];
+  if (numbered.pending >= 0) requests_[numbered.pending].origin = -1;
+  numbered.pending = -1;
+  return numbered;
 }
 
-// The request that a wait names. The end: none that is known here, or one of a collective.
-PermissiveRun::RequestPlace PermissiveRun::named(RankState& state) {
-  const Op& op = state.walk->op();
-  if ((op.flags & kNumbered) == 0) {
-    return std::find_if(state.requests.begin(), state.requests.end(), [&](const Request& request) {
-      return request.comm == op.comm && request.source == op.peer &&
-             request.destination == op.bytes && request.tag == op.tag;
-    });
+// The request is pending no longer.
+void PermissiveRun::end_request(RankState& state, std::int32_t request) {
+  if (requests_[request].origin >= 0) state.numbers[requests_[request].origin].pending = -1;
+  requests_.unlist(state.pending, rank_of(state), request);
+  requests_.release(request);
+  --state.requests;
+}
+
+// Nobody waits for the request, and its channel keeps it until its message is sent.
+void PermissiveRun::free_request(RankState& state, std::int32_t request) {
+  const bool is_kept = requests_[request].side == kReceiver && !is_any(requests_[request]) &&
+                       !requests_[request].complete;
+  if (!is_kept) {
+    end_request(state, request);
+    return;
   }
-  const auto number = state.numbers.find(static_cast<std::int32_t>(op.bytes));
-  return number == state.numbers.end() ? state.requests.end() : find(state, number->second);
+  if (requests_[request].origin >= 0) state.numbers[requests_[request].origin].pending = -1;
+  requests_.unlist(state.pending, rank_of(state), request);
+  requests_[request].freed = true;
+  --state.requests;
 }
 
-// The requests that a waitall or waitany lists, if it does.
-void PermissiveRun::take_list(RankState& state) {
+// The request that a wait names, -1: none that is known here, or one of a collective.
+std::int32_t PermissiveRun::named(RankState& state) {
+  return requests_.named(state.pending, rank_of(state), &state.numbers, state.walk->op());
+}
+
+// The requests that a waitall or waitany lists, or all; whether there are any.
+bool PermissiveRun::take_list(RankState& state) {
   state.lists = (state.walk->op().flags & kNumbered) != 0;
-  state.listed.clear();
-  if (!state.lists) return;
+  if (!state.lists) return state.pending.first >= 0;
+  bool any = false;
   for (const double number : state.walk->call().arguments) {
-    const auto found = state.numbers.find(static_cast<std::int32_t>(number));
-    if (found == state.numbers.end() || find(state, found->second) == state.requests.end()) {
-      continue;
-    }
-    state.listed.push_back(found->second);
+    const std::int32_t found = state.numbers.pending(static_cast<std::int32_t>(number));
+    if (found >= 0) any = requests_[found].awaited = true;
   }
-  std::sort(state.listed.begin(), state.listed.end());
+  return any;
 }
 
-bool PermissiveRun::is_awaited(const RankState& state, const Request& request) {
-  return !state.lists ||
-         std::binary_search(state.listed.begin(), state.listed.end(), request.serial);
+bool PermissiveRun::may_have_come(const RankState& state, const Request& request) {
+  return is_any(request) ? state.arrived > state.completed : request.complete;
 }
 
 // The loops of a permissive run: ranks are held at their turns, and repetitions left out.
@@ -566,28 +558,20 @@ std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
   const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
   mix(state.walk->signature());
   mix(state.arrived - state.completed);
-  for (const Request& request : state.requests) {
+  // Of numbers, those that name a request.
+  for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
+    const Request& request = requests_[at];
     mix(request.source);
     mix(request.destination);
     mix(request.tag);
-    mix(request.from);
-    mix((request.is_receive ? 4 : 0) + (request.is_any ? 2 : 0) + (request.done ? 1 : 0) +
-        8 * request.comm);
+    mix(request.message);
+    mix(request.origin);
+    mix((request.side == kReceiver ? 2 : 0) + (request.complete ? 1 : 0) + 4 * request.comm);
   }
   for (const auto& [group, entered] : state.entered) {
     mix(group);
     mix(entered - groups_[group].first);
   }
-  // Of numbers, those that name a request.
-  std::uint64_t of_numbers = 0;
-  for (const auto& [number, serial] : state.numbers) {
-    const auto found =
-        std::ranges::find(state.requests, serial, [](const Request& r) { return r.serial; });
-    if (found == state.requests.end()) continue;
-    of_numbers += mixed(mixed(static_cast<std::uint32_t>(number), 1),
-                        static_cast<std::uint64_t>(found - state.requests.begin()));
-  }
-  mix(of_numbers);
   return hash;
 }
 

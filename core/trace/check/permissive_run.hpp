@@ -10,65 +10,30 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/requests/pending_requests.hpp"
 #include "trace/vocabulary/collective_call.hpp"
 #include "trace/walk/messages.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 
-// A queue that takes no memory while it is empty.
-
-// A std::deque has room for some elements even then, which counts with a million of them.
-template <typename T>
-class CompactQueue {
+// Requests in the order in which they were posted. It takes no memory while it is empty: a
+// std::deque has room for some even then, which counts with a million of them.
+class RequestQueue {
  public:
-  using iterator = typename std::vector<T>::iterator;
-  using const_iterator = typename std::vector<T>::const_iterator;
-
   bool empty() const { return first_ == items_.size(); }
   std::size_t size() const { return items_.size() - first_; }
-  T& front() { return items_[first_]; }
-  T& back() { return items_.back(); }
-  const T& back() const { return items_.back(); }
-  iterator begin() { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
-  iterator end() { return items_.end(); }
-  const_iterator begin() const { return items_.begin() + static_cast<std::ptrdiff_t>(first_); }
-  const_iterator end() const { return items_.end(); }
-
-  T& emplace_back() { return items_.emplace_back(); }
-  void push_back(const T& item) { items_.push_back(item); }
+  std::int32_t front() const { return items_[first_]; }
+  void push_back(std::int32_t request) { items_.push_back(request); }
   void pop_front() {
-    ++first_;
-    tidy();
-  }
-  void erase(iterator at) {
-    if (at == begin()) {
-      ++first_;
-    } else {
-      items_.erase(at);
-    }
-    tidy();
-  }
-  template <typename Predicate>
-  void erase_if(Predicate predicate) {
-    items_.erase(items_.begin(), begin());
+    if (2 * ++first_ <= items_.size()) return;
+    items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
-    std::erase_if(items_, predicate);
-    tidy();
+    if (items_.empty()) items_ = {};
   }
 
  private:
-  void tidy() {
-    if (empty()) {
-      items_ = {};
-      first_ = 0;
-    } else if (2 * first_ > items_.size()) {
-      items_.erase(items_.begin(), begin());
-      first_ = 0;
-    }
-  }
-
-  std::vector<T> items_;
+  std::vector<std::int32_t> items_;
   std::size_t first_ = 0;  // of those that are in the queue
 };
 
@@ -109,21 +74,11 @@ class PermissiveRun {
   Block block_of(std::int32_t rank) const;
 
  private:
-  struct Request {
-    std::uint32_t serial = 0;
-    bool is_receive = false;
-    bool is_any = false;  // a receive from any source, or of any tag
-    bool done = false;
-    std::uint16_t comm = 0;  // the key by which a wait names it
-    std::int32_t source = 0;
-    std::int64_t destination = 0;
-    std::int32_t tag = 0;
-    std::int32_t from = 0;  // the rank in the world that sends, of a receive from one
-  };
   struct RankState {
     std::unique_ptr<RankWalk> walk;
-    CompactQueue<Request> requests;  // in the order in which they were posted
-    std::unordered_map<std::int32_t, std::uint32_t> numbers;  // `request=`: serials of messages
+    PendingList pending;
+    std::int32_t requests = 0;  // how many are pending
+    RequestNumbers numbers;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> entered;  // collectives, by group
     std::uint64_t arrived = 0;                                     // messages to this rank
     std::uint64_t completed = 0;  // receives that have certainly ended
@@ -133,10 +88,8 @@ class PermissiveRun {
     bool in_loop = false;
     bool held = false;
     Wait wait = Wait::none;
-    std::uint32_t serial = 0;  // of the request that it waits for
-    bool lists = false;        // it waits for those of these serials, not for all
-    std::vector<std::uint32_t> listed;
-    std::uint32_t next_serial = 0;
+    std::int32_t request = -1;  // that it waits for
+    bool lists = false;         // it waits for those that are marked as awaited, not for all
     TraceChannel probed;
     std::uint32_t group = 0;  // of the collective that it waits in
     std::uint64_t number = 0;
@@ -152,7 +105,7 @@ class PermissiveRun {
   // Messages that have been sent and not received, or the other way round.
   struct Channel {
     std::uint64_t surplus = 0;
-    CompactQueue<std::uint32_t> receives;  // serials of requests of the destination
+    RequestQueue receives;  // requests of the destination
   };
   // A collective that not all ranks have entered.
   struct OpenCollective {
@@ -173,14 +126,26 @@ class PermissiveRun {
   bool take(RankState& state, std::int32_t rank);
   bool pass(RankState& state);
   void send(const RankState& state, std::int32_t peer, std::int32_t tag);
-  static Request& post(RankState& state, std::int32_t source, std::int64_t destination,
-                       std::int32_t tag);
+  std::int32_t post(RankState& state, std::int32_t source, std::int32_t destination,
+                    std::int32_t tag);
   void post_receive(RankState& state, std::int32_t peer, std::int32_t tag);
-  using RequestPlace = CompactQueue<Request>::iterator;
-  static RequestPlace find(RankState& state, std::uint32_t serial);
-  static RequestPlace named(RankState& state);
-  static void take_list(RankState& state);
-  static bool is_awaited(const RankState& state, const Request& request);
+  NumberedRequest& take_number(RankState& state, std::int32_t number);
+  void end_request(RankState& state, std::int32_t request);
+  void free_request(RankState& state, std::int32_t request);
+  std::int32_t named(RankState& state);
+  bool take_list(RankState& state);
+  static bool may_have_come(const RankState& state, const Request& request);
+  // The first awaited request of which that is true, -1: none.
+  template <class Condition>
+  std::int32_t find_awaited(const RankState& state, Condition condition) const {
+    for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
+      if ((requests_[at].awaited || !state.lists) && condition(requests_[at])) return at;
+    }
+    return -1;
+  }
+  std::int32_t rank_of(const RankState& state) const {
+    return static_cast<std::int32_t>(&state - ranks_.data());
+  }
   bool enter(RankState& state, std::int32_t rank);
   static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
   static std::uint64_t& entered_in(RankState& state, std::uint32_t group);
@@ -194,6 +159,7 @@ class PermissiveRun {
   const Communicators* communicators_;
   const Progress* progress_;
   std::vector<RankState> ranks_;
+  PendingRequests requests_;  // of all ranks
   std::unordered_map<TraceChannel, Channel, ChannelHash> channels_;
   std::vector<Group> groups_;
   std::deque<std::int32_t> ready_;

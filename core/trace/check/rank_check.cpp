@@ -1,5 +1,6 @@
 #include "trace/check/rank_check.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "support/mixing.hpp"
@@ -50,22 +51,19 @@ bool RankCheck::next() {
 }
 
 void RankCheck::take() {
-  messages_.clear();
-  reader_.read(walk_, messages_);
   end_.take(walk_, findings_);
-  const auto cancelled =
-      walk_.op().kind == Kind::cancel ? requests_.cancelled(walk_) : std::nullopt;
-  requests_.take(walk_, findings_);
+  requests_.take(walk_);
+  for (const RankRequests::Problem& problem : requests_.problems()) report(problem);
   files_.take(walk_, findings_);
   writes_.take(walk_);
   check_communicator();
   Repetition* const record = records_ ? &repetition_ : nullptr;
-  sums_.take(walk_, rank_, messages_, findings_, record);
-  if (cancelled) sums_.cancel(*cancelled, record);
+  sums_.take(walk_, rank_, requests_.messages(), findings_, record);
+  if (requests_.cancelled()) sums_.cancel(*requests_.cancelled(), record);
 }
 
 void RankCheck::finish(ProgramEnds& ends) {
-  requests_.finish(walk_, findings_);
+  report_pending();
   ends.take(end_);
   sums_.end_rank(rank_);
 }
@@ -102,10 +100,61 @@ void RankCheck::at_turn(LoopTurn turn) {
 std::uint64_t RankCheck::signature(LoopTurn turn) const {
   std::uint64_t hash = requests_.signature({begin_, turn.line});
   hash = mixed(hash, files_.signature({begin_, turn.line}));
-  hash = mixed(hash, reader_.signature());
   hash = mixed(hash, walk_.signature());
   hash = mixed(hash, end_.signature());
   return mixed(hash, findings_.errors() + findings_.warnings());
+}
+
+void RankCheck::report(const RankRequests::Problem& problem) {
+  using Fault = RankRequests::Fault;
+  const auto say = [&](Severity severity, const std::string& what) {
+    findings_.add({severity, rank_, walk_.reader().file(), walk_.op().line, what});
+  };
+  const auto fail = [&](const std::string& what) {
+    say(Severity::error, "request " + std::to_string(problem.number) + " " + what);
+  };
+  const std::string since = " since line " + std::to_string(problem.since);
+  switch (problem.fault) {
+    case Fault::not_pending:
+      return say(Severity::warning,
+                 "waits for a request that is not pending: no isend or irecv before it has this "
+                 "source, destination and tag");
+    case Fault::none_pending:
+      return say(Severity::warning, "waits for a request, and none is pending");
+    case Fault::none_to_free:
+      return say(Severity::warning,
+                 "frees a request that is not there: no isend, irecv or persistent request before "
+                 "it has this source, destination and tag");
+    case Fault::still_pending:
+      return fail("is still pending" + since +
+                  "; wait for it or test it before its number is given to another");
+    case Fault::unknown_number:
+      return fail(
+          "does not exist; a number names a request from the line that gives it to the wait for "
+          "it");
+    case Fault::not_persistent:
+      return fail("is not persistent; a start needs the number that a send_init or recv_init gave");
+    case Fault::still_active:
+      return fail("is still active" + since +
+                  "; wait for it or test it before it is started again");
+    case Fault::of_a_collective:
+      return fail("is of a collective; MPI allows only to wait for it or to test it");
+    case Fault::not_active:
+      return fail("is not active; start it before it is cancelled");
+  }
+}
+
+// Requests that are still pending at the end of the rank.
+void RankCheck::report_pending() {
+  const std::vector<std::uint32_t> lines = requests_.pending_lines();
+  const std::uint64_t complete = requests_.complete_somewhere();
+  if (lines.size() <= complete) return;
+  const std::uint64_t left = lines.size() - complete;
+  findings_.add({Severity::warning, rank_, walk_.reader().file(),
+                 *std::min_element(lines.begin(), lines.end()),
+                 left == 1 ? "posts a request that is never waited for"
+                           : "posts the first of " + std::to_string(left) +
+                                 " requests that are never waited for"});
 }
 
 void RankCheck::check_communicator() {

@@ -8,9 +8,8 @@
 #include "support/progress.hpp"
 #include "trace/check/files.hpp"
 #include "trace/check/finding.hpp"
-#include "trace/check/requests.hpp"
 #include "trace/check/trace_sums.hpp"
-#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_requests.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
@@ -69,12 +68,11 @@ class ProgramEnds {
 class RankCheck {
  public:
   // All must outlive it.
-  RankCheck(RankWalk& walk, std::int32_t rank, bool legacy, TraceSums& sums, Findings& findings)
+  RankCheck(RankWalk& walk, std::int32_t rank, TraceSums& sums, Findings& findings)
       : walk_(walk),
         rank_(rank),
         sums_(sums),
         findings_(findings),
-        requests_(rank, legacy),
         files_(rank),
         writes_(rank, sums.written()),
         end_(rank) {}
@@ -89,18 +87,18 @@ class RankCheck {
  private:
   void at_turn(LoopTurn turn);
   void check_communicator();
+  void report(const RankRequests::Problem& problem);
+  void report_pending();
   std::uint64_t signature(LoopTurn turn) const;
 
   RankWalk& walk_;
   std::int32_t rank_;
   TraceSums& sums_;
   Findings& findings_;
-  MessageReader reader_;
-  Requests requests_;
+  RankRequests requests_;
   OpenFiles files_;
   FileWrites writes_;
   ProgramEnd end_;
-  std::vector<TraceMessage> messages_;  // of the operation at hand
 
   // Of the loop at hand.
   Repetition repetition_;  // what has been read of it since the turn before

@@ -756,37 +756,22 @@ void LineParser::take_named_arguments() {
 
 // The line has `request=`: gives its request the number, or names that request.
 std::size_t LineParser::number_request(const Action& action, Op* out, std::size_t made) {
-  Kind kind = Kind::number_request;
-  switch (out->kind) {
-    case Kind::wait:
-    case Kind::test:
-    case Kind::start:
-    case Kind::cancel:
-    case Kind::request_free:
-      return made;  // see request()
-    case Kind::icollective:
-      out->flags |= kNumbered;
-      out->tag = at_hand().request;
-      return made;
-    case Kind::isend:
-    case Kind::issend:
-    case Kind::ibsend:
-    case Kind::irecv:
-      break;
-    case Kind::send_init:
-    case Kind::ssend_init:
-    case Kind::bsend_init:
-    case Kind::recv_init:
-      kind = Kind::number_persistent;
-      break;
-    case Kind::file:
-      if (file_traits_of(action.operation).makes_request) break;
-      [[fallthrough]];
-    default:
-      fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");
+  const KindTraits& traits = traits_of(out->kind);
+  if (names_one_request(out->kind) || traits.role == Role::start) return made;  // see request()
+  if (traits.role == Role::collective && traits.makes_request) {
+    out->flags |= kNumbered;
+    out->tag = at_hand().request;
+    return made;
+  }
+  const bool is_persistent = traits.role == Role::make_persistent;
+  const bool makes_one = traits.role == Role::file
+                             ? file_traits_of(action.operation).makes_request
+                             : traits.makes_request && is_point_to_point(out->kind);
+  if (!is_persistent && !makes_one) {
+    fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");
   }
   out[made] = Op{};
-  out[made].kind = kind;
+  out[made].kind = is_persistent ? Kind::number_persistent : Kind::number_request;
   out[made].bytes = at_hand().request;
   return made + 1;
 }
@@ -806,7 +791,7 @@ void LineParser::request(const Action& action, Op& op) {
     op.bytes = at_hand().request;
     return;
   }
-  const bool completes = action.kind == Kind::wait || action.kind == Kind::test;
+  const bool completes = role_of(action.kind) == Role::complete_one;
   if (grammar_->dialect == Dialect::legacy && action.form == Form::request) {
     if (!completes) wrong_arguments(action);
     need(action, 0, 0);

@@ -207,9 +207,7 @@ void CallReader::measure(const Op& op, CallMeaning& meaning) const {
     meaning.has_size = op.bytes >= 0;
     meaning.size = std::max<std::int64_t>(op.bytes, 0);
     // Those that make a persistent request send nothing yet: a start does.
-    const bool is_persistent =
-        op.kind == Kind::send_init || op.kind == Kind::ssend_init || op.kind == Kind::bsend_init;
-    meaning.sends = form != Form::receive && !is_persistent && op.peer != kProcNull;
+    meaning.sends = sends(op.kind) && op.peer != kProcNull;
   }
 }
 

@@ -17,7 +17,7 @@
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 #include "trace/walk/communicators.hpp"
-#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_requests.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
@@ -144,14 +144,12 @@ void StartedMessages::count(std::int32_t rank, std::uint64_t times, Statistics& 
     communicators_ = Communicators::of(*set_, {});
   }
   RankWalk walk(*set_, *communicators_, rank);
-  MessageReader reader;
-  std::vector<TraceMessage> messages;
+  RankRequests requests;
   while (walk.next()) {
     const Kind kind = walk.op().kind;
-    messages.clear();
-    reader.read(walk, messages);
-    if (kind != Kind::start && kind != Kind::startall) continue;
-    for (const TraceMessage& message : messages) {
+    requests.take(walk);
+    if (role_of(kind) != Role::start && role_of(kind) != Role::start_all) continue;
+    for (const TraceMessage& message : requests.messages()) {
       if (!message.is_receive) into.take_message(traits_of(kind).name, message.bytes, times);
     }
   }

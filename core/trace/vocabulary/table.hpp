@@ -3,9 +3,9 @@
 //
 // From these rows come the enumerations Kind and Operation, the vocabulary of the parser, the
 // layout of collective calls, the names in event logs and messages, the enumerations that Python
-// sees, and what docs/traces.md must say (a test compares them). A `switch` over Kind, Form or
-// Operation has no `default`: with a row added, the parser, the checker and the interpreter do not
-// compile until they handle it (-Werror=switch).
+// sees, the headers of the recorder and the executor in C, and what docs/traces.md must say (a test
+// compares them). A `switch` over Role, Form or Operation has no `default`: with a role added, the
+// parser, the checker and the interpreter do not compile until they handle it (-Werror=switch).
 #pragma once
 
 #include <cstddef>
@@ -39,105 +39,148 @@ enum class Form : std::uint8_t {
   custom,
 };
 
+// What an operation does. The interpreter, the checks, the walks, the timelines and the C executor
+// switch on this; kinds of one role differ in the other columns alone.
+// clang-format off
+#define TISIM_ROLES(ROW)                                                                           \
+  ROW(end) /* of the trace */                                                                      \
+  ROW(nothing)                                                                                     \
+  ROW(compute)                                                                                     \
+  ROW(sleep)                                                                                       \
+  ROW(threads) /* of the computation before it */                                                  \
+  ROW(send)                                                                                        \
+  ROW(receive)                                                                                     \
+  ROW(exchange) /* a sendrecv: its send */                                                         \
+  ROW(receive_half) /* its receive */                                                              \
+  ROW(make_persistent)                                                                             \
+  ROW(start)                                                                                       \
+  ROW(start_all)                                                                                   \
+  ROW(number_request) /* gives a number to the request that was made last */                       \
+  ROW(number_persistent) /* to the persistent request that was made last */                        \
+  ROW(complete_one) /* a wait or test: for one request */                                          \
+  ROW(complete_last) /* for the one that was posted last */                                        \
+  ROW(complete_collective)                                                                         \
+  ROW(complete_all)                                                                                \
+  ROW(complete_any)                                                                                \
+  ROW(complete_some)                                                                               \
+  ROW(cancel)                                                                                      \
+  ROW(free_request)                                                                                \
+  ROW(probe)                                                                                       \
+  ROW(collective)                                                                                  \
+  ROW(make_communicator)                                                                           \
+  ROW(free_communicator)                                                                           \
+  ROW(file)                                                                                        \
+  ROW(file_offset)                                                                                 \
+  ROW(custom)
+// clang-format on
+
+// When a send is complete: as the size of its message decides, when its receive has begun, at once.
+#define TISIM_SEND_MODES(ROW) ROW(standard) ROW(synchronous) ROW(buffered)
+
 // ROW(kind, properties): the kinds of operations. A kind with a form is the action of its name.
 //
 // A line of a trace becomes one operation, or several (a sendrecv, a reduction with its flops).
-// `makes_request`: a request is pending afterwards. `blocks`: the rank may have to wait in it.
+// `makes_request`: a request is pending afterwards. `blocks`: the rank may have to wait in it; what
+// completes requests and does not block is a test. `name`: what messages and event logs call it.
 // `usage`: the arguments in the modern dialect; `legacy_usage`: in the legacy one, where they
 // differ. `effect`: what the documentation says of the action.
 // clang-format off
 #define TISIM_KINDS(ROW)                                                                           \
-  ROW(end, .name = "no action")                                                                    \
-  ROW(nop, .name = "nop")                                                                          \
-  ROW(compute, .name = "compute", .form = Form::compute, .blocks = true,                           \
+  ROW(end, .role = Role::end, .name = "no action")                                                 \
+  ROW(nop, .role = Role::nothing)                                                                  \
+  ROW(compute, .role = Role::compute, .blocks = true, .form = Form::compute,                       \
       .usage = "flops [threads=N sum=S]",                                                          \
       .effect = "computes so many flops (or instructions: whatever the hosts' speed counts)")      \
-  ROW(sleep, .name = "sleep", .form = Form::sleep, .blocks = true, .usage = "seconds",             \
+  ROW(sleep, .role = Role::sleep, .blocks = true, .form = Form::sleep, .usage = "seconds",         \
       .effect = "does nothing for so long")                                                        \
-  ROW(send, .name = "send", .form = Form::send, .blocks = true, TISIM_SEND_USAGE)                  \
-  ROW(ssend, .name = "ssend", .form = Form::send, .blocks = true, TISIM_SEND_USAGE,                \
-      .effect = TISIM_SEND_MODES)                                                                  \
-  ROW(bsend, .name = "bsend", .form = Form::send, TISIM_SEND_USAGE, .effect = TISIM_SEND_MODES)    \
-  ROW(isend, .name = "isend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE)         \
-  ROW(issend, .name = "issend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE,       \
-      .effect = TISIM_SEND_MODES)                                                                  \
-  ROW(ibsend, .name = "ibsend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE,       \
-      .effect = TISIM_SEND_MODES)                                                                  \
-  ROW(recv, .name = "recv", .form = Form::receive, .blocks = true, TISIM_RECEIVE_USAGE,            \
+  ROW(send, .role = Role::send, .blocks = true, TISIM_SEND)                                        \
+  ROW(ssend, .role = Role::send, TISIM_SYNCHRONOUS, .blocks = true, TISIM_SEND, TISIM_SEND_MODE)   \
+  ROW(bsend, .role = Role::send, TISIM_BUFFERED, TISIM_SEND, TISIM_SEND_MODE)                      \
+  ROW(isend, .role = Role::send, .makes_request = true, TISIM_SEND)                                \
+  ROW(issend, .role = Role::send, TISIM_SYNCHRONOUS, .makes_request = true, TISIM_SEND,            \
+      TISIM_SEND_MODE)                                                                             \
+  ROW(ibsend, .role = Role::send, TISIM_BUFFERED, .makes_request = true, TISIM_SEND,               \
+      TISIM_SEND_MODE)                                                                             \
+  ROW(recv, .role = Role::receive, .receives = true, .blocks = true, TISIM_RECEIVE,                \
       .effect = "count < 0: of unknown size, probed for first")                                    \
-  ROW(irecv, .name = "irecv", .form = Form::receive, .makes_request = true, TISIM_RECEIVE_USAGE,   \
+  ROW(irecv, .role = Role::receive, .receives = true, .makes_request = true, TISIM_RECEIVE,        \
       .effect = "count < 0: of unknown size, probed for first")                                    \
-  ROW(sendrecv, .name = "sendrecv", .form = Form::sendrecv, .blocks = true,                        \
+  ROW(sendrecv, .role = Role::exchange, .blocks = true, .form = Form::sendrecv,                    \
       .usage = "scount dst rcount src [stype rtype]", .effect = "tag 0 both ways")                 \
-  ROW(recv_half, .name = "recv", .blocks = true)                                                   \
-  ROW(wait, .name = "wait", .form = Form::request, .blocks = true, TISIM_REQUEST_USAGE)            \
-  ROW(wait_last, .name = "wait", .blocks = true)                                                   \
-  ROW(waitall, .name = "waitall", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
-  ROW(waitany, .name = "waitany", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
-  ROW(waitsome, .name = "waitsome", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)  \
-  ROW(test, .name = "test", .form = Form::request, TISIM_REQUEST_USAGE)                            \
-  ROW(test_last, .name = "test")                                                                   \
-  ROW(cancel, .name = "cancel", .form = Form::request, TISIM_ONE_REQUEST_USAGE,                    \
+  ROW(recv_half, .role = Role::receive_half, .receives = true, .blocks = true, .name = "recv")     \
+  ROW(wait, .role = Role::complete_one, .blocks = true, TISIM_REQUEST)                             \
+  ROW(wait_last, .role = Role::complete_last, .blocks = true, .name = "wait")                      \
+  ROW(waitall, .role = Role::complete_all, .blocks = true, TISIM_REQUESTS)                         \
+  ROW(waitany, .role = Role::complete_any, .blocks = true, TISIM_REQUESTS)                         \
+  ROW(waitsome, .role = Role::complete_some, .blocks = true, TISIM_REQUESTS)                       \
+  ROW(test, .role = Role::complete_one, TISIM_REQUEST)                                             \
+  ROW(test_last, .role = Role::complete_last, .name = "test")                                      \
+  ROW(cancel, .role = Role::cancel, TISIM_ONE_REQUEST,                                             \
       .effect = "addition: withdraws that request, if its message is not matched; the request is " \
                 "still waited for")                                                                \
-  ROW(request_free, .name = "request_free", .form = Form::request, TISIM_ONE_REQUEST_USAGE,        \
+  ROW(request_free, .role = Role::free_request, TISIM_ONE_REQUEST,                                 \
       .effect = "addition: nobody waits for that request, whose message goes on; also of a "       \
                 "persistent request")                                                              \
-  ROW(testall, .name = "testall", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
-  ROW(testany, .name = "testany", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
-  ROW(testsome, .name = "testsome", .form = Form::requests, TISIM_REQUESTS_USAGE)                  \
-  ROW(probe, .name = "probe", .form = Form::probe, .blocks = true, .usage = "src tag",             \
+  ROW(testall, .role = Role::complete_all, TISIM_REQUESTS)                                         \
+  ROW(testany, .role = Role::complete_any, TISIM_REQUESTS)                                         \
+  ROW(testsome, .role = Role::complete_some, TISIM_REQUESTS)                                       \
+  ROW(probe, .role = Role::probe, .blocks = true, .form = Form::probe, .usage = "src tag",         \
       .legacy_usage = "src", .effect = "addition")                                                 \
-  ROW(iprobe, .name = "iprobe", .form = Form::probe, .usage = "src tag", .legacy_usage = "src",    \
+  ROW(iprobe, .role = Role::probe, .form = Form::probe, .usage = "src tag", .legacy_usage = "src", \
       .effect = "addition")                                                                        \
-  ROW(send_init, .name = "send_init", .form = Form::send, TISIM_SEND_USAGE,                        \
-      .effect = "addition: a persistent request")                                                  \
-  ROW(ssend_init, .name = "ssend_init", .form = Form::send, TISIM_SEND_USAGE,                      \
-      .effect = "addition: a persistent request")                                                  \
-  ROW(bsend_init, .name = "bsend_init", .form = Form::send, TISIM_SEND_USAGE,                      \
-      .effect = "addition: a persistent request")                                                  \
-  ROW(recv_init, .name = "recv_init", .form = Form::receive, TISIM_RECEIVE_USAGE,                  \
+  ROW(send_init, .role = Role::make_persistent, TISIM_SEND, TISIM_SEND_INIT)                       \
+  ROW(ssend_init, .role = Role::make_persistent, TISIM_SYNCHRONOUS, TISIM_SEND, TISIM_SEND_INIT)   \
+  ROW(bsend_init, .role = Role::make_persistent, TISIM_BUFFERED, TISIM_SEND, TISIM_SEND_INIT)      \
+  ROW(recv_init, .role = Role::make_persistent, .receives = true, TISIM_RECEIVE,                   \
       .effect = "addition")                                                                        \
-  ROW(start, .name = "start", .form = Form::start, .makes_request = true,                          \
-      .usage = "src dst tag or request=N", .effect = "addition: the persistent request of that "   \
-                                                     "key or number")                              \
-  ROW(startall, .name = "startall", .form = Form::requests, .makes_request = true,                 \
+  ROW(start, .role = Role::start, .makes_request = true, .form = Form::start,                      \
+      .usage = "src dst tag or request=N",                                                         \
+      .effect = "addition: the persistent request of that key or number")                          \
+  ROW(startall, .role = Role::start_all, .makes_request = true, .form = Form::requests,            \
       .usage = "[number of requests] or requests=N,M,...",                                         \
       .effect = "the persistent requests of these numbers, or all that are not active")            \
-  ROW(number_request, .name = "request")                                                           \
-  ROW(number_persistent, .name = "request")                                                        \
-  ROW(collective, .name = "collective", .blocks = true)                                            \
-  ROW(icollective, .name = "collective", .makes_request = true)                                    \
-  ROW(wait_icollective, .name = "wait", .blocks = true)                                            \
-  ROW(comm_split, .name = "comm_split", .form = Form::comm_split,                                  \
-      .operation = Operation::comm_split, .blocks = true, .usage = "parent new color key",         \
+  ROW(number_request, .role = Role::number_request, .name = "request")                             \
+  ROW(number_persistent, .role = Role::number_persistent, .name = "request")                       \
+  ROW(collective, .role = Role::collective, .blocks = true)                                        \
+  ROW(icollective, .role = Role::collective, .makes_request = true, .name = "collective")          \
+  ROW(wait_icollective, .role = Role::complete_collective, .blocks = true, .name = "wait")         \
+  ROW(comm_split, .role = Role::make_communicator, .blocks = true, .form = Form::comm_split,       \
+      .operation = Operation::comm_split, .usage = "parent new color key",                         \
       .effect = "addition; alone it does nothing")                                                 \
-  ROW(comm_dup, .name = "comm_dup", .form = Form::comm_dup, .operation = Operation::comm_dup,      \
-      .blocks = true, .usage = "parent new", .effect = "addition; alone it does nothing")          \
-  ROW(comm_idup, .name = "comm_idup", .form = Form::comm_dup, .operation = Operation::comm_idup,   \
-      .usage = "parent new", .effect = "addition: the same without waiting or messages")           \
-  ROW(comm_group, .name = "comm_group", .form = Form::comm_group,                                  \
-      .operation = Operation::comm_group, .blocks = true, .usage = "new rank...",                  \
+  ROW(comm_dup, .role = Role::make_communicator, .blocks = true, .form = Form::comm_dup,           \
+      .operation = Operation::comm_dup, .usage = "parent new",                                     \
+      .effect = "addition; alone it does nothing")                                                 \
+  ROW(comm_idup, .role = Role::make_communicator, .form = Form::comm_dup,                          \
+      .operation = Operation::comm_idup, .usage = "parent new",                                    \
+      .effect = "addition: the same without waiting or messages")                                  \
+  ROW(comm_group, .role = Role::make_communicator, .blocks = true, .form = Form::comm_group,       \
+      .operation = Operation::comm_group, .usage = "new rank...",                                  \
       .effect = "addition: a communicator of these ranks of the world, which all call this")       \
-  ROW(threads, .name = "compute")                                                                  \
-  ROW(comm_free, .name = "comm_free", .form = Form::comm_free, .operation = Operation::comm_free,  \
-      .usage = "comm", .effect = "addition")                                                       \
-  ROW(custom, .name = "custom", .operation = Operation::custom, .blocks = true)                    \
-  ROW(file, .name = "file", .blocks = true)                                                        \
-  ROW(file_offset, .name = "file")
+  ROW(threads, .role = Role::threads, .name = "compute")                                           \
+  ROW(comm_free, .role = Role::free_communicator, .form = Form::comm_free,                         \
+      .operation = Operation::comm_free, .usage = "comm", .effect = "addition")                    \
+  ROW(custom, .role = Role::custom, .blocks = true, .operation = Operation::custom)                \
+  ROW(file, .role = Role::file, .blocks = true)                                                    \
+  ROW(file_offset, .role = Role::file_offset, .name = "file")
 
-#define TISIM_SEND_USAGE .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
-#define TISIM_RECEIVE_USAGE .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
-#define TISIM_REQUEST_USAGE                                                                        \
-  .usage = "src dst tag or request=N", .legacy_usage = "no arguments or request=N",                \
+#define TISIM_SYNCHRONOUS .mode = SendMode::synchronous
+#define TISIM_BUFFERED .mode = SendMode::buffered
+#define TISIM_SEND                                                                                 \
+  .form = Form::send, .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
+#define TISIM_SEND_MODE .effect = "synchronous and buffered mode"
+#define TISIM_SEND_INIT .effect = "addition: a persistent request"
+#define TISIM_RECEIVE                                                                              \
+  .form = Form::receive, .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
+#define TISIM_REQUEST                                                                              \
+  .form = Form::request, .usage = "src dst tag or request=N",                                      \
+  .legacy_usage = "no arguments or request=N",                                                     \
   .effect = "the oldest pending request of a message from `src` to `dst` with that tag, or the "   \
             "one of that number"
-#define TISIM_ONE_REQUEST_USAGE                                                                    \
-  .usage = "src dst tag or request=N", .legacy_usage = "request=N"
-#define TISIM_REQUESTS_USAGE                                                                       \
-  .usage = "[number of requests] or requests=N,M,...",                                             \
+#define TISIM_ONE_REQUEST                                                                          \
+  .form = Form::request, .usage = "src dst tag or request=N", .legacy_usage = "request=N"
+#define TISIM_REQUESTS                                                                             \
+  .form = Form::requests, .usage = "[number of requests] or requests=N,M,...",                     \
   .effect = "of these, or of all that are pending; how many there are is not used"
-#define TISIM_SEND_MODES "synchronous and buffered mode"
 
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
@@ -266,6 +309,9 @@ enum class Form : std::uint8_t {
 
 #define TISIM_ENUMERATOR(name, ...) name,
 
+enum class Role : std::uint8_t { TISIM_ROLES(TISIM_ENUMERATOR) };
+enum class SendMode : std::uint8_t { TISIM_SEND_MODES(TISIM_ENUMERATOR) };
+
 // The kinds of operations. op.hpp says what the fields of each mean.
 enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 
@@ -285,11 +331,14 @@ enum class Operation : std::uint8_t {
 #undef TISIM_ENUMERATOR
 
 struct KindTraits {
-  std::string_view name;  // in messages and event logs
-  Form form = Form::none;
-  Operation operation = Operation::barrier;  // of kinds whose call is always the same operation
+  Role role;
+  SendMode mode = SendMode::standard;
+  bool receives = false;  // a message, or makes a persistent request that does
   bool makes_request = false;
   bool blocks = false;
+  Form form = Form::none;
+  Operation operation = Operation::barrier;  // of kinds whose call is always the same operation
+  std::string_view name = {};                // in messages and event logs; empty: the kind's own
   std::string_view usage = {};
   std::string_view legacy_usage = {};
   std::string_view effect = {};
@@ -314,7 +363,12 @@ struct FileTraits {
   std::string_view effect = {};
 };
 
-#define TISIM_TRAITS(kind, ...) KindTraits{__VA_ARGS__},
+constexpr KindTraits named(std::string_view name, KindTraits traits) {
+  if (traits.name.empty()) traits.name = name;
+  return traits;
+}
+
+#define TISIM_TRAITS(kind, ...) named(#kind, KindTraits{__VA_ARGS__}),
 inline constexpr KindTraits kKindTraits[] = {TISIM_KINDS(TISIM_TRAITS)};
 #undef TISIM_TRAITS
 #define TISIM_TRAITS(operation, ...) \
@@ -339,6 +393,22 @@ constexpr const KindTraits& traits_of(Kind kind) {
 // Of a collective.
 constexpr const CollectiveTraits& traits_of(Operation collective) {
   return kCollectiveTraits[static_cast<std::size_t>(collective)];
+}
+
+constexpr Role role_of(Kind kind) { return traits_of(kind).role; }
+
+// Whether it sends a message, receives one, or does either.
+constexpr bool sends(Kind kind) {
+  return role_of(kind) == Role::send || role_of(kind) == Role::exchange;
+}
+constexpr bool receives(Kind kind) {
+  return role_of(kind) == Role::receive || role_of(kind) == Role::receive_half;
+}
+constexpr bool is_point_to_point(Kind kind) { return sends(kind) || receives(kind); }
+// Whether it names one request.
+constexpr bool names_one_request(Kind kind) {
+  const Role role = role_of(kind);
+  return role == Role::complete_one || role == Role::cancel || role == Role::free_request;
 }
 
 constexpr bool is_collective(Operation operation) {

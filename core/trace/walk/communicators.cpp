@@ -8,11 +8,6 @@
 
 namespace tisim {
 
-bool makes_communicator(Kind kind) {
-  return kind == Kind::comm_split || kind == Kind::comm_dup || kind == Kind::comm_idup ||
-         kind == Kind::comm_group;
-}
-
 namespace {
 
 constexpr std::size_t kOpsAtOnce = 4096;

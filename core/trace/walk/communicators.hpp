@@ -10,7 +10,7 @@
 
 namespace tisim {
 
-bool makes_communicator(Kind kind);
+inline bool makes_communicator(Kind kind) { return role_of(kind) == Role::make_communicator; }
 
 // A communicator as one of its ranks sees it.
 struct CommunicatorView {

@@ -7,8 +7,7 @@
 namespace tisim {
 
 bool is_collective(Kind kind) {
-  return kind == Kind::collective || kind == Kind::icollective || kind == Kind::comm_split ||
-         kind == Kind::comm_dup || kind == Kind::comm_idup;
+  return has_collective_call(kind) || (makes_communicator(kind) && kind != Kind::comm_group);
 }
 
 RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,

@@ -31,6 +31,7 @@ ROOMS = (
     "core/trace/tit/writer",
     "core/trace/tit/recorder",
     "core/trace/vocabulary",
+    "core/trace/requests",
     "core/trace/habits",
     "core/trace",
     "core/trace/grammar",

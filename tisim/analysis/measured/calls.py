@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.columns import kind_names
+from tisim.analysis.timeline.columns import kind_names, names_of_kinds
 from tisim.errors import InputError
 from tisim.traces import Trace
 
@@ -66,8 +66,8 @@ def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, 
         yield rank, MeasuredCalls.of_lines(*columns)
 
 
-_SENDS = frozenset({"send", "ssend", "bsend", "isend", "issend", "ibsend", "sendrecv"})
-_RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
+_SENDS = names_of_kinds("send", "exchange")
+_RECEIVES = names_of_kinds("receive", "exchange")
 # Sends do not wait for receives; calls take time, so that those of a rank follow one another.
 _OPTIONS = {
     "smpi/async-small-thresh": "0",

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions
-from tisim.analysis.timeline.columns import STATES
+from tisim.analysis.timeline.columns import STATES, names_of_kinds
 
-_BLOCKING_SENDS = ("send", "ssend")
-_COMPLETING = frozenset({"wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"})
+_BLOCKING_SENDS = names_of_kinds("send", blocks=True)
+_POSTED_SENDS = names_of_kinds("send", makes_request=True)
+_COMPLETING = names_of_kinds(*(f"complete_{of}" for of in ("one", "last", "all", "any", "some")))
 _COMPUTING = ("compute", "sleep")
 # The wait state of each collective of all ranks, and who can be late.
 _ALL_TO_ALL = ("allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "reducescatter")
@@ -97,7 +98,7 @@ def _completions(actions: Actions) -> NDArray[np.intp]:
     posting = kinds[actions.receive] == "irecv"
     completed[posting] = -1
     message_of = dict(zip(actions.receive[posting].tolist(), np.flatnonzero(posting), strict=True))
-    is_send = np.isin(kinds, ["isend", "issend"])
+    is_send = np.isin(kinds, [*_POSTED_SENDS])
     wanted = np.flatnonzero(is_send | np.isin(kinds, ["irecv", *_COMPLETING]))
     rank, peers = actions.rows["rank"], actions.rows["peer"]
     sent, source = actions.start[actions.send], actions.messages["source"]
@@ -132,7 +133,7 @@ def _senders(waits: Waits, actions: Actions) -> None:
     start, end = actions.start, actions.end
     call, posted = actions.send, start[actions.receive]
     late = (
-        np.isin(actions.kinds[call], _BLOCKING_SENDS)
+        np.isin(actions.kinds[call], [*_BLOCKING_SENDS])
         & (posted > start[call])
         & (posted < end[call])
     )

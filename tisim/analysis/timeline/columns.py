@@ -39,6 +39,21 @@ def kind_names() -> list[str]:
     return _core.kind_names()
 
 
+def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
+    """Names of the kinds of actions with one of these roles in the table of operations.
+
+    `columns` are others of its columns, such as ``blocks=True``.
+    """
+    names = kind_names()
+    traits = {kind: _core.traits_of(kind) for kind in _core.Kind}
+    return frozenset(
+        names[int(kind)]
+        for kind, one in traits.items()
+        if one.role.name.lower() in roles
+        and all(getattr(one, column) == value for column, value in columns.items())
+    )
+
+
 #: Columns that have a unit, by name; one name has one unit in all frames.
 UNITS = {
     **dict.fromkeys(STATES, "s"),

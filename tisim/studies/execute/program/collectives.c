@@ -20,7 +20,6 @@ struct call {
   MPI_Op reduction;
   int* counts; /* sent by rank, their places, received by rank, their places */
   int *out_counts, *out_places, *in_counts, *in_places;
-  int kind;
 };
 
 /* Where the numbers of an instruction stand; tisim's script.hpp says so. */
@@ -96,8 +95,7 @@ static struct call call_of(const struct instruction* instruction) {
   const int64_t* const numbers = instruction->numbers;
   const int64_t sent = numbers[SEND_COUNT] * numbers[SEND_WIDTH];
   const int64_t received = numbers[RECEIVE_COUNT] * numbers[RECEIVE_WIDTH];
-  struct call call = {.kind = instruction->kind,
-                      .communicator = communicator_of(instruction),
+  struct call call = {.communicator = communicator_of(instruction),
                       .ranks = (int)numbers[RANKS],
                       .root = (int)numbers[ROOT],
                       .type = MPI_BYTE};
@@ -158,116 +156,63 @@ static struct call call_of(const struct instruction* instruction) {
   return call;
 }
 
-static void call_blocking(int operation, const struct call* c) {
-  const MPI_Comm comm = c->communicator;
-  switch (operation) {
-    case OPERATION_BARRIER:
-      MPI_Barrier(comm);
-      return;
-    case OPERATION_BCAST:
-      MPI_Bcast(c->in, c->out_count, MPI_BYTE, c->root, comm);
-      return;
-    case OPERATION_REDUCE:
-      MPI_Reduce(c->out, c->in, c->out_count, c->type, c->reduction, c->root, comm);
-      return;
-    case OPERATION_ALLREDUCE:
-      MPI_Allreduce(c->out, c->in, c->out_count, c->type, c->reduction, comm);
-      return;
-    case OPERATION_SCAN:
-      MPI_Scan(c->out, c->in, c->out_count, c->type, c->reduction, comm);
-      return;
-    case OPERATION_EXSCAN:
-      MPI_Exscan(c->out, c->in, c->out_count, c->type, c->reduction, comm);
-      return;
-    case OPERATION_REDUCESCATTER:
-      MPI_Reduce_scatter(c->out, c->in, c->in_counts, c->type, c->reduction, comm);
-      return;
-    case OPERATION_ALLTOALL:
-      MPI_Alltoall(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm);
-      return;
-    case OPERATION_ALLTOALLV:
-      MPI_Alltoallv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_counts,
-                    c->in_places, MPI_BYTE, comm);
-      return;
-    case OPERATION_GATHER:
-      MPI_Gather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm);
-      return;
-    case OPERATION_GATHERV:
-      MPI_Gatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
-                  c->root, comm);
-      return;
-    case OPERATION_SCATTER:
-      MPI_Scatter(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm);
-      return;
-    case OPERATION_SCATTERV:
-      MPI_Scatterv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_count, MPI_BYTE,
-                   c->root, comm);
-      return;
-    case OPERATION_ALLGATHER:
-      MPI_Allgather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm);
-      return;
-    case OPERATION_ALLGATHERV:
-      MPI_Allgatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
-                     comm);
-      return;
-    default:
-      fail("the script has a collective number %d", operation);
-  }
-}
+/* Calls MPI_Bcast, or MPI_Ibcast where there is a request. */
+#define CALL(NAME, SMALL_NAME, ...)                           \
+  (request == NULL ? MPI_##NAME(__VA_ARGS__, c->communicator) \
+                   : MPI_I##SMALL_NAME(__VA_ARGS__, c->communicator, request))
 
-static void call_non_blocking(int operation, const struct call* c, MPI_Request* request) {
-  const MPI_Comm comm = c->communicator;
+/* `request`: NULL in a blocking call. */
+static void call_mpi(int operation, const struct call* c, MPI_Request* request) {
+  const MPI_Datatype byte = MPI_BYTE;
   switch (operation) {
     case OPERATION_BARRIER:
-      MPI_Ibarrier(comm, request);
+      request == NULL ? MPI_Barrier(c->communicator) : MPI_Ibarrier(c->communicator, request);
       return;
     case OPERATION_BCAST:
-      MPI_Ibcast(c->in, c->out_count, MPI_BYTE, c->root, comm, request);
+      CALL(Bcast, bcast, c->in, c->out_count, byte, c->root);
       return;
     case OPERATION_REDUCE:
-      MPI_Ireduce(c->out, c->in, c->out_count, c->type, c->reduction, c->root, comm, request);
+      CALL(Reduce, reduce, c->out, c->in, c->out_count, c->type, c->reduction, c->root);
       return;
     case OPERATION_ALLREDUCE:
-      MPI_Iallreduce(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      CALL(Allreduce, allreduce, c->out, c->in, c->out_count, c->type, c->reduction);
       return;
     case OPERATION_SCAN:
-      MPI_Iscan(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      CALL(Scan, scan, c->out, c->in, c->out_count, c->type, c->reduction);
       return;
     case OPERATION_EXSCAN:
-      MPI_Iexscan(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      CALL(Exscan, exscan, c->out, c->in, c->out_count, c->type, c->reduction);
       return;
     case OPERATION_REDUCESCATTER:
-      MPI_Ireduce_scatter(c->out, c->in, c->in_counts, c->type, c->reduction, comm, request);
+      CALL(Reduce_scatter, reduce_scatter, c->out, c->in, c->in_counts, c->type, c->reduction);
       return;
     case OPERATION_ALLTOALL:
-      MPI_Ialltoall(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm, request);
+      CALL(Alltoall, alltoall, c->out, c->out_count, byte, c->in, c->in_count, byte);
       return;
     case OPERATION_ALLTOALLV:
-      MPI_Ialltoallv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_counts,
-                     c->in_places, MPI_BYTE, comm, request);
+      CALL(Alltoallv, alltoallv, c->out, c->out_counts, c->out_places, byte, c->in, c->in_counts,
+           c->in_places, byte);
       return;
     case OPERATION_GATHER:
-      MPI_Igather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm,
-                  request);
+      CALL(Gather, gather, c->out, c->out_count, byte, c->in, c->in_count, byte, c->root);
       return;
     case OPERATION_GATHERV:
-      MPI_Igatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
-                   c->root, comm, request);
+      CALL(Gatherv, gatherv, c->out, c->out_count, byte, c->in, c->in_counts, c->in_places, byte,
+           c->root);
       return;
     case OPERATION_SCATTER:
-      MPI_Iscatter(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm,
-                   request);
+      CALL(Scatter, scatter, c->out, c->out_count, byte, c->in, c->in_count, byte, c->root);
       return;
     case OPERATION_SCATTERV:
-      MPI_Iscatterv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_count, MPI_BYTE,
-                    c->root, comm, request);
+      CALL(Scatterv, scatterv, c->out, c->out_counts, c->out_places, byte, c->in, c->in_count, byte,
+           c->root);
       return;
     case OPERATION_ALLGATHER:
-      MPI_Iallgather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm, request);
+      CALL(Allgather, allgather, c->out, c->out_count, byte, c->in, c->in_count, byte);
       return;
     case OPERATION_ALLGATHERV:
-      MPI_Iallgatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
-                      comm, request);
+      CALL(Allgatherv, allgatherv, c->out, c->out_count, byte, c->in, c->in_counts, c->in_places,
+           byte);
       return;
     default:
       fail("the script has a collective number %d", operation);
@@ -276,8 +221,8 @@ static void call_non_blocking(int operation, const struct call* c, MPI_Request* 
 
 void call_collective(const struct instruction* instruction) {
   const struct call call = call_of(instruction);
-  if (instruction->kind == KIND_COLLECTIVE) {
-    if (!program.rehearsing) call_blocking(instruction->operation, &call);
+  if (!traits_of(instruction)->makes_request) {
+    if (!program.rehearsing) call_mpi(instruction->operation, &call, NULL);
     release_room(call.in, call.in_bytes);
     free(call.counts);
     return;
@@ -290,6 +235,6 @@ void call_collective(const struct instruction* instruction) {
                                   .room = call.in,
                                   .bytes = call.in_bytes,
                                   .counts = call.counts};
-  if (!program.rehearsing) call_non_blocking(instruction->operation, &call, next_handle());
+  if (!program.rehearsing) call_mpi(instruction->operation, &call, next_handle());
   add_request(&request);
 }

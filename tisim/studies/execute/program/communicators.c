@@ -38,38 +38,8 @@ int rank_in(const struct instruction* instruction) {
   return table[number].rank;
 }
 
-static void keep(int number, MPI_Comm handle) {
-  table[number].handle = handle;
-  table[number].exists = handle != MPI_COMM_NULL;
-  if (table[number].exists) PMPI_Comm_rank(handle, &table[number].rank);
-}
-
-void split_communicator(const struct instruction* instruction) {
-  if (program.rehearsing) return;
-  const int64_t color = instruction->numbers[2], key = instruction->numbers[3];
-  MPI_Comm made;
-  MPI_Comm_split(communicator_of(instruction), color < 0 ? MPI_UNDEFINED : (int)color, (int)key,
-                 &made);
-  keep((int)instruction->numbers[1], made);
-}
-
-void copy_communicator(const struct instruction* instruction) {
-  if (program.rehearsing) return;
-  MPI_Comm made;
-  MPI_Comm_dup(communicator_of(instruction), &made);
-  keep((int)instruction->numbers[1], made);
-}
-
-void begin_copy(const struct instruction* instruction) {
-  if (program.rehearsing) return;
-  const int number = (int)instruction->numbers[1];
-  MPI_Comm_idup(communicator_of(instruction), &table[number].handle, &table[number].copying);
-  table[number].exists = table[number].is_copied = 1;
-}
-
-void make_of_group(const struct instruction* instruction) {
-  if (program.rehearsing) return;
-  const int count = (int)instruction->count - 2, number = (int)instruction->numbers[1];
+static MPI_Comm comm_of_group(const struct instruction* instruction) {
+  const int count = (int)instruction->count - 2;
   int* const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
   if (ranks == NULL) fail("no memory for a group of %d ranks", count);
   for (int i = 0; i < count; i++) ranks[i] = (int)instruction->numbers[2 + i];
@@ -81,7 +51,35 @@ void make_of_group(const struct instruction* instruction) {
   PMPI_Group_free(&some);
   PMPI_Group_free(&all);
   free(ranks);
-  keep(number, made);
+  return made;
+}
+
+void make_communicator(const struct instruction* instruction) {
+  if (program.rehearsing) return;
+  const int64_t* const numbers = instruction->numbers; /* the parent, the new one, and more */
+  const int number = (int)numbers[1];
+  MPI_Comm made;
+  switch (instruction->kind) {
+    case KIND_COMM_SPLIT:
+      MPI_Comm_split(communicator_of(instruction), numbers[2] < 0 ? MPI_UNDEFINED : (int)numbers[2],
+                     (int)numbers[3], &made);
+      break;
+    case KIND_COMM_DUP:
+      MPI_Comm_dup(communicator_of(instruction), &made);
+      break;
+    case KIND_COMM_IDUP:
+      MPI_Comm_idup(communicator_of(instruction), &table[number].handle, &table[number].copying);
+      table[number].exists = table[number].is_copied = 1;
+      return;
+    case KIND_COMM_GROUP:
+      made = comm_of_group(instruction);
+      break;
+    default:
+      fail("the script makes a communicator of kind %d", instruction->kind);
+  }
+  table[number].handle = made;
+  table[number].exists = made != MPI_COMM_NULL;
+  if (table[number].exists) PMPI_Comm_rank(made, &table[number].rank);
 }
 
 void free_communicator(const struct instruction* instruction) {

@@ -10,11 +10,8 @@ MPI_Comm communicator_of(const struct instruction* instruction);
 /* This rank's number in it. */
 int rank_in(const struct instruction* instruction);
 
-void split_communicator(const struct instruction* instruction);
-void copy_communicator(const struct instruction* instruction);
-/* Whoever uses the copy first waits for it. */
-void begin_copy(const struct instruction* instruction);
-void make_of_group(const struct instruction* instruction);
+/* Whoever first uses a copy that was made without blocking waits for it. */
+void make_communicator(const struct instruction* instruction);
 void free_communicator(const struct instruction* instruction);
 /* At the end of a repetition. */
 void free_communicators(void);

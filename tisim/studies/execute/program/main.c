@@ -22,100 +22,75 @@
 struct program program;
 
 static void execute(const struct instruction* instruction) {
-  switch ((enum kind)instruction->kind) {
-    case KIND_END:
-    case KIND_NOP:
-    case KIND_CUSTOM:
-    case KIND_THREADS:
-    case KIND_FILE_OFFSET:
+  switch (traits_of(instruction)->role) {
+    case ROLE_END:
+    case ROLE_NOTHING:
+    case ROLE_CUSTOM:
+    case ROLE_THREADS:
+    case ROLE_FILE_OFFSET:
       break; /* no script has them */
-    case KIND_COMPUTE:
+    case ROLE_COMPUTE:
       compute(instruction->amount);
       return;
-    case KIND_SLEEP:
+    case ROLE_SLEEP:
       sleep_for(instruction->amount);
       return;
-    case KIND_SEND:
-    case KIND_SSEND:
-    case KIND_BSEND:
-    case KIND_ISEND:
-    case KIND_ISSEND:
-    case KIND_IBSEND:
+    case ROLE_SEND:
       send_message(instruction);
       return;
-    case KIND_RECV:
-    case KIND_IRECV:
+    case ROLE_RECEIVE:
       receive_message(instruction);
       return;
-    case KIND_SENDRECV:
+    case ROLE_EXCHANGE:
       begin_send_receive(instruction);
       return;
-    case KIND_RECV_HALF:
+    case ROLE_RECEIVE_HALF:
       finish_send_receive(instruction);
       return;
-    case KIND_WAIT:
-    case KIND_WAIT_LAST:
-    case KIND_WAIT_ICOLLECTIVE:
-    case KIND_TEST:
-    case KIND_TEST_LAST:
+    case ROLE_COMPLETE_ONE:
+    case ROLE_COMPLETE_LAST:
+    case ROLE_COMPLETE_COLLECTIVE:
       complete_one(instruction);
       return;
-    case KIND_CANCEL:
-      cancel_request(instruction);
-      return;
-    case KIND_REQUEST_FREE:
-      free_request(instruction);
-      return;
-    case KIND_WAITALL:
-    case KIND_WAITANY:
-    case KIND_WAITSOME:
-    case KIND_TESTALL:
-    case KIND_TESTANY:
-    case KIND_TESTSOME:
+    case ROLE_COMPLETE_ALL:
+    case ROLE_COMPLETE_ANY:
+    case ROLE_COMPLETE_SOME:
       complete_several(instruction);
       return;
-    case KIND_PROBE:
-    case KIND_IPROBE:
+    case ROLE_CANCEL:
+      cancel_request(instruction);
+      return;
+    case ROLE_FREE_REQUEST:
+      free_request(instruction);
+      return;
+    case ROLE_PROBE:
       probe_message(instruction);
       return;
-    case KIND_SEND_INIT:
-    case KIND_SSEND_INIT:
-    case KIND_BSEND_INIT:
-    case KIND_RECV_INIT:
+    case ROLE_MAKE_PERSISTENT:
       make_persistent(instruction);
       return;
-    case KIND_START:
+    case ROLE_START:
       start_persistent(instruction);
       return;
-    case KIND_STARTALL:
+    case ROLE_START_ALL:
       start_all_persistent(instruction);
       return;
-    case KIND_NUMBER_REQUEST:
+    case ROLE_NUMBER_REQUEST:
       number_last_request((int)instruction->bytes);
       return;
-    case KIND_NUMBER_PERSISTENT:
+    case ROLE_NUMBER_PERSISTENT:
       number_last_persistent((int)instruction->bytes);
       return;
-    case KIND_COLLECTIVE:
-    case KIND_ICOLLECTIVE:
+    case ROLE_COLLECTIVE:
       call_collective(instruction);
       return;
-    case KIND_COMM_SPLIT:
-      split_communicator(instruction);
+    case ROLE_MAKE_COMMUNICATOR:
+      make_communicator(instruction);
       return;
-    case KIND_COMM_DUP:
-      copy_communicator(instruction);
-      return;
-    case KIND_COMM_IDUP:
-      begin_copy(instruction);
-      return;
-    case KIND_COMM_GROUP:
-      make_of_group(instruction);
-      return;
-    case KIND_COMM_FREE:
+    case ROLE_FREE_COMMUNICATOR:
       free_communicator(instruction);
       return;
-    case KIND_FILE:
+    case ROLE_FILE:
       call_file(instruction);
       return;
   }

@@ -35,7 +35,7 @@ void release_room(void* room, int64_t bytes) {
   free(room);
 }
 
-const void* send_room(int64_t bytes) {
+void* send_room(int64_t bytes) {
   if (program.rehearsing && bytes > largest_sent) largest_sent = bytes;
   return send_memory;
 }

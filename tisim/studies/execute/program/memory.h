@@ -8,7 +8,7 @@
 void* receive_room(int64_t bytes);
 void release_room(void* room, int64_t bytes);
 /* Memory of that size to send from; all messages are sent from the same. */
-const void* send_room(int64_t bytes);
+void* send_room(int64_t bytes);
 /* A buffered send of so many bytes follows: MPI has room for it. */
 void reserve_buffered(int64_t bytes);
 

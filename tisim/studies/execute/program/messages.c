@@ -55,13 +55,8 @@ void forget_message(const struct message* message) {
   if (type != MPI_BYTE) PMPI_Type_free(&type);
 }
 
-static bool is_receive(int kind) {
-  return kind == KIND_RECV || kind == KIND_IRECV || kind == KIND_RECV_INIT ||
-         kind == KIND_RECV_HALF;
-}
-
 struct request request_for(const struct instruction* instruction) {
-  const bool receives = is_receive(instruction->kind);
+  const bool receives = traits_of(instruction)->receives;
   const int own = rank_in(instruction);
   struct request request = {
       .type = receives ? REQUEST_RECEIVE : REQUEST_SEND,
@@ -80,43 +75,44 @@ struct request request_for(const struct instruction* instruction) {
   return request;
 }
 
-static void send_now(const struct instruction* instruction, MPI_Request* request) {
-  const void* const from = send_room(instruction->bytes);
+void post_message(const struct instruction* instruction, void* room, MPI_Request* request) {
+  const void* const from = room;
   const struct message m = message_of(instruction);
   const MPI_Comm communicator = communicator_of(instruction);
   switch (instruction->kind) {
-    case KIND_SEND:
-      MPI_Send(from, m.count, m.type, m.peer, m.tag, communicator);
+#define CALL(KIND, FUNCTION)                                      \
+  case KIND:                                                      \
+    FUNCTION(from, m.count, m.type, m.peer, m.tag, communicator); \
+    break;
+    TRACE_SENDS(CALL)
+#undef CALL
+#define CALL(KIND, FUNCTION)                                               \
+  case KIND:                                                               \
+    FUNCTION(from, m.count, m.type, m.peer, m.tag, communicator, request); \
+    break;
+    TRACE_SENDS_WITH_REQUEST(CALL)
+#undef CALL
+    case KIND_RECV:
+      MPI_Recv(room, m.count, m.type, m.peer, m.tag, communicator, MPI_STATUS_IGNORE);
       break;
-    case KIND_SSEND:
-      MPI_Ssend(from, m.count, m.type, m.peer, m.tag, communicator);
+    case KIND_IRECV:
+      MPI_Irecv(room, m.count, m.type, m.peer, m.tag, communicator, request);
       break;
-    case KIND_BSEND:
-      MPI_Bsend(from, m.count, m.type, m.peer, m.tag, communicator);
-      break;
-    case KIND_ISEND:
-      MPI_Isend(from, m.count, m.type, m.peer, m.tag, communicator, request);
-      break;
-    case KIND_ISSEND:
-      MPI_Issend(from, m.count, m.type, m.peer, m.tag, communicator, request);
-      break;
-    case KIND_IBSEND:
-      MPI_Ibsend(from, m.count, m.type, m.peer, m.tag, communicator, request);
+    case KIND_RECV_INIT:
+      MPI_Recv_init(room, m.count, m.type, m.peer, m.tag, communicator, request);
       break;
     default:
-      fail("the script has a send of kind %d", instruction->kind);
+      fail("the script has a message of kind %d", instruction->kind);
   }
   forget_message(&m);
 }
 
 void send_message(const struct instruction* instruction) {
-  const int kind = instruction->kind;
-  if (kind == KIND_BSEND || kind == KIND_IBSEND) reserve_buffered(instruction->bytes);
-  if (program.rehearsing)
-    send_room(instruction->bytes);
-  else
-    send_now(instruction, next_handle());
-  if (kind == KIND_SEND || kind == KIND_SSEND || kind == KIND_BSEND) return;
+  const struct kind_traits* const traits = traits_of(instruction);
+  if (traits->mode == MODE_BUFFERED) reserve_buffered(instruction->bytes);
+  void* const room = send_room(instruction->bytes);
+  if (!program.rehearsing) post_message(instruction, room, next_handle());
+  if (!traits->makes_request) return;
   const struct request request = request_for(instruction);
   add_request(&request);
 }
@@ -136,19 +132,11 @@ void receive_message(const struct instruction* instruction) {
   struct instruction sized = *instruction;
   if (sized.bytes < 0) sized.bytes = probed_size(instruction);
   const struct request request = request_for(&sized);
-  if (!program.rehearsing) {
-    const struct message m = message_of(&sized);
-    const MPI_Comm communicator = communicator_of(&sized);
-    if (sized.kind == KIND_RECV)
-      MPI_Recv(request.room, m.count, m.type, m.peer, m.tag, communicator, MPI_STATUS_IGNORE);
-    else
-      MPI_Irecv(request.room, m.count, m.type, m.peer, m.tag, communicator, next_handle());
-    forget_message(&m);
-  }
-  if (sized.kind == KIND_RECV)
-    release_room(request.room, request.bytes);
-  else
+  if (!program.rehearsing) post_message(&sized, request.room, next_handle());
+  if (traits_of(&sized)->makes_request)
     add_request(&request);
+  else
+    release_room(request.room, request.bytes);
 }
 
 static struct instruction sending_half;
@@ -173,7 +161,7 @@ void probe_message(const struct instruction* instruction) {
   if (program.rehearsing) return;
   const int peer = peer_of(instruction->peer), tag = tag_of(instruction->tag);
   int found;
-  if (instruction->kind == KIND_PROBE)
+  if (traits_of(instruction)->blocks)
     MPI_Probe(peer, tag, communicator_of(instruction), MPI_STATUS_IGNORE);
   else
     MPI_Iprobe(peer, tag, communicator_of(instruction), &found, MPI_STATUS_IGNORE);

@@ -15,6 +15,10 @@ struct message {
 
 struct message message_of(const struct instruction* instruction);
 void forget_message(const struct message* message);
+
+/* Calls the function of MPI that an instruction stands for. `room`: of what is sent or received;
+ * `request`: where MPI puts the request, if it makes one. */
+void post_message(const struct instruction* instruction, void* room, MPI_Request* request);
 /* The request that a send or receive makes, not pending yet; a receive gets its room. */
 struct request request_for(const struct instruction* instruction);
 

@@ -124,7 +124,7 @@ static bool has_key(const struct request* request, const struct instruction* key
 
 int named_request(const struct instruction* instruction) {
   if (instruction->flags & FLAG_NUMBERED) return numbered_request(instruction->bytes);
-  if (instruction->kind == KIND_WAIT_LAST || instruction->kind == KIND_TEST_LAST) return last;
+  if (traits_of(instruction)->role == ROLE_COMPLETE_LAST) return last;
   for (int index = first; index >= 0; index = table[index].next)
     if (has_key(&table[index], instruction)) return index;
   return -1;
@@ -153,29 +153,12 @@ void make_persistent(const struct instruction* instruction) {
   made->active = false;
   made->freed = false;
   made->number = -1;
-  made->buffered = instruction->kind == KIND_BSEND_INIT ? instruction->bytes : -1;
-  if (instruction->kind != KIND_RECV_INIT) send_room(instruction->bytes);
+  const struct kind_traits* const traits = traits_of(instruction);
+  made->buffered = traits->mode == MODE_BUFFERED ? instruction->bytes : -1;
   made->request = request_for(instruction);
   made->request.persistent = persistent_count++;
-  const struct message message = message_of(instruction);
-  MPI_Request* const handle = &made->handle;
-  if (!program.rehearsing) {
-    const MPI_Comm communicator = communicator_of(instruction);
-    const int peer = message.peer, tag = message.tag;
-    if (instruction->kind == KIND_RECV_INIT) {
-      MPI_Recv_init(made->request.room, message.count, message.type, peer, tag, communicator,
-                    handle);
-    } else {
-      const void* const from = send_room(instruction->bytes);
-      if (instruction->kind == KIND_SEND_INIT)
-        MPI_Send_init(from, message.count, message.type, peer, tag, communicator, handle);
-      else if (instruction->kind == KIND_SSEND_INIT)
-        MPI_Ssend_init(from, message.count, message.type, peer, tag, communicator, handle);
-      else
-        MPI_Bsend_init(from, message.count, message.type, peer, tag, communicator, handle);
-    }
-  }
-  forget_message(&message);
+  void* const room = traits->receives ? made->request.room : send_room(instruction->bytes);
+  if (!program.rehearsing) post_message(instruction, room, &made->handle);
 }
 
 void number_last_persistent(int number) {
@@ -338,11 +321,9 @@ static void finish_taken(void) {
 void complete_one(const struct instruction* instruction) {
   const int index = named_request(instruction);
   if (index < 0) return;
-  const bool waits = instruction->kind == KIND_WAIT || instruction->kind == KIND_WAIT_LAST ||
-                     instruction->kind == KIND_WAIT_ICOLLECTIVE;
   int is_complete = 1;
   if (!program.rehearsing) {
-    if (waits)
+    if (traits_of(instruction)->blocks)
       MPI_Wait(handle_of(index), MPI_STATUS_IGNORE);
     else
       MPI_Test(handle_of(index), &is_complete, MPI_STATUS_IGNORE);
@@ -351,36 +332,33 @@ void complete_one(const struct instruction* instruction) {
 }
 
 /* While a script is rehearsed, a call that completes some requests completes the first one. */
-static int complete_some(int kind) {
-  int number = taken_count > 0 ? 1 : 0, is_complete = 0;
+static int complete_some(const struct kind_traits* traits) {
+  int number = taken_count > 0 ? 1 : 0, is_complete = 1;
   found[0] = 0;
   if (program.rehearsing) return number;
-  switch (kind) {
-    case KIND_WAITANY:
+  if (traits->role == ROLE_COMPLETE_ANY) {
+    if (traits->blocks)
       MPI_Waitany(taken_count, taken_handles, found, MPI_STATUS_IGNORE);
-      return found[0] == MPI_UNDEFINED ? 0 : 1;
-    case KIND_TESTANY:
+    else
       MPI_Testany(taken_count, taken_handles, found, &is_complete, MPI_STATUS_IGNORE);
-      return is_complete && found[0] != MPI_UNDEFINED ? 1 : 0;
-    case KIND_WAITSOME:
-      MPI_Waitsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
-      break;
-    default:
-      MPI_Testsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
-      break;
+    return is_complete && found[0] != MPI_UNDEFINED ? 1 : 0;
   }
+  if (traits->blocks)
+    MPI_Waitsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
+  else
+    MPI_Testsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
   return number == MPI_UNDEFINED ? 0 : number;
 }
 
 void complete_several(const struct instruction* instruction) {
-  const int kind = instruction->kind;
+  const struct kind_traits* const traits = traits_of(instruction);
   take_listed(instruction);
   if (taken_capacity == 0) return; /* there never was a request */
   take_handles();
-  if (kind == KIND_WAITALL || kind == KIND_TESTALL) {
+  if (traits->role == ROLE_COMPLETE_ALL) {
     int are_complete = 1;
     if (!program.rehearsing) {
-      if (kind == KIND_WAITALL)
+      if (traits->blocks)
         MPI_Waitall(taken_count, taken_handles, MPI_STATUSES_IGNORE);
       else
         MPI_Testall(taken_count, taken_handles, &are_complete, MPI_STATUSES_IGNORE);
@@ -388,7 +366,7 @@ void complete_several(const struct instruction* instruction) {
     if (are_complete) finish_taken();
     return;
   }
-  const int complete = complete_some(kind);
+  const int complete = complete_some(traits);
   for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
 }
 

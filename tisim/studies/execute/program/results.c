@@ -117,8 +117,8 @@ void show_instruction(const struct instruction* instruction) {
 
 void log_instruction(const struct instruction* instruction, double begin, double end) {
   /* What is no call. A sendrecv is one, in two instructions. */
-  if (instruction->kind == KIND_SENDRECV || instruction->kind == KIND_NUMBER_REQUEST ||
-      instruction->kind == KIND_NUMBER_PERSISTENT)
+  const enum role role = traits_of(instruction)->role;
+  if (role == ROLE_EXCHANGE || role == ROLE_NUMBER_REQUEST || role == ROLE_NUMBER_PERSISTENT)
     return;
   const struct row row = {begin, end, program.line, (uint16_t)instruction->kind,
                           (uint16_t)instruction->operation};

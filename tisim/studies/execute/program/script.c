@@ -65,6 +65,7 @@ static double number(void) {
 
 static void read_fields(struct instruction* into) {
   into->kind = (int)varint();
+  if (into->kind < 0 || into->kind >= KINDS) fail("%s is damaged; write the scripts again", path);
   into->operation = (int)varint();
   into->flags = (int)varint();
   into->communicator = (int)varint();

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "vocabulary.h"
+
 struct instruction {
   int kind;
   int operation; /* of a collective */
@@ -16,6 +18,11 @@ struct instruction {
   int64_t count; /* of `numbers` */
   int64_t* numbers;
 };
+
+/* What the table of operations says of an instruction's kind. */
+static inline const struct kind_traits* traits_of(const struct instruction* instruction) {
+  return &kind_traits[instruction->kind];
+}
 
 /* Opens the script of this rank; fails if it is of another number of ranks. */
 void open_script(const char* directory);

@@ -1,0 +1,61 @@
+#include "trace/requests/pending_requests.hpp"
+
+namespace tisim {
+
+std::int32_t PendingRequests::find(PendingList& list, std::int32_t rank, const Op& key) {
+  const auto destination = static_cast<std::int32_t>(key.bytes);
+  if (list.indexed) {
+    const Key least{rank, key.comm, key.tag, key.peer, destination, 0};
+    const auto found = places_.lower_bound(least);
+    if (found == places_.end()) return -1;
+    Key same = least;
+    std::get<5>(same) = std::get<5>(found->first);
+    return found->first == same ? found->second : -1;
+  }
+  std::int32_t steps = 0;
+  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next, ++steps) {
+    const Request& request = (*this)[at];
+    if (request.type == RequestType::collective || request.comm != key.comm) continue;
+    if ((request.source == key.peer || request.source_lost) && request.destination == destination &&
+        request.tag == key.tag) {
+      if (steps > kMostUnindexed) make_index(list, rank);
+      return at;
+    }
+  }
+  return -1;
+}
+
+std::int32_t PendingRequests::find_collective(const PendingList& list, const Op& key) const {
+  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+    const Request& request = (*this)[at];
+    if (request.type == RequestType::collective && request.tag == key.tag &&
+        request.comm == key.comm) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+// Requests whose sources were lost are found by looking through all.
+void PendingRequests::make_index(PendingList& list, std::int32_t rank) {
+  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+    if ((*this)[at].source_lost) return;
+  }
+  list.indexed = true;
+  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+    if ((*this)[at].type != RequestType::collective) places_.emplace(key(rank, (*this)[at]), at);
+  }
+}
+
+void PendingRequests::add_to_index(PendingList& list, std::int32_t rank, std::int32_t index) {
+  if (!(*this)[index].source_lost) {
+    places_.emplace(key(rank, (*this)[index]), index);
+    return;
+  }
+  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+    places_.erase(key(rank, (*this)[at]));
+  }
+  list.indexed = false;
+}
+
+}  // namespace tisim

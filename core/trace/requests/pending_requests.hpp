@@ -1,0 +1,177 @@
+// Requests of MPI, without a clock: which are pending, in which order, and what names them.
+//
+// The simulation keeps its requests here, and so does everybody who follows a trace without
+// simulating it: the checks, the search for deadlocks, what counts messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "support/pool.hpp"
+#include "support/stack.hpp"
+#include "trace/vocabulary/op.hpp"
+
+namespace tisim {
+
+// The two ends of a message.
+enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
+
+enum class RequestType : std::uint8_t { message, persistent, collective };
+
+// A pending request of a rank, or one of a collective's schedule. There may be millions of them.
+struct Request {
+  // In a simulation a message, -1: there is nothing to wait for. In a check the line that has made
+  // it; in the search for deadlocks the rank that sends.
+  std::int32_t message = -1;
+  std::int32_t next = -1, previous = -1;              // in the order of posting
+  std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
+  std::uint32_t order = 0;
+  // Of a persistent request: its place in the rank. Of a collective of a simulation: the
+  // StartedCollective. Of others: the number by which the trace names the request, -1: none.
+  std::int32_t origin = -1;
+  std::uint16_t comm = 0;
+  Side side = kSender;
+  RequestType type : 2 = RequestType::message;
+  bool complete : 1 = false;     // in a check: perhaps, a test has named it
+  bool awaited : 1 = false;      // by the waitall that the rank is in
+  bool listed : 1 = false;       // among the rank's pending requests
+  bool source_lost : 1 = false;  // whoever waits for it may name any source
+  bool freed : 1 = false;        // nobody waits for it, its message goes on
+};
+static_assert(sizeof(Request) == 36);
+static_assert(static_cast<unsigned>(RequestType::collective) < 4, "fits its bit field");
+
+// A request that can be started again and again: what it does, its key in the usual place.
+struct PersistentRequest {
+  Op op;                     // of kind `end`: the place is free
+  bool active = false;       // or free
+  std::int32_t number = -1;  // by which the trace names it, -1: none; of a free place the next one
+
+  // Whether a start, which names it by `key`, means it; `me` is the rank in the communicator.
+  bool has_key(const Op& key, std::int32_t me) const {
+    const bool receives = traits_of(op.kind).receives;
+    return op.tag == key.tag && op.comm == key.comm && (receives ? op.peer : me) == key.peer &&
+           (receives ? me : op.peer) == key.bytes;
+  }
+};
+
+// The numbers by which a trace names the requests of its rank (`request=N`).
+struct NumberedRequest {
+  std::int32_t pending = -1;     // its request in the table, -1: none is pending
+  std::int32_t persistent = -1;  // the rank's persistent request of that number, -1: none
+  bool given = false;            // to a request that no wait has named since
+  bool may_be_complete = false;  // a test, waitany or waitsome has named it since
+};
+
+// Promises that what it holds stays small where numbers do: free ones are used again.
+class RequestNumbers {
+ public:
+  // What has a number, made if it is new. References are good until the next call.
+  NumberedRequest& operator[](std::int32_t number) {
+    const auto at = static_cast<std::size_t>(number);
+    if (at >= kMostDense) return large_[number];
+    if (at >= small_.size()) {
+      small_.make_room(at + 1 - small_.size());
+      while (small_.size() <= at) small_.push_back({});
+    }
+    return small_[at];
+  }
+  // Nothing when no request has ever had the number.
+  const NumberedRequest* find(std::int32_t number) const {
+    const auto at = static_cast<std::size_t>(number);
+    if (at < kMostDense) return at < small_.size() ? &small_[at] : nullptr;
+    const auto found = large_.find(number);
+    return found == large_.end() ? nullptr : &found->second;
+  }
+  // The pending request of a number, -1: none.
+  std::int32_t pending(std::int32_t number) const {
+    const NumberedRequest* const found = find(number);
+    return found == nullptr ? -1 : found->pending;
+  }
+  // Calls `take` for each number that ever was given, in ascending order.
+  template <class Take>
+  void for_each(Take take) const {
+    for (std::size_t at = 0; at < small_.size(); ++at) {
+      take(static_cast<std::int32_t>(at), small_[at]);
+    }
+    for (const auto& [number, numbered] : large_) take(number, numbered);
+  }
+
+ private:
+  // Numbers below have a place each: at most 64 KiB of a rank that names one large number.
+  static constexpr std::size_t kMostDense = 4096;
+
+  Stack<NumberedRequest> small_;
+  std::map<std::int32_t, NumberedRequest> large_;
+};
+
+// The pending requests of one rank, in the order of posting.
+struct PendingList {
+  std::int32_t first = -1, last = -1;
+  std::uint32_t order = 0;             // of the next one
+  std::uint32_t collectives : 31 = 0;  // how many of them are non-blocking collectives
+  bool indexed : 1 = false;            // there is an index of them
+};
+static_assert(sizeof(PendingList) == 16);
+
+// Requests of several ranks. `rank`: the number by which the table knows the rank of a list.
+class PendingRequests : public Pool<Request> {
+ public:
+  // Makes a request the last of those that are pending, on a communicator.
+  void list(PendingList& list, std::int32_t rank, std::int32_t index, std::uint16_t comm) {
+    Request& request = (*this)[index];
+    request.comm = comm;
+    request.listed = true;
+    request.previous = list.last;
+    (list.last >= 0 ? (*this)[list.last].next : list.first) = index;
+    list.last = index;
+    if (request.type == RequestType::collective) ++list.collectives;
+    if (list.indexed && request.type != RequestType::collective) add_to_index(list, rank, index);
+  }
+  // The request is pending no longer.
+  void unlist(PendingList& list, std::int32_t rank, std::int32_t index) {
+    Request& request = (*this)[index];
+    (request.previous >= 0 ? (*this)[request.previous].next : list.first) = request.next;
+    (request.next >= 0 ? (*this)[request.next].previous : list.last) = request.previous;
+    if (request.type == RequestType::collective) --list.collectives;
+    if (list.indexed) {
+      places_.erase(key(rank, request));
+      list.indexed = list.first >= 0;
+    }
+    request.listed = false;
+  }
+
+  // The oldest pending request of the key that an operation names, -1: none.
+  std::int32_t find(PendingList& list, std::int32_t rank, const Op& key);
+  // The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
+  std::int32_t find_collective(const PendingList& list, const Op& key) const;
+  // The pending request that a wait or test of a trace is about, -1: none. `numbers`: null where
+  // the rank has none.
+  std::int32_t named(PendingList& list, std::int32_t rank, const RequestNumbers* numbers,
+                     const Op& op) {
+    if ((op.flags & kNumbered) != 0) {
+      return numbers == nullptr ? -1 : numbers->pending(static_cast<std::int32_t>(op.bytes));
+    }
+    if (role_of(op.kind) == Role::complete_last) return list.last;
+    // No message has a negative tag.
+    return op.tag < 0 && op.tag != kAnyTag ? find_collective(list, op) : find(list, rank, op);
+  }
+
+ private:
+  // So many requests a rank looks through one by one before it keeps an index of them.
+  static constexpr std::int32_t kMostUnindexed = 16;
+
+  using Key = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
+                         std::uint32_t>;
+  static Key key(std::int32_t rank, const Request& request) {
+    return {rank, request.comm, request.tag, request.source, request.destination, request.order};
+  }
+  void add_to_index(PendingList& list, std::int32_t rank, std::int32_t index);
+  void make_index(PendingList& list, std::int32_t rank);
+
+  std::map<Key, std::int32_t> places_;  // of lists that have an index
+};
+
+}  // namespace tisim

@@ -1,0 +1,444 @@
+#include "trace/walk/rank_requests.hpp"
+
+#include <utility>
+
+#include "support/mixing.hpp"
+
+namespace tisim {
+
+void RankRequests::take(const RankWalk& walk) {
+  messages_.clear();
+  problems_.clear();
+  cancelled_.reset();
+  const Op& op = walk.op();
+  const KindTraits& traits = traits_of(op.kind);
+  const auto number = static_cast<std::int32_t>(op.bytes);
+  const bool numbered = (op.flags & kNumbered) != 0;
+  switch (traits.role) {
+    case Role::send:
+    case Role::receive:
+    case Role::exchange:
+    case Role::receive_half:
+      post_message(walk);
+      break;
+    case Role::make_persistent:
+      make_persistent(walk);
+      break;
+    case Role::number_request:
+      give_number(number, list_.last, -1);
+      break;
+    case Role::number_persistent:
+      give_number(number, -1, made_persistent_);
+      break;
+    case Role::start:
+      numbered ? start_number(walk, number) : start_named(walk);
+      break;
+    case Role::file:
+      if (!file_traits_of(file_call_of(op)).makes_request) break;
+      post(walk,
+           Request{.source = walk.group().rank, .destination = op.peer, .tag = kFileRequestTag},
+           op.comm);
+      break;
+    case Role::collective:
+      if (!traits.makes_request) break;
+      post(walk,
+           Request{.tag = traits_of(walk.operation()).request_tag, .type = RequestType::collective},
+           op.comm);
+      if (numbered) give_number(op.tag, list_.last, -1);
+      break;
+    case Role::complete_one:
+      numbered ? name_number(number, traits.blocks) : complete_named(walk, traits.blocks);
+      break;
+    case Role::complete_collective:
+      complete_collective(walk);
+      break;
+    case Role::complete_last:
+      if (!traits.blocks) {
+        tested_ = list_.order;
+      } else if (list_.last >= 0) {
+        complete(list_.last);
+      } else {
+        problems_.push_back({Fault::none_pending});
+      }
+      break;
+    case Role::start_all:
+      if (numbered) {
+        for (const double one : walk.call().arguments) {
+          start_number(walk, static_cast<std::int32_t>(one));
+        }
+        break;
+      }
+      for (std::int32_t place = 0; std::cmp_less(place, persistent_.size()); ++place) {
+        if (!persistent_[static_cast<std::size_t>(place)].request.active) start(walk, place);
+      }
+      break;
+    case Role::complete_all:
+    case Role::complete_any:
+    case Role::complete_some:
+      if (numbered) {
+        const bool waits = traits.blocks && traits.role == Role::complete_all;
+        for (const double one : walk.call().arguments) {
+          name_number(static_cast<std::int32_t>(one), waits);
+        }
+      } else if (traits.blocks && traits.role == Role::complete_all) {
+        while (list_.first >= 0) complete(list_.first);
+      } else if (traits.blocks && traits.role == Role::complete_any) {
+        ++complete_somewhere_;
+      } else {
+        tested_ = list_.order;
+      }
+      break;
+    case Role::cancel:
+      cancel(walk);
+      break;
+    case Role::free_request:
+      free(walk);
+      break;
+    case Role::end:
+    case Role::nothing:
+    case Role::compute:
+    case Role::sleep:
+    case Role::threads:
+    case Role::probe:
+    case Role::make_communicator:
+    case Role::free_communicator:
+    case Role::file_offset:
+    case Role::custom:
+      break;
+  }
+}
+
+std::int32_t RankRequests::post(const RankWalk& walk, const Request& like, std::uint16_t comm) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request = like;
+  request.message = static_cast<std::int32_t>(walk.op().line);
+  request.order = list_.order++;
+  requests_.list(list_, 0, index, comm);
+  return index;
+}
+
+void RankRequests::post_message(const RankWalk& walk) {
+  const Op& op = walk.op();
+  tell_message(walk, op, walk.group());
+  const KindTraits& traits = traits_of(op.kind);
+  if (!traits.makes_request) return;
+  const std::int32_t me = walk.group().rank;
+  post(walk,
+       Request{.source = traits.receives ? op.peer : me,
+               .destination = traits.receives ? me : op.peer,
+               .tag = op.tag,
+               .side = traits.receives ? kReceiver : kSender,
+               .source_lost = (op.flags & kSourceLost) != 0},
+       op.comm);
+}
+
+// The message of an operation, or of the persistent request that it starts.
+void RankRequests::tell_message(const RankWalk& walk, const Op& op, const CommunicatorView& group) {
+  if (group.group == kNoGroup || op.peer == kProcNull) return;
+  const bool receives = traits_of(op.kind).receives;
+  messages_.push_back(
+      {{group.group, receives ? group.rank : op.peer, receives ? op.peer : group.rank, op.tag},
+       receives,
+       op.bytes,
+       walk.op().line});
+}
+
+// Persistent requests.
+
+void RankRequests::make_persistent(const RankWalk& walk) {
+  has_persistent_ = true;
+  made_persistent_ = free_persistent_;
+  if (made_persistent_ < 0) {
+    made_persistent_ = static_cast<std::int32_t>(persistent_.size());
+    persistent_.emplace_back();
+  }
+  Persistent& made = persistent_[static_cast<std::size_t>(made_persistent_)];
+  if (free_persistent_ >= 0) free_persistent_ = made.request.number;
+  made = {.request = {.op = walk.op()}, .group = walk.group()};
+}
+
+void RankRequests::free_persistent(std::int32_t place) {
+  Persistent& freed = persistent_[static_cast<std::size_t>(place)];
+  freed = {};
+  freed.request.active = true;
+  freed.request.number = std::exchange(free_persistent_, place);
+}
+
+// The first of that key that is not active. Where all are, a test or a waitany has completed one of
+// them: probably the one that was started first. -1: there is none.
+std::int32_t RankRequests::to_start(const Op& key, std::int32_t me) const {
+  std::int32_t oldest = -1;
+  for (std::int32_t place = 0; std::cmp_less(place, persistent_.size()); ++place) {
+    const Persistent& one = persistent_[static_cast<std::size_t>(place)];
+    if (one.request.op.kind == Kind::end || !one.request.has_key(key, me)) continue;
+    if (!one.request.active) return place;
+    const auto order = [this](std::int32_t at) {
+      return requests_[persistent_[static_cast<std::size_t>(at)].pending].order;
+    };
+    if (oldest < 0 || order(place) < order(oldest)) oldest = place;
+  }
+  return oldest;
+}
+
+void RankRequests::start(const RankWalk& walk, std::int32_t place) {
+  Persistent& made = persistent_[static_cast<std::size_t>(place)];
+  const Op& op = made.request.op;
+  const bool receives = traits_of(op.kind).receives;
+  if (made.pending >= 0) {
+    requests_[made.pending].type = RequestType::message;
+    requests_[made.pending].origin = -1;
+  }
+  made.request.active = true;
+  made.pending = post(walk,
+                      Request{.source = receives ? op.peer : made.group.rank,
+                              .destination = receives ? made.group.rank : op.peer,
+                              .tag = op.tag,
+                              .origin = place,
+                              .side = receives ? kReceiver : kSender,
+                              .type = RequestType::persistent},
+                      op.comm);
+  if (made.request.number >= 0) {
+    NumberedRequest& numbered = numbers_[made.request.number];
+    numbered.pending = made.pending;
+    numbered.may_be_complete = false;
+  }
+  tell_message(walk, op, made.group);
+}
+
+// One that is not known here, as in a trace that begins later, is pending all the same.
+void RankRequests::start_named(const RankWalk& walk) {
+  const Op& op = walk.op();
+  const std::int32_t me = walk.group().rank;
+  const std::int32_t place = to_start(op, me);
+  if (place >= 0) {
+    start(walk, place);
+    return;
+  }
+  const auto destination = static_cast<std::int32_t>(op.bytes);
+  post(walk,
+       Request{.source = op.peer,
+               .destination = destination,
+               .tag = op.tag,
+               .side = destination == me ? kReceiver : kSender},
+       op.comm);
+}
+
+void RankRequests::start_number(const RankWalk& walk, std::int32_t number) {
+  const NumberedRequest numbered = numbers_[number];
+  if (numbered.persistent < 0) {
+    problems_.push_back({Fault::not_persistent, number});
+    return;
+  }
+  if (numbered.pending >= 0) {
+    if (!may_be_complete(numbered)) {
+      problems_.push_back({Fault::still_active, number, line_of(requests_[numbered.pending])});
+    }
+    complete(numbered.pending);
+  }
+  start(walk, numbered.persistent);
+}
+
+// Waits and tests.
+
+// The request is pending no longer.
+void RankRequests::complete(std::int32_t index) {
+  const Request& request = requests_[index];
+  std::int32_t number = request.origin;
+  if (request.type == RequestType::persistent) {
+    Persistent& made = persistent_[static_cast<std::size_t>(request.origin)];
+    number = made.request.number;
+    made.request.active = false;
+    made.pending = -1;
+  }
+  if (number >= 0) numbers_[number].pending = -1;
+  requests_.unlist(list_, 0, index);
+  requests_.release(index);
+}
+
+// The source of a persistent receive that SimGrid's tracer wrote is known to its wait alone.
+std::int32_t RankRequests::named(const RankWalk& walk) {
+  Op op = walk.op();
+  const std::int32_t found = requests_.named(list_, 0, &numbers_, op);
+  if (found >= 0 || (op.flags & kNumbered) != 0) return found;
+  op.peer = kAnySource;
+  return requests_.named(list_, 0, &numbers_, op);
+}
+
+void RankRequests::complete_named(const RankWalk& walk, bool waits) {
+  const std::int32_t found = named(walk);
+  if (found < 0) {
+    if (waits && complete_somewhere_ == 0) problems_.push_back({Fault::not_pending});
+  } else if (waits) {
+    complete(found);
+  } else {
+    requests_[found].complete = true;
+  }
+}
+
+// The oldest one, where none has the tag that SimGrid gives it.
+void RankRequests::complete_collective(const RankWalk& walk) {
+  std::int32_t found = requests_.find_collective(list_, walk.op());
+  for (std::int32_t at = list_.first; at >= 0 && found < 0; at = requests_[at].next) {
+    if (requests_[at].type == RequestType::collective) found = at;
+  }
+  if (found >= 0) complete(found);
+}
+
+// Requests by number.
+
+// A number of a request that is perhaps complete may be given again.
+void RankRequests::give_number(std::int32_t number, std::int32_t pending, std::int32_t persistent) {
+  NumberedRequest& numbered = numbers_[number];
+  if (numbered.pending >= 0) {
+    if (!may_be_complete(numbered)) {
+      problems_.push_back({Fault::still_pending, number, line_of(requests_[numbered.pending])});
+    }
+    complete(numbered.pending);
+  }
+  if (numbered.persistent >= 0) {
+    persistent_[static_cast<std::size_t>(numbered.persistent)].request.number = -1;
+  }
+  numbered = {.pending = pending, .persistent = persistent, .given = true};
+  if (pending >= 0) requests_[pending].origin = number;
+  if (persistent >= 0) persistent_[static_cast<std::size_t>(persistent)].request.number = number;
+}
+
+bool RankRequests::is_given(std::int32_t number) {
+  if (numbers_[number].given) return true;
+  problems_.push_back({Fault::unknown_number, number});
+  return false;
+}
+
+// A wait or test names the number. A persistent request keeps it when it is complete.
+void RankRequests::name_number(std::int32_t number, bool waits) {
+  if (!is_given(number)) return;
+  NumberedRequest& numbered = numbers_[number];
+  if (!waits) {
+    numbered.may_be_complete = true;
+    if (numbered.pending >= 0) requests_[numbered.pending].complete = true;
+    return;
+  }
+  numbered.given = numbered.persistent >= 0;
+  if (numbered.pending >= 0) complete(numbered.pending);
+}
+
+bool RankRequests::may_be_complete(const Request& request) const {
+  return request.complete || request.order < tested_;
+}
+
+// Whether a test or a waitany, of this number or of all that are pending, has had its request.
+bool RankRequests::may_be_complete(const NumberedRequest& numbered) const {
+  return numbered.may_be_complete || complete_somewhere_ > 0 ||
+         (numbered.pending >= 0 && may_be_complete(requests_[numbered.pending]));
+}
+
+// Requests that are cancelled or freed.
+
+bool RankRequests::is_of_collective(std::int32_t number, std::int32_t pending) {
+  if (pending < 0 || requests_[pending].type != RequestType::collective) return false;
+  problems_.push_back({Fault::of_a_collective, number});
+  return true;
+}
+
+void RankRequests::cancel(const RankWalk& walk) {
+  const Op& op = walk.op();
+  const std::int32_t found = requests_.named(list_, 0, &numbers_, op);
+  if ((op.flags & kNumbered) != 0) {
+    const auto number = static_cast<std::int32_t>(op.bytes);
+    if (!is_given(number) || is_of_collective(number, found)) return;
+    if (found < 0 && numbers_[number].persistent >= 0) {
+      problems_.push_back({Fault::not_active, number});
+    }
+  }
+  if (found < 0 || requests_[found].type == RequestType::collective) return;
+  const Request& request = requests_[found];
+  const std::uint32_t group = walk.group_of(request.comm).group;
+  if (group == kNoGroup || request.source == kProcNull || request.destination == kProcNull) return;
+  cancelled_ = {.channel = {group, request.destination, request.source, request.tag},
+                .is_receive = request.side == kReceiver,
+                .line = op.line};
+}
+
+void RankRequests::free(const RankWalk& walk) {
+  const Op& op = walk.op();
+  std::int32_t pending = requests_.named(list_, 0, &numbers_, op);
+  std::int32_t persistent = -1;
+  if ((op.flags & kNumbered) != 0) {
+    const auto number = static_cast<std::int32_t>(op.bytes);
+    if (!is_given(number) || is_of_collective(number, pending)) return;
+    persistent = numbers_[number].persistent;
+    if (pending >= 0) complete(pending);
+    numbers_[number] = {};
+  } else if (pending >= 0) {
+    if (requests_[pending].type == RequestType::persistent) persistent = requests_[pending].origin;
+    complete(pending);
+  } else {
+    persistent = to_start(op, walk.group().rank);
+    if (persistent < 0 && complete_somewhere_ == 0 && !has_persistent_) {
+      problems_.push_back({Fault::none_to_free});
+    }
+  }
+  if (persistent < 0) return;
+  const std::int32_t number = persistent_[static_cast<std::size_t>(persistent)].request.number;
+  if (number >= 0) numbers_[number] = {};
+  free_persistent(persistent);
+}
+
+// What is left at the end, and between two repetitions of a loop.
+
+std::vector<std::uint32_t> RankRequests::pending_lines() const {
+  std::vector<std::uint32_t> lines;
+  for_each_pending([&](const Request& request) {
+    if (may_be_complete(request)) return;
+    const bool has_number =
+        request.type == RequestType::persistent
+            ? persistent_[static_cast<std::size_t>(request.origin)].request.number >= 0
+            : request.origin >= 0;
+    if (!has_number || complete_somewhere_ == 0) lines.push_back(line_of(request));
+  });
+  return lines;
+}
+
+std::uint64_t RankRequests::signature(const LoopLines& lines) const {
+  std::uint64_t hash = complete_somewhere_ > 0 ? 1 : 0;
+  const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
+  for_each_pending([&](const Request& request) {
+    mix(request.comm);
+    mix(request.source);
+    mix(request.destination);
+    mix(request.tag);
+    mix(request.origin);
+    mix(lines.relative(line_of(request)));
+    mix(4 * static_cast<int>(request.type) + (request.complete ? 2 : 0) +
+        (request.order < tested_ ? 1 : 0));
+  });
+  numbers_.for_each([&](std::int32_t number, const NumberedRequest& numbered) {
+    if (!numbered.given && numbered.pending < 0) return;
+    mix(number);
+    mix((numbered.given ? 4 : 0) + (numbered.pending >= 0 ? 2 : 0) +
+        (numbered.pending >= 0 && numbered.may_be_complete ? 1 : 0));
+    mix(numbered.persistent);
+  });
+  for (const Persistent& made : persistent_) {
+    mix(static_cast<int>(made.request.op.kind));
+    mix(made.request.op.comm);
+    mix(made.request.op.peer);
+    mix(made.request.op.tag);
+    mix(made.request.op.bytes);
+    mix(made.group.group);
+    mix(made.request.number);
+    mix(made.request.active);
+  }
+  return hash;
+}
+
+void RankRequests::skip(const SkippedLines& skipped, std::uint64_t complete_more) {
+  for (std::int32_t at = list_.first; at >= 0; at = requests_[at].next) {
+    Request& request = requests_[at];
+    request.message = static_cast<std::int32_t>(skipped.moved(line_of(request)));
+  }
+  complete_somewhere_ += complete_more;
+}
+
+}  // namespace tisim

@@ -1,0 +1,108 @@
+// The messages and requests of one rank of a trace, without a clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "trace/requests/pending_requests.hpp"
+#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+// Follows the operations of a rank in their order. What a test has named is perhaps complete, and
+// which request a waitany has completed is not known.
+class RankRequests {
+ public:
+  // What is wrong with a call.
+  enum class Fault : std::uint8_t {
+    not_pending,      // a wait names a request by its key that is not pending
+    none_pending,     // a wait is for the request that was posted last, and there is none
+    none_to_free,     // a request_free names no request by its key
+    still_pending,    // a number is given, and its request is neither waited for nor tested
+    unknown_number,   // no request has the number
+    not_persistent,   // a start names another request
+    still_active,     // a start names a request that is neither waited for nor tested
+    of_a_collective,  // a request of a collective is cancelled or freed
+    not_active,       // a persistent request is cancelled that is not started
+  };
+  struct Problem {
+    Fault fault;
+    std::int32_t number = -1;
+    std::uint32_t since = 0;  // the line that has made the request
+  };
+
+  // Takes the operation at hand into account.
+  void take(const RankWalk& walk);
+
+  // Of the operation that was taken last: the messages that it posts, what is wrong with it, and
+  // the message that it withdraws, if nobody has matched that.
+  const std::vector<TraceMessage>& messages() const { return messages_; }
+  const std::vector<Problem>& problems() const { return problems_; }
+  const std::optional<TraceMessage>& cancelled() const { return cancelled_; }
+
+  // The lines that have made what is pending and was never tested.
+  std::vector<std::uint32_t> pending_lines() const;
+  // Requests that some waitany has completed, nobody knows which.
+  std::uint64_t complete_somewhere() const { return complete_somewhere_; }
+
+  // A hash of all that decides about what comes, at a turn of a loop.
+  std::uint64_t signature(const LoopLines& lines) const;
+  // What is pending goes on as after the lines that are skipped, in which so many waitany more
+  // complete a request.
+  void skip(const SkippedLines& skipped, std::uint64_t complete_more);
+
+ private:
+  struct Persistent {
+    PersistentRequest request;
+    CommunicatorView group;     // of its communicator
+    std::int32_t pending = -1;  // what its last start has made
+  };
+
+  std::int32_t post(const RankWalk& walk, const Request& like, std::uint16_t comm);
+  void post_message(const RankWalk& walk);
+  void tell_message(const RankWalk& walk, const Op& op, const CommunicatorView& group);
+  void make_persistent(const RankWalk& walk);
+  void free_persistent(std::int32_t place);
+  void start(const RankWalk& walk, std::int32_t place);
+  void start_named(const RankWalk& walk);
+  void start_number(const RankWalk& walk, std::int32_t number);
+  void complete(std::int32_t index);
+  void complete_all();
+  void complete_named(const RankWalk& walk, bool waits);
+  void complete_collective(const RankWalk& walk);
+  void name_number(std::int32_t number, bool waits);
+  void give_number(std::int32_t number, std::int32_t pending, std::int32_t persistent);
+  void cancel(const RankWalk& walk);
+  void free(const RankWalk& walk);
+  bool is_given(std::int32_t number);
+  bool is_of_collective(std::int32_t number, std::int32_t pending);
+  std::int32_t named(const RankWalk& walk);
+  std::int32_t to_start(const Op& key, std::int32_t me) const;
+  bool may_be_complete(const Request& request) const;
+  bool may_be_complete(const NumberedRequest& numbered) const;
+  static std::uint32_t line_of(const Request& request) {
+    return static_cast<std::uint32_t>(request.message);
+  }
+  template <class Take>
+  void for_each_pending(Take take) const {
+    for (std::int32_t at = list_.first; at >= 0; at = requests_[at].next) take(requests_[at]);
+  }
+
+  PendingRequests requests_;
+  PendingList list_;
+  RequestNumbers numbers_;
+  // In the order in which they were made. A rank that sends to itself has two of one key.
+  std::vector<Persistent> persistent_;
+  std::int32_t free_persistent_ = -1;  // the first free place there
+  std::int32_t made_persistent_ = -1;
+  bool has_persistent_ = false;           // or had one
+  std::uint32_t tested_ = 0;              // the first so many posted ones were tested together
+  std::uint64_t complete_somewhere_ = 0;  // by waitany: which is not known
+  std::vector<TraceMessage> messages_;
+  std::vector<Problem> problems_;
+  std::optional<TraceMessage> cancelled_;
+};
+
+}  // namespace tisim
