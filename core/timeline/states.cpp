@@ -10,25 +10,8 @@ namespace tisim {
 
 namespace {
 
-// Which ranks' data the others of a collective need.
-enum class DataFlow : std::uint8_t { all_to_all, from_root, to_root, chain };
-
 DataFlow flow_of(const OpenAction& action) {
-  switch (static_cast<Operation>(action.start.operation)) {
-    case Operation::bcast:
-    case Operation::scatter:
-    case Operation::scatterv:
-      return DataFlow::from_root;
-    case Operation::reduce:
-    case Operation::gather:
-    case Operation::gatherv:
-      return DataFlow::to_root;
-    case Operation::scan:
-    case Operation::exscan:
-      return DataFlow::chain;
-    default:
-      return DataFlow::all_to_all;
-  }
+  return traits_of(static_cast<Operation>(action.start.operation)).flow;
 }
 
 State plain_state(Phase phase, bool with_message) {

@@ -233,48 +233,39 @@ bool PermissiveRun::pass(RankState& state) {
   return true;
 }
 
+namespace {
+
+// Whether every rank that sends data in a collective certainly sends some.
+bool moves_data(const CollectiveCall& call) {
+  if (!call.receive_counts.empty()) {
+    return call.receive_width > 0 && std::ranges::all_of(call.receive_counts, is_positive);
+  }
+  const bool by_receiver = call.operation == Operation::gather ||
+                           call.operation == Operation::scatter ||
+                           call.operation == Operation::scatterv;
+  return (by_receiver ? call.receive_bytes() : call.send_bytes()) > 0;
+}
+
+}  // namespace
+
 // Whom a rank of a communicator has to wait for in a collective, whatever the algorithm.
 PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::int32_t rank) {
-  const bool is_root = rank == call.root;
-  const auto all_positive = [](std::span<const double> counts) {
-    return std::all_of(counts.begin(), counts.end(), is_positive);
-  };
-  switch (call.operation) {
-    case Operation::barrier:
+  if (!tisim::is_collective(call.operation)) {
+    const bool synchronises =
+        call.operation == Operation::comm_split || call.operation == Operation::comm_dup;
+    return synchronises ? Needs::all : Needs::nobody;
+  }
+  if (call.operation == Operation::barrier) return Needs::all;
+  if (!moves_data(call)) return Needs::nobody;
+  switch (traits_of(call.operation).flow) {
+    case DataFlow::all_to_all:
       return Needs::all;
-    case Operation::bcast:
-      return !is_root && call.send_bytes() > 0 ? Needs::root : Needs::nobody;
-    case Operation::scatter:
-    case Operation::scatterv:
-      return !is_root && call.receive_bytes() > 0 ? Needs::root : Needs::nobody;
-    case Operation::reduce:
-      return is_root && call.send_bytes() > 0 ? Needs::all : Needs::nobody;
-    case Operation::gather:
-      return is_root && call.receive_bytes() > 0 ? Needs::all : Needs::nobody;
-    case Operation::gatherv:
-      return is_root && all_positive(call.receive_counts) ? Needs::all : Needs::nobody;
-    case Operation::allreduce:
-    case Operation::allgather:
-    case Operation::alltoall:
-      return call.send_bytes() > 0 ? Needs::all : Needs::nobody;
-    case Operation::allgatherv:
-    case Operation::alltoallv:
-    case Operation::reducescatter:
-      return all_positive(call.receive_counts) && call.receive_width > 0 ? Needs::all
-                                                                         : Needs::nobody;
-    case Operation::scan:
-    case Operation::exscan:
-      return rank > 0 && call.send_bytes() > 0 ? Needs::root : Needs::nobody;  // of rank 0
-    case Operation::comm_split:
-    case Operation::comm_dup:
-      return Needs::all;
-    case Operation::comm_idup:
-    case Operation::comm_group:
-    case Operation::comm_free:
-    case Operation::custom:
-    case Operation::requests:
-    default:
-      break;
+    case DataFlow::from_root:
+      return rank == call.root ? Needs::nobody : Needs::root;
+    case DataFlow::to_root:
+      return rank == call.root ? Needs::all : Needs::nobody;
+    case DataFlow::chain:
+      return rank == 0 ? Needs::nobody : Needs::root;  // which rank 0 is
   }
   return Needs::nobody;
 }

@@ -185,27 +185,34 @@ enum class Form : std::uint8_t {
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
 //
-// The usage is the grammar of the arguments (collective_call.cpp reads it). `request_tag`: the
-// tag that SimGrid's tracer writes in the wait for the non-blocking collective.
+// The usage is the grammar of the arguments (collective_call.cpp reads it). `flow`: whose data
+// ranks need, from all of them where it does not stand. `request_tag`: the tag that SimGrid's
+// tracer writes in the wait for the non-blocking collective.
 #define TISIM_COLLECTIVES(ROW)                                                                     \
   ROW(barrier, .usage = "no arguments", .request_tag = -779)                                       \
-  ROW(bcast, .usage = "count [root [type]]", .request_tag = -3335)                                 \
-  ROW(reduce, .usage = "count flops [root [type]]", .request_tag = -113)                           \
+  ROW(bcast, .usage = "count [root [type]]", .flow = DataFlow::from_root,                          \
+      .request_tag = -3335)                                                                        \
+  ROW(reduce, .usage = "count flops [root [type]]", .flow = DataFlow::to_root,                     \
+      .request_tag = -113)                                                                         \
   ROW(allreduce, .usage = "count flops [type]", .request_tag = -4446)                              \
   ROW(alltoall, .usage = "scount rcount [stype rtype]", .request_tag = -1113)                      \
   ROW(alltoallv, .usage = "sbuf s0..sP-1 rbuf r0..rP-1 [stype rtype]",                             \
       .effect = "the sizes of the buffers, `sbuf` and `rbuf`, are not used",                       \
       .request_tag = -1001)                                                                        \
-  ROW(gather, .usage = "scount rcount [root [stype rtype]]", .request_tag = -446)                  \
-  ROW(gatherv, .usage = "scount r0..rP-1 [root [stype rtype]]", .request_tag = -2224)              \
-  ROW(scatter, .usage = "scount rcount [root [stype rtype]]", .request_tag = -224)                 \
-  ROW(scatterv, .usage = "s0..sP-1 rcount [root [stype rtype]]", .request_tag = -335)              \
+  ROW(gather, .usage = "scount rcount [root [stype rtype]]", .flow = DataFlow::to_root,            \
+      .request_tag = -446)                                                                         \
+  ROW(gatherv, .usage = "scount r0..rP-1 [root [stype rtype]]", .flow = DataFlow::to_root,         \
+      .request_tag = -2224)                                                                        \
+  ROW(scatter, .usage = "scount rcount [root [stype rtype]]", .flow = DataFlow::from_root,         \
+      .request_tag = -224)                                                                         \
+  ROW(scatterv, .usage = "s0..sP-1 rcount [root [stype rtype]]", .flow = DataFlow::from_root,      \
+      .request_tag = -335)                                                                         \
   ROW(allgather, .usage = "scount rcount [stype rtype]", .request_tag = -557)                      \
   ROW(allgatherv, .usage = "scount r0..rP-1 [stype rtype] [displacements]",                        \
       .effect = "displacements are not used", .request_tag = -668)                                 \
   ROW(reducescatter, .usage = "r0..rP-1 flops [type]", .request_tag = -890)                        \
-  ROW(scan, .usage = "count flops [type]", .request_tag = -889)                                    \
-  ROW(exscan, .usage = "count flops [type]", .request_tag = -889)
+  ROW(scan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)           \
+  ROW(exscan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)
 
 // ROW(operation, properties): what is done with files, in the words of POSIX and of MPI-IO. The kind
 // of their operations is `file`.
@@ -344,11 +351,16 @@ struct KindTraits {
   std::string_view effect = {};
 };
 
+// Whose data ranks need in a collective: that of all, of the root, of all at the root, of the
+// ranks below.
+enum class DataFlow : std::uint8_t { all_to_all, from_root, to_root, chain };
+
 struct CollectiveTraits {
   std::string_view name;
   std::string_view non_blocking_name;
   std::string_view usage = {};
   std::string_view effect = {};
+  DataFlow flow = DataFlow::all_to_all;
   std::int32_t request_tag = 0;
 };
 

@@ -113,6 +113,7 @@ IN_SIGHT = (
     "core/trace/error.hpp",
     "core/trace/habits/",
     "core/trace/reader.hpp",
+    "core/trace/requests/",
     "core/trace/vocabulary/",
     "core/trace/volume_adjustments.hpp",
 )

@@ -15,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions
-from tisim.analysis.timeline.columns import STATES, names_of_kinds
+from tisim.analysis.timeline.columns import STATES, collective_flows, names_of_kinds
 
 _BLOCKING_SENDS = names_of_kinds("send", blocks=True)
 _POSTED_SENDS = names_of_kinds("send", makes_request=True)
 _COMPLETING = names_of_kinds(*(f"complete_{of}" for of in ("one", "last", "all", "any", "some")))
 _COMPUTING = ("compute", "sleep")
-# The wait state of each collective of all ranks, and who can be late.
-_ALL_TO_ALL = ("allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "reducescatter")
-_FROM_ROOT = ("bcast", "scatter", "scatterv")
-_TO_ROOT = ("reduce", "gather", "gatherv")
-_COLLECTIVES = ("barrier", *_ALL_TO_ALL, *_FROM_ROOT, *_TO_ROOT)
+_FLOWS = collective_flows()
+# Those in which it is known whom a rank waits for.
+_COLLECTIVES = [name for name, flow in _FLOWS.items() if flow != "chain"]
 
 
 @dataclass(frozen=True)
@@ -164,9 +162,9 @@ def _collectives(waits: Waits, actions: Actions) -> None:
         who, cause = np.arange(ranks) != last, last
         if kind == "barrier":
             state = "wait at barrier"
-        elif kind in _ALL_TO_ALL:
+        elif _FLOWS[kind] == "all_to_all":
             state = "wait at N x N"
-        elif kind in _FROM_ROOT:
+        elif _FLOWS[kind] == "from_root":
             state, cause = "late broadcast", root
             who = start[here] < start[here[root]]
         else:

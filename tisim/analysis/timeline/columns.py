@@ -54,6 +54,14 @@ def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
     )
 
 
+def collective_flows() -> dict[str, str]:
+    """Whose data ranks need in each collective: ``"all_to_all"``, ``"from_root"``, ``"to_root"`` or
+    ``"chain"``.
+    """
+    collectives = [one for one in _core.Operation if one < _core.Operation.COMM_SPLIT]
+    return {one.name.lower(): _core.data_flow(one) for one in collectives}
+
+
 #: Columns that have a unit, by name; one name has one unit in all frames.
 UNITS = {
     **dict.fromkeys(STATES, "s"),
