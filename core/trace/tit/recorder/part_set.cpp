@@ -15,6 +15,7 @@
 #include "trace/tit/grammar/sequence_encoder.hpp"
 #include "trace/tit/recorder/part_log.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
+#include "trace/tit/vector/rank_vector.hpp"
 #include "trace/tit/writer/rank_program.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
@@ -23,7 +24,7 @@ namespace tisim::tit {
 namespace {
 
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
-constexpr std::uint64_t kSetVersion = 3;
+constexpr std::uint64_t kSetVersion = 2;
 // A few bytes may say what a million ranks did: this bounds what they take in memory.
 constexpr std::uint64_t kMostPartRanks = 1 << 22;
 
@@ -145,37 +146,66 @@ class LogReader {
   SequenceEncoder sequence_;
 };
 
+// The ranks of a group as numbers beside each other.
+std::vector<std::int32_t> ranks_of(const PartGroup& group) {
+  std::vector<std::int32_t> ranks;
+  for (const PartRank& rank : group.ranks) ranks.push_back(rank.rank);
+  return ranks;
+}
+
 void write_group(const PartGroup& group, Bytes& out) {
+  const std::vector<std::int32_t> ranks = ranks_of(group);
+  std::vector<std::int32_t> places(ranks.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int32_t>(i);
   out.text(group.structure);
-  out.varint(group.ranks.size());
-  for (const PartRank& rank : group.ranks) {
-    out.varint(static_cast<std::uint64_t>(rank.rank));
-    out.byte(rank.is_complete ? 1 : 0);
-    for (const std::int64_t number : rank.numbers) out.zigzag(number);
-    for (const auto blocks : {&rank.values, &rank.attribute_values}) {
-      out.varint(blocks->size());
-      for (const std::string& block : *blocks) out.text(block);
+  out.varint(ranks.size());
+  std::vector<std::int64_t> numbers(ranks.begin(), ranks.end());
+  RankVector::of(numbers, places, true).write(out);
+  for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].is_complete ? 1 : 0;
+  RankVector::of(numbers, places, false).write(out);
+  const std::vector<PartStructure::Number> kinds = PartStructure::read(group.structure).numbers();
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].numbers[k];
+    RankVector::of(numbers, ranks, kinds[k] == PartStructure::Number::rank).write(out);
+  }
+  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      numbers[i] = static_cast<std::int64_t>((group.ranks[i].*blocks).size());
+    }
+    RankVector::of(numbers, ranks, false).write(out);
+    for (const PartRank& rank : group.ranks) {
+      for (const std::string& block : rank.*blocks) out.text(block);
     }
   }
 }
 
-PartGroup read_group(ByteReader& in, std::uint32_t ranks_of_program) {
+PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
   PartGroup group;
   group.structure = std::string(in.text());
-  const std::size_t numbers = PartStructure::read(group.structure).numbers().size();
-  for (std::size_t left = in.count("a number of ranks", numbers + 2); left > 0; --left) {
-    PartRank rank;
-    const std::uint64_t number = in.varint();
-    if (number >= ranks_of_program) throw FormatError("a rank is not one of the program");
-    rank.rank = static_cast<std::int32_t>(number);
-    rank.is_complete = in.byte() != 0;
-    for (std::size_t i = 0; i < numbers; ++i) rank.numbers.push_back(in.zigzag());
-    for (const auto blocks : {&rank.values, &rank.attribute_values}) {
-      for (std::size_t i = in.count("a number of blocks"); i > 0; --i) {
-        blocks->emplace_back(in.text());
+  const std::size_t count = PartStructure::read(group.structure).numbers().size();
+  group.ranks.resize(static_cast<std::size_t>(in.at_most(most_ranks, "a number of ranks")));
+  std::vector<std::int32_t> ranks(group.ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<std::int32_t>(i);
+  const std::vector<std::int64_t> own = RankVector::read(in, ranks.size()).all(ranks);
+  const std::vector<std::int64_t> complete = RankVector::read(in, ranks.size()).all(ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (own[i] < 0 || own[i] >= static_cast<std::int64_t>(most_ranks)) {
+      throw FormatError("a rank is not one of the program");
+    }
+    group.ranks[i].rank = ranks[i] = static_cast<std::int32_t>(own[i]);
+    group.ranks[i].is_complete = complete[i] != 0;
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::vector<std::int64_t> numbers = RankVector::read(in, ranks.size()).all(ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) group.ranks[i].numbers.push_back(numbers[i]);
+  }
+  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
+    const std::vector<std::int64_t> counts = RankVector::read(in, ranks.size()).all(ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for (std::int64_t left = counts[i]; left > 0; --left) {
+        (group.ranks[i].*blocks).emplace_back(in.text());
       }
     }
-    group.ranks.push_back(std::move(rank));
   }
   return group;
 }

@@ -264,7 +264,7 @@ TEST("parts: ranks that do the same merge, in any order, into a small part") {
       parts[other] = set.write();
     }
     if (first.empty()) first = parts[0];
-    CHECK(parts[0] == first && first.size() < 1000);
+    CHECK(parts[0] == first && first.size() < 300);
     const PartSet all = PartSet::read(first);
     CHECK(all.groups().size() == 1 && all.groups()[0].ranks.size() == kRanks);
     for (const PartRank& rank : all.groups()[0].ranks) {
