@@ -62,7 +62,7 @@ def as_processes(case: Case, platform: tisim.Platform, stamps: Stamps) -> dict[s
         env.process(run(rank))
     env.run()
     results = env.driver.core.rank_results(0)
-    return {"finish": ends} | {name: getattr(results, name).tolist() for name in COLUMNS}
+    return {"finish": ends} | {name: results[name].tolist() for name in COLUMNS}
 
 
 def as_trace(traces: Path, case: Case, platform: tisim.Platform) -> dict[str, Any]:
