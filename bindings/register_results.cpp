@@ -75,7 +75,7 @@ nb::object file_results(const Simulation& s, std::int32_t index) {
   results["bytes_read"] = column(ranks, [](const FileSums& one) { return one.bytes_read; });
   results["bytes_written"] = column(ranks, [](const FileSums& one) { return one.bytes_written; });
   results["calls"] = calls;
-  return std::move(results);
+  return results;
 }
 
 nb::dict server_results(const Simulation& s, std::int32_t file_system) {
