@@ -209,6 +209,7 @@ bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
   if (constraint.members.size() > kMostScanned) return false;
   constraint.remaining = constraint.capacity;
   constraint.usage = 0.0;
+  constraint.updates = 0;
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.bottleneck == number) {

@@ -34,6 +34,7 @@ void Component::clear_sums(Constraint& constraint) {
   constraint.unfixed = 0;
   constraint.slot = -1;
   constraint.changed = false;
+  constraint.updates = 0;
 }
 
 void Component::reach(std::int32_t index) {

@@ -40,7 +40,6 @@ class Component {
   // True if a variable of the component has a share.
   bool is_fixed(std::int32_t variable) const { return system_.variable(variable).mark != mark_; }
   void mark_fixed(Variable& variable) const { variable.mark = mark_ + 1; }
-  void mark_unfixed(Variable& variable) const { variable.mark = mark_; }
 
   // Add a variable that is not part of it yet; a constraint, whose sums are zero afterwards.
   void add_variable(std::int32_t index) {
@@ -51,8 +50,6 @@ class Component {
     system_.constraint(index).visit = mark_;
     constraints_.push_back(index);
   }
-  void note_limit(double level) { lowest_limit_ = level < lowest_limit_ ? level : lowest_limit_; }
-  void forget_limits() { lowest_limit_ = kNotSaturated; }
   static void clear_sums(Constraint& constraint);
 
   const Stack<std::int32_t>& variables() const { return variables_; }

@@ -39,8 +39,7 @@ void ProgressiveFilling::open_constraints() {
   open_.clear();
   levels_.clear();
   changed_.clear();
-  const bool keeps_levels = extent_ == Extent::local ||
-                            component_.variables().size() + component_.kept() >= kWorthResuming;
+  const bool keeps_levels = component_.variables().size() + component_.kept() >= kWorthResuming;
   for (const std::int32_t index : component_.constraints()) {
     Constraint& constraint = system_.constraint(index);
     if (system_.slack(constraint)) continue;

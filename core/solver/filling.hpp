@@ -37,9 +37,9 @@ struct BottleneckProposal {
   LevelRange range;
 };
 
-// The extent of a filling: a whole component from level 0; only the variables at and above a level;
-// or a part of a component, on what all other variables leave.
-enum class Extent { whole, resumed, local };
+// The extent of a filling: a whole component from level 0, or only the variables at and above a
+// level.
+enum class Extent { whole, resumed };
 
 class ProgressiveFilling {
  public:

@@ -1,157 +1,285 @@
 #include "solver/local_solver.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tisim::max_min {
 
-bool LocalSolver::solve(std::int32_t seed) {
+namespace {
+// A part is worth its while in a component that is so many times larger than parts usually are.
+constexpr double kMuchLarger = 8.0;
+constexpr std::size_t kLargest = 1U << 13;
+// Weights of a part in the mean of their sizes.
+constexpr double kWeight = 1.0 / 64;
+constexpr double kWeightOfLarge = 1.0 / 16;
+constexpr double kForgotten = 1.0 / 1024;  // of that mean with each component that is solved whole
+// How often variables of a part cross a constraint.
+constexpr std::size_t kMostUses = 1U << 18;
+// A component that was large is taken to be large so many times before its size is found out again.
+constexpr std::uint8_t kAssumedLarge = 31;
+// Sums of constraints are taken anew after that many solutions, so that rounding does not add up.
+constexpr std::uint8_t kMostUpdates = 64;
+}  // namespace
+
+bool LocalSolver::solve(std::int32_t index) {
   component_.begin();
-  component_.add_constraint(seed);
-  examined_ = 0;
-  levels_.clear();
-  bool possible = examine_constraints();
-  for (bool grows = true; possible && grows;) {
+  part_.clear();
+  possible_ = true;
+  const Variable& variable = system_.variable(index);
+  if (variable.count > 0) {
+    arrive(index);
+  } else {
+    depart(variable);
+  }
+  for (std::size_t filled = 0; possible_ && part_.members().size() > filled;) {
+    filled = part_.members().size();
     ++fillings_;
-    const std::size_t count = component_.variables().size();
-    sum_up();
-    component_.shares().clear();
-    filling_.fill(Extent::local);
-    for (const std::int32_t index : component_.variables()) {
-      component_.mark_unfixed(system_.variable(index));
-    }
-    possible = extend() && examine_constraints();
-    grows = component_.variables().size() > count;
+    part_.fill();
+    extend();
   }
   component_.allow_again();
-  if (!possible) {
-    // The levels found on the way are not those of a solution.
-    for (const std::int32_t index : component_.constraints()) {
-      system_.constraint(index).saturation_level = kUnknownLevel;
-    }
-  }
-  return possible;
+  if (possible_) accept(index);
+  // Large parts are costly: the mean follows them at once.
+  const auto size = static_cast<double>(part_.members().size());
+  mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
+  return possible_;
 }
 
-void LocalSolver::accept(int assumed_large) {
+// What variables took that have no flows any more is left of their constraints.
+void LocalSolver::note_departures() {
+  for (const std::int32_t index : system_.touched()) {
+    const Variable& variable = system_.variable(index);
+    if (variable.count > 0 || variable.bottleneck >= 0) continue;
+    const double taken = variable.share * variable.solved_count;
+    for (const Element& element : system_.elements(variable)) {
+      Constraint& constraint = system_.constraint(element.constraint);
+      if (constraint.updates > 0) constraint.remaining += system_.weight(element) * taken;
+    }
+  }
+}
+
+bool LocalSolver::is_large(const Variable& variable) const {
+  for (const Element& element : system_.elements(variable)) {
+    const Constraint& constraint = system_.constraint(element.constraint);
+    if (constraint.dirty && constraint.assumed_large > 0) return true;
+  }
+  return false;
+}
+
+std::size_t LocalSolver::least_component() const {
+  const auto usual = static_cast<std::size_t>(kMuchLarger * mean_size_);
+  return std::clamp(usual, least_, kLargest);
+}
+
+void LocalSolver::note_whole() { mean_size_ -= mean_size_ * kForgotten; }
+
+void LocalSolver::assume_large() {
   for (const std::int32_t index : component_.constraints()) {
-    system_.constraint(index).dirty = false;
-    system_.constraint(index).assumed_large = static_cast<std::uint8_t>(assumed_large);
+    system_.constraint(index).assumed_large = kAssumedLarge;
   }
 }
 
-bool LocalSolver::examine_constraints() {
-  for (; examined_ < component_.constraints().size(); ++examined_) {
-    Levels levels;
-    if (!examine(system_.constraint(component_.constraints()[examined_]), levels.before)) {
-      return false;
+// The flows of a variable have become more, or some are left. Where it has no room at the level
+// that its constraints allow, it pushes others back.
+void LocalSolver::arrive(std::int32_t index) {
+  include(index);
+  if (!possible_ || part_.members().empty()) return;
+  double highest = part_.members()[0].limit_level;
+  for (const LocalPart::Link& link : part_.links()) {
+    if (!link.slack && link.remaining < link.usage * highest) {
+      highest = std::min(highest, saturates_at(link, kNotSaturated));
     }
-    levels_.push_back(levels);
   }
-  return true;
+  const std::size_t count = part_.links().size();
+  for (std::size_t i = 0; possible_ && i < count; ++i) {
+    const LocalPart::Link& link = part_.links()[i];
+    if (link.slack || link.remaining >= link.usage * highest * (1 - tolerance::kSameLevel))
+      continue;
+    include_from(link.constraint, saturates_at(link, highest) * (1 - tolerance::kSameLevel));
+  }
 }
 
-// Finds out at which level a constraint saturated, and which of its variables must move if it has
-// changed.
-bool LocalSolver::examine(Constraint& constraint, double& before) {
-  if (constraint.bottleneck >= 0 || constraint.fatpipe) return false;
-  double taken = 0.0;
-  double top = 0.0;
+// A variable has no flows any more: whom its constraints held back may have more, if they have
+// room.
+void LocalSolver::depart(const Variable& variable) {
+  for (const Element& element : system_.elements(variable)) {
+    Constraint& constraint = system_.constraint(element.constraint);
+    if (!constraint.dirty) continue;
+    if (constraint.fatpipe || constraint.bottleneck >= 0) {
+      possible_ = false;
+      return;
+    }
+    examine(constraint);
+    if (!possible_) return;
+    const double before = constraint.saturation_level;
+    const bool has_room = constraint.remaining > constraint.capacity * tolerance::kSameLevel;
+    if (has_room && before >= 0 && before < kNotSaturated) {
+      include_from(element.constraint, before * (1 - tolerance::kSameLevel));
+    }
+  }
+}
+
+// Sees to it that the sum and the level of the last solution are known. Variables without flows
+// have used nothing of it, whatever their shares.
+void LocalSolver::examine(Constraint& constraint) {
+  const bool level_known = constraint.saturation_level != kUnknownLevel;
+  if (constraint.updates > 0 && constraint.updates <= kMostUpdates && level_known) return;
+  double used = 0.0, left_behind = 0.0, top = 0.0;
+  bool departs = false;
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
-    if (variable.bottleneck >= 0) return false;
-    if (variable.solved_count == 0) continue;
-    taken += system_.weight(member) * variable.share * variable.solved_count;
-    top = std::max(top, variable.share * system_.penalty(variable));
+    if (variable.bottleneck >= 0) {
+      possible_ = false;
+      return;
+    }
+    const double taken = system_.weight(member) * variable.share * variable.solved_count;
+    (variable.count > 0 ? used : left_behind) += taken;
+    if (taken > 0) top = std::max(top, level(variable));
+    departs |= variable.count == 0 && variable.stale;
   }
-  before = taken >= constraint.capacity * (1 - tolerance::kUnused) ? top : kNotSaturated;
-  if (static_cast<std::size_t>(constraint.count) < constraint.members.size()) {
+  if (!level_known) {
+    const bool full = used + left_behind >= constraint.capacity * (1 - tolerance::kUnused);
+    constraint.saturation_level = full ? top : kNotSaturated;
+  }
+  constraint.remaining = constraint.capacity - used;
+  constraint.updates = 1;
+  // What departs now is needed once more if this attempt fails.
+  if (!departs && static_cast<std::size_t>(constraint.count) < constraint.members.size()) {
     system_.remove_idle_members(constraint);
   }
-  if (!constraint.dirty && examined_ > 0) return true;
-  const double level =
-      system_.slack(constraint) ? before : resumption_.saturates_at(constraint, before);
-  for (const Member& member : constraint.members) {
-    if (system_.variable(member.variable).stale) include(member.variable);
-  }
-  return include_from(constraint, level * (1 - tolerance::kSameLevel));
-}
-
-// The variables of a constraint from a level on. False: they may be too many to be a part.
-bool LocalSolver::include_from(const Constraint& constraint, double level) {
-  if (level == kNotSaturated) return true;
-  if (constraint.count > kMostMembers) return false;
-  for (const Member& member : constraint.members) {
-    const Variable& variable = system_.variable(member.variable);
-    if (variable.share * system_.penalty(variable) >= level) include(member.variable);
-  }
-  return true;
 }
 
 void LocalSolver::include(std::int32_t index) {
-  const Variable& variable = system_.variable(index);
-  if (component_.contains(variable) || variable.count == 0) return;
+  Variable& variable = system_.variable(index);
+  if (in_part(variable) || variable.count == 0) return;
+  if (variable.bottleneck >= 0 || part_.members().size() >= kLargest || part_.uses() > kMostUses) {
+    possible_ = false;
+    return;
+  }
   component_.add_variable(index);
-  for (const Element& element : system_.elements(variable)) {
-    const Constraint& constraint = system_.constraint(element.constraint);
-    if (component_.contains(constraint) || (system_.slack(constraint) && !constraint.dirty)) {
-      continue;
+  const VariableType& type = system_.type_of(variable);
+  part_.add_member(index, variable, type);
+  for (const Element& element : system_.elements(variable, type)) {
+    Constraint& constraint = system_.constraint(element.constraint);
+    if (!component_.contains(constraint)) {
+      if (system_.slack(constraint) && !constraint.dirty) continue;
+      add_constraint(element.constraint);
+      if (!possible_) return;
     }
-    component_.add_constraint(element.constraint);
+    part_.add_use(constraint.slot, variable, type, system_.weight(element));
   }
 }
 
-// Sums the weights of the part on each constraint, and the capacity that all others leave to it.
-void LocalSolver::sum_up() {
-  component_.forget_limits();
-  for (const std::int32_t index : component_.variables()) {
-    const Variable& variable = system_.variable(index);
-    component_.note_limit(variable.limit * system_.penalty(variable));
+void LocalSolver::add_constraint(std::int32_t index) {
+  Constraint& constraint = system_.constraint(index);
+  if (constraint.fatpipe || constraint.bottleneck >= 0) {
+    possible_ = false;
+    return;
   }
-  for (std::size_t i = 0; i < component_.constraints().size(); ++i) {
-    levels_[i].outside = sum_up_constraint(system_.constraint(component_.constraints()[i]));
+  examine(constraint);
+  component_.add_constraint(index);
+  LocalPart::Link link;
+  link.remaining = constraint.remaining;
+  link.negligible = constraint.capacity * precision_;
+  if (constraint.saturation_level >= 0) link.before = constraint.saturation_level;
+  link.constraint = index;
+  link.slack = system_.slack(constraint);
+  constraint.slot = part_.add_link(link);
+}
+
+// The variables of a constraint from a level on.
+void LocalSolver::include_from(std::int32_t index, double from) {
+  Constraint& constraint = system_.constraint(index);
+  for (std::size_t i = 0; possible_ && i < constraint.members.size(); ++i) {
+    const std::int32_t member = constraint.members[i].variable;
+    if (level(system_.variable(member)) >= from) include(member);
   }
 }
 
-// The highest level of a variable of the constraint that is not in the part.
-double LocalSolver::sum_up_constraint(Constraint& constraint) {
-  Component::clear_sums(constraint);
-  double outside = 0.0;
+// A level up to which a link has room for all its variables, if those of the part that it holds
+// back want more than they have, but at most the level `most_of_part`.
+double LocalSolver::saturates_at(const LocalPart::Link& link, double most_of_part) {
+  const Constraint& constraint = system_.constraint(link.constraint);
+  demands_.clear();
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
-    if (variable.count == 0) continue;
-    const double weight = system_.weight(member) * variable.count;
-    if (component_.contains(variable)) {
-      constraint.usage += weight * system_.priority(variable);
-      ++constraint.unfixed;
-    } else {
-      constraint.remaining -= weight * variable.share;
-      outside = std::max(outside, variable.share * system_.penalty(variable));
-    }
+    if (variable.count == 0 || in_part(variable)) continue;
+    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
+    demands_.push_back({weight, level(variable)});
   }
-  return outside;
+  for (std::int32_t i = link.last_use; i >= 0; i = part_.use(i).next) {
+    const LocalPart::Use& use = part_.use(i);
+    const LocalPart::Member& member = part_.member(use);
+    const double held_at = member.share * member.penalty;
+    const bool held_elsewhere = member.fixed && held_at < link.level * (1 - tolerance::kSameLevel);
+    demands_.push_back({use.weight * member.priority,
+                        held_elsewhere ? held_at : std::min(most_of_part, member.limit_level)});
+  }
+  return room_up_to(constraint.capacity, demands_, kNotSaturated);
 }
 
-// Takes in the variables outside that may move. False: they may be too many.
-bool LocalSolver::extend() {
-  constexpr double kSame = tolerance::kSameLevel;
-  const std::size_t count = component_.constraints().size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Constraint& constraint = system_.constraint(component_.constraints()[i]);
-    const double outside = levels_[i].outside;
-    if (outside <= 0 || system_.slack(constraint)) continue;
-    const double full = constraint.saturation_level;
-    const double before = levels_[i].before * (1 - kSame);
-    double from = kNotSaturated;
-    if (full == kUnknownLevel) {
-      from = 0.0;
-    } else {
-      // Whom it held back may have more, and nobody has more than whom it holds back.
-      if (before < full * (1 - 2 * kSame)) from = before;
-      if (full * (1 + kSame) < outside) from = std::min(from, full * (1 + kSame));
+// Takes in the variables outside that may move.
+void LocalSolver::extend() {
+  const std::size_t count = part_.links().size();
+  for (std::size_t i = 0; possible_ && i < count; ++i) {
+    LocalPart::Link& link = part_.links()[i];
+    Constraint& constraint = system_.constraint(link.constraint);
+    if (constraint.count == link.crossings) continue;
+    // It holds back those whom it held back before.
+    if (link.level == kNotSaturated && link.before < kNotSaturated && !link.slack &&
+        link.left <= constraint.capacity * tolerance::kSameLevel) {
+      link.level = link.before;
+      continue;
     }
-    if (from <= outside && !include_from(constraint, from)) return false;
+    extend_at(link);
   }
-  return true;
+}
+
+void LocalSolver::extend_at(LocalPart::Link link) {
+  constexpr double kSame = tolerance::kSameLevel;
+  if (link.level == kUnknownLevel) return include_from(link.constraint, 0.0);
+  // Whom it held back may have more, and nobody has more than whom it holds back.
+  double from = kNotSaturated;
+  if (link.before < link.level * (1 - 2 * kSame)) from = link.before * (1 - kSame);
+  if (link.level < kNotSaturated && !(link.before <= link.level * (1 + kSame))) {
+    double top = 0.0;
+    for (const Member& member : system_.constraint(link.constraint).members) {
+      const Variable& variable = system_.variable(member.variable);
+      if (variable.count > 0 && !in_part(variable)) top = std::max(top, level(variable));
+    }
+    if (top > link.level * (1 + kSame)) {
+      from =
+          std::min(from, std::max(link.level * (1 + kSame),
+                                  std::min(top, saturates_at(link, kNotSaturated)) * (1 - kSame)));
+    }
+  }
+  if (from < kNotSaturated) include_from(link.constraint, from);
+}
+
+// The shares become those of the component; the constraints know what is left of them.
+void LocalSolver::accept(std::int32_t index) {
+  component_.shares().clear();
+  for (const LocalPart::Member& member : part_.members()) {
+    // Flows that have moved alike end together: rounding is no reason to part them.
+    const Variable& variable = system_.variable(member.variable);
+    const double off = std::abs(member.share - variable.share);
+    if (!variable.stale && off <= tolerance::kSameLevel * variable.share) continue;
+    component_.shares().push_back({member.variable, member.share});
+  }
+  if (system_.variable(index).count == 0) component_.shares().push_back({index, 0.0});
+  std::uint8_t assumed = kAssumedLarge;
+  for (const Element& element : system_.elements(system_.variable(index))) {
+    const Constraint& constraint = system_.constraint(element.constraint);
+    if (constraint.dirty && constraint.assumed_large > 0)
+      assumed = std::min(assumed, constraint.assumed_large);
+  }
+  for (const LocalPart::Link& link : part_.links()) {
+    Constraint& constraint = system_.constraint(link.constraint);
+    constraint.assumed_large = static_cast<std::uint8_t>(assumed - 1);
+    constraint.saturation_level = link.slack ? kNeverSaturated : link.level;
+    constraint.remaining = link.left;
+    constraint.updates = static_cast<std::uint8_t>(link.slack ? 0 : constraint.updates + 1);
+  }
 }
 
 }  // namespace tisim::max_min

@@ -6,13 +6,17 @@
 // grows until nothing outside of it can move: no variable outside is above the level of a
 // constraint that the part crosses, and none waits for such a constraint that now saturates at a
 // higher level, or has room. Then the whole is max-min fair.
+//
+// What all variables use of a constraint is kept between solutions (`Constraint::remaining`), so
+// that most constraints which the part crosses cost the same however many variables they have:
+// only those that saturate, or did, are searched for variables that must join.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "solver/component.hpp"
-#include "solver/filling.hpp"
+#include "solver/local_part.hpp"
 #include "solver/resumption.hpp"
 #include "solver/system.hpp"
 #include "support/stack.hpp"
@@ -21,44 +25,59 @@ namespace tisim::max_min {
 
 class LocalSolver {
  public:
-  // Members of a constraint whose change is not solved locally: it may well become a bottleneck.
-  static constexpr std::int32_t kMostMembers = 32;
+  LocalSolver(System& system, Component& component, double precision)
+      : system_(system), component_(component), precision_(precision), part_(precision) {}
 
-  LocalSolver(System& system, Component& component, ProgressiveFilling& filling,
-              Resumption& resumption)
-      : system_(system), component_(component), filling_(filling), resumption_(resumption) {}
+  // To be called before changes are solved for.
+  void note_departures();
+  // Solves near a variable whose flows have changed; the shares are those of the component, and the
+  // constraints of the variable need not be solved again. False: the part would be large, or has
+  // constraints that cannot be solved in part; no share has changed.
+  bool solve(std::int32_t variable);
 
-  // Solves near the constraint `seed`; the shares are those of the component. False: that cannot be
-  // done, and no share has changed.
-  bool solve(std::int32_t seed);
-  // The constraints of the solution need not be solved again; their component is taken to be large
-  // so many times.
-  void accept(int assumed_large);
+  // The number of variables from which on a component is worth being solved in parts, which follows
+  // from the sizes of the parts that were solved.
+  std::size_t least_component() const;
+  // A component was solved whole: whether it could be in parts is tried again some day.
+  void note_whole();
+  // For tests, which have small components.
+  void set_large(std::size_t variables) {
+    least_ = variables;
+    mean_size_ = 1.0;
+  }
+
+  // Takes the constraints of the component to be part of a large one.
+  void assume_large();
+  // True if a variable that has changed is part of a component that was large the last times.
+  bool is_large(const Variable& variable) const;
 
   // Number of parts that have been filled up.
   std::size_t fillings() const { return fillings_; }
 
  private:
-  // The levels at which a constraint that the part crosses saturated before, and of those of its
-  // variables that are not in the part.
-  struct Levels {
-    double before = 0.0, outside = 0.0;
-  };
-
-  bool examine_constraints();
-  bool examine(Constraint& constraint, double& before);
+  void arrive(std::int32_t variable);
+  void depart(const Variable& variable);
   void include(std::int32_t variable);
-  bool include_from(const Constraint& constraint, double level);
-  void sum_up();
-  double sum_up_constraint(Constraint& constraint);
-  bool extend();
+  void include_from(std::int32_t constraint, double level);
+  void add_constraint(std::int32_t constraint);
+  void examine(Constraint& constraint);
+  double saturates_at(const LocalPart::Link& link, double most_of_part);
+  void extend();
+  void extend_at(LocalPart::Link link);
+  void accept(std::int32_t variable);
+  double level(const Variable& variable) const {
+    return variable.share * system_.penalty(variable);
+  }
+  bool in_part(const Variable& variable) const { return component_.contains(variable); }
 
   System& system_;
   Component& component_;
-  ProgressiveFilling& filling_;
-  Resumption& resumption_;
-  std::size_t examined_ = 0;  // constraints of the component
-  Stack<Levels> levels_;      // of those
+  double precision_;
+  LocalPart part_;
+  Stack<Demand> demands_;
+  bool possible_ = true;
+  std::size_t least_ = 512;
+  double mean_size_ = 128.0;
   std::size_t fillings_ = 0;
 };
 

@@ -10,15 +10,12 @@ namespace tisim {
 
 using max_min::Constraint;
 using max_min::Extent;
-using max_min::LocalSolver;
 using max_min::Share;
 using max_min::ShareCache;
 using max_min::Variable;
 
 namespace {
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-// A component that was large is taken to be large so many times before its size is found out again.
-constexpr int kAssumedLarge = 31;
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
@@ -29,7 +26,7 @@ MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
       component_(system),
       filling_(system, component_, precision),
       resumption_(system),
-      local_(system, component_, filling_, resumption_),
+      local_(system, component_, precision),
       bottlenecks_(system, listener) {}
 
 void MaxMinSolver::solve() {
@@ -37,23 +34,51 @@ void MaxMinSolver::solve() {
   shuffle_changes();
   if (bottlenecks_.any()) bottlenecks_.adjust();
   shuffle_changes();
-  resume_level_ = resumption_.level();
+  resume_level_ = -1.0;
+  too_large_ = false;
+  if (!system_.changes()) local_.note_departures();
+  solve_locally();
   Stack<std::int32_t>& dirty = system_.dirty();
-  for (std::size_t i = 0; i < dirty.size(); ++i) {
-    const std::int32_t seed = dirty[i];
-    Constraint& constraint = system_.constraint(seed);
-    if (!constraint.dirty) continue;
-    constraint.dirty = false;
-    if (constraint.bottleneck >= 0 || component_.was_gathered(constraint) ||
-        constraint.count == 0) {
-      continue;
-    }
-    solve_component(seed);
-  }
+  for (std::size_t i = 0; i < dirty.size(); ++i) solve_component(dirty[i]);
   bottlenecks_.forget_dissolved();
   resumption_.note_slack();
   dirty.clear();
   publish_unconstrained();
+}
+
+// Solves near the changes that are known to be in large components.
+void MaxMinSolver::solve_locally() {
+  if (bottlenecks_.any_dissolved() || system_.changes()) return;
+  left_.clear();
+  solved_.clear();
+  for (const std::int32_t index : system_.touched()) {
+    const Variable& variable = system_.variable(index);
+    if (!variable.stale) continue;
+    const bool large = local_.is_large(variable);
+    if (large && local_.solve(index)) {
+      publish(component_.shares());
+      solved_.push_back(index);
+    } else {
+      too_large_ |= large;
+      left_.push_back(index);
+    }
+  }
+  if (solved_.empty()) return;
+  set_dirty(solved_, false);
+  set_dirty(left_, true);
+}
+
+void MaxMinSolver::set_dirty(const Stack<std::int32_t>& variables, bool dirty) {
+  for (const std::int32_t index : variables) {
+    for (const max_min::Element& element : system_.elements(system_.variable(index))) {
+      Constraint& constraint = system_.constraint(element.constraint);
+      if (!dirty) {
+        constraint.dirty = false;
+      } else if (!system_.slack(constraint)) {
+        system_.mark_dirty(element.constraint);
+      }
+    }
+  }
 }
 
 void MaxMinSolver::shuffle_changes() {
@@ -61,22 +86,30 @@ void MaxMinSolver::shuffle_changes() {
   order_.shuffle(system_.touched());
 }
 
-// The component of a constraint: whole, or the part of it that changes.
+// The component of a constraint that has changed: whole, or the parts of it that change.
 void MaxMinSolver::solve_component(std::int32_t seed) {
-  const Constraint& constraint = system_.constraint(seed);
-  const bool may_be_part = !bottlenecks_.any_dissolved() && !system_.changes() &&
-                           constraint.count <= LocalSolver::kMostMembers;
-  const int assumed = may_be_part ? constraint.assumed_large : 0;
-  const std::size_t most = may_be_part ? large_ : kAny;
-  if (assumed == 0 && component_.gather(seed, most, resume_level_, bottlenecks_)) {
-    fill_component();
-  } else if (local_.solve(seed)) {
-    local_.accept(assumed > 0 ? assumed - 1 : kAssumedLarge);
-    publish(component_.shares());
-  } else {
-    component_.gather(seed, kAny, resume_level_, bottlenecks_);
-    fill_component();
+  Constraint& constraint = system_.constraint(seed);
+  const auto is_solved = [&] {
+    return !constraint.dirty || constraint.bottleneck >= 0 || component_.was_gathered(constraint) ||
+           constraint.count == 0;
+  };
+  if (is_solved()) {
+    constraint.dirty = false;
+    return;
   }
+  if (resume_level_ < 0) resume_level_ = resumption_.level();
+  const bool may_be_part = !bottlenecks_.any_dissolved() && !system_.changes() && !too_large_;
+  if (!component_.gather(seed, may_be_part ? local_.least_component() : kAny, resume_level_,
+                         bottlenecks_)) {
+    local_.assume_large();
+    component_.allow_again();
+    solve_locally();
+    if (is_solved()) return;
+    component_.gather(seed, kAny, resume_level_, bottlenecks_);
+  }
+  constraint.dirty = false;
+  local_.note_whole();
+  fill_component();
 }
 
 void MaxMinSolver::fill_component() {

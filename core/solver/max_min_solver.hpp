@@ -56,7 +56,7 @@ class MaxMinSolver {
 #endif
 
   // From how many variables on a component is not solved whole; tests have small ones.
-  void set_large(std::size_t variables) { large_ = variables; }
+  void set_large(std::size_t variables) { local_.set_large(variables); }
   // Components that have been filled up, or found in the cache.
   std::size_t solves() const { return solves_ + local_.fillings(); }
 
@@ -69,6 +69,8 @@ class MaxMinSolver {
 
  private:
   void shuffle_changes();
+  void solve_locally();
+  void set_dirty(const Stack<std::int32_t>& variables, bool dirty);
   void solve_component(std::int32_t seed);
   void fill_component();
   void publish(Stack<max_min::Share>& shares);
@@ -86,8 +88,9 @@ class MaxMinSolver {
   max_min::Bottlenecks bottlenecks_;
   max_min::ShareCache cache_;
   double resume_level_ = 0.0;  // variables with lower levels keep their shares
-  std::size_t large_ = 512;
+  bool too_large_ = false;     // what changes in a large component is no small part of it
   std::size_t solves_ = 0;
+  Stack<std::int32_t> solved_, left_;  // variables that were solved locally, and others
   [[no_unique_address]] DrawnOrder order_;
 };
 

@@ -137,6 +137,56 @@ TEST("max-min: random changes leave a solution that its certificate proves") {
   }
 }
 
+TEST("max-min: changes in a mesh of long routes are solved near them") {
+  // Routes along the rows and columns of a torus, and 0.05 of a flow on the way back, as in
+  // SimGrid.
+  constexpr std::int32_t kSide = 12;
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](std::int32_t most) {
+      return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(most));
+    };
+    Solved s({});
+    for (std::int32_t i = 0; i < 4 * kSide * kSide; ++i) {
+      s.system.add_constraint(100.0 + (seed % 2 == 0 ? 0 : below(20)), false);
+    }
+    std::vector<std::int32_t> variables;
+    for (int i = 0; i < 400; ++i) {
+      std::int32_t x = below(kSide), y = below(kSide), hops = 0;
+      const auto step = [&](std::int32_t axis) {
+        const std::int32_t link = 4 * (y * kSide + x) + 2 * axis;
+        s.system.add_element(link, 1.0);
+        s.system.add_element(link + 1, 0.05);
+        (axis == 0 ? x : y) = ((axis == 0 ? x : y) + 1) % kSide;
+        ++hops;
+      };
+      for (std::int32_t along = below(kSide / 2); along > 0; --along) step(0);
+      for (std::int32_t along = 1 + below(kSide / 2); along > 0; --along) step(1);
+      max_min::VariableType type;
+      type.penalty = hops;
+      type.priority = 1.0 / hops;
+      if (below(3) == 0) type.bound = 10 + below(30);
+      variables.push_back(s.system.add_variable(type));
+    }
+    s.solver.set_large(8);
+    std::size_t change = 0, most_changes = 0;
+    for (const std::int32_t variable : variables) s.system.change_count(variable, below(4) > 0);
+    for (; change < 400; ++change) {
+      s.solver.solve();
+      s.solver.verify();
+      const std::size_t before = s.listener.changes;
+      for (int i = 1 + below(3); i > 0; --i) {
+        const std::int32_t variable = variables[static_cast<std::size_t>(below(400))];
+        const std::int32_t count = s.system.variable(variable).count;
+        s.system.change_count(variable, count > 0 && below(2) == 0 ? -count : 1);
+      }
+      s.solver.solve();
+      s.solver.verify();
+      most_changes += s.listener.changes - before;
+    }
+  }
+}
+
 namespace {
 
 // Three variables over two links, of which all are held back by the first.

@@ -14,7 +14,7 @@ double Resumption::level() {
   double lowest = kNotSaturated;
   for (const std::int32_t index : system_.dirty()) {
     const Constraint& constraint = system_.constraint(index);
-    if (constraint.count == 0 || constraint.bottleneck >= 0) continue;
+    if (!constraint.dirty || constraint.count == 0 || constraint.bottleneck >= 0) continue;
     if (constraint.saturation_level == kUnknownLevel || constraint.fatpipe) return 0.0;
     if (constraint.saturation_level == kNeverSaturated) continue;
     any = true;
@@ -23,32 +23,26 @@ double Resumption::level() {
   if (!any) return 0.0;
   for (const std::int32_t index : system_.dirty()) {
     const Constraint& constraint = system_.constraint(index);
-    if (constraint.count == 0 || constraint.bottleneck >= 0 || system_.slack(constraint)) continue;
+    if (!constraint.dirty || constraint.count == 0 || constraint.bottleneck >= 0 ||
+        system_.slack(constraint)) {
+      continue;
+    }
     lowest = saturates_at(constraint, lowest);
     if (lowest <= 0) return 0.0;
   }
   return lowest * (1 - tolerance::kResumed);
 }
 
-// Those that were held back at a lower level take what they took, the others as much as their
+// Those that are held back at a lower level take what they want, the others as much as their
 // weights. Newton's method on a concave function, from below: every step is such a level.
-double Resumption::saturates_at(const Constraint& constraint, double most) {
-  demands_.clear();
+double room_up_to(double capacity, const Stack<Demand>& demands, double most) {
   double usage = 0.0;
-  for (const Member& member : constraint.members) {
-    const Variable& variable = system_.variable(member.variable);
-    if (variable.bottleneck >= 0) return 0.0;
-    if (variable.count == 0) continue;
-    const double share = variable.stale ? variable.limit : variable.share;
-    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
-    demands_.push_back({weight, share * system_.penalty(variable)});
-    usage += weight;
-  }
-  double level = constraint.capacity / usage;
+  for (const Demand& demand : demands) usage += demand.weight;
+  double level = capacity / usage;
   for (int step = 0; step < kNewtonSteps && level < most; ++step) {
-    double left = constraint.capacity;
+    double left = capacity;
     double rising = 0.0;
-    for (const auto& [weight, held_at] : demands_) {
+    for (const auto& [weight, held_at] : demands) {
       if (held_at < level) {
         left -= weight * held_at;
       } else {
@@ -63,11 +57,25 @@ double Resumption::saturates_at(const Constraint& constraint, double most) {
   return std::min(level, most);
 }
 
+double Resumption::saturates_at(const Constraint& constraint, double most) {
+  demands_.clear();
+  for (const Member& member : constraint.members) {
+    const Variable& variable = system_.variable(member.variable);
+    if (variable.bottleneck >= 0) return 0.0;
+    if (variable.count == 0) continue;
+    const double share = variable.stale ? variable.limit : variable.share;
+    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
+    demands_.push_back({weight, share * system_.penalty(variable)});
+  }
+  return room_up_to(constraint.capacity, demands_, most);
+}
+
 void Resumption::note_slack() {
   for (const std::int32_t index : system_.dirty()) {
     Constraint& constraint = system_.constraint(index);
     if (constraint.count == 0 || system_.slack(constraint)) {
       constraint.saturation_level = kNeverSaturated;
+      constraint.updates = 0;
     }
   }
 }

@@ -14,6 +14,15 @@
 
 namespace tisim::max_min {
 
+// What the variables of a constraint want of it: the weight of each, 1/s, and the level at which
+// something else holds it back.
+struct Demand {
+  double weight, level;
+};
+
+// A level up to which a constraint of that capacity has room for all demands, at most `most`.
+double room_up_to(double capacity, const Stack<Demand>& demands, double most);
+
 class Resumption {
  public:
   explicit Resumption(System& system) : system_(system) {}
@@ -28,11 +37,6 @@ class Resumption {
   void note_slack();
 
  private:
-  // The weight of a variable on a constraint, and the level at which it is held back.
-  struct Demand {
-    double weight, level;
-  };
-
   System& system_;
   Stack<Demand> demands_;
 };

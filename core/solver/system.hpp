@@ -82,13 +82,15 @@ struct alignas(32) Constraint {
   std::uint32_t visit = 0;  // the mark of the last component that it was part of
   // Scratch of the solver.
   std::int32_t unfixed = 0;  // variables of the component that have no share yet
-  bool fatpipe = false;
+  bool fatpipe : 1 = false;
+  bool changed : 1 = false;        // the share of a variable was fixed
   bool dirty = false;              // its variables have changed since the last solution
-  bool changed = false;            // the share of a variable was fixed
   std::uint8_t assumed_large = 0;  // times more that its component is taken for a large one
+  std::uint8_t updates = 0;        // of `remaining` since it was summed up, 0: it is scratch
 
-  // Scratch of the solver; where a bottleneck holds it: what other variables leave of it, bytes/s,
-  // and the sum of weight * priority of the variables of the bottleneck, 1/s.
+  // Scratch of the solver. Where there are updates: what is left of the capacity, bytes/s. Where a
+  // bottleneck holds it: what other variables leave of it, bytes/s, and the sum of
+  // weight * priority of the variables of the bottleneck, 1/s.
   double remaining = 0.0, usage = 0.0;
   double saturation_level = kNeverSaturated;  // bytes, or one of the constants above
   std::int32_t slot = -1;                     // among the open constraints of the filling
