@@ -156,9 +156,10 @@ void LocalPart::saturate(double level) {
       continue;
     }
     const Open& open = open_[index - members_.size()];
-    if (open.unfixed == 0) continue;
+    // Others that saturate at this level may have fixed all of its variables.
     Link& link = links_[static_cast<std::size_t>(open.link)];
     link.level = level;
+    if (open.unfixed == 0) continue;
     for (std::int32_t use = link.last_use; use >= 0;
          use = uses_[static_cast<std::size_t>(use)].next) {
       const auto member = static_cast<std::size_t>(uses_[static_cast<std::size_t>(use)].variable);
@@ -184,6 +185,15 @@ void LocalPart::fix(std::size_t index, double share) {
     --open.unfixed;
     open.outdated = true;
   }
+}
+
+double LocalPart::highest_level(const Link& link) const {
+  double highest = 0.0;
+  for (std::int32_t i = link.last_use; i >= 0; i = use(i).next) {
+    const Member& crossing = member(use(i));
+    highest = std::max(highest, crossing.share * crossing.penalty);
+  }
+  return highest;
 }
 
 // What is left of each link, and which of those with one variable saturated.

@@ -65,6 +65,9 @@ class LocalPart {
 
   Stack<Link>& links() { return links_; }
   const Stack<Member>& members() const { return members_; }
+  // Of the members on a link, after a filling.
+  double highest_level(const Link& link) const;
+
   const Use& use(std::int32_t index) const { return uses_[static_cast<std::size_t>(index)]; }
   const Member& member(const Use& use) const {
     return members_[static_cast<std::size_t>(use.variable)];

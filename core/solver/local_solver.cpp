@@ -138,8 +138,11 @@ void LocalSolver::examine(Constraint& constraint) {
     departs |= variable.count == 0 && variable.stale;
   }
   if (!level_known) {
-    const bool full = used + left_behind >= constraint.capacity * (1 - tolerance::kUnused);
-    constraint.saturation_level = full ? top : kNotSaturated;
+    const double room = constraint.capacity - used - left_behind;
+    // One that was closed with next to nothing left may be exceeded: it held back some of them.
+    const bool nearly_full = room <= 2 * precision_ * constraint.capacity;
+    const bool full = std::abs(room) <= constraint.capacity * tolerance::kUnused;
+    constraint.saturation_level = full ? top : nearly_full ? 0.0 : kNotSaturated;
   }
   constraint.remaining = constraint.capacity - used;
   constraint.updates = 1;
@@ -225,9 +228,10 @@ void LocalSolver::extend() {
     LocalPart::Link& link = part_.links()[i];
     Constraint& constraint = system_.constraint(link.constraint);
     if (constraint.count == link.crossings) continue;
-    // It holds back those whom it held back before.
+    // It holds back those whom it held back before, if none of the part has overtaken them.
     if (link.level == kNotSaturated && link.before < kNotSaturated && !link.slack &&
-        link.left <= constraint.capacity * tolerance::kSameLevel) {
+        link.left <= constraint.capacity * tolerance::kSameLevel &&
+        part_.highest_level(link) <= link.before * (1 + tolerance::kSameLevel)) {
       link.level = link.before;
       continue;
     }
