@@ -19,6 +19,9 @@ constexpr std::size_t kMostUses = 1U << 18;
 constexpr std::uint8_t kAssumedLarge = 31;
 // Sums of constraints are taken anew after that many solutions, so that rounding does not add up.
 constexpr std::uint8_t kMostUpdates = 64;
+// A variable that a constraint holds back may be as far below its level as rounding leaves it: the
+// share of an earlier solution is kept, and so is the level of the constraint.
+constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
 }  // namespace
 
 bool LocalSolver::solve(std::int32_t index) {
@@ -114,7 +117,7 @@ void LocalSolver::depart(const Variable& variable) {
     const double before = constraint.saturation_level;
     const bool has_room = constraint.remaining > constraint.capacity * tolerance::kSameLevel;
     if (has_room && before >= 0 && before < kNotSaturated) {
-      include_from(element.constraint, before * (1 - tolerance::kSameLevel));
+      include_from(element.constraint, before * kHeld);
     }
   }
 }
@@ -235,16 +238,17 @@ void LocalSolver::extend() {
       link.level = link.before;
       continue;
     }
-    extend_at(link);
+    extend_at(i);
   }
 }
 
-void LocalSolver::extend_at(LocalPart::Link link) {
+void LocalSolver::extend_at(std::size_t index) {
   constexpr double kSame = tolerance::kSameLevel;
+  LocalPart::Link& link = part_.links()[index];
   if (link.level == kUnknownLevel) return include_from(link.constraint, 0.0);
   // Whom it held back may have more, and nobody has more than whom it holds back.
   double from = kNotSaturated;
-  if (link.before < link.level * (1 - 2 * kSame)) from = link.before * (1 - kSame);
+  if (link.before < link.level * (1 - 2 * kSame)) from = link.before * kHeld;
   if (link.level < kNotSaturated && !(link.before <= link.level * (1 + kSame))) {
     double top = 0.0;
     for (const Member& member : system_.constraint(link.constraint).members) {
@@ -252,12 +256,13 @@ void LocalSolver::extend_at(LocalPart::Link link) {
       if (variable.count > 0 && !in_part(variable)) top = std::max(top, level(variable));
     }
     if (top > link.level * (1 + kSame)) {
-      from =
-          std::min(from, std::max(link.level * (1 + kSame),
-                                  std::min(top, saturates_at(link, kNotSaturated)) * (1 - kSame)));
+      const double squeezed = std::min(top, saturates_at(link, kNotSaturated)) * (1 - kSame);
+      from = std::min(from, std::max(link.level * (1 + kSame), squeezed));
     }
   }
-  if (from < kNotSaturated) include_from(link.constraint, from);
+  if (from < kNotSaturated) return include_from(link.constraint, from);
+  // What is left to few of many variables is rounded: the level that the others have stays.
+  if (link.level < kNotSaturated) link.level = std::min(link.level, link.before);
 }
 
 // The shares become those of the component; the constraints know what is left of them.

@@ -63,7 +63,7 @@ class LocalSolver {
   void examine(Constraint& constraint);
   double saturates_at(const LocalPart::Link& link, double most_of_part);
   void extend();
-  void extend_at(LocalPart::Link link);
+  void extend_at(std::size_t link);
   void accept(std::int32_t variable);
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
