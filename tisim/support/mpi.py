@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,16 +97,24 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
     for text in texts:
         key.update(text.encode() + b"\0")
     kept = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
+    return compiled_once(kept, source.name, lambda scratch: _compile(source, library, scratch))
+
+
+def compiled_once(kept: Path, name: str, build: Callable[[Path], None]) -> Path:
+    """A compiled file that is kept in a cache; `build` makes it in a directory if it is missing.
+
+    Raises `InputError` if it cannot be kept.
+    """
     if kept.is_file():
         return kept
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
-            _compile(source, library, Path(scratch))
+            build(Path(scratch))
             (Path(scratch) / kept.name).replace(kept)
     except OSError as error:
         raise InputError(
-            f"the compiled {source.name} cannot be kept there: {error.strerror}; XDG_CACHE_HOME "
+            f"the compiled {name} cannot be kept there: {error.strerror}; XDG_CACHE_HOME "
             "names another place",
             file=kept.parent,
         ) from None

@@ -6,11 +6,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.support.mpi import compiled_once
 from tisim.traces.record.compiler import cache_directory
 
 _EMULATOR = "qemu-x86_64"
@@ -43,22 +43,13 @@ def _compiled_plugin() -> Path:
         raise InputError("--counter qemu compiles a plug-in of QEMU, and there is no compiler cc")
     key = hashlib.sha256("\0".join((source, header, *_OPTIONS)).encode()).hexdigest()[:32]
     kept = cache_directory() / key / "libtisim_qemu.so"
-    if kept.is_file():
-        return kept
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
-            (Path(scratch) / "plugin.c").write_text(source, encoding="utf-8")
-            (Path(scratch) / "shared_count.h").write_text(header, encoding="utf-8")
-            command = [compiler, *_OPTIONS, "plugin.c", "-o", kept.name]
-            run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
-            if run.returncode != 0:
-                raise InputError(f"{compiler} cannot compile the plug-in of QEMU:\n{run.stderr}")
-            (Path(scratch) / kept.name).replace(kept)
-    except OSError as error:
-        raise InputError(
-            f"the compiled plug-in cannot be kept there: {error.strerror}; XDG_CACHE_HOME names "
-            "another place",
-            file=kept.parent,
-        ) from None
-    return kept
+
+    def build(scratch: Path) -> None:
+        (scratch / "plugin.c").write_text(source, encoding="utf-8")
+        (scratch / "shared_count.h").write_text(header, encoding="utf-8")
+        command = [compiler, *_OPTIONS, "plugin.c", "-o", kept.name]
+        run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise InputError(f"{compiler} cannot compile the plug-in of QEMU:\n{run.stderr}")
+
+    return compiled_once(kept, "plug-in", build)
