@@ -77,6 +77,7 @@ std::size_t LocalSolver::least_component() const {
 void LocalSolver::note_whole() { mean_size_ -= mean_size_ * kForgotten; }
 
 void LocalSolver::assume_large() {
+  any_large_ = true;
   for (const std::int32_t index : component_.constraints()) {
     system_.constraint(index).assumed_large = kAssumedLarge;
   }

@@ -28,7 +28,9 @@ class LocalSolver {
   LocalSolver(System& system, Component& component, double precision)
       : system_(system), component_(component), precision_(precision), part_(precision) {}
 
-  // To be called before changes are solved for.
+  // False: no component has been large so far, so that there is nothing to solve locally.
+  bool any_large() const { return any_large_; }
+  // To be called before changes are solved for, if any component was large.
   void note_departures();
   // Solves near a variable whose flows have changed; the shares are those of the component, and the
   // constraints of the variable need not be solved again. False: the part would be large, or has
@@ -76,6 +78,7 @@ class LocalSolver {
   LocalPart part_;
   Stack<Demand> demands_;
   bool possible_ = true;
+  bool any_large_ = false;
   std::size_t least_ = 512;
   double mean_size_ = 128.0;
   std::size_t fillings_ = 0;

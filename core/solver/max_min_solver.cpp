@@ -36,8 +36,10 @@ void MaxMinSolver::solve() {
   shuffle_changes();
   resume_level_ = -1.0;
   too_large_ = false;
-  if (!system_.changes()) local_.note_departures();
-  solve_locally();
+  if (local_.any_large()) {
+    local_.note_departures();
+    solve_locally();
+  }
   Stack<std::int32_t>& dirty = system_.dirty();
   for (std::size_t i = 0; i < dirty.size(); ++i) solve_component(dirty[i]);
   bottlenecks_.forget_dissolved();
