@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -48,11 +49,12 @@ class Placement:
 class _HostsOnly(Sequence[Placement]):
     """Placements that are hosts and nothing else, made on access: there may be a million.
 
-    `hosts`: in the order of the ranks.
+    `hosts`: in the order of the ranks. `lines`: where they stand, if they stand in a file.
     """
 
-    def __init__(self, hosts: Iterable[str]) -> None:
+    def __init__(self, hosts: Iterable[str], lines: Iterable[int] | None = None) -> None:
         self.hosts = tuple(hosts)
+        self._lines = None if lines is None else array("q", lines)
 
     def __len__(self) -> int:
         return len(self.hosts)
@@ -63,11 +65,20 @@ class _HostsOnly(Sequence[Placement]):
     def __getitem__(self, rank: slice) -> tuple[Placement, ...]: ...
     def __getitem__(self, rank: int | slice) -> Placement | tuple[Placement, ...]:
         if isinstance(rank, slice):
-            return tuple(map(Placement, self.hosts[rank]))
-        return Placement(self.hosts[rank])
+            return tuple(self[one] for one in range(len(self))[rank])
+        return Placement(self.hosts[rank], line=None if self._lines is None else self._lines[rank])
 
     def __iter__(self) -> Iterator[Placement]:
-        return map(Placement, self.hosts)
+        return map(self.__getitem__, range(len(self)))
+
+    def round(self, ranks: int) -> _HostsOnly:
+        """So many ranks, which go round the hosts."""
+        places = [rank % len(self) for rank in range(ranks)]
+        lines = self._lines
+        return _HostsOnly(
+            map(self.hosts.__getitem__, places),
+            None if lines is None else map(lines.__getitem__, places),
+        )
 
 
 class Deployment(Sequence[Placement]):
@@ -164,16 +175,17 @@ class Deployment(Sequence[Placement]):
                 "this is XML, and a host file has a host a line; a deployment goes with --deploy",
                 file=file,
             )
-        places = [
-            place
-            for number, line in enumerate(text.splitlines(), 1)
-            for place in _host_line(line, file, number)
-        ]
-        if not places:
+        hosts: list[str] = []
+        lines = array("q")
+        for number, line in enumerate(text.splitlines(), 1):
+            for host in _host_line(line, file, number):
+                hosts.append(host)
+                lines.append(number)
+        if not hosts:
             raise InputError(
                 "the host file names no host; write one a line, such as node-1:4", file=file
             )
-        deployment = cls(places, file=file, repeat=True)
+        deployment = cls(_HostsOnly(hosts, lines), file=file, repeat=True)
         return deployment if ranks is None else deployment.for_ranks(ranks)
 
     @classmethod
@@ -227,7 +239,7 @@ class Deployment(Sequence[Placement]):
             )
         wanted: Iterable[Placement]
         if isinstance(self._placements, _HostsOnly):
-            wanted = _HostsOnly(self._placements.hosts[rank % count] for rank in range(ranks))
+            wanted = self._placements.round(ranks)
         else:
             wanted = (self._placements[rank % count] for rank in range(ranks))
         return Deployment(wanted, file=self.file, repeat=self._repeat)
@@ -285,15 +297,16 @@ def _seconds(node: Node, attribute: str) -> float:
         raise node.error(f"{attribute} must be a number, not {node[attribute]!r}") from None
 
 
-def _host_line(line: str, file: str, number: int) -> list[Placement]:
-    """The places that one line of a host file offers."""
+def _host_line(line: str, file: str, number: int) -> Sequence[str]:
+    """The hosts of the ranks that one line of a host file places."""
     text = line.split("#", 1)[0].strip()
-    if not text:
-        return []
+    words = text.split()
+    if not words or (len(words) == 1 and ":" not in text):
+        return words
     match = _HOST.fullmatch(text)
     if match is None:
         raise InputError(
             f"a line of a host file is 'host' or 'host:ranks', not {text!r}", file=file, line=number
         )
-    count = match["colon"] or match["slots"] or "1"
-    return [Placement(match["host"], line=number)] * int(count)
+    count = match["colon"] or match["slots"]
+    return [match["host"]] * int(count or 1)

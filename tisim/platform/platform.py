@@ -153,16 +153,9 @@ class Platform:
     def of_elements(cls, elements: Elements, file: str) -> Platform:
         """The platform that finished elements describe; `file` names it in messages."""
         construction = elements.construction
-        hosts, links = construction.topology.hosts, construction.topology.links
-        resources = Resources(
-            host_speed=hosts.speeds(),
-            host_cores=hosts.cores(),
-            **links.columns(),
-            **construction.topology.disks.columns(),
-        )
         return cls(
             construction.topology,
-            resources,
+            construction.topology.declared_numbers(),
             file=file,
             config_items=tuple(construction.config.values()),
             profiles=tuple(elements.events.profiles),

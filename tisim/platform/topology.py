@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.platform.columns import Resources
 from tisim.platform.disks import DiskTable, FileSystemTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
@@ -47,6 +48,15 @@ class Topology:
     def host_names(self) -> Iterable[str]:
         """All names of hosts, made one by one."""
         return self.hosts.names()
+
+    def declared_numbers(self) -> Resources:
+        """The numbers of hosts, links and disks as the elements of the platform give them."""
+        return Resources(
+            host_speed=self.hosts.speeds(),
+            host_cores=self.hosts.cores(),
+            **self.links.columns(),
+            **self.disks.columns(),
+        )
 
     def holding(self, host: int, file: str) -> int:
         """The holder of a file on a host: index of a disk, or of a file system after all disks.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tisim import _core
 from tisim.kernel.file_sums import FileUseDict, accesses
-from tisim.traces.check import ActionCount
+from tisim.traces.checking import ActionCount
 from tisim.traces.progress import Progress
 from tisim.traces.trace import Trace
 

@@ -12,7 +12,7 @@ from typing import TypedDict
 from tisim import _core
 from tisim.kernel.file_sums import FileUseDict
 from tisim.traces.call_sites import modules_of, named_paths
-from tisim.traces.check import ActionCount
+from tisim.traces.checking import ActionCount
 from tisim.traces.counts import CounterTotal, counter_names, counter_totals
 from tisim.traces.extrapolated import SECTION
 from tisim.traces.file_habits import has_transfers, traced_files

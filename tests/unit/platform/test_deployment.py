@@ -84,6 +84,7 @@ def test_host_files(write: Write) -> None:
     assert Deployment.from_hostfile(path, 8).hosts == (*deployment.hosts, "a", "a")
     assert Deployment.from_hostfile(path, 3).hosts == ("a", "a", "b")
     assert deployment.for_ranks(13).hosts[12] == "a"
+    assert [place.line for place in deployment.for_ranks(8)] == [2, 2, 4, 5, 5, 6, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.command_line import RING, CommandLine
 from tisim.errors import InputError
 from tisim.platform import Deployment, Platform, new
+from tisim.platform.links import LinkTable
 from tisim.platform.new.shapes import dragonfly_shape, fat_tree_shape, torus_sizes
 
 NUMBERS = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
@@ -77,6 +78,21 @@ def test_the_command_writes_three_files_that_replay(
     assert deployment.hosts[:3] == ("node-0", "node-0", "node-1")
     assert Deployment.from_hostfile(tmp_path / "x.hosts").hosts == deployment.hosts
     assert tisim.replay("--mapping", "cyclic", RING, platform=str(file)).status == 0
+
+
+def test_a_new_platform_is_written_without_naming_its_links(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The names of the six million links of a torus take most of a minute."""
+    torus = new.torus(64, bandwidth="100Gbps", latency="1us", speed="3.2Gf")
+
+    def name(*_: object) -> str:
+        raise AssertionError("a link is named")
+
+    monkeypatch.setattr(LinkTable, "name", name)
+    assert 'topology="TORUS"' in torus.to_xml()
+    with pytest.raises(AssertionError, match="a link is named"):
+        torus.scaled(bandwidth=2).to_xml()
 
 
 def test_a_file_called_new(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

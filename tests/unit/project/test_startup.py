@@ -50,6 +50,16 @@ def test_a_replay_is_light() -> None:
     assert not loaded_by(REPLAY) & HEAVY
 
 
+def test_a_replay_loads_little_of_tisim_itself() -> None:
+    """Each module costs a replay of a few milliseconds a third of one."""
+    code = f"{REPLAY}\nimport sys\nprint(*{{name for name in sys.modules if 'tisim' in name}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.splitlines()[-1].split())
+    wings = ("importers", "checking", "inspection", "packed", "record", "extrapolation")
+    assert not {f"tisim.traces.{wing}" for wing in wings} & loaded
+    assert len(loaded) < 90
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.tir"])
 def test_a_replay_with_a_timeline_is_light(name: str, tmp_path: Path) -> None:
     """Run files are Parquet and Arrow, but their libraries take as long to load as LU to replay."""

@@ -172,7 +172,7 @@ class Node:
         Every attribute that has a value or a default. Quantities are numbers in SI units, whether a
         file or Python gives them.
     file, line
-        Where it stands; None if Python made it.
+        Where it stands, which no comparison looks at; None if Python made it.
     children, text
         What it holds.
     profile
@@ -181,8 +181,8 @@ class Node:
 
     tag: str
     attributes: dict[str, Value]
-    file: str | None = None
-    line: int | None = None
+    file: str | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False)
     children: list[Node] = field(default_factory=list)
     text: str = ""
     profile: Profile | None = None

@@ -311,10 +311,11 @@ class Rewriter:
 
     A cluster, a cabinet or a SPLITDUPLEX link whose parts differ becomes the elements that it
     stands for. `topology`, `resources`: what the elements came to; the numbers may have changed
-    since.
+    since, unless the platform `is_as_built`.
     """
 
-    def __init__(self, topology: Topology, resources: Resources) -> None:
+    def __init__(self, topology: Topology, resources: Resources, is_as_built: bool) -> None:
+        self._is_as_built = is_as_built
         self._numbers = Numbers(topology, resources)
         zones = [] if topology.root is None else topology.root.walk()
         self._clusters = {zone.name: zone for zone in zones if isinstance(zone, ClusterZone)}
@@ -348,6 +349,8 @@ class Rewriter:
                 yield node
 
     def _cluster(self, node: Node) -> Node:
+        if self._is_as_built:
+            return node
         zone = self._clusters[node["id"]]
         topology = node["topology"]
         short = None
@@ -458,19 +461,28 @@ def write_xml(
     `description` is the elements of the platform. `topology`, `resources`, `profiles`: what they
     came to; the numbers may have changed since.
     """
-    rewriter = Rewriter(topology, resources)
+    is_as_built = not profiles and _same_numbers(resources, topology.declared_numbers())
+    rewriter = Rewriter(topology, resources, is_as_built)
     lines = [*_HEAD]
     for node in description.children:
         for rewritten in rewriter.rewritten(node):
             lines += _lines(rewritten, 1)
     lines += _profile_lines(profiles, topology)
     text = "\n".join([*lines, "</platform>", ""])
-    if not _describes(text, topology, resources, profiles):
+    read = parse_document(text.encode(), "the platform as it is written").root
+    # The elements that a platform was made of make it again.
+    is_same = is_as_built and read.children == description.children
+    if not (is_same or _describes(read, topology, resources, profiles)):
         raise InputError(
             "the platform file format cannot describe this platform; keep it in Python, where it "
             "can be pickled"
         )
     return text
+
+
+def _same_numbers(some: Resources, others: Resources) -> bool:
+    columns = ((numbers.buffer(name) for numbers in (some, others)) for name in some.typecodes)
+    return all(ours.tobytes() == theirs.tobytes() for ours, theirs in columns)
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
@@ -510,26 +522,16 @@ def _profile_lines(profiles: Sequence[ResourceProfile], topology: Topology) -> I
 
 
 def _describes(
-    text: str, topology: Topology, resources: Resources, profiles: Sequence[ResourceProfile]
+    root: Node, topology: Topology, resources: Resources, profiles: Sequence[ResourceProfile]
 ) -> bool:
-    """True if the text describes the same hosts, links and profiles."""
-    document = parse_document(text.encode(), "the platform as it is written")
+    """True if the elements of a document describe the same hosts, links and profiles."""
     elements = Elements()
-    for node in document.root.children:
+    for node in root.children:
         elements.add(node)
-    elements.finish(document.root)
+    elements.finish(root)
     read = elements.construction.topology
-    written = Numbers(
-        read,
-        Resources(
-            host_speed=read.hosts.speeds(),
-            host_cores=read.hosts.cores(),
-            **read.links.columns(),
-            **read.disks.columns(),
-        ),
-    )
     return _content(Numbers(topology, resources), profiles) == _content(
-        written, elements.events.profiles
+        Numbers(read, read.declared_numbers()), elements.events.profiles
     )
 
 

@@ -398,7 +398,8 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     disks = platform.disks
     servers = {disks[disk].host for system in platform.file_systems for disk in system.servers}
     servers |= {system.metadata for system in platform.file_systems}
-    slots = [(host.name, host.cores) for host in platform.hosts if host.index not in servers]
+    every = zip(platform.host_names(), platform.resources.integers("host_cores"), strict=True)
+    slots = [slot for index, slot in enumerate(every) if index not in servers]
     lines = (f"{name}:{cores}\n" if cores > 1 else f"{name}\n" for name, cores in slots)
     places = (name for name, cores in slots for _ in range(cores))
     actors = (
