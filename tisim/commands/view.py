@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 import click
 
@@ -112,6 +114,21 @@ def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Pat
         )
 
 
+def _tunnel(address: str) -> str | None:
+    """The command that makes the page reachable from where an ssh session comes; None: no session.
+
+    The address is the same there, which the server insists on.
+    """
+    # sshd: the addresses and ports of the client, then those of the server.
+    parts = os.environ.get("SSH_CONNECTION", "").split()
+    if len(parts) != 4:
+        return None
+    port = urlsplit(address).port
+    server = "" if parts[3] == "22" else f"-p {parts[3]} "
+    user = os.environ.get("USER")
+    return f"ssh -N -L {port}:127.0.0.1:{port} {server}{f'{user}@' if user else ''}{parts[2]}"
+
+
 def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool) -> None:
     from tisim.analysis.timeline.run_file import RunFile
     from tisim.analysis.viewer import serve
@@ -121,6 +138,10 @@ def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool)
     def ready(address: str) -> None:
         click.echo(address)
         click.echo("tisim: open this address in a browser; Ctrl-C ends", err=True)
+        tunnel = _tunnel(address)
+        if tunnel is not None:
+            where = "on your own machine, to see it there, first run"
+            click.echo(f"tisim: {where}: {tunnel}", err=True)
         if notebook:
             frame = f"IPython.display.IFrame({address!r}, '100%', 800)"
             click.echo(f"tisim: or in a notebook: import IPython.display; {frame}", err=True)

@@ -248,7 +248,7 @@ def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
         wait_for(driver, "return document.querySelector('iframe')?.style.height === '700px'")
         driver.switch_to.frame(0)
         wait_for(driver, "return document.getElementById('chart')?.dataset.drawn")
-        panel_says(driver, "States of the window")
+        panel_says(driver, "Of the time of all ranks")
         # The address of the page holds the view here too, and errors are sentences.
         driver.execute_script("location.hash = '#tab=found&q=state+%3D+late+sender'")
         panel_says(driver, "the longest first")

@@ -144,6 +144,7 @@ def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
 
 
 def test_tables_are_sorted_and_filtered(page: Any) -> None:
+    open_tab(page, "statistics")
     panel_says(page, "By call and state")
     page.execute_script("document.querySelector('[data-tab=ranks]').click()")
     panel_says(page, "Ranks of the window")
@@ -154,13 +155,37 @@ def test_tables_are_sorted_and_filtered(page: Any) -> None:
     assert wait_for(page, first) == "0"
 
 
+def test_a_refused_search_leaves_no_hits_of_another(page: Any) -> None:
+    search(page, "MPI_Allreduce rank 2")
+    panel_says(page, "states of the window,")
+    search(page, "rank")
+    panel_says(page, "'rank' is not a condition")
+    assert page.execute_script("return document.querySelector('#panel table')") is None
+    page.get_log("browser")
+
+
+def test_it_opens_with_findings_that_lead_to_their_windows(page: Any) -> None:
+    panel_says(page, "Of the time of all ranks until they end")
+    whole = window(page)
+    page.execute_script("document.querySelectorAll('.findings button')[1].click()")
+    panel_says(page, "Call: ")
+    assert window(page) != whole
+    keys(page, "Backspace")
+    assert window(page) == whole
+
+
+def search(page: Any, text: str) -> None:
+    page.execute_script("document.getElementById('search').value = arguments[0]", text)
+    page.execute_script("document.getElementById('search-form').requestSubmit()")
+
+
 def test_an_error_is_one_sentence(page: Any) -> None:
     page.execute_script("document.getElementById('search').value = 'rank'")
     page.execute_script("document.getElementById('search-form').requestSubmit()")
     text = wait_for(
         page, "const m = document.getElementById('message'); return !m.hidden && m.textContent"
     )
-    assert text.startswith("'rank' is not a condition such as: wait > 1ms")
+    assert text.startswith("'rank' is not a condition such as: MPI_Allreduce, rank 31, wait")
     # The browser logs the status of every answer that says no.
     refused = page.get_log("browser")
     assert all("status of 400" in entry["message"] for entry in refused)
@@ -171,7 +196,7 @@ def test_a_phone_has_no_sideways_scrolling(page: Any, viewer: Viewer) -> None:
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
     try:
         page.get(viewer.address)
-        panel_says(page, "By call and state")
+        panel_says(page, "Findings")
         assert page.execute_script("return document.documentElement.scrollWidth") <= 420
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -49,6 +49,23 @@ def test_hosts_are_named_by_patterns(run_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("MPI_Allreduce", "call = allreduce"),
+        ("allreduce rank 2", "call = allreduce and rank = 2"),
+        (
+            "late sender ranks 1 to 2 and wait > 0.1ms",
+            "state = late sender and rank in 1..2 and wait > 0.1ms",
+        ),
+        ("Rank 3 and MPI_Send and line in 5..90", "rank = 3 and call = send and line in 5..90"),
+        ("graphene-1 MPI_Allreduce", "call = allreduce and rank = 1"),
+    ],
+)
+def test_words_alone_are_conditions(run_file: Path, text: str, same: str) -> None:
+    assert found(run_file, text) == found(run_file, same) != []
+
+
+@pytest.mark.parametrize(
     ("text", "fits"),
     [
         ("state != compute and state != overhead and time >= 0.1ms", lambda one: True),
@@ -66,6 +83,10 @@ def test_conditions(run_file: Path, text: str, fits: object) -> None:
     ("text", "message"),
     [
         ("rank", "'rank' is not a condition"),
+        (
+            "MPI_Allreduce at noon",
+            "'at noon' is not a condition .* the calls allreduce, .* states ",
+        ),
         ("rank > x", "rank is a whole number, not 'x'"),
         ("rank in 3", "in needs a range such as 100..200"),
         ("wait in 1ms", "in needs a range such as 1ms..2ms"),

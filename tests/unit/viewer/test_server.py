@@ -167,6 +167,16 @@ def test_a_killed_viewer_leaves_nothing_behind(run_file: Path) -> None:
         assert again.get("ask/run")[0] == 200
 
 
+@pytest.mark.parametrize(("port", "option"), [("22", ""), ("2222", "-p 2222 ")])
+def test_in_an_ssh_session_it_says_how_to_reach_it(run_file: Path, port: str, option: str) -> None:
+    session = {"SSH_CONNECTION": f"10.0.0.7 50000 10.0.0.9 {port}", "USER": "ada"}
+    with viewers.viewer(run_file, **session) as running:
+        own = urlsplit(running.address).port
+        running.process.send_signal(signal.SIGINT)
+        _, errors = running.process.communicate(timeout=60)
+    assert f"ssh -N -L {own}:127.0.0.1:{own} {option}ada@10.0.0.9\n" in errors
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_an_ended_viewer_removes_the_run_that_it_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -57,11 +58,15 @@ class Viewer:
 
 
 @contextmanager
-def viewer(*arguments: str | Path) -> Iterator[Viewer]:
+def viewer(*arguments: str | Path, **environment: str) -> Iterator[Viewer]:
     """Run ``tisim view`` with some arguments, until the block ends."""
     command = [sys.executable, "-m", "tisim", "view", *map(str, arguments)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
     ) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -1,5 +1,6 @@
 // The tables beside the picture: one a tab, of what the window shows.
 
+import { findings } from "./findings.js";
 import { bytes, instant, percent, time, whole } from "./format.js";
 import { Selection, linkColumn } from "./selected.js";
 import { Asker } from "./server.js";
@@ -16,6 +17,7 @@ const NO_SITES =
 // Questions and answers of the tabs: `ask(view)` gives the name and the query of a question,
 // `show(answer, panels)` what stands in the panel.
 const TABS = {
+  findings: { ask: () => ["findings"], show: findings },
   statistics: { ask: (view) => ["statistics", { ...view.window(), lanes: 1 }], show: statistics },
   ranks: { ask: (view) => ["statistics", { ...view.window(), lanes: MOST_RANKS }], show: ranks },
   sites: { ask: (view) => ["sites", view.window()], show: sites },
@@ -32,7 +34,13 @@ export class Panels {
     const { view, run } = chart;
     Object.assign(this, { box, tabs, view, run, say, second });
     this.selection = new Selection(box, chart, second);
-    this.asker = new Asker((answer) => this.show(answer), say);
+    this.asker = new Asker(
+      (answer) => this.show(answer),
+      (error) => {
+        box.replaceChildren(note(error.message)); // what was there answered something else
+        say(error);
+      },
+    );
     for (const tab of tabs) tab.addEventListener("click", () => view.set({ tab: tab.dataset.tab }));
   }
 

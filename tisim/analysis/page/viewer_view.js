@@ -13,7 +13,7 @@ export class ViewerView extends View {
     this.depth = 0; // of the functions that are shown and coloured; 0: all, the innermost
     this.stack = false; // whether the call path of a rank over time is shown
     this.order = "rank"; // of ranks; first and last are positions in it
-    this.tab = "statistics";
+    this.tab = "findings";
     this.query = "";
     this.mode = "call"; // how a second run is aligned, or "time"
     this.selected = null; // { rank, time, of: which run }
@@ -25,6 +25,11 @@ export class ViewerView extends View {
 
   window() {
     return { ...this.span(), order: this.order };
+  }
+
+  // By their numbers again, as findings name them.
+  toRankOrder() {
+    Object.assign(this, { order: "rank", wanted: "rank", arrangement: null });
   }
 
   // Puts ranks in an order, as the server has it; by their numbers without one.

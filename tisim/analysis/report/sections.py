@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.analysis.pictures.colours import MEANINGS
 from tisim.analysis.pictures.gantt import Lanes
+from tisim.analysis.report.findings import NAMED, BusiestLink, findings
 from tisim.analysis.report.page import bar, facts, legend, listed, numbers, percent, rest, table
 from tisim.analysis.report.page_data import (
     BLOCKS,
@@ -20,7 +22,7 @@ from tisim.analysis.report.page_data import (
     lanes_of,
 )
 from tisim.analysis.timeline.columns import STATES, WAITS
-from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
+from tisim.analysis.timeline.outliers import paths_of, place_of
 from tisim.support.quantities import format_bytes, format_time
 from tisim.support.tables import quantity_column, time_column
 
@@ -30,10 +32,6 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.timeline.critical_path import CriticalPath
 
-# Ranks on slow hosts that are named.
-_NAMED = 8
-# Ranks above and below the one that a link leads to.
-_BESIDE = 8
 # An option that changes what each gain is about.
 _WHAT_IF = {
     "faster CPUs": "--speed x2",
@@ -58,61 +56,18 @@ def headline(result: Result, shares: Mapping[str, float]) -> str:
     )
 
 
-def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
-    """Sentences about a run; `shares` are parts of the time of all ranks, by state."""
-    waiting = sum(shares.get(state, 0.0) for state in WAITS)
-    yield (
-        f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "
-        f"{shares.get('overhead', 0.0):.1%} the processor's part of communicating, "
-        f"{shares.get('transfer', 0.0):.1%} waiting for messages on their way and "
-        f"{waiting:.1%} waiting for ranks that come late."
-    )
-    log = result.require_event_log()
-    for outlier in log.outliers[:1]:
-        place = place_of(outlier, paths_of([outlier], result.trace))
-        window = (
-            f"t={max(outlier.start - outlier.seconds, 0.0)!r}..{outlier.end + outlier.seconds!r}"
-        )
-        ranks = f"r={max(outlier.rank - _BESIDE, 0)}..{outlier.rank + _BESIDE}"
-        yield (
-            f"<b>Rank {outlier.rank} once computes for {format_time(outlier.seconds)}</b>, "
-            f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
-            f'<a href="#gantt?{window}&amp;{ranks}">{format_time(outlier.start, 6)}</a>, '
-            f"{escape(place)}. {outlier.waiting:,} ranks wait "
-            f"for it meanwhile, {format_time(outlier.waited)} together."
-        )
-    for slow in log.slow_ranks[:1]:
-        more = f" and {len(slow.ranks) - _NAMED:,} more" if len(slow.ranks) > _NAMED else ""
-        one = len(slow.ranks) == 1
-        yield (
-            f"<b>Host {escape(slow.host)} is slow</b>: {'rank' if one else 'ranks'} "
-            f"{ranges(slow.ranks[:_NAMED])}{more} {'computes' if one else 'compute'} "
-            f"{slow.ratio:.2f} times as long as the median rank."
-        )
-    waits = result.waits
-    if len(waits):
-        first = waits.groupby("state", observed=True)["seconds"].sum().idxmax()
-        causes = waits.groupby("cause")["seconds"].sum()
-        yield (
-            f"Most of that waiting is <b>{first}</b>: {MEANINGS[first]}. Rank "
-            f"{int(causes.idxmax())} is waited for longest, {causes.max() / causes.sum():.1%} "
-            "of all waiting."
-        )
-    gains = result.critical_path.gains
-    best = gains["seconds"].idxmax()
-    yield (
-        f"The critical path says that <b>{best}</b> could help most: by "
-        f"{gains['share'][best]:.1%} of the simulated time at most."
-    )
+def _findings(result: Result) -> Iterator[str]:
+    """What there is to say first; the words that matter lead to the part of the chart."""
     links = result.links.table
+    link = None
     if len(links):
-        link = links.iloc[0]
-        words = log.link_words.get(link["link"])
-        whose = "" if words is None else f" ({escape(words)})"
-        yield (
-            f"The busiest link, {escape(link['link'])}{whose}, carries {link['mean']:.1%} of "
-            f"its bandwidth on average and {link['peak']:.1%} at its busiest."
-        )
+        name, mean, peak = links.iloc[0][["link", "mean", "peak"]]
+        words = result.require_event_log().link_words.get(name)
+        link = BusiestLink(name, words, mean, peak)
+    for found in findings(result.require_event_log(), result.trace, link):
+        begin, end, first, last = found.window
+        href = f"#gantt?t={begin!r}..{end!r}&amp;r={first}..{last}"
+        yield re.sub(r"\*\*(.+?)\*\*", rf'<a href="{href}"><b>\1</b></a>', escape(found.text))
 
 
 def next_steps(result: Result) -> Iterator[str]:
@@ -125,7 +80,7 @@ def next_steps(result: Result) -> Iterator[str]:
             "trace: record the program again if they were an accident."
         )
     if log.slow_ranks:
-        hosts = ", ".join(escape(one.host) for one in log.slow_ranks[:_NAMED])
+        hosts = ", ".join(escape(one.host) for one in log.slow_ranks[:NAMED])
         yield f"Replay without the slow hosts ({hosts}): <code>--hostfile</code> with the others."
     best = str(result.critical_path.gains["seconds"].idxmax())
     if best in _WHAT_IF:
@@ -207,7 +162,7 @@ class PageParts:
             '</canvas></div><p class="note">Every rank from top to bottom, time to the right; '
             "a click opens the chart there.</p>"
             f"<h2>Where the time of all ranks goes</h2>{self.legend()}"
-            f"{bar(seconds, self._whole)}{listed(findings(result, self._shares))}"
+            f"{bar(seconds, self._whole)}{listed(_findings(result))}"
             f"<h2>What to do next</h2>{listed(next_steps(result))}{more}"
             f"<h2>The run</h2>{facts(rows)}"
         )

@@ -191,6 +191,16 @@ class CriticalPath:
         table["speedup"] = (1.0 / left).where(left > 0, float("inf"))
         return with_units(table)
 
+    def longest_part(self, change: str) -> tuple[float, float, int] | None:
+        """The longest part that a row of `gains` is about: start and end (s), and the rank."""
+        part = GAINS[change]
+        state = STATES.index(part if part in STATES else "transfer")
+        rows = self._rows[self._rows["state"] == state]
+        if not len(rows):
+            return None
+        row = rows[int((rows["end"] - rows["start"]).argmax())]
+        return float(row["start"]), float(row["end"]), int(row["source"])
+
     def turns(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32], float]:
         """The path as a line from rank to rank, with about `most` points or fewer.
 

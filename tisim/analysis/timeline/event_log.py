@@ -172,6 +172,13 @@ class EventLog:
         ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
         return with_units(ordered)
 
+    def longest_wait_for(self, cause: int) -> tuple[int, float, float]:
+        """The longest wait for a rank: who waits, its start and its end (s)."""
+        rows = self.store.read("states")
+        rows = rows[rows["cause"] == cause]
+        row = rows[int((rows["end"] - rows["start"]).argmax())]
+        return int(row["rank"]), float(row["start"]), float(row["end"])
+
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""

@@ -21,6 +21,7 @@ from tisim.analysis.viewer.call_path import CallPathView
 from tisim.analysis.viewer.call_sites import site_sums
 from tisim.analysis.viewer.causes import Causes, rows_of
 from tisim.analysis.viewer.critical_path import RunPath
+from tisim.analysis.viewer.findings import RunFindings
 from tisim.analysis.viewer.network import RunNetwork
 from tisim.analysis.viewer.rank_orders import RankOrders
 from tisim.analysis.viewer.search import Search
@@ -175,7 +176,7 @@ def _sums(part: Window) -> dict[tuple[str, str], float]:
 
 
 # Questions that may read the platform or the trace.
-_LONG = frozenset({"record", "sites", "links", "path", "depth", "order"})
+_LONG = frozenset({"record", "sites", "links", "path", "depth", "order", "findings"})
 
 
 class Answers:
@@ -220,6 +221,7 @@ class _RunAnswers:
         sites = self._causes.sites
         self._colours = StateColours(run, sites)
         call_paths, path = CallPathView(run, sites), RunPath(run)
+        found = RunFindings(run, self._network)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
             "run": self._run,
             "tile": self._tile,
@@ -229,6 +231,7 @@ class _RunAnswers:
             "links": self._links,
             "order": self._order,
             "search": self._search,
+            "findings": lambda query: found.all(),
             "sites": lambda query: site_sums(window(run, query, orders), sites),
             "path": lambda query: path.within(window(run, query, orders)),
             "depth": lambda query: call_paths.within(

@@ -50,34 +50,35 @@ class RunNetwork:
         return None
 
     @cached_property
-    def _settings(self) -> Settings:
+    def settings(self) -> Settings:
+        """The platform and the options, where they are known."""
         with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
             path = Path(folder) / "platform.xml"
             path.write_text(self._run.platform_xml or "", encoding="utf-8")
             return Settings(Platform.load(path), self._run.info["config"])
 
     @cached_property
-    def _host_of(self) -> NDArray[np.int64]:
+    def hosts(self) -> NDArray[np.int64]:
         """The index in the platform of the host of each rank."""
-        used = [self._settings.platform.host_index(name) for name in self._run.info["hosts"]]
+        used = [self.settings.platform.host_index(name) for name in self._run.info["hosts"]]
         return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
 
     @cached_property
     def _routes(self) -> RouteTable:
-        return RouteTable(self._settings, self._host_of.tolist())
+        return RouteTable(self.settings, self.hosts.tolist())
 
     @cached_property
     def _words(self) -> dict[int, str]:
-        words = link_words(self._settings, self._host_of.tolist())
-        every = range(len(self._settings.platform.links))
-        words = cable_words(self._settings.platform.root, every) | words
+        words = link_words(self.settings, self.hosts.tolist())
+        every = range(len(self.settings.platform.links))
+        words = cable_words(self.settings.platform.root, every) | words
         domain = _common_domain(self._run.info["hosts"])
         return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
 
     def switches(self) -> list[str]:
         """The switch of the host of each rank; where hosts have none, their zone."""
         names: dict[int, str] = {}
-        for zone in self._settings.platform.root.walk():
+        for zone in self.settings.platform.root.walk():
             if not isinstance(zone, ClusterZone):
                 continue
             wiring = zone.wiring()
@@ -86,7 +87,7 @@ class RunNetwork:
             own = {tail: zone.vertex_name(head) for tail, head in reversed([*ends])}
             for host in range(zone.hosts):
                 names[zone.first_host + host] = own.get(host, zone.name)
-        return [names.get(int(host), "no switch") for host in self._host_of]
+        return [names.get(int(host), "no switch") for host in self.hosts]
 
     def loads(self, begin: float, end: float) -> dict[int, tuple[float, int]] | None:
         """Bytes and messages of each link that is used in some time; None: they are too many."""
@@ -101,7 +102,7 @@ class RunNetwork:
             rows = rows.rows((stop > begin) & (start < end) & (stop > start))
             start, stop = rows.reals("started"), rows.reals("arrived")
             inside = np.minimum(stop, end) - np.maximum(start, begin)
-            hosts = [self._host_of[rows.numbers(name)] for name in ("source", "destination")]
+            hosts = [self.hosts[rows.numbers(name)] for name in ("source", "destination")]
             pairs.append(hosts[0] << 32 | hosts[1])
             volumes.append(self._moved(rows.numbers("bytes")) * inside / (stop - start))
         every, place = np.unique(np.concatenate(pairs), return_inverse=True)
@@ -120,7 +121,7 @@ class RunNetwork:
         rows = zip(pairs.tolist(), sums.tolist(), counts.tolist(), strict=True)
         for pair, moved, count in rows:
             ways = [(pair, moved, count)]
-            if self._settings.network.crosstraffic:
+            if self.settings.network.crosstraffic:
                 back = (pair & 0xFFFFFFFF) << 32 | pair >> 32
                 ways.append((back, _CROSSTRAFFIC * moved, 0))
             for way, volume, messages in ways:
@@ -131,7 +132,7 @@ class RunNetwork:
 
     def _moved(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
         """The volumes that the network moves for messages of some sizes."""
-        network = self._settings.network
+        network = self.settings.network
         sizes, place = np.unique(size, return_inverse=True)
         whole = sizes + network.envelope
         factors = np.array([network.bandwidth_factor.at(one) for one in whole.tolist()])
@@ -148,17 +149,17 @@ class RunNetwork:
         if self.unknown or not isinstance(start, float) or not isinstance(stop, float):
             return None
         ends = (int(str(message[name])) for name in ("source", "destination"))
-        source, destination = (int(self._host_of[rank]) for rank in ends)
+        source, destination = (int(self.hosts[rank]) for rank in ends)
         loads = self.loads(start, stop) if stop > start else {}
         moved = float(self._moved(np.array([int(str(message["bytes"]))]))[0])
         rows: list[Row] = []
         for link in dict.fromkeys(self._routes.route(source << 32 | destination)[0]):
-            bandwidth = float(self._settings.routes.link_bandwidth[link])
+            bandwidth = float(self.settings.routes.link_bandwidth[link])
             room = bandwidth * (stop - start)
             carried = None if loads is None else loads.get(link, (0.0, 0))
             rows.append(
                 {
-                    "link": self._settings.routes.link_name(link),
+                    "link": self.settings.routes.link_name(link),
                     "words": self._words.get(link, ""),
                     "bandwidth": bandwidth,
                     "share": moved / room if room else 0.0,
@@ -168,19 +169,14 @@ class RunNetwork:
             )
         return rows
 
-    def used(self, begin: float, end: float) -> Row:
-        """The links that are used in some time, the fullest first, and a picture of them."""
-        from tisim.platform.drawing import RunLoad
-        from tisim.platform.drawing.picture import paint
-
-        if self.unknown:
-            return {"unknown": self.unknown}
+    def loaded(self, begin: float, end: float) -> dict[int, Row] | None:
+        """The links that are used in some time, the fullest first; None: too many messages."""
         loads = self.loads(begin, end)
         if loads is None:
-            return {"unknown": "The window has too many messages to add up; zoom in."}
-        routes, own = self._settings.routes, len(self._settings.platform.links)
-        rows: list[Row] = [
-            {
+            return None
+        routes = self.settings.routes
+        rows: dict[int, Row] = {
+            link: {
                 "link": routes.link_name(link),
                 "words": self._words.get(link, ""),
                 "bandwidth": float(routes.link_bandwidth[link]),
@@ -189,16 +185,28 @@ class RunNetwork:
                 "messages": messages,
             }
             for link, (volume, messages) in loads.items()
-        ]
+        }
+        return dict(sorted(rows.items(), key=lambda pair: -float(str(pair[1]["load"]))))
+
+    def used(self, begin: float, end: float) -> Row:
+        """The links that are used in some time, the fullest first, and a picture of them."""
+        from tisim.platform.drawing import RunLoad
+        from tisim.platform.drawing.picture import paint
+
+        if self.unknown:
+            return {"unknown": self.unknown}
+        loaded = self.loaded(begin, end)
+        if loaded is None:
+            return {"unknown": "The window has too many messages to add up; zoom in."}
+        rows, own = [*loaded.values()], len(self.settings.platform.links)
         means = [
             (str(row["link"]), float(str(row["load"])))
-            for link, row in zip(loads, rows, strict=True)
+            for link, row in loaded.items()
             if link < own
         ]
-        rows.sort(key=lambda row: -float(str(row["load"])))
-        hosts = [self._settings.platform.hosts[int(host)].name for host in self._host_of]
-        load = RunLoad(self._settings.platform, means, hosts, span="window")
-        picture = paint(self._settings.platform, load).svg()
+        hosts = [self.settings.platform.hosts[int(host)].name for host in self.hosts]
+        load = RunLoad(self.settings.platform, means, hosts, span="window")
+        picture = paint(self.settings.platform, load).svg()
         return {"unknown": None, "rows": rows[:_MOST_LINKS], "all": len(rows), "picture": picture}
 
 

@@ -1,9 +1,9 @@
-"""Search: ``wait > 1ms and rank in 100..200 and call = MPI_Allreduce``."""
+"""Search: ``MPI_Allreduce rank 31``, ``wait > 1ms and rank in 100..200``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,8 @@ _NAMES = ("call", "state")
 _HOST = "host"
 _CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=|\bin\b)\s*(.+?)\s*")
 _RANGE = re.compile(r"(\d{1,18})\s*\.\.\s*(\d{1,18})")
-_EXAMPLE = "such as: wait > 1ms and rank in 100..200 and call = MPI_Allreduce"
+_RANKS = re.compile(r"ranks?\s+(\d{1,18})(?:\s*(?:\.\.|-|\bto\b)\s*(\d{1,18}))?(?=\s|$)", re.I)
+_EXAMPLE = "such as: MPI_Allreduce, rank 31, wait > 1ms and rank in 100..200"
 _LONGEST = 500
 _SHOWN_HOSTS = 3
 
@@ -34,6 +35,8 @@ _SHOWN_HOSTS = 3
 class Search:
     """States that fulfil all conditions of a text, which are joined by ``and``.
 
+    Words alone are conditions, too: the name of a call (``MPI_Allreduce``), a state or a host, and
+    ``rank 31`` or ``ranks 3 to 5``; several may follow one another.
     A condition is about ``wait`` (seconds of a wait state), ``time`` (of any state), ``start``,
     ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state`` or ``host`` (a
     name or a pattern such as ``node-1*``); it has one of ``< <= > >= = !=`` and a value, or ``in``
@@ -45,7 +48,7 @@ class Search:
             raise InputError(f"a search has at most {_LONGEST} characters")
         self._run = run
         parts = re.split(r"\s+and\s+", text.strip(), flags=re.IGNORECASE) if text.strip() else []
-        self._tests = [self._test(part) for part in parts]
+        self._tests = [test for part in parts for test in self._tests_of(part)]
 
     def found(self, window: Window, most: int) -> dict[str, object]:
         """Up to `most` states of a window that fulfil the conditions, the longest first."""
@@ -64,10 +67,50 @@ class Search:
             best = best.rows(np.argsort(-_duration(best), kind="stable")[:most])
         return {"matches": matches, "seconds": seconds, "states": self._run.states_of(best)}
 
-    def _test(self, text: str) -> Test:
+    def _tests_of(self, text: str) -> list[Test]:
         parsed = _CONDITION.fullmatch(text)
-        if parsed is None:
-            raise InputError(f"{text[:60]!r} is not a condition {_EXAMPLE}")
+        return [*self._of_words(text.strip())] if parsed is None else [self._test(parsed)]
+
+    def _of_words(self, text: str) -> Iterator[Test]:
+        """The tests of words without a sign: as many words as make a name are one."""
+        while text:
+            ranks = _RANKS.match(text)
+            if ranks is not None:
+                yield self._counted("rank", "in", f"{ranks[1]}..{ranks[2] or ranks[1]}")
+                text = text[ranks.end() :].strip()
+                continue
+            for end in [*(one.start() for one in re.finditer(r"\s+", text)), len(text)][::-1]:
+                test = self._of_name(text[:end].strip("'\""))
+                if test is not None:
+                    yield test
+                    text = text[end:].strip()
+                    break
+            else:
+                raise InputError(f"{text[:60]!r} is not a condition {_EXAMPLE}. {self._names()}")
+
+    def _of_name(self, name: str) -> Test | None:
+        """What a name alone stands for: a state, a call, or a host."""
+        if not name:
+            return None
+        if name.lower() in map(str.lower, self._run.info["states"]):
+            return self._named("state", "=", name)
+        if name.lower().removeprefix("mpi_") in map(str.lower, self._run.info["kinds"]):
+            return self._named("call", "=", name)
+        hosts = self._run.info["hosts"]
+        # The first part of a host's name is enough.
+        for pattern in (name, f"{name}.*"):
+            if any(fnmatchcase(host, pattern) for host in hosts):
+                return self._on_hosts("=", pattern)
+        return None
+
+    def _names(self) -> str:
+        """The calls and the states that there are."""
+        keys, info = self._run.info["keys"], self._run.info
+        states = {info["states"][state] for state, _ in keys}
+        kinds = {info["kinds"][kind] for _, kind in keys}
+        return f"This run has the calls {_list_of(kinds)} and the states {_list_of(states)}"
+
+    def _test(self, parsed: re.Match[str]) -> Test:
         name, sign, value = parsed[1].lower(), parsed[2], parsed[3]
         if name in _NAMES:
             return self._named(name, sign, value)
@@ -151,5 +194,5 @@ def _compared(values: NDArray[np.float64], sign: str, bound: float) -> NDArray[n
     return fits
 
 
-def _list_of(names: list[str]) -> str:
+def _list_of(names: Iterable[str]) -> str:
     return ", ".join(sorted({name for name in names if name}))

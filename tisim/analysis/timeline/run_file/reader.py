@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from tisim.analysis.timeline.arrow import numpy_array
+from tisim.analysis.timeline.columns import field_of
 from tisim.analysis.timeline.critical_path import path_rows
 from tisim.analysis.timeline.run_file.schema import (
     COLUMNS,
@@ -410,28 +411,28 @@ def path_parts(run: RunFile) -> NDArray[np.void]:
     Rows of the core's `part_type`.
     """
     assert run.path_states is not None
-    states, last = _state_rows(run.path_states, run.end)
+    states = rows_in_order(run.path_states, "states")
+    at_end = states["rank"][states["end"] == run.end]
+    last = int(at_end.min()) if len(at_end) else 0
     return path_rows(states, last, run.end)[::-1]
 
 
-def _state_rows(table: BlockTable, run_end: float) -> tuple[NDArray[np.void], int]:
-    """Rows of the core in the order of their ends, and the rank that ends last.
+def rows_in_order(table: BlockTable, name: str) -> NDArray[np.void]:
+    """All rows of `states` or `actions`, as the core has them, in the order of their ends.
 
     Blocks follow one another in that order, but inside they are sorted by rank.
     """
     import numpy as np
 
-    every, first, last = np.zeros(table.rows, row_types()["states"]), 0, 0
+    every, first = np.zeros(table.rows, row_types()[name]), 0
     for block in range(table.blocks):
         columns = table.read(block)
         end = columns.reals("end")
         order = np.argsort(end, kind="stable")
         rows = every[first : first + len(end)]
         first += len(end)
-        for name in columns.names:
-            real = name in ("start", "end", "started")
-            values = columns.reals(name) if real else columns.numbers(name)
-            rows[name] = np.nan_to_num(values[order], nan=-1.0)
-        at_end = rows["rank"][rows["end"] == run_end]
-        last = int(at_end.min()) if len(at_end) else last
-    return every, last
+        for column in columns.names:
+            real = column in ("start", "end", "started", "volume")
+            values = columns.reals(column) if real else columns.numbers(column)
+            rows[field_of(column)] = np.nan_to_num(values[order], nan=-1.0)
+    return every

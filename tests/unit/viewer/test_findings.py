@@ -1,0 +1,68 @@
+"""The viewer's findings are those of the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.late_rank import LATE, record_late_rank
+from tisim.analysis.report import write_report
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.viewer.answers import Answers
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def found(path: Path) -> list[dict[str, object]]:
+    answer = Answers([RunFile(path)]).answer("findings", {})
+    assert answer is not None
+    rows: list[dict[str, object]] = json.loads(answer)["findings"]
+    return rows
+
+
+@viewers.needs_viewer
+@pytest.mark.parametrize("which", ["late rank", "npb.S.tar.xz/lu.S.4"])
+def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
+    trace = record_late_rank(tmp_path) if which == "late rank" else ROOT / "traces" / which
+    run, page = tmp_path / "run.tir", tmp_path / "run.html"
+    platform = ROOT / "platforms/graphene.xml"
+    result = tisim.replay(trace, platform=platform, timeline=run, event_log=True)
+    write_report(result, page)
+    listed = re.findall(r'<ul class="said">(.*?)</ul>', page.read_text())[0]
+    told = [unescape(re.sub("<[^>]*>", "", one)) for one in listed.split("</li>") if one]
+    own = [str(one["text"]).replace("**", "") for one in found(run)]
+    assert own[:-1] == told[:-1]
+    # Of links a run file knows the means only, and hosts are named without their domain.
+    link = told[-1].replace(".nancy.grid5000.fr", "")
+    assert link.startswith(own[-1].removesuffix("."))
+    assert len(own) > 3
+
+
+@viewers.needs_viewer
+def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
+    tisim.replay(
+        record_late_rank(tmp_path),
+        platform=ROOT / "platforms/graphene.xml",
+        timeline=tmp_path / "run.tir",
+    )
+    late = found(tmp_path / "run.tir")[1]
+    assert str(late["text"]).startswith(f"**Rank {LATE} once computes for 10.6 ms**")
+    rank, time = late["point"]  # type: ignore[misc]
+    assert rank == LATE and 0.011 < time < 0.022
+    assert late["begin"] < time < late["end"]  # type: ignore[operator]
+    assert late["first"] <= LATE <= late["last"]  # type: ignore[operator]
+
+
+@viewers.needs_viewer
+def test_of_long_runs_only_sums_are_said(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = found(run_file)
+    monkeypatch.setattr("tisim.analysis.viewer.findings._MOST_RECORDS", 100)
+    shares, note = found(run_file)
+    assert shares["text"] == every[0]["text"]
+    assert "too many states" in str(note["text"])

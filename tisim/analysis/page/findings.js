@@ -1,0 +1,32 @@
+// What there is to say about the run first: sentences that lead to the part that shows it.
+
+import { element, note, title } from "./tables.js";
+
+// A sentence with ** around what matters most.
+function inWords(text) {
+  return text.split("**").map((part, place) => (place % 2 ? element("b", {}, part) : part));
+}
+
+// The items of a list; a click shows the window, and what belongs to the sentence beside it.
+export function findings({ findings: found }, { view }) {
+  const items = found.map((one) => {
+    const { begin, end, first, last, tab, point } = one;
+    const go = () => {
+      view.remember(view.span());
+      view.toRankOrder();
+      Object.assign(view, { begin, end, first, last, tab, path: tab === "path" || view.path });
+      view.selected = point && { rank: point[0], time: point[1], of: "a" };
+      view.changed("all");
+    };
+    const button = element("button", { type: "button", onclick: go }, ...inWords(one.text));
+    return element("li", {}, button);
+  });
+  return [
+    title("Findings"),
+    element("ol", { class: "findings" }, ...items),
+    note(
+      "As the report has them. A click shows the part of the run that a sentence is about, and " +
+        "more about it here; Back (Backspace) returns to the window before.",
+    ),
+  ];
+}

@@ -1,0 +1,126 @@
+"""What there is to say about a run first, in sentences, each with the place where it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tisim.analysis.pictures.colours import MEANINGS
+from tisim.analysis.timeline.columns import WAITS
+from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
+from tisim.support.quantities import format_time
+
+if TYPE_CHECKING:
+    from tisim.analysis.timeline.event_log import EventLog
+
+# Ranks on slow hosts that are named.
+NAMED = 8
+# Ranks above and below the one that a link leads to.
+_BESIDE = 8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence about a run, and the part of it that shows what it says.
+
+    `text` has ``**`` around what matters most. `window` has begin and end in seconds, and the first
+    and the last rank. `tab` is what the viewer shows beside it; `point`, the rank and the time of
+    the state that it selects.
+    """
+
+    text: str
+    window: tuple[float, float, int, int]
+    tab: str = "findings"
+    point: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True)
+class BusiestLink:
+    """The link that is used most; the largest use is None where it is not known."""
+
+    name: str
+    words: str | None
+    mean: float
+    peak: float | None = None
+
+
+def findings(
+    log: EventLog, trace: str, link: BusiestLink | None, *, has_path: bool = True
+) -> Iterator[Finding]:
+    """Sentences about a run; `trace` is the file whose call sites are known, if any are."""
+    end, last = log.run.end, log.run.ranks - 1
+    whole = (0.0, end, 0, last)
+
+    def around(begin: float, stop: float, *ranks: int) -> tuple[float, float, int, int]:
+        """A part of the time with as much before and after it, and the ranks beside some."""
+        more = stop - begin
+        low, high = max(min(ranks) - _BESIDE, 0), min(max(ranks) + _BESIDE, last)
+        return max(begin - more, 0.0), min(stop + more, end), low, high
+
+    spent = log.breakdown.by_rank.sum()
+    yield Finding(shares_in_words(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
+    for outlier in log.outliers[:1]:
+        place = place_of(outlier, paths_of([outlier], trace))
+        yield Finding(
+            f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
+            f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
+            f"{format_time(outlier.start, 6)}, {place}. {outlier.waiting:,} ranks wait for it "
+            f"meanwhile, {format_time(outlier.waited)} together.",
+            around(outlier.start, outlier.end, outlier.rank),
+            "selected",
+            (outlier.rank, (outlier.start + outlier.end) / 2),
+        )
+    for slow in log.slow_ranks[:1]:
+        more = f" and {len(slow.ranks) - NAMED:,} more" if len(slow.ranks) > NAMED else ""
+        one = len(slow.ranks) == 1
+        yield Finding(
+            f"**Host {slow.host} is slow**: {'rank' if one else 'ranks'} "
+            f"{ranges(slow.ranks[:NAMED])}{more} {'computes' if one else 'compute'} "
+            f"{slow.ratio:.2f} times as long as the median rank.",
+            around(0.0, end, *slow.ranks),
+            "ranks",
+        )
+    waits = log.waits
+    if len(waits):
+        first = waits.groupby("state", observed=True)["seconds"].sum().idxmax()
+        causes = waits.groupby("cause")["seconds"].sum()
+        cause = int(causes.idxmax())
+        rank, begin, stop = log.longest_wait_for(cause)
+        yield Finding(
+            f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}. **Rank {cause}** is "
+            f"waited for longest, {causes.max() / causes.sum():.1%} of all waiting.",
+            around(begin, stop, rank, cause),
+            "selected",
+            (rank, (begin + stop) / 2),
+        )
+    if has_path:
+        gains = log.critical_path.gains
+        best = str(gains["seconds"].idxmax())
+        part = log.critical_path.longest_part(best)
+        yield Finding(
+            f"The critical path says that **{best}** could help most: by "
+            f"{gains['share'][best]:.1%} of the simulated time at most.",
+            whole if part is None else around(*part),
+            "path",
+        )
+    if link is not None:
+        whose = f" ({link.words})" if link.words else ""
+        peak = "" if link.peak is None else f" and {link.peak:.1%} at its busiest"
+        yield Finding(
+            f"The busiest link, **{link.name}**{whose}, carries {link.mean:.1%} of its bandwidth "
+            f"on average{peak}.",
+            whole,
+            "links",
+        )
+
+
+def shares_in_words(shares: Mapping[str, float]) -> str:
+    """Parts of the time of all ranks, by state, in a sentence."""
+    waiting = sum(shares.get(state, 0.0) for state in WAITS)
+    return (
+        f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "
+        f"{shares.get('overhead', 0.0):.1%} the processor's part of communicating, "
+        f"{shares.get('transfer', 0.0):.1%} waiting for messages on their way and "
+        f"{waiting:.1%} waiting for ranks that come late."
+    )

@@ -1,0 +1,120 @@
+"""The findings of a report, from a run file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.analysis.report.findings import BusiestLink, Finding, findings, shares_in_words
+from tisim.analysis.timeline.event_log import EventLog
+from tisim.analysis.timeline.event_store import EventStore
+from tisim.analysis.timeline.run import Run
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.timeline.run_file.reader import rows_in_order
+from tisim.analysis.viewer.network import RunNetwork
+
+if TYPE_CHECKING:
+    from tisim.models.settings import Settings
+
+    Row = dict[str, object]
+
+# Records that are read at once: half a gigabyte. Of longer runs only sums are known.
+_MOST_RECORDS = 6_000_000
+_TOO_MANY = (
+    "This run has too many states to look through for single delays: **Statistics** of its parts "
+    "and **Critical path** show more."
+)
+
+
+class _Records(EventStore):
+    """The rows of the tables of a run file, in the order of their ends."""
+
+    def __init__(self, run: RunFile) -> None:
+        # Nothing is written: what an event store keeps in files, a run file has already.
+        self._tables = {"actions": run.actions, "states": run.path_states or run.states}
+        self._known: dict[str, NDArray[np.void]] = {}
+
+    def read(self, name: str) -> NDArray[np.void]:
+        if name not in self._known:
+            self._known[name] = rows_in_order(self._tables[name], name)
+        return self._known[name]
+
+
+@dataclass
+class _RecordedRun(Run):
+    """A run whose file says where ranks are."""
+
+    host_names: Sequence[str] = ()
+
+    def host_name(self, rank: int) -> str:
+        return self.host_names[rank]
+
+
+class RunFindings:
+    """Sentences about a run, as its report has them, for the page of the viewer."""
+
+    def __init__(self, run: RunFile, network: RunNetwork) -> None:
+        self._run = run
+        self._network = network
+
+    def all(self) -> Row:
+        """The sentences, each with the window, the tab and the state that show what it says."""
+        return {"findings": self._found}
+
+    @cached_property
+    def _found(self) -> list[Row]:
+        return [
+            {
+                "text": one.text,
+                **dict(zip(("begin", "end", "first", "last"), one.window, strict=True)),
+                "tab": one.tab,
+                "point": one.point,
+            }
+            for one in self._sentences()
+        ]
+
+    def _sentences(self) -> list[Finding]:
+        run = self._run
+        if run.states.rows + run.actions.rows > _MOST_RECORDS:
+            whole = (0.0, run.end, 0, run.ranks - 1)
+            said = [shares_in_words(self._shares()), _TOO_MANY]
+            return [Finding(text, whole, "statistics") for text in said]
+        is_known = self._network.unknown is None
+        has_path = is_known and run.path_states is not None
+        link = self._busiest_link() if is_known else None
+        log, trace = self._log(is_known), run.info["trace"] or ""
+        return [*findings(log, trace, link, has_path=has_path)]
+
+    def _log(self, is_known: bool) -> EventLog:
+        info, records = self._run.info, _Records(self._run)
+        described = _RecordedRun(
+            title=info["title"],
+            # Of a run whose platform is not known nothing asks for it.
+            settings=cast("Settings", self._network.settings if is_known else None),
+            hosts=self._network.hosts.tolist() if is_known else info["host_of"],
+            end=self._run.end,
+            host_names=[info["hosts"][host] for host in info["host_of"]],
+        )
+        states = records.read("states")
+        finish = np.zeros(self._run.ranks)
+        np.maximum.at(finish, states["rank"], states["end"])
+        return EventLog(records, described, finish)
+
+    def _busiest_link(self) -> BusiestLink | None:
+        first = next(iter((self._network.loaded(0.0, self._run.end) or {}).values()), None)
+        if first is None:
+            return None
+        return BusiestLink(str(first["link"]), str(first["words"]), float(str(first["load"])))
+
+    def _shares(self) -> dict[str, float]:
+        run = self._run
+        states = np.array([state for state, _ in run.info["keys"]], np.int32)
+        tile = Window(run, 0.0, run.end, 0, run.ranks - 1).sums(1, states)
+        seconds = tile.seconds / (float(tile.seconds.sum()) or 1.0)
+        names = (run.info["states"][key] for key in tile.key.tolist())
+        return dict(zip(names, seconds.tolist(), strict=True))
