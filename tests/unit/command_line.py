@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.commands.cli import main
+from tisim.commands.cli import INTERNAL_ERROR, main
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKBONE = str(ROOT / "platforms" / "backbone.xml")
@@ -37,6 +37,7 @@ class CommandLine:
             main(arguments)
         printed = self._capsys.readouterr()
         assert isinstance(ended.value.code, int)
+        assert ended.value.code != INTERNAL_ERROR, printed.err
         return Outcome(ended.value.code, printed.out, printed.err)
 
     def replay(self, *arguments: str, platform: str = BACKBONE) -> Outcome:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, Protocol, TypedDict, cast
 
 from tisim.errors import InputError
 from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
 from tisim.models.jitter import JitterDict
+from tisim.support.reading import parse_json, read_text
 
 #: The columns of seconds.
 TimeName = Literal["finish", "compute", "communication", "other"]
@@ -186,27 +187,17 @@ def json_pieces(
 
 def read_file(path: str | os.PathLike[str]) -> ResultDict:
     """Read a file that ``tisim replay --json`` has written; `InputError` if it is another."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read this result: {error.strerror}", file=path) from None
-    except UnicodeDecodeError:
-        raise InputError("this is not JSON", file=path) from None
-    return parse(text, path)
+    return parse(read_text(path, "this result"), path)
 
 
 def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     """Read the JSON of a result; the `path` where it comes from is for messages of errors."""
-    try:
-        result = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"this is not JSON: {error.msg}; write a result with: tisim replay --json FILE ...",
-            file=path,
-            line=error.lineno,
-        ) from None
+    result = parse_json(text, path, "; write a result with: tisim replay --json FILE ...")
     rows = result.get("ranks") if isinstance(result, dict) else None
-    if not (isinstance(rows, list) and rows and all(_is_row(row) for row in rows)):
+    time = result.get("simulated_time") if isinstance(result, dict) else None
+    if not (
+        isinstance(rows, list) and rows and all(_is_row(row) for row in rows) and _is_finite(time)
+    ):
         raise InputError(
             "this is not a result; write one with: tisim replay --json FILE ...", file=path
         )
@@ -215,5 +206,13 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
 
 def _is_row(row: object) -> bool:
     return isinstance(row, dict) and all(
-        isinstance(row.get(name), str if name == "host" else (int, float)) for name in COLUMNS
+        isinstance(row.get(name), str) if name == "host" else _is_finite(row.get(name))
+        for name in COLUMNS
     )
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number that a time or a sum can be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max

@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from tisim.errors import InputError, TisimError
+from tisim.support.limits import DEFAULT_LIMIT, LIMIT_VARIABLE, unpacking_limit
 
 # Sub-commands in the order of the help: module and name of each, which is loaded when it is used,
 # and what the help says of it.
@@ -43,6 +44,13 @@ _COMMANDS = {
         "Print the completion script for bash, zsh or fish.",
     ),
 }
+
+
+#: The exit status of an error of tisim itself, as sysexits.h has it.
+INTERNAL_ERROR = 70
+# What its message shows: the innermost calls, and the beginning of the error's text.
+_MOST_FRAMES = 6
+_MOST_LETTERS = 300
 
 
 class _Commands(click.Group):
@@ -103,15 +111,28 @@ Examples:
     callback=_print_version,
     help="Print the version and exit.",
 )
-def tisim() -> None:
+@click.option(
+    "--unpack-limit",
+    metavar="SIZE",
+    help="Bytes that a compressed trace or a pipe may unpack to.  [default: "
+    f"${LIMIT_VARIABLE} or {DEFAULT_LIMIT}]",
+)
+def tisim(unpack_limit: str | None) -> None:
     """Predict how long an MPI program takes on a hypothetical machine.
 
     Replays time-independent traces on a description of a platform.
     """
+    if unpack_limit is not None:
+        os.environ[LIMIT_VARIABLE] = unpack_limit  # which the processes of a sweep inherit
+        unpacking_limit()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line; exit status 2 for a bad input, 1 for a simulation that is stuck."""
+    """Run the command line.
+
+    The exit status is 2 for a bad input, 1 for a simulation that is stuck, and 70 for an error of
+    tisim itself.
+    """
     # Nothing here multiplies large matrices, and OpenBLAS's threads wait for work by spinning: they
     # take a twelfth of the time of a short replay, and more where many replays run at once.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -128,15 +149,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _fail(str(error), 2)
     except TisimError as error:
         status = _fail(str(error), 1)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "tisim":
-            raise
-        name = error.name.partition(".")[0]
-        status = _fail(
-            f"{name} is not installed, which this command needs; 'make build' in a checkout "
-            f"installs all that tisim needs, 'pip install {name}' this package",
-            2,
-        )
     except BrokenPipeError:
         # The reader of the output has closed it; the interpreter must not report the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -146,7 +158,36 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         status = _fail(f"{name}{error.strerror or error}", 2)
+    except Exception as error:
+        lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+        if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
+            status = _fail(
+                f"{lacking} is not installed, which this command needs; 'make build' in a checkout "
+                f"installs all that tisim needs, 'pip install {lacking}' this package",
+                2,
+            )
+        else:
+            status = _fail(_report(error), INTERNAL_ERROR)
     sys.exit(status)
+
+
+def _report(error: Exception) -> str:
+    """What is said of an error that nobody foresaw: enough to find its cause."""
+    import traceback
+    from pathlib import Path
+
+    from tisim import __version__
+
+    frames = [
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
+    ]
+    what = " ".join(str(error).split())[:_MOST_LETTERS]
+    return (
+        "an error of tisim itself, not of what it was given; please report this line, with the "
+        f"command and its input: tisim {__version__}, {type(error).__name__}: {what} "
+        f"({', '.join(reversed(frames))})"
+    )
 
 
 def _fail(message: str, status: int) -> int:

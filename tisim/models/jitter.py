@@ -23,6 +23,10 @@ DEFAULT_START: Final = 3e-4
 DEFAULT_SIZE: Final = 0.005
 
 
+#: More seeds make no median better.
+MOST_SEEDS: Final = 10_000
+
+
 class JitterDict(TypedDict):
     """The replays of one trace with several seeds."""
 
@@ -52,6 +56,8 @@ def check_number(number: int) -> None:
     """
     if number < 3:
         raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
+    if number > MOST_SEEDS:
+        raise InputError(f"a jitter takes at most {MOST_SEEDS:,} seeds, not {number}")
 
 
 def times_on_all_cores(

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import eq
-from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from tisim.errors import InputError
+from tisim.support.reading import read_text
 
 if TYPE_CHECKING:
     from tisim.platform.description.node import Node
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _RANK = re.compile(r"p?(\d+)")
 # host, host:4, or Open MPI's host slots=4
 _HOST = re.compile(r"(?P<host>[^:]+?)\s*(:\s*(?P<colon>\d+)|\s+slots=(?P<slots>\d+)(\s.*)?)?")
+
+# More ranks than any machine has cores; a line of a host file is a list of so many places.
+_MOST_PLACES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +168,7 @@ class Deployment(Sequence[Placement]):
             If the file cannot be read or names no host.
         """
         file = os.fspath(path)
-        try:
-            text = Path(file).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not text"
-            raise InputError(f"cannot read this host file: {reason}", file=file) from None
+        text = read_text(file, "this host file")
         if text.lstrip().startswith("<"):
             raise InputError(
                 "this is XML, and a host file has a host a line; a deployment goes with --deploy",
@@ -308,5 +307,9 @@ def _host_line(line: str, file: str, number: int) -> Sequence[str]:
         raise InputError(
             f"a line of a host file is 'host' or 'host:ranks', not {text!r}", file=file, line=number
         )
-    count = match["colon"] or match["slots"]
-    return [match["host"]] * int(count or 1)
+    count = match["colon"] or match["slots"] or "1"
+    if len(count) > len(str(_MOST_PLACES)) or int(count) > _MOST_PLACES:
+        raise InputError(
+            f"a host has at most {_MOST_PLACES:,} ranks, not {count}", file=file, line=number
+        )
+    return [match["host"]] * int(count)

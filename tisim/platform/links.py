@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
 #: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
 DEFAULT_LOOPBACK = "__loopback__"
+#: Hosts or links of one cluster, at most: ten times the largest machine, and the memory of one PC.
+MOST_LINKS = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,17 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tisim.errors import InputError
+from tisim.support.reading import read_text
 
 #: Quantities that profiles change: the speed of a host (as fractions of the declared speed), the
 #: bandwidth (bytes/s) or latency (s) of a link, or the state of either (on if the value is > 0).
 SPEED, BANDWIDTH, LATENCY, STATE = range(4)
+
+#: Seconds between two rounds, at least: with more changes a simulation would not get on.
+SHORTEST_ROUND: Final = 1e-6
 
 _STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*|UNIF.*")
 
@@ -55,12 +58,7 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     Raises an `InputError` if the file cannot be read or is not a profile.
     """
     file = os.fspath(path)
-    try:
-        text = Path(file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"cannot read this profile: {reason}", file=file) from None
-    return parse_profile(text, file=file, line=1)
+    return parse_profile(read_text(file, "this profile"), file=file, line=1)
 
 
 def made_profile(changes: Mapping[float, float], period: float | None) -> Profile:
@@ -174,6 +172,13 @@ def _round(
     if period < last or period <= 0:
         raise InputError(
             f"a profile cannot start again every {period:g} s: its last date is {last:g} s",
+            file=file,
+            line=line,
+        )
+    if period < SHORTEST_ROUND or period == math.inf:
+        raise InputError(
+            f"a profile cannot start again every {period:g} s; at least {SHORTEST_ROUND:g} s lie "
+            "between two rounds",
             file=file,
             line=line,
         )

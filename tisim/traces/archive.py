@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from tisim.errors import InputError
+from tisim.support.reading import open_input
 from tisim.traces.progress import how_far
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked
 
@@ -83,7 +84,7 @@ class Archive:
     def _unpack(self, spool: Spool) -> None:
         import tarfile
 
-        with self.path.open("rb") as file:
+        with open_input(self.path) as file:
             kind = compression(file.read(HEAD))
             file.seek(0)
             far = how_far(file)
@@ -93,7 +94,8 @@ class Archive:
                         cast("_Members", tar).members = []  # a long archive's would add up
                         if member.isfile():
                             self._take(tar, member, spool, far)
-            except tarfile.ReadError as error:
+            # tarfile lets errors of conversions through that headers of its extensions cause.
+            except (tarfile.TarError, ValueError, ArithmeticError, LookupError) as error:
                 raise InputError(
                     f"is damaged or not whole ({error}); get it again", file=self.path
                 ) from None
@@ -105,7 +107,7 @@ class Archive:
         spool: Spool,
         how_far: Callable[[], float],
     ) -> None:
-        name = posixpath.normpath(member.name)
+        name = posixpath.normpath(member.name).lstrip("/")  # as tar itself unpacks it
         if any(piece.startswith(".") for piece in name.split("/")):
             return
         self._seen.add(name.partition("/")[0])

@@ -92,6 +92,8 @@ def pack(
 def is_packed(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a packed trace."""
     try:
+        if not Path(path).is_file():  # what can be read only once is left for those who read all
+            return False
         with Path(path).open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:

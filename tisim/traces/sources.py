@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from tisim.errors import InputError
+from tisim.support.reading import LONGEST, open_input
 from tisim.traces.archive import Archive, is_archive
 from tisim.traces.progress import how_far
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
@@ -135,7 +136,7 @@ class _Finder:
         with reading(name):
             if path.is_dir():
                 raise InputError("is a directory; among several traces name files", file=path)
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 # What cannot be read twice, such as a pipe, is kept in a temporary file too.
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 kind = compression(file.peek(HEAD))
@@ -159,7 +160,9 @@ class _Finder:
         if text is None:
             return None
         parts: list[Part] = []
-        for number, entry in self._each([*_entries(text)]):
+        entries = [*_entries(text)]
+        _refuse_repeated(entries, index.name)
+        for number, entry in self._each(entries):
             found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
             if found is None:
                 if not parts and not _looks_like_path(entry):
@@ -187,7 +190,9 @@ class _Finder:
             return Source(called, (part,))
         directory = posixpath.dirname(names[0])
         listed: list[Part] = []
-        for number, entry in _entries(text):
+        entries = [*_entries(text)]
+        _refuse_repeated(entries, part.name)
+        for number, entry in entries:
             name = posixpath.normpath(posixpath.join(directory, entry))
             if name not in archive.members:
                 raise InputError(
@@ -266,7 +271,7 @@ def _index_text(part: Part) -> bytes | None:
         length = part.length if part.length is not None else os.fstat(file.fileno()).st_size
         head = file.read(min(length, HEAD))
         lines = [line for line in head.splitlines() if _content(line)]
-        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head:
+        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head or length > LONGEST:
             return None
         return head + file.read(length - len(head))
 
@@ -286,6 +291,17 @@ def _entries(text: bytes) -> Iterable[tuple[int, str]]:
         entry = line.strip()
         if entry and not entry.startswith(b"#"):
             yield number, os.fsdecode(entry)
+
+
+def _refuse_repeated(entries: Sequence[tuple[int, str]], index: str) -> None:
+    first: dict[str, int] = {}
+    for number, entry in entries:
+        if first.setdefault(entry, number) != number and _looks_like_path(entry):
+            raise InputError(
+                f"lists the file '{entry}' again, after line {first[entry]}; a file is listed once",
+                file=index,
+                line=number,
+            )
 
 
 def _looks_like_path(entry: str) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import IO, Self, cast
 
 from tisim.errors import InputError
+from tisim.support.limits import unpacking_limit
+from tisim.support.quantities import format_bytes
 from tisim.traces.progress import Progress
 
 _CHUNK = 1 << 20
@@ -100,6 +102,7 @@ class Spool:
     def __init__(self, progress: Progress | None = None) -> None:
         self._file: IO[bytes] | None = None
         self._size = 0
+        self._limit = unpacking_limit()
         self._progress = progress
         self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
         self._stretch = (0.0, 1.0)
@@ -137,6 +140,11 @@ class Spool:
         while chunk := stream.read(_CHUNK):
             if how_far is not None:
                 self.tell(how_far())
+            if self._size + len(chunk) > self._limit:
+                raise InputError(
+                    f"the trace unpacks to more than {format_bytes(self._limit)}, the limit; "
+                    "'tisim --unpack-limit SIZE ...' sets another one"
+                )
             rest = memoryview(chunk)
             try:
                 while rest:

@@ -130,7 +130,7 @@ def test_a_study_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read this study: No such file"):
         read_study(tmp_path / "missing.toml")
     (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="not a text in UTF-8"):
+    with pytest.raises(InputError, match="not text in UTF-8"):
         read_study(tmp_path / "study.toml")
 
 

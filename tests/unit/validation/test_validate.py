@@ -150,7 +150,7 @@ def test_everything_that_a_study_may_say(tmp_path: Path) -> None:
         ("", "has no case; a case begins with"),
         ("case = 3", "has no case; a case begins with"),
         ("cases = 3", "the study has no key 'cases'; did you mean case?"),
-        ("a b", "is no TOML: "),
+        ("a b", "this is not TOML: "),
         (f"{CASE}tracer = 1", "the case 'ring' has no key 'tracer'; did you mean trace?"),
         (CASE.replace("trace", "group"), "the case 'ring' has no trace"),
         (f'{CASE}repeat = "3"', "the case 'ring': repeat must be a whole number, not '3'"),

@@ -9,6 +9,7 @@ from tisim.platform.description.node import (
 )
 from tisim.platform.description.storage import add_disks, described_disk
 from tisim.platform.hosts import NumberedHosts, Radical
+from tisim.platform.links import MOST_LINKS
 from tisim.platform.topology import did_you_mean
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
@@ -30,9 +31,12 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
     links = construction.topology.links
     try:
         zone = _make_zone(construction, node, spec, parent)
+        made = zone.make_links()
+        if made.count > MOST_LINKS:
+            raise ValueError(f"it has {made.count:,} links; at most {MOST_LINKS:,} are possible")
     except ValueError as error:
         raise node.error(f"cluster {spec.name}: {error}") from None
-    links.add_generated(zone.make_links())
+    links.add_generated(made)
     construction.register_zone(zone)
     if isinstance(zone, FlatCluster):
         construction.check_new(node, spec.router)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -24,6 +23,7 @@ from tisim.platform.description.node import (
     checked_attributes,
     refuse_unknown,
 )
+from tisim.support.reading import read_input
 
 _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
@@ -57,7 +57,7 @@ class Document:
 def read_document(path: str | os.PathLike[str]) -> Document:
     """Read a platform or deployment file, without its included files."""
     file = os.fspath(path)
-    return parse_document(_read(file), file)
+    return parse_document(read_input(file), file)
 
 
 def parse_document(data: bytes, file: str) -> Document:
@@ -78,7 +78,7 @@ def parse_document(data: bytes, file: str) -> Document:
 def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Node]:
     """Read a file that an ``<include>`` names: elements without a common root, or a platform."""
     file = os.fspath(path)
-    data = _read(file)
+    data = read_input(file)
     _refuse_entities(data, file)
     body = _PROLOG.sub(lambda prolog: re.sub(rb"[^\n]", b" ", prolog.group()), data)
     root = _parse(b"<include file=''>" + body + b"</include>", file)
@@ -86,14 +86,6 @@ def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Nod
     if len(node.children) == 1 and node.children[0].tag == "platform":
         return node.children[0].children
     return node.children
-
-
-def _read(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot read this file: {reason}", file=file) from None
 
 
 def _refuse_entities(data: bytes, file: str) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tisim.errors import InputError
+from tisim.platform.links import MOST_LINKS
 from tisim.platform.zones.dragonfly import DragonflyShape
 from tisim.platform.zones.fattree import FatTreeShape
 
@@ -33,6 +34,8 @@ def checked_count(value: int, what: str, least: int = 1) -> int:
     """A whole number that is large enough."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
+    if value > MOST_LINKS:
+        raise InputError(f"{what} is at most {MOST_LINKS:,}, not {value}")
     return value
 
 

@@ -116,13 +116,14 @@ class BandedLinks:
         self._bands = [band for band in bands if band.rows and band.columns]
         self._prefixes = prefixes
         self._starts: list[int] = []
-        self._count = 0
+        #: How many there are.
+        self.count = 0
         for band in self._bands:
-            self._starts.append(self._count)
-            self._count += band.rows * len(band.columns)
+            self._starts.append(self.count)
+            self.count += band.rows * len(band.columns)
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def name(self, position: int) -> str:
         at = bisect_right(self._starts, position) - 1
@@ -132,7 +133,7 @@ class BandedLinks:
     @cached_property
     def _positions(self) -> dict[str, int]:
         positions: dict[str, int] = {}
-        for position in range(self._count):
+        for position in range(self.count):
             positions.setdefault(self.name(position), position)
         return positions
 

@@ -11,10 +11,10 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tisim.errors import InputError
+from tisim.support.reading import read_input
 
 #: What a disk does, in the words of fio and IOR.
 DIRECTIONS: Final = ("read", "write")
@@ -243,17 +243,12 @@ def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
 
     Raises `InputError` if the file is something else, or a run has failed.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", file=path) from None
-    except UnicodeDecodeError:
-        text = ""
+    text = read_input(path, "it").decode("utf-8", "replace")
     try:
         runs = _runs_of_text(text)
     except FailedRunError as error:
         raise InputError(str(error), file=path) from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         runs = []
     if not runs:
         raise InputError(

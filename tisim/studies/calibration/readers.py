@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tisim.errors import InputError
+from tisim.support.reading import read_input
 
 #: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
 #: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
@@ -95,11 +96,7 @@ class Text:
 
 def read_text(path: Path) -> Text:
     """Read a file as text; raises `InputError` if it cannot be read, is binary, or is empty."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot read the measurements: {reason}", file=path) from None
+    content = read_input(path, "the measurements")
     if b"\0" in content:
         raise InputError(
             "a binary file, not measurements; unpack it if it is an archive", file=path

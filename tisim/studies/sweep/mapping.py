@@ -97,7 +97,7 @@ class Mapping:
         for host in self._hosts(platform, ranks):
             if len(places) >= ranks:
                 break
-            places += [host] * (self.number or platform.host(host).cores)
+            places += [host] * min(self.number or platform.host(host).cores, ranks)
         return places
 
     def _order(self, count: int, seed: Sequence[int]) -> list[int]:

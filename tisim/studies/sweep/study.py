@@ -16,6 +16,7 @@ from tisim.errors import InputError
 from tisim.studies.sweep.axes import INPUTS, Axis, Choice, Range
 from tisim.studies.sweep.mapping import is_rule
 from tisim.studies.sweep.prices import Prices
+from tisim.support.reading import read_text, toml_errors
 
 _TEXT, _WHOLE, _TEXTS, _TABLE = "a text", "a whole number", "a list of texts", "a table"
 _PRICES = "prices"
@@ -99,18 +100,9 @@ class _Study:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._directory = path.resolve().parent
-        try:
-            self._text = path.read_text(encoding="utf-8")
+        self._text = read_text(path, "this study")
+        with toml_errors(path):
             self._values = tomllib.loads(self._text)
-        except OSError as error:
-            raise InputError(f"cannot read this study: {error.strerror}", file=path) from None
-        except UnicodeDecodeError:
-            raise InputError("is not a text in UTF-8", file=path) from None
-        except tomllib.TOMLDecodeError as error:
-            found = re.search(r"line (\d+)", str(error))
-            line = int(found[1]) if found else None
-            message = str(error).partition(" (at ")[0]
-            raise InputError(f"this is not TOML: {message}", file=path, line=line) from None
 
     def arguments(self) -> Study:
         """The arguments, each checked."""

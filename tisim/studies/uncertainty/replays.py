@@ -14,6 +14,7 @@ import numpy as np
 
 from tisim.errors import InputError, TisimError
 from tisim.support.files import write_file
+from tisim.support.reading import parse_json, read_text
 
 if TYPE_CHECKING:
     from tisim.config import Config
@@ -205,17 +206,16 @@ class ParameterSets:
             If there are none, or the file is not one of them.
         """
         path = cls.path_beside(platform)
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not path.exists():
             raise InputError(
                 f"there are no sets of parameters beside the platform {os.fspath(platform)}; "
                 f"'tisim calibrate measured.csv -o {os.fspath(platform)}' writes them to {path}"
-            ) from None
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InputError(f"cannot read these sets of parameters: {error}", file=path) from None
-        sets = content.get("sets") if isinstance(content, dict) else None
-        errors = content.get("errors", []) if isinstance(content, dict) else None
+            )
+        found = parse_json(read_text(path, "these sets of parameters"), path)
+        content: Mapping[str, object] = found if isinstance(found, dict) else {}
+        sets = content.get("sets")
+        errors = content.get("errors", [])
+        seed = content.get("seed", 0)
         if (
             not isinstance(sets, list)
             or not sets
@@ -225,8 +225,9 @@ class ParameterSets:
             )
             or not isinstance(errors, list)
             or not all(isinstance(one, float) and math.isfinite(one) for one in errors)
+            or not isinstance(seed, int)
         ):
             raise InputError(
                 "this is no file of parameter sets; calibrate again to write one", file=path
             )
-        return cls(int(content.get("seed", 0)), tuple(sets), tuple(errors))
+        return cls(seed, tuple(sets), tuple(errors))

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
+from tisim.support.reading import read_text, toml_errors
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,9 @@ def load_study(path: str | PathLike[str]) -> Study:
         When the file cannot be read or is no study.
     """
     file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            content = tomllib.load(stream)
-    except OSError as error:
-        raise InputError(error.strerror or str(error), file=file) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"is no TOML: {error}", file=file) from None
+    text = read_text(file, "this study")
+    with toml_errors(file):
+        content = tomllib.loads(text)
     return _StudyReader(file, content).study()
 
 

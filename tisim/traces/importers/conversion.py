@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.support.quantities import parse_speed
+from tisim.support.reading import open_input
 from tisim.traces.importers.importer import (
     CallTimes,
     ForeignTrace,
@@ -185,16 +187,21 @@ def convert(
     files = [Path(name) for name in named]
     if timeline is not None:
         check_timeline(timeline)
+    speed = parse_speed(speed, "speed") if isinstance(speed, str) else speed
+    if speed is not None and not 0 < speed < math.inf:
+        raise InputError(f"the speed of the recorded machine is above 0, not {speed:g}")
+    for file in files:
+        if not file.exists():
+            raise InputError("there is no such file", file=file)
+        if not (file.is_dir() or file.is_fifo()):
+            open_input(file).close()  # refuses devices
     options = ImportOptions(
         times=None if timeline is None else CallTimes(),
-        speed=parse_speed(speed, "speed") if isinstance(speed, str) else speed,
+        speed=speed,
         counter=counter,
         columns=dict(columns or {}),
     )
     chosen = recognise(files) if format is None else importer(format)
-    for file in files:
-        if not file.exists():
-            raise InputError("there is no such file", file=file)
     notes = Notes()
     trace = chosen.open(files, options, notes)
     lines = 0

@@ -108,16 +108,22 @@ def _csv(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             header = stream.readline()
             stream.seek(0)
-            reader = csv.DictReader(stream, delimiter=_separator(header))
+            reader = csv.DictReader(stream, delimiter=_separator(header), strict=True)
             names = [name for name in reader.fieldnames or [] if name]
             chosen = _chosen(names, columns, file)
             for number, cells in enumerate(reader, 1):
+                if None in cells:
+                    raise InputError(
+                        "the row has more cells than the header", file=file, line=reader.line_num
+                    )
                 texts = {quantity: cells[name] or "" for quantity, name in chosen.items()}
                 yield number, {q: text.strip() for q, text in texts.items() if text.strip()}
     except UnicodeDecodeError:
         raise InputError("is no table: it is not text", file=file) from None
     except csv.Error as error:
-        raise InputError(f"is no table: {error}", file=file) from None
+        raise InputError(
+            f"is no table: {error}; is a quote not closed?", file=file, line=reader.line_num
+        ) from None
 
 
 def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
@@ -209,6 +215,7 @@ class Members:
         return found
 
 
+_NOT_NEGATIVE = {"bytes", "receive_bytes", "volume"}
 _BLOCKING = {"send", "ssend", "bsend", "recv"}
 _NON_BLOCKING = {"isend", "issend", "ibsend", "irecv"}
 _RENAMED = {"rsend": "send", "irsend": "isend"}
@@ -273,6 +280,8 @@ class RankRows(RankReader):
             whole = int(number)
         except (ValueError, OverflowError):
             raise self._error(f"the {quantity} {text!r} is no number") from None
+        if whole < 0 and quantity in _NOT_NEGATIVE:
+            raise self._error(f"the {quantity} {text!r} is negative")
         if number != whole:
             self._notes.add(f"a {quantity} is cut to a whole number", self._place())
         return whole

@@ -1,0 +1,212 @@
+"""Inputs that were made to hurt: each is refused at once, by one message."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
+from tisim.commands import cli
+from tisim.errors import InputError
+from tisim.support.limits import LIMIT_VARIABLE
+from tisim.support.reading import read_input
+
+LINE = b"0 compute 1\n"
+
+
+def archive(path: Path, *members: tuple[str, bytes], pax: dict[str, str] | None = None) -> str:
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            member.pax_headers = pax or {}
+            tar.addfile(member, io.BytesIO(content))
+    return str(path)
+
+
+def test_absolute_names_in_an_archive(tisim: CommandLine) -> None:
+    path = archive(tisim.directory / "a.tar", ("/x/r0.txt", LINE), ("/x/r1.txt", b"1 compute 1\n"))
+    for name in (path, f"{path}/x"):
+        outcome = tisim("check", name)
+        assert outcome.status == 0
+        assert "2 ranks, modern dialect" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("GNU.sparse.major", "1"), ("GNU.sparse.size", "x"), ("size", "x")]
+)
+def test_headers_that_tarfile_stumbles_over(tisim: CommandLine, key: str, value: str) -> None:
+    sparse = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "r", key: value}
+    path = archive(tisim.directory / "a.tar", ("r0.txt", LINE), pax=sparse)
+    refused(tisim, tisim("check", path), "DIR/a.tar: is damaged or not whole .*get it again")
+
+
+def test_devices_have_no_end(tisim: CommandLine) -> None:
+    device = "/dev/zero: is a device, which has no end; name a file or a pipe"
+    zero = "/dev/zero"
+    refused(tisim, tisim("check", zero), device)
+    refused(tisim, tisim.replay(RING, platform=zero), device)
+    refused(tisim, tisim.replay("--hostfile", zero, RING), device)
+    refused(tisim, tisim("compare", zero, zero), device)
+    refused(tisim, tisim("sweep", zero), device)
+    refused(tisim, tisim("calibrate", zero, "-o", "p.xml"), device)
+    refused(tisim, tisim("import", zero, "-o", "t.tit"), device)
+
+
+def test_a_trace_may_unpack_to_so_much(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = tisim.write("bomb.gz", gzip.compress(LINE * 100_000))
+    tar = archive(tisim.directory / "b.tar", ("r0.txt", LINE * 100_000))
+    said = "the trace unpacks to more than 1.049 MB, the limit; 'tisim --unpack-limit SIZE .*"
+    monkeypatch.setenv(LIMIT_VARIABLE, "")
+    for path in (bomb, tar):
+        refused(tisim, tisim("--unpack-limit", "1MiB", "check", path), said)
+    assert tisim("--unpack-limit", "2MiB", "check", bomb).status == 0
+    refused(tisim, tisim("--unpack-limit", "much", "check", bomb), "the limit of unpacking .*")
+
+
+def test_a_pipe_may_bring_so_much(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who writes for ever is not read for ever."""
+    monkeypatch.setattr("tisim.support.reading.LONGEST", 1 << 16)
+    pipe = tisim.directory / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pytest.raises(BrokenPipeError), pipe.open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(InputError, match="more than"):
+        read_input(pipe)
+    writer.join()
+
+
+def test_waiting_for_a_pipe_can_be_interrupted(tisim: CommandLine) -> None:
+    pipe = tisim.directory / "pipe"
+    os.mkfifo(pipe)
+    code = f"""
+import signal
+from tisim.commands.cli import main
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 1)
+main(["check", {str(pipe)!r}])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (130, "\ntisim: stopped by Ctrl-C\n")
+
+
+def result(**changes: object) -> str:
+    row = {
+        "rank": 0,
+        "host": "h",
+        "finish": 1.0,
+        "compute": 1.0,
+        "communication": 0.0,
+        "other": 0.0,
+        "actions": 1,
+        "bytes_sent": 0,
+        "messages_sent": 0,
+    }
+    return json.dumps({"simulated_time": 1.0, "ranks": [row]} | changes)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[" * 100_000, "DIR/a.json: this JSON is nested too deeply; .*"),
+        (f'{{"simulated_time": {"9" * 6000}}}', "DIR/a.json: this JSON has a number that is .*"),
+        (result(simulated_time=10**400), "DIR/a.json: this is not a result; .*"),
+        (result(simulated_time="soon"), "DIR/a.json: this is not a result; .*"),
+        (result().replace('"finish": 1.0', '"finish": 1e400'), "DIR/a.json: this is not a .*"),
+        (result().replace('"finish": 1.0', '"finish": NaN'), "DIR/a.json: this is not a .*"),
+    ],
+)
+def test_results(tisim: CommandLine, content: str, message: str) -> None:
+    path = tisim.write("a.json", content)
+    refused(tisim, tisim("compare", path, path), message)
+
+
+def test_studies_nested_without_end(tisim: CommandLine) -> None:
+    deep = tisim.write("s.toml", "a = " + "[" * 100_000)
+    refused(tisim, tisim("sweep", deep), "DIR/s.toml: this TOML is nested too deeply")
+    long = tisim.write("s.toml", f"seed = {'9' * 6000}")
+    refused(tisim, tisim("sweep", long), "DIR/s.toml: this is not TOML: .*")
+
+
+def test_absurd_sizes(tisim: CommandLine) -> None:
+    hosts = tisim.write("hosts", "Tremblay:99999999999999999999\n")
+    refused(tisim, tisim.replay("--hostfile", hosts, RING), "DIR/hosts:1: a host has at most .*")
+    refused(tisim, tisim.replay("--jitter", "99999999999999", RING), "a jitter takes at most .*")
+    large = ("--nodes", "99999999999999", "--bandwidth", "1Gbps", "--latency", "1us")
+    for kind in ("cluster", "fat-tree", "torus", "dragonfly"):
+        outcome = tisim("platform", "new", kind, *large, "--speed", "1Gf", "-o", "p.xml")
+        refused(tisim, outcome, "the number of hosts is at most .*")
+    # More than the cores of all hosts are as many as there are ranks.
+    assert tisim.replay("--mapping", "block:99999999999999999999", RING).status == 0
+
+
+def test_a_fat_tree_with_more_cables_than_memory(tisim: CommandLine) -> None:
+    tree = tisim.platform(
+        '<cluster id="c" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="1us" '
+        'topology="FAT_TREE" topo_parameters="2;2,4;1,2000000000;1,2000000000"/>'
+    )
+    refused(tisim, tisim("platform", tree), "DIR/platform.xml:3: cluster c: it has 32,.* links; .*")
+
+
+def test_a_profile_that_never_rests(tisim: CommandLine) -> None:
+    path = tisim.platform(
+        '<zone id="z" routing="Full"><host id="h" speed="1Gf"/></zone>',
+        '<trace id="t" periodicity="1e-12">0 1</trace>',
+    )
+    outcome = tisim.replay(tisim.trace("compute 1"), platform=path)
+    refused(tisim, outcome, "DIR/platform.xml:4: a profile cannot start again every 1e-12 s; .*")
+
+
+def test_an_index_names_a_file_once(tisim: CommandLine) -> None:
+    tisim.write("r0.txt", LINE)
+    index = tisim.write("index", "r0.txt\n" * 1_000_000)
+    refused(tisim, tisim("check", index), "DIR/index:2: lists the file 'r0.txt' again, after .*")
+
+
+@pytest.mark.parametrize(
+    ("table", "speed", "message"),
+    [
+        ("0,send,1,5\n1,recv,0,5\n", "0", "the speed of the recorded machine is above 0, not 0"),
+        ("0,send,1,-5\n1,recv,0,5\n", "1Gf", "DIR/t.csv:2: the bytes '-5' is negative"),
+        ('0,send,1,"5\n1,recv,0,5\n', "1Gf", "DIR/t.csv:.*is a quote not closed.*"),
+        ("0,send,1,5,6\n1,recv,0,5\n", "1Gf", "DIR/t.csv:2: the row has more cells .*"),
+    ],
+)
+def test_what_no_table_of_calls_says(
+    tisim: CommandLine, table: str, speed: str, message: str
+) -> None:
+    path = tisim.write("t.csv", "rank,call,peer,bytes\n" + table)
+    out = tisim.directory / "out" / "t.tit"
+    out.parent.mkdir()
+    refused(tisim, tisim("import", "--speed", speed, path, "-o", str(out)), message)
+
+
+def test_what_nobody_foresaw_asks_for_a_report(
+    tisim: CommandLine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stumble(*_: object) -> None:
+        raise ZeroDivisionError("of nothing")
+
+    monkeypatch.setattr("tisim.platform.Platform.load", stumble)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["platform", BACKBONE])
+    said = capsys.readouterr().err
+    assert ended.value.code == cli.INTERNAL_ERROR == 70
+    assert said.startswith("tisim: an error of tisim itself, not of what it was given; please rep")
+    assert "ZeroDivisionError: of nothing (test_hostile_inputs.py:" in said
+    assert said.count("\n") == 1

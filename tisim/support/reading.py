@@ -1,0 +1,95 @@
+"""Reading files that a user names: what has no end is refused, and nothing fills the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+
+from tisim.errors import InputError
+
+_Path = str | os.PathLike[str]
+
+#: Bytes of a file that is read as a whole; those that are read piece by piece may be longer.
+LONGEST = 1 << 30
+
+
+def open_input(path: _Path) -> BufferedReader:
+    """Open a file, a pipe or a terminal for reading.
+
+    Raises `InputError` for a directory and for devices, which have no end (``/dev/zero``);
+    `OSError` if it cannot be opened.
+    """
+    file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
+    mode = os.fstat(file.fileno()).st_mode
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _ends(file, path)):
+        file.close()
+        raise InputError("is a device, which has no end; name a file or a pipe", file=path)
+    return file
+
+
+def _ends(file: BufferedReader, path: _Path) -> bool:
+    return file.isatty() or os.path.realpath(path) == os.devnull
+
+
+def read_input(path: _Path, what: str = "this file") -> bytes:
+    """The content of a file; `what` it should be is for the message of the `InputError`."""
+    try:
+        with open_input(path) as file:
+            content = file.read(LONGEST + 1)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot read {what}: {reason}", file=path) from None
+    if len(content) > LONGEST:
+        raise InputError(
+            f"cannot read {what}: it has more than {LONGEST >> 30} GiB, which no such file has",
+            file=path,
+        )
+    return content
+
+
+def read_text(path: _Path, what: str = "this file") -> str:
+    """The text of a file, which is in UTF-8; raises `InputError` if it is not."""
+    try:
+        return read_input(path, what).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"cannot read {what}: not text in UTF-8", file=path) from None
+
+
+def parse_json(text: str, path: _Path | None = None, remedy: str = "") -> object:
+    """The value of a text in JSON; `remedy` ends the message of the `InputError`."""
+    import json
+
+    try:
+        value: object = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is not JSON: {error.msg}{remedy}", file=path, line=error.lineno
+        ) from None
+    except RecursionError:
+        raise InputError(f"this JSON is nested too deeply{remedy}", file=path) from None
+    except ValueError:  # of Python, about integers of thousands of digits
+        raise InputError(f"this JSON has a number that is too long{remedy}", file=path) from None
+    return value
+
+
+@contextlib.contextmanager
+def toml_errors(path: _Path) -> Iterator[None]:
+    """A context that turns whatever `tomllib` raises into an `InputError`."""
+    import re
+    import tomllib
+
+    try:
+        yield
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        line = int(found[1]) if found else None
+        message = str(error).partition(" (at ")[0]
+        raise InputError(f"this is not TOML: {message}", file=path, line=line) from None
+    except RecursionError:
+        raise InputError("this TOML is nested too deeply", file=path) from None
+    except ValueError as error:  # of Python, about integers of thousands of digits
+        raise InputError(f"this is not TOML: {error}", file=path) from None
