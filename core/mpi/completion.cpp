@@ -89,7 +89,7 @@ bool Waits::insert_collective_waits(Rank& rank) {
     return false;
   });
   if (ops.empty()) return false;
-  if (rank.op.kind == Kind::waitall) {
+  if (role_of(rank.op.kind) == Role::complete_all) {
     op = rank.op;
     op.flags |= kContinuation;
     ops.push_back(op);

@@ -96,6 +96,13 @@ Examples:
     help="Senders that receives from MPI_ANY_SOURCE match: any rank (default), or the one matched "
     "when the trace was recorded. Short for --config tisim/sources=...",
 )
+@click.option(
+    "--completions",
+    type=click.Choice(["matched", "free"]),
+    help="Requests that recorded MPI_Waitany, MPI_Waitsome and their tests complete: those that "
+    "they completed when recorded (default), or those that are complete first, where what the rank "
+    "does next does not depend on it. Short for --config tisim/completions=...",
+)
 @parameter_option(
     replay, "ranks", "--np", "--ranks", "ranks", metavar="N", type=click.IntRange(min=1)
 )
@@ -173,6 +180,7 @@ def replay_command(
     hostfile: str | None,
     items: tuple[str, ...],
     sources: str | None,
+    completions: str | None,
     ranks: int | None,
     json_file: str | None,
     timelines: tuple[str, ...],
@@ -208,7 +216,8 @@ def replay_command(
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file, begin, end, timelines)
     start = time.perf_counter()
-    chosen = () if sources is None else (f"tisim/sources={sources}",)
+    choices = {"sources": sources, "completions": completions}
+    chosen = [f"tisim/{name}={value}" for name, value in choices.items() if value is not None]
     config = Config.from_items((*items, *chosen))
     platform = Platform.load(platform_file)
     if (bandwidth, latency, speed) != (None, None, None):

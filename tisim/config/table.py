@@ -156,6 +156,9 @@ class Protocol(Record):
     sources: str = row(
         Parameter("tisim/sources", CHOICE, "any", choices=("any", "matched"), core=False)
     )
+    completions: str = row(
+        Parameter("tisim/completions", CHOICE, "matched", choices=("matched", "free"), core=False)
+    )
     kept_operations: int = row(
         Parameter("tisim/kept-operations", COUNT, "4194304", changes_results=False)
     )

@@ -49,7 +49,8 @@ def simulate(
         lines = [f"deadlock at {world.clock.now:.9g} s: {number} for what will never happen"]
         for rank in blocked[:20]:
             file, line = trace.place(rank.number, rank.action.line)
-            lines.append(f"  {file}:{line}: rank {rank.number}: in {rank.action.name}")
+            name = rank.action.name.removesuffix("_recorded")
+            lines.append(f"  {file}:{line}: rank {rank.number}: in {name}")
         raise SimulationError("\n".join(lines))
     return ranks
 
@@ -74,6 +75,8 @@ def check_supported(settings: Settings, placements: Deployment) -> None:
         reason = "the deployment kills ranks"
     if reason is None and settings.protocol.sources == "matched":
         reason = "receives from any source take the messages that they matched when recorded"
+    if reason is None and settings.protocol.completions == "free":
+        reason = "calls complete whichever of their requests come first"
     if reason is None and settings.registry.actions:
         reason = "actions of your own are registered"
     if reason is not None:

@@ -75,7 +75,8 @@ class Action:
     comm
         The communicator, as the trace numbers it.
     numbers
-        Of requests (``request=``, ``requests=``); None: there are none.
+        Of requests (``request=``, ``requests=``); None: there are none. Of a ``waitany_recorded``
+        or ``waitsome_recorded`` those that it completed (``completed=``).
     words
         The arguments of a collective, or of the making of a communicator.
     double
@@ -229,7 +230,7 @@ class TextTrace:
         words = text.split()
         action = Action(words[0].lower(), double=double)
         name = action.name
-        request = None
+        request = completed = None
         is_making = name.startswith("comm_")
         while len(words) > 1 and "=" in words[-1] and name != "compute" and not is_making:
             key, _, value = words.pop().partition("=")
@@ -238,10 +239,14 @@ class TextTrace:
             elif key == "request":
                 request = (_whole(value),)
             elif key == "requests":
-                action.numbers = tuple(_whole(number) for number in value.split(",") if number)
+                action.numbers = _numbers(value)
+            elif key == "completed" and name in ("waitany", "waitsome"):
+                completed = _numbers(value)
             else:
                 raise InputError(f"{name} takes no {key}= on the SimPy kernel")
         action.numbers = action.numbers if request is None else request
+        if completed is not None:
+            action.name, action.numbers = f"{name}_recorded", completed
         arguments = words[1:]
         if name in COLLECTIVES or (name[0] == "i" and name[1:] in COLLECTIVES):
             action.words = tuple(arguments)
@@ -341,6 +346,10 @@ def _whole(word: str) -> int:
         return int(value)
 
 
+def _numbers(listed: str) -> tuple[int, ...]:
+    return tuple(_whole(number) for number in listed.split(",") if number)
+
+
 def _width(number: int) -> int:
     if not -1 <= number <= 59:
         raise InputError(f"there is no type {number}; types are 0 to 59, and -1")
@@ -371,7 +380,7 @@ def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
             words = line.partition("#")[0].split()[1:]
             if not words:
                 continue
-            if words[1:] and words[-1].startswith(("comm=", "request=", "requests=")):
+            if words[1:] and words[-1].startswith(("comm=", "request=", "requests=", "completed=")):
                 return False
             name, arguments = words[0].lower(), words[1:]
             named |= words[0] in _LEGACY_NAMES

@@ -748,6 +748,8 @@ class Rank:
         "waitall": _wait_all,
         "waitany": _wait_any,
         "waitsome": _wait_some,
+        "waitany_recorded": _wait_all,
+        "waitsome_recorded": _wait_all,
         "test": _test,
         "test_last": _test,
         "testall": _test_each,

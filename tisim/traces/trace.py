@@ -219,6 +219,7 @@ class Trace:
         *,
         mistaken_null_is_any: bool = True,
         sources_are_matched: bool = False,
+        completions_are_free: bool = False,
         custom_actions: Sequence[str] = (),
         speedups: Mapping[str, float] | None = None,
         volume_factors: Mapping[float, float] | None = None,
@@ -233,6 +234,10 @@ class Trace:
         sources_are_matched
             Whether a receive from MPI_ANY_SOURCE is one from the rank that it matched when the
             trace was recorded; else it takes the first message that comes.
+        completions_are_free
+            Whether a recorded waitany or waitsome takes the requests that are complete first, where
+            what the rank does next does not depend on them; else it takes those that it took when
+            the trace was recorded.
         custom_actions
             Names of actions of the user's own.
         speedups
@@ -255,12 +260,12 @@ class Trace:
             )
         factors = tuple(sorted((speedups or {}).items()))
         drawn = tuple((volume_factors or {}).items())
-        key = (mistaken_null_is_any, sources_are_matched, tuple(custom_actions), factors, drawn)
+        choices = (mistaken_null_is_any, sources_are_matched, completions_are_free)
+        key = (choices, tuple(custom_actions), factors, drawn)
         if key not in self._variants:
             try:
                 self._variants[key] = self._core.with_options(
-                    mistaken_null_is_any,
-                    sources_are_matched,
+                    *choices,
                     list(custom_actions),
                     *self._noise,
                     dict(factors),

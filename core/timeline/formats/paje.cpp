@@ -172,7 +172,8 @@ void PajeWriter::begin(const OpenAction& action) {
 void PajeWriter::end(const OpenAction& action) {
   if (action.start.level != 0) return;
   const std::int32_t rank = action.start.rank;
-  const bool links_first = action.kind() == Kind::sendrecv || action.kind() == Kind::waitall;
+  const bool links_first = action.kind() == Kind::sendrecv || action.kind() == Kind::waitall ||
+                           is_recorded_choice(action.kind());
   if (links_first) end_links(rank, action.end);
   if (!state_name(action).empty()) pop(action.end, rank);
   if (!links_first) end_links(rank, action.end);

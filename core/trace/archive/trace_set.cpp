@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "trace/archive/free_completions.hpp"
 #include "trace/error.hpp"
 #include "trace/grammar/line_parser.hpp"
 #include "trace/packed/attributes.hpp"
@@ -218,6 +219,9 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
     reader = std::make_unique<TextReader>(shared_from_this(), grammar, rank,
                                           files_->by_rank[static_cast<std::size_t>(rank)],
                                           files_->are_parts, buffer, calls);
+  }
+  if (options.completions_are_free) {
+    reader = std::make_unique<FreeCompletionsReader>(std::move(reader), calls);
   }
   const ComputeNoiseStream noise(options.compute_noise, rank);
   if (!noise.is_on() && options.speedups.empty() && options.volume_factors.empty()) return reader;

@@ -24,6 +24,8 @@ struct TraceOptions {
   bool mistaken_null_is_any = true;
   // Whether a receive from any source is one from the rank that it matched, where the trace has it.
   bool sources_are_matched = false;
+  // Whether recorded waitany and waitsome take what is complete first where nothing depends on it.
+  bool completions_are_free = false;
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
   Speedups speedups = {};

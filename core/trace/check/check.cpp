@@ -63,6 +63,7 @@ class Pass {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);
     }
     ends_.report(set_, findings_);
+    decisions_.report(set_, findings_);
     if (findings_.errors() + findings_.warnings() == 0) sums_.balance().report(set_, findings_);
     report.findings = std::move(findings_);
     return report;
@@ -81,7 +82,7 @@ class Pass {
     }
     if (++ranks_read_ % kRanksBetweenReports == 0 || rank + 1 == set_.ranks()) tell_read(walk);
     bytes_before_ += walk.reader().bytes_read();
-    of_rank.finish(ends_);
+    of_rank.finish(ends_, decisions_);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
     if (walk.reader().uses_mistaken_null()) mistaken_nulls_.push_back(rank);
     return true;
@@ -111,6 +112,7 @@ class Pass {
   std::uint64_t ranks_read_ = 0;
   TraceSums sums_;
   ProgramEnds ends_;
+  Decisions decisions_;
   Findings findings_;
   Findings unreadable_;
   std::vector<std::int32_t> lost_types_;

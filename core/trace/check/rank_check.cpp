@@ -39,6 +39,18 @@ void ProgramEnds::report(const TraceSet& set, Findings& findings) const {
                                        (others == 1 ? " more rank" : " more ranks"))});
 }
 
+void Decisions::report(const TraceSet& set, Findings& findings) const {
+  if (calls_ == 0) return;
+  const std::string ranks =
+      ranks_ == 1 ? "this rank" : std::to_string(ranks_) + " ranks, the first one here,";
+  const std::string decide =
+      calls_ == 1 ? " call of " + ranks + " decides" : " calls of " + ranks + " decide";
+  findings.add({Severity::note, rank_, set.file(rank_), line_,
+                std::to_string(calls_) + decide +
+                    " what the rank does next, by the requests that they complete: a replay "
+                    "completes those that were complete when the program was recorded"});
+}
+
 namespace {
 
 constexpr int kMostTurns = 6;  // of a loop that are compared: some loops never do the same again
@@ -52,6 +64,7 @@ bool RankCheck::next() {
 
 void RankCheck::take() {
   end_.take(walk_, findings_);
+  take_choice();
   requests_.take(walk_);
   for (const RankRequests::Problem& problem : requests_.problems()) report(problem);
   files_.take(walk_, findings_);
@@ -62,8 +75,17 @@ void RankCheck::take() {
   if (requests_.cancelled()) sums_.cancel(*requests_.cancelled(), record);
 }
 
-void RankCheck::finish(ProgramEnds& ends) {
+void RankCheck::take_choice() {
+  const bool was_open = group_.is_open();
+  const CompletionGroup::Effect effect = group_.take(walk_.op(), walk_.calls());
+  if (effect.decided > 0 && decided_ == 0) decided_first_ = group_line_;
+  decided_ += effect.decided;
+  if (group_.is_open() && (!was_open || effect.decided > 0)) group_line_ = walk_.op().line;
+}
+
+void RankCheck::finish(ProgramEnds& ends, Decisions& decisions) {
   report_pending();
+  decisions.add(rank_, decided_, decided_first_);
   ends.take(end_);
   sums_.end_rank(rank_);
 }
@@ -81,6 +103,7 @@ void RankCheck::at_turn(LoopTurn turn) {
       sums_.repeat(rank_, repetition_, turn.left);
       const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
       requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
+      decided_ += turn.left * (decided_ - decided_before_);
       files_.skip(skipped);
       writes_.repeat(turn.left);
       end_.skip(skipped);
@@ -89,6 +112,7 @@ void RankCheck::at_turn(LoopTurn turn) {
     records_ = turns_ < kMostTurns;
     signature_ = signature;
     complete_somewhere_ = complete;
+    decided_before_ = decided_;
   }
   in_loop_ = turn.left > 0;
   records_ = records_ && in_loop_;
@@ -102,6 +126,7 @@ std::uint64_t RankCheck::signature(LoopTurn turn) const {
   hash = mixed(hash, files_.signature({begin_, turn.line}));
   hash = mixed(hash, walk_.signature());
   hash = mixed(hash, end_.signature());
+  hash = mixed(hash, group_.left());
   return mixed(hash, findings_.errors() + findings_.warnings());
 }
 

@@ -9,6 +9,7 @@
 #include "trace/check/files.hpp"
 #include "trace/check/finding.hpp"
 #include "trace/check/trace_sums.hpp"
+#include "trace/requests/completion_group.hpp"
 #include "trace/walk/rank_requests.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -61,6 +62,25 @@ class ProgramEnds {
   bool any_finalized_ = false;
 };
 
+// The calls of ranks that decide, by what they complete, what their rank does next.
+class Decisions {
+ public:
+  // Those of a rank, the first one in a line.
+  void add(std::int32_t rank, std::uint64_t calls, std::uint32_t line) {
+    if (calls > 0 && calls_ == 0) rank_ = rank, line_ = line;
+    calls_ += calls;
+    ranks_ += calls > 0 ? 1 : 0;
+  }
+  // A note, if there are any.
+  void report(const TraceSet& set, Findings& findings) const;
+
+ private:
+  std::uint64_t calls_ = 0;
+  std::int32_t ranks_ = 0;
+  std::int32_t rank_ = 0;  // the first that has one
+  std::uint32_t line_ = 0;
+};
+
 // A repetition of a loop that finds the state of its rank (requests, communicators, what has been
 // said) as the repetition before has left it does the same as that one, and so do all that follow.
 // Then they are not read: what the last one added to the sums is added so often. Findings, sums and
@@ -82,13 +102,14 @@ class RankCheck {
   // Takes the operation at hand into account.
   void take();
   // Behind the last operation.
-  void finish(ProgramEnds& ends);
+  void finish(ProgramEnds& ends, Decisions& decisions);
 
  private:
   void at_turn(LoopTurn turn);
   void check_communicator();
   void report(const RankRequests::Problem& problem);
   void report_pending();
+  void take_choice();
   std::uint64_t signature(LoopTurn turn) const;
 
   RankWalk& walk_;
@@ -99,6 +120,10 @@ class RankCheck {
   OpenFiles files_;
   FileWrites writes_;
   ProgramEnd end_;
+  CompletionGroup group_;
+  std::uint32_t group_line_ = 0;     // where it began
+  std::uint64_t decided_ = 0;        // calls of groups that decide
+  std::uint32_t decided_first_ = 0;  // the line of the first one
 
   // Of the loop at hand.
   Repetition repetition_;  // what has been read of it since the turn before
@@ -109,6 +134,7 @@ class RankCheck {
   std::uint64_t line_ = 0;                // at the turn before
   std::uint64_t signature_ = 0;           // there
   std::uint64_t complete_somewhere_ = 0;  // there
+  std::uint64_t decided_before_ = 0;      // there
 };
 
 }  // namespace tisim

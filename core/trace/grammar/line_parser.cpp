@@ -83,10 +83,16 @@ std::size_t LineParser::parse_words(Op* out) {
   hand.comm = 0;
   hand.request = -1;
   hand.requests = {};
+  hand.completed = {};
   const bool is_of_several =
       action->form == Form::file && (file_traits_of(action->operation).synchronises ||
                                      file_traits_of(action->operation).makes_request);
   if (is_of_several || is_communication(action->form)) take_named_arguments();
+  if (hand.completed.data() != nullptr && action->kind != Kind::waitany &&
+      action->kind != Kind::waitsome) {
+    fail(std::string(action->name) +
+         " takes no completed=: only waitany and waitsome choose among their requests");
+  }
   if (hand.requests.data() != nullptr && action->form != Form::requests) {
     fail(std::string(action->name) + " takes no requests=: it is about one request at most");
   }
@@ -731,7 +737,8 @@ std::int32_t LineParser::handle(std::string_view word) {
 
 // Requests in a line: what makes one, what names one, by its key or by its number.
 
-// Takes the last arguments `comm=`, `request=` and `requests=` off the line, each of them once.
+// Takes the last arguments `comm=`, `request=`, `requests=` and `completed=` off the line, each of
+// them once.
 void LineParser::take_named_arguments() {
   CallTable::Scratch& hand = at_hand();
   for (bool has_comm = false; hand.words.size() > 1;) {
@@ -747,6 +754,8 @@ void LineParser::take_named_arguments() {
       hand.request = request_number(value);
     } else if (name == "requests" && hand.requests.data() == nullptr) {
       hand.requests = value;
+    } else if (name == "completed" && hand.completed.data() == nullptr) {
+      hand.completed = value;
     } else {
       return;
     }
@@ -839,27 +848,54 @@ void LineParser::requests(const Action& action, Op& op) {
   const Words& words = calls_->scratch().words;
   op.bytes = words.size() > 1 ? count(words[1], "number of requests") : 0;
   if (at_hand().requests.data() != nullptr) list_requests(op);
+  if (at_hand().completed.data() != nullptr) complete_requests(op);
 }
 
 void LineParser::list_requests(Op& op) {
   Call& call = calls_->scratch().call;
   call = Call{};
   call.operation = Operation::requests;
-  for (std::string_view rest = at_hand().requests; !rest.empty();) {
+  read_numbers(at_hand().requests, "requests=", call.arguments);
+  op.flags |= kNumbered;
+  if (at_hand().completed.data() == nullptr) op.call = calls_->intern(call);
+}
+
+// What the call completed when it was recorded. The list is at hand.
+void LineParser::complete_requests(Op& op) {
+  Call& call = calls_->scratch().call;
+  if ((op.flags & kNumbered) == 0) fail("completed= needs a requests= that lists what it is of");
+  std::swap(call.listed, call.arguments);
+  read_numbers(at_hand().completed, "completed=", call.arguments);
+  if (call.arguments.empty()) fail("completed= is empty; such a call completes one or more");
+  if (op.kind == Kind::waitany && call.arguments.size() > 1) {
+    fail("completed= names " + std::to_string(call.arguments.size()) +
+         " requests; a waitany completes one");
+  }
+  for (const double one : call.arguments) {
+    if (std::find(call.listed.begin(), call.listed.end(), one) == call.listed.end()) {
+      fail("completed= names request " + std::to_string(static_cast<std::int64_t>(one)) +
+           ", which is not in requests=");
+    }
+  }
+  op.kind = op.kind == Kind::waitany ? Kind::waitany_recorded : Kind::waitsome_recorded;
+  op.call = calls_->intern(call);
+}
+
+void LineParser::read_numbers(std::string_view rest, const std::string& name,
+                              std::vector<double>& numbers) {
+  while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
-    call.arguments.push_back(request_number(rest.substr(0, end)));
-    if (end + 1 == rest.size()) fail("requests= ends in a comma; a number follows each");
+    numbers.push_back(request_number(rest.substr(0, end)));
+    if (end + 1 == rest.size()) fail(name + " ends in a comma; a number follows each");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  std::vector<double> sorted = call.arguments;
+  std::vector<double> sorted = numbers;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    fail("request " + std::to_string(static_cast<std::int64_t>(*twice)) +
-         " stands twice in requests=");
+    fail("request " + std::to_string(static_cast<std::int64_t>(*twice)) + " stands twice in " +
+         name);
   }
-  op.flags |= kNumbered;
-  op.call = calls_->intern(call);
 }
 
 }  // namespace tisim

@@ -62,6 +62,8 @@ class LineParser {
   void take_named_arguments();
   std::size_t number_request(const Action& action, Op* out, std::size_t made);
   void list_requests(Op& op);
+  void complete_requests(Op& op);
+  void read_numbers(std::string_view rest, const std::string& name, std::vector<double>& numbers);
 
   void location(Op& op);
   std::size_t compute(const Action& action, Op* out);

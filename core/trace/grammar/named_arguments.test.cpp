@@ -53,6 +53,16 @@ TEST("named arguments: requests that are named") {
   CHECK(s.ops[7].kind == Kind::wait && s.ops[7].bytes == 1);
 }
 
+TEST("named arguments: requests that were complete") {
+  const Sample s({"waitany 3 requests=3,5,7 completed=5", "waitsome completed=7,3 requests=3,5,7"});
+  CHECK(s.ops[0].kind == Kind::waitany_recorded && s.ops[0].flags == kNumbered);
+  CHECK(s.call(0).arguments == std::vector<double>({5}));
+  CHECK(s.call(0).listed == std::vector<double>({3, 5, 7}));
+  CHECK(s.ops[1].kind == Kind::waitsome_recorded);
+  CHECK(s.call(1).arguments == std::vector<double>({7, 3}));
+  CHECK(name_of(s.ops[1].kind, Operation::requests) == "waitsome");
+}
+
 TEST("named arguments: requests that are cancelled or freed") {
   const Sample s({"cancel request=3", "request_free 1 0 5", "cancel -555 0 5 request=2"});
   CHECK(s.ops[0].kind == Kind::cancel && s.ops[0].flags == kNumbered && s.ops[0].bytes == 3);
@@ -110,6 +120,12 @@ TEST("named arguments: what is wrong with them") {
   fails("waitall requests=1,", "ends in a comma");
   fails("waitall requests=1,,2", "request '' is not a number");
   fails("wait request=1 request=2", "wait needs");
+  fails("waitall requests=1 completed=1", "waitall takes no completed=");
+  fails("waitany completed=1", "completed= needs a requests=");
+  fails("waitsome requests=1,2 completed=", "completed= is empty");
+  fails("waitsome requests=1,2 completed=3", "names request 3, which is not in requests=");
+  fails("waitsome requests=1,2 completed=1,1", "request 1 stands twice in completed=");
+  fails("waitany requests=1,2 completed=1,2", "names 2 requests; a waitany completes one");
 }
 
 }  // namespace tisim

@@ -117,9 +117,8 @@ class RankScript {
   // Whether the operation's call is a list of numbers.
   static bool has_numbers(const Op& op) {
     const Form form = traits_of(op.kind).form;
-    const bool is_list = form == Form::requests && (op.flags & kNumbered) != 0;
-    return is_list || form == Form::comm_split || form == Form::comm_dup ||
-           form == Form::comm_group;
+    return is_recorded_choice(op.kind) || (form == Form::requests && (op.flags & kNumbered) != 0) ||
+           form == Form::comm_split || form == Form::comm_dup || form == Form::comm_group;
   }
 
   void add_computation(double amount, std::uint32_t line) {

@@ -23,6 +23,7 @@ std::uint32_t hash_of(const Call& call) {
   for (const std::string& word : call.words) {
     hash = mix(hash, std::hash<std::string>{}(word));
   }
+  for (const double number : call.listed) hash = mix(hash, std::bit_cast<std::uint64_t>(number));
   return static_cast<std::uint32_t>(hash);
 }
 

@@ -25,6 +25,7 @@ struct Call {
   std::uint16_t comm = 0;
   std::vector<double> arguments;
   std::vector<std::string> words;
+  std::vector<double> listed;  // requests that a call listed whose arguments it completed
 
   friend bool operator==(const Call&, const Call&) = default;
 };
@@ -42,10 +43,12 @@ class CallTable {
     std::string_view line;
     std::uint64_t number = 0;  // of the line
     bool cut = false;          // the file ends inside the line
-    // Named arguments of the line: `comm=`, `request=` (-1: none), `requests=` (null: none).
+    // Named arguments of the line: `comm=`, `request=` (-1: none), `requests=` and `completed=`
+    // (null: none).
     std::uint16_t comm = 0;
     std::int32_t request = -1;
     std::string_view requests;
+    std::string_view completed;
     std::vector<std::string_view> words;
     Call call;
   };

@@ -48,6 +48,7 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //   cancel, request_free    the key of a request: peer (source), bytes (destination rank), tag
 //                           kNumbered: bytes is its number, peer is kAnySource
 //   waitall, testany ...    kNumbered: call is the list of numbers; else nothing
+//   waitany_recorded ...    call: arguments: what it completed; listed: what it waited for
 //   wait_last, test_last    nothing: the pending request that was posted last (legacy dialect)
 //   number_request          bytes: the number of the request that its line has made
 //   number_persistent       the same for a persistent request

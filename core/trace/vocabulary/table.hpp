@@ -111,8 +111,8 @@ enum class Form : std::uint8_t {
   ROW(wait, .role = Role::complete_one, .blocks = true, TISIM_REQUEST)                             \
   ROW(wait_last, .role = Role::complete_last, .blocks = true, .name = "wait")                      \
   ROW(waitall, .role = Role::complete_all, .blocks = true, TISIM_REQUESTS)                         \
-  ROW(waitany, .role = Role::complete_any, .blocks = true, TISIM_REQUESTS)                         \
-  ROW(waitsome, .role = Role::complete_some, .blocks = true, TISIM_REQUESTS)                       \
+  ROW(waitany, .role = Role::complete_any, .blocks = true, TISIM_CHOICE)                           \
+  ROW(waitsome, .role = Role::complete_some, .blocks = true, TISIM_CHOICE)                         \
   ROW(test, .role = Role::complete_one, TISIM_REQUEST)                                             \
   ROW(test_last, .role = Role::complete_last, .name = "test")                                      \
   ROW(cancel, .role = Role::cancel, TISIM_ONE_REQUEST,                                             \
@@ -161,7 +161,9 @@ enum class Form : std::uint8_t {
       .operation = Operation::comm_free, .usage = "comm", .effect = "addition")                    \
   ROW(custom, .role = Role::custom, .blocks = true, .operation = Operation::custom)                \
   ROW(file, .role = Role::file, .blocks = true)                                                    \
-  ROW(file_offset, .role = Role::file_offset, .name = "file")
+  ROW(file_offset, .role = Role::file_offset, .name = "file")                                      \
+  ROW(waitany_recorded, .role = Role::complete_all, .blocks = true, .name = "waitany")             \
+  ROW(waitsome_recorded, .role = Role::complete_all, .blocks = true, .name = "waitsome")
 
 #define TISIM_SYNCHRONOUS .mode = SendMode::synchronous
 #define TISIM_BUFFERED .mode = SendMode::buffered
@@ -179,7 +181,11 @@ enum class Form : std::uint8_t {
 #define TISIM_ONE_REQUEST                                                                          \
   .form = Form::request, .usage = "src dst tag or request=N", .legacy_usage = "request=N"
 #define TISIM_REQUESTS                                                                             \
-  .form = Form::requests, .usage = "[number of requests] or requests=N,M,...",                     \
+  .form = Form::requests, .usage = "[number of requests] or requests=N,M,...", TISIM_OF_REQUESTS
+#define TISIM_CHOICE                                                                               \
+  .form = Form::requests,                                                                          \
+  .usage = "[number of requests] or requests=N,M,... [completed=N,...]", TISIM_OF_REQUESTS
+#define TISIM_OF_REQUESTS                                                                          \
   .effect = "of these, or of all that are pending; how many there are is not used"
 
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
@@ -417,6 +423,10 @@ constexpr bool receives(Kind kind) {
   return role_of(kind) == Role::receive || role_of(kind) == Role::receive_half;
 }
 constexpr bool is_point_to_point(Kind kind) { return sends(kind) || receives(kind); }
+// Whether it waits for what a waitany or waitsome completed when it was recorded.
+constexpr bool is_recorded_choice(Kind kind) {
+  return kind == Kind::waitany_recorded || kind == Kind::waitsome_recorded;
+}
 // Whether it names one request.
 constexpr bool names_one_request(Kind kind) {
   const Role role = role_of(kind);

@@ -60,6 +60,7 @@ class RankWalk {
 
   const Op& op() const { return ops_[at_]; }
   const Call& call() const { return (*calls_)[static_cast<std::uint32_t>(op().call)]; }
+  const CallTable& calls() const { return *calls_; }
   Operation operation() const { return operation_of(op(), *calls_); }
   // The communicator of the operation; that of a comm_split is the parent.
   const CommunicatorView& group() const { return group_; }

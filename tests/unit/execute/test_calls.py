@@ -49,6 +49,13 @@ testany requests=1,2
 testall requests=1,2
 testsome requests=1,2
 waitall requests=1,2
+irecv LEFT 5 80 request=1
+isend RIGHT 5 80 request=2
+irecv LEFT 5 80 request=7
+isend RIGHT 5 80 request=8
+waitany requests=1,2,7,8 completed=2
+waitsome requests=8,1,7 completed=1,7
+wait request=8
 isend RIGHT 6 80
 probe LEFT 6
 iprobe LEFT 6

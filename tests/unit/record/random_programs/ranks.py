@@ -93,6 +93,8 @@ class Ranks:
         array = f"{last - first + 1}, &request[{first}]"
         numbers = ",".join(str(number) for _, number in chosen)
         done = f"{how.lower().replace('test', 'wait')} requests={numbers}"
+        if how in ("Waitany", "Waitsome"):
+            done += f" completed={numbers}"
         if how in ("Wait", "Test"):
             done = f"wait request={numbers}"
         me.statements.append(

@@ -332,26 +332,43 @@ void complete_one(const struct instruction* instruction) {
 }
 
 /* While a script is rehearsed, a call that completes some requests completes the first one. */
-static int complete_some(const struct kind_traits* traits) {
+static int complete_some(bool any, bool blocks) {
   int number = taken_count > 0 ? 1 : 0, is_complete = 1;
   found[0] = 0;
   if (program.rehearsing) return number;
-  if (traits->role == ROLE_COMPLETE_ANY) {
-    if (traits->blocks)
+  if (any) {
+    if (blocks)
       MPI_Waitany(taken_count, taken_handles, found, MPI_STATUS_IGNORE);
     else
       MPI_Testany(taken_count, taken_handles, found, &is_complete, MPI_STATUS_IGNORE);
     return is_complete && found[0] != MPI_UNDEFINED ? 1 : 0;
   }
-  if (traits->blocks)
+  if (blocks)
     MPI_Waitsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
   else
     MPI_Testsome(taken_count, taken_handles, &number, found, MPI_STATUSES_IGNORE);
   return number == MPI_UNDEFINED ? 0 : number;
 }
 
+static void finish_some(bool any, bool blocks) {
+  const int complete = complete_some(any, blocks);
+  for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
+}
+
+/* Completes what the call completed when it was recorded, however many calls that takes. */
+static void complete_recorded(const struct instruction* instruction, bool any) {
+  for (take_listed(instruction); taken_count > 0; take_listed(instruction)) {
+    take_handles();
+    finish_some(any, true);
+  }
+}
+
 void complete_several(const struct instruction* instruction) {
   const struct kind_traits* const traits = traits_of(instruction);
+  if (instruction->kind == KIND_WAITANY_RECORDED || instruction->kind == KIND_WAITSOME_RECORDED) {
+    complete_recorded(instruction, instruction->kind == KIND_WAITANY_RECORDED);
+    return;
+  }
   take_listed(instruction);
   if (taken_capacity == 0) return; /* there never was a request */
   take_handles();
@@ -366,8 +383,7 @@ void complete_several(const struct instruction* instruction) {
     if (are_complete) finish_taken();
     return;
   }
-  const int complete = complete_some(traits);
-  for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
+  finish_some(traits->role == ROLE_COMPLETE_ANY, traits->blocks);
 }
 
 void cancel_request(const struct instruction* instruction) {

@@ -302,26 +302,38 @@ static bool completes(enum tisim_word word) {
   return word == TISIM_waitall || word == TISIM_waitany || word == TISIM_waitsome;
 }
 
+/* What of the listed requests a call has completed: `count` of them, at `indices` from `first`. */
+struct completed {
+  const int* indices;
+  int count;
+  int first;
+};
+static const struct completed nothing = {NULL, 0, 0};
+
 /* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
  * are left out where one of the others may suffice. */
-static void write_list(enum tisim_word word, int64_t source) {
+static void write_list(enum tisim_word word, int64_t source, struct completed completed) {
   const bool needs_all = word == TISIM_waitall || word == TISIM_testall;
-  size_t most = 0;
+  size_t most = (size_t)completed.count;
   for (int i = 0; i < listed_count; ++i) {
     if (listed[i] != NULL) most += 1 + listed[i]->more_count;
   }
   if (most == 0) return;
   int64_t* const numbers = tisim_numbers(most);
-  size_t known = 0;
-  for (int i = 0; i < listed_count; ++i) {
-    if (listed[i] == NULL || (!needs_all && !is_one(listed[i]))) continue;
-    known += put_numbers(listed[i], numbers + known);
-  }
-  if (known == 0) return;
   struct tisim_named named = tisim_on(0);
   named.requests = numbers;
-  named.request_count = known;
   named.source = source;
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] == NULL || (!needs_all && !is_one(listed[i]))) continue;
+    named.request_count += put_numbers(listed[i], numbers + named.request_count);
+  }
+  if (named.request_count == 0) return;
+  int64_t* const done = numbers + named.request_count;
+  for (int i = 0; i < completed.count; ++i) {
+    const struct tisim_request* const request = listed[completed.indices[i] - completed.first];
+    if (request != NULL && is_one(request)) done[named.completed_count++] = request->number;
+  }
+  named.completed = done;
   tisim_write(word, NULL, 0, &named, completes(word));
 }
 
@@ -369,7 +381,7 @@ void tisim_after_one(bool is_test, bool done, const MPI_Status* status) {
 
 void tisim_after_all(bool is_test, bool done, const MPI_Status* statuses) {
   if (!done) {
-    if (tisim_keeps_failed_tests()) write_list(TISIM_testall, -1);
+    if (tisim_keeps_failed_tests()) write_list(TISIM_testall, -1, nothing);
     return;
   }
   (void)is_test;
@@ -379,7 +391,7 @@ void tisim_after_all(bool is_test, bool done, const MPI_Status* statuses) {
     const int64_t own = listed[i] != NULL && statuses != NULL ? source_of(i, &statuses[i]) : -1;
     if (source < 0) source = own;
   }
-  write_list(TISIM_waitall, source);
+  write_list(TISIM_waitall, source, nothing);
   for (int i = 0; i < listed_count; ++i) {
     if (listed[i] != NULL) tisim_request_done(listed[i]);
   }
@@ -387,13 +399,13 @@ void tisim_after_all(bool is_test, bool done, const MPI_Status* statuses) {
 
 void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* status) {
   if (!done) {
-    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testany, -1);
+    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testany, -1, nothing);
     return;
   }
   if (index < 0 || index >= listed_count || listed[index] == NULL) return;
   if (status != NULL) settle(listed[index], status);
   if (is_one(listed[index])) {
-    write_list(TISIM_waitany, source_of(index, status));
+    write_list(TISIM_waitany, source_of(index, status), (struct completed){&index, 1, 0});
   } else {
     write_parts(listed[index]);
   }
@@ -404,7 +416,7 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
                       const MPI_Status* statuses) {
   if (count == MPI_UNDEFINED) return;
   if (count == 0) {
-    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1);
+    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1, nothing);
     return;
   }
   int64_t source = -1;
@@ -421,7 +433,8 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
     const int64_t own = statuses != NULL ? source_of(index, &statuses[i]) : -1;
     if (source < 0) source = own;
   }
-  if (known) write_list(TISIM_waitsome, source);
+  const struct completed completed = {indices, count, first};
+  if (known) write_list(TISIM_waitsome, source, completed);
   for (int i = 0; i < count; ++i) {
     struct tisim_request** const request = &listed[indices[i] - first];
     if (*request != NULL) tisim_request_done(*request);

@@ -25,6 +25,8 @@ struct tisim_named {
   int64_t request;         /* the request that it makes or waits for; -1: none */
   const int64_t* requests; /* those that it waits for; NULL: not a list */
   size_t request_count;
+  const int64_t* completed; /* those of the list that a waitany or waitsome completed, or NULL */
+  size_t completed_count;
   bool is_any;     /* a receive from any source, which is told later: tisim_sink_matched */
   int64_t source;  /* of the message that a receive from any source matched; -1: unknown */
   int64_t threads; /* of a computation of several: how many, and what all of them did */

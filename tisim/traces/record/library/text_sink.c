@@ -146,6 +146,9 @@ static int64_t write_call(tisim_sink* base, const struct tisim_call* call) {
   for (size_t i = 0; i < named->request_count; ++i) {
     put_named(sink, i == 0 ? " requests=" : ",", named->requests[i]);
   }
+  for (size_t i = 0; i < named->completed_count; ++i) {
+    put_named(sink, i == 0 ? " completed=" : ",", named->completed[i]);
+  }
   if (named->threads != 0) {
     put_named(sink, " threads=", named->threads);
     put_named(sink, " sum=", named->sum);

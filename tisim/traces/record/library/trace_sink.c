@@ -187,7 +187,7 @@ static uint64_t ranks_among(const struct tisim_call* call) {
 }
 
 static size_t numbers_in(const struct tisim_call* call) {
-  return call->count + call->named->request_count + 6;
+  return call->count + call->named->request_count + call->named->completed_count + 6;
 }
 
 /* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
@@ -206,6 +206,9 @@ static int make_word(struct trace_sink* sink, const struct tisim_call* call) {
   if (named->request >= 0) end += sprintf(end, " request={}"), ++place;
   for (size_t i = 0; i < named->request_count; ++i) {
     end += sprintf(end, i == 0 ? " requests={}" : ",{}"), ++place;
+  }
+  for (size_t i = 0; i < named->completed_count; ++i) {
+    end += sprintf(end, i == 0 ? " completed={}" : ",{}"), ++place;
   }
   if (named->threads != 0) end += sprintf(end, " threads={} sum={}"), place += 2;
   if (named->source >= 0) {
@@ -254,8 +257,10 @@ static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
-  const uint64_t plain = has | (uint64_t)call->word << 4 | (uint64_t)call->count << 12 |
-                         (uint64_t)named->request_count << 38;
+  /* What names completed requests has no other numbers. */
+  const uint64_t numbers = call->count + named->completed_count;
+  const uint64_t plain =
+      has | (uint64_t)call->word << 4 | numbers << 12 | (uint64_t)named->request_count << 38;
   const uint64_t key = named->text == NULL ? plain : with_text(plain, named);
   if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
   struct line* const line = place_of(sink->lines, sink->line_room, key, named->text);
@@ -285,6 +290,7 @@ static const int64_t* numbers_of(struct trace_sink* sink, const struct tisim_cal
   if (named->comm != 0) *end++ = named->comm;
   if (named->request >= 0) *end++ = named->request;
   for (size_t i = 0; i < named->request_count; ++i) *end++ = named->requests[i];
+  for (size_t i = 0; i < named->completed_count; ++i) *end++ = named->completed[i];
   if (named->threads != 0) {
     *end++ = named->threads;
     *end++ = named->sum;
