@@ -65,7 +65,7 @@ $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
 optimised: $(OPTIMISED) ## compile the core as releases do
 
 demo: $(CORE) ## predict LU on graphene from a real trace
-	$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
+	$(BIN)/tisim replay --platform platforms/graphene.xml --deployment platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
 
 test: core-test verified pytest lint ## what CI checks: C++ and Python tests, golden cases, style
 

@@ -50,7 +50,7 @@ def _check(case: dict[str, Any]) -> None:
         result = Path(directory) / "result.json"
         platform = ROOT / "platforms" / machine
         command = [*TISIM, "replay", "--platform", f"{platform}.xml"]
-        command += ["--hostfile", f"{platform}.hosts", "--np", str(case["ranks"])]
+        command += ["--hosts", f"{platform}.hosts", "--np", str(case["ranks"])]
         for option in case["cfg"]:
             command += ["--config", option]
         run([*command, "--json", result, trace])

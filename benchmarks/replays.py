@@ -145,7 +145,7 @@ def replay(case: Case) -> tuple[dict[str, Any], Run]:
         result = Path(directory) / "result.json"
         platform = ROOT / "platforms" / case.platform
         command = [*TISIM, "replay", "--platform", f"{platform}.xml"]
-        command += ["--hostfile", f"{platform}.hosts"]
+        command += ["--hosts", f"{platform}.hosts"]
         ran = run([*command, "--json", result, case.trace.get()])
         written: dict[str, Any] = json.loads(result.read_text())
     return written, ran

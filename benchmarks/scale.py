@@ -208,7 +208,7 @@ def _shared_file() -> Iterator[Goal]:
     links = ("--bandwidth", "100Gbps", "--latency", "1us")
     pfs = "servers=64,read=5GBps,write=3GBps,count=all,metadata-rate=50000,metadata-latency=100us"
     run([*TISIM, "platform", "new", "cluster", *hosts, *links, "--pfs", pfs, "-o", platform])
-    places = ("--hostfile", str(platform.with_suffix(".hosts")))
+    places = ("--hosts", str(platform.with_suffix(".hosts")))
     _, ran = timed_replay(trace, platform, *places)
     name = "100,000 ranks write a shared file on 64 servers, processor time"
     yield Goal(name, ran.cpu_seconds, 60, "s")

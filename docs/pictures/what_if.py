@@ -19,13 +19,14 @@ def predictions() -> dict[str, list[float]]:
     trace = tisim.Trace.open(f"{ROOT}/traces/npb.S.tar.xz/lu.S.4")
     platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
 
-    def seconds(**change: object) -> float:
-        return tisim.replay(trace, platform=platform.scaled(**change)).simulated_time
+    def seconds(change: str, factor: float) -> float:
+        scaled = platform.scaled(**{change: f"x{factor}"})
+        return tisim.replay(trace, platform=scaled).simulated_time
 
     return {
-        "processors x times as fast": [seconds(hosts="*", speed=f) for f in FACTORS],
-        "latencies x times as short": [seconds(links="*", latency=1 / f) for f in FACTORS],
-        "bandwidths x times as high": [seconds(links="*", bandwidth=f) for f in FACTORS],
+        "processors x times as fast": [seconds("speed", f) for f in FACTORS],
+        "latencies x times as short": [seconds("latency", 1 / f) for f in FACTORS],
+        "bandwidths x times as high": [seconds("bandwidth", f) for f in FACTORS],
     }
 
 

@@ -81,7 +81,7 @@ def test_replay_from_the_command_line(
 ) -> None:
     machine, target = case["platform"], tmp_path / "out.json"
     arguments = ["replay", "--platform", str(ROOT / "platforms" / f"{machine}.xml")]
-    arguments += ["--hostfile", str(hostfile(machine)), "--np", str(case["ranks"])]
+    arguments += ["--hosts", str(hostfile(machine)), "--np", str(case["ranks"])]
     arguments += ["--json", str(target), str(trace_path(case["trace"], nas_traces))]
     with pytest.raises(SystemExit) as ended:
         main(arguments)

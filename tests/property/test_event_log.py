@@ -124,9 +124,9 @@ def test_no_more_is_gained_than_the_critical_path_says(root: Path) -> None:
     before = tisim.replay(trace, platform=machine, event_log=True)
     gains = before.critical_path.gains
     better = {
-        "faster CPUs": {"hosts": "*", "speed": 1e9},
-        "lower latency": {"links": "*", "latency": 1e-9},
-        "more bandwidth": {"links": "*", "bandwidth": 1e9},
+        "faster CPUs": {"hosts": "*", "speed": "x1000000000"},
+        "lower latency": {"links": "*", "latency": "x1e-09"},
+        "more bandwidth": {"links": "*", "bandwidth": "x1000000000"},
     }
     for change, scaling in better.items():
         after = tisim.replay(trace, platform=machine.scaled(**scaling))

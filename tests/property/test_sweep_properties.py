@@ -102,6 +102,6 @@ def test_a_longer_sample_begins_with_a_shorter_one(
 
 def test_a_change_of_one_is_no_change() -> None:
     frame = tisim.sweep(
-        RING, platform=FATTREE, vary={"bandwidth": [1], "speed_noise": [0]}, workers=1
+        RING, platform=FATTREE, vary={"bandwidth": ["x1"], "speed_noise": [0]}, workers=1
     )
     assert frame["ratio"][0] == 1

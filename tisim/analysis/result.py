@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args, overload
 
 from tisim.analysis.file_tables import FileTables
@@ -24,6 +25,7 @@ from tisim.analysis.result_json import (
     read_file,
 )
 from tisim.errors import InputError, TisimError
+from tisim.platform.trust import basis_of, trust_text
 from tisim.support.quantities import format_seconds
 from tisim.support.tables import html_facts
 
@@ -43,6 +45,17 @@ if TYPE_CHECKING:
     from tisim.models.jitter import JitterDict
 
 
+def words_of(changes: Mapping[str, str]) -> str:
+    """What was changed in words, such as ``bandwidth x10, latency x0.1``."""
+    return ", ".join(f"{name} {value}" for name, value in changes.items())
+
+
+def title_of(trace: str, platform: str, changes: Mapping[str, str]) -> str:
+    """A run in words: ``lu.A.8 on graphene.xml with bandwidth x10``."""
+    with_changes = f" with {words_of(changes)}" if changes else ""
+    return f"{Path(trace).name} on {Path(platform).name}{with_changes}"
+
+
 class Result:
     """The outcome of a replay.
 
@@ -59,7 +72,7 @@ class Result:
         `bytes_sent` and `messages_sent`.
     start
         Simulated seconds at which the replay began; `finish` is counted from there.
-    hosts, wall_time, trace, platform, config, warnings
+    hosts, wall_time, trace, platform, config, warnings, changes
         The attributes of these names.
 
     Attributes
@@ -74,6 +87,9 @@ class Result:
         The configuration that was used, canonical key to value.
     warnings
         What was noticed and may matter.
+    changes
+        What was changed of the platform and the mapping, in words by name, such as
+        ``{"bandwidth": "x10", "mapping": "block"}``.
     version
         The version of tisim that simulated it.
     event_log
@@ -97,6 +113,7 @@ class Result:
         platform: str = "",
         config: Mapping[str, object],
         warnings: Sequence[str] = (),
+        changes: Mapping[str, str] | None = None,
     ) -> None:
         from tisim import __version__
 
@@ -110,7 +127,7 @@ class Result:
         if start:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts, self.wall_time = list(hosts), wall_time
-        self.trace, self.platform = trace, platform
+        self.trace, self.platform, self.changes = trace, platform, dict(changes or {})
         self.config, self.warnings, self.version = dict(config), list(warnings), __version__
         self.event_log: EventLog | None = None
         self.uncertainty: dict[str, object] | None = None
@@ -118,6 +135,8 @@ class Result:
         self.steady: SteadyDict | None = None
         self.io: IoDict | None = None
         self._breakdown: BreakdownDict | None = None
+        self._basis: dict[str, object] | None = None
+        self._trust = ""
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Result:
@@ -146,6 +165,7 @@ class Result:
                 platform=str(written.get("platform", "")),
                 config=dict(written.get("config", {})),
                 warnings=[str(text) for text in written.get("warnings", ())],
+                changes=written.get("changes"),
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"is not the result of a replay: {error}", file=path) from None
@@ -153,7 +173,18 @@ class Result:
         result._breakdown = written.get("breakdown")
         result.jitter, result.steady = written.get("jitter"), written.get("steady")
         result.io = written.get("io")
+        result._trust = str(written.get("trust", ""))
         return result
+
+    @property
+    def trust(self) -> str:
+        """How far to trust the simulated time: what it was calibrated by and validated on."""
+        if self._trust:
+            return self._trust
+        if self._basis is None:
+            self._basis = basis_of(self.platform)
+        changes = {name: value for name, value in self.changes.items() if name != "mapping"}
+        return trust_text(self.platform, self._basis, words_of(changes), self.uncertainty)
 
     @property
     def simulated_time(self) -> float:
@@ -348,6 +379,10 @@ class Result:
             "config": self.config,
             "warnings": self.warnings,
         }
+        if self.changes:
+            summary["changes"] = self.changes
+        if self.trust:
+            summary["trust"] = self.trust
         breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
         if breakdown is not None:
             summary["breakdown"] = breakdown
@@ -379,9 +414,15 @@ class Result:
 
     def __repr__(self) -> str:
         whole = f"{len(self.hosts)} ranks, {self.actions:,} actions"
-        return f"<Result: {self.simulated_time:.9g} s simulated, {whole}>"
+        changed = f", {words_of(self.changes)}" if self.changes else ""
+        return f"<Result: {format_seconds(self.simulated_time)} simulated, {whole}{changed}>"
+
+    @property
+    def title(self) -> str:
+        """What was replayed, on what, and what was changed."""
+        return title_of(self.trace, self.platform, self.changes)
 
     def _repr_html_(self) -> str:
         rows = [("simulated time", format_seconds(self.simulated_time))]
         rows += [("ranks", f"{len(self.hosts):,}"), ("actions", f"{self.actions:,}")]
-        return html_facts(f"Replay of {self.trace} on {self.platform}", rows)
+        return html_facts(f"Replay of {self.title}", rows)

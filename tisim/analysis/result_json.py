@@ -116,6 +116,8 @@ class BreakdownDict(TypedDict):
 
 
 class _Optional(TypedDict, total=False):
+    changes: dict[str, str]
+    trust: str
     breakdown: BreakdownDict
     uncertainty: dict[str, object]
     jitter: JitterDict
@@ -126,8 +128,9 @@ class _Optional(TypedDict, total=False):
 class SummaryDict(_Optional):
     """A result without its ranks; times in seconds.
 
-    It may have a breakdown, the interval of replays with other sets of parameters, the times of
-    replays with other seeds, the iterations that were not simulated, and what was done with files.
+    It may have what was changed, in words by name, how far to trust it, a breakdown, the interval
+    of replays with other sets of parameters, the times of replays with other seeds, the iterations
+    that were not simulated, and what was done with files.
     """
 
     tisim: str
@@ -196,7 +199,12 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     rows = result.get("ranks") if isinstance(result, dict) else None
     time = result.get("simulated_time") if isinstance(result, dict) else None
     if not (
-        isinstance(rows, list) and rows and all(_is_row(row) for row in rows) and _is_finite(time)
+        isinstance(result, dict)
+        and isinstance(rows, list)
+        and rows
+        and all(_is_row(row) for row in rows)
+        and _is_finite(time)
+        and isinstance(result.get("changes", {}), dict)
     ):
         raise InputError(
             "this is not a result; write one with: tisim replay --json FILE ...", file=path

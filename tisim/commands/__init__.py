@@ -14,6 +14,7 @@ from typing import TypeVar
 import click
 
 from tisim.support.files import write_file
+from tisim.support.quantities import DIGITS
 from tisim.support.tables import align
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -55,6 +56,23 @@ def write_json(pieces: Iterable[str], file: str | None) -> bool:
     return False
 
 
+def _use_digits(ctx: click.Context, _parameter: click.Parameter, digits: int | None) -> None:
+    if digits is not None:
+        before = DIGITS.set(digits)
+        ctx.call_on_close(lambda: DIGITS.reset(before))
+
+
+#: The option ``--digits`` of commands that print results.
+digits_option = click.option(
+    "--digits",
+    type=click.IntRange(1, 17),
+    metavar="N",
+    expose_value=False,
+    callback=_use_digits,
+    help="Significant digits of printed results (default: 6); --json always has all.",
+)
+
+
 def number_option(
     *names: str, default: int, text: str, least: int = 1, most: int | None = None
 ) -> Callable[[_F], _F]:
@@ -74,6 +92,11 @@ def compiler_option(what: str) -> Callable[[_F], _F]:
 def opened_name(traces: tuple[str, ...]) -> str | list[str]:
     """What `tisim.Trace.open` takes for the traces that a command line names."""
     return traces[0] if len(traces) == 1 else list(traces)
+
+
+def named_hosts(text: str) -> str | list[str]:
+    """What ``--hosts`` says: the name of a file, or names of hosts between commas."""
+    return text.split(",") if "," in text and not Path(text).exists() else text
 
 
 _TYPES: dict[str, type] = {"int": int, "float": float}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tisim.commands import print_table, report_written
+from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.support.quantities import (
     format_bytes,
     parse_bandwidth,
@@ -90,7 +90,8 @@ Examples:
   tisim calibrate measured.csv --nodes 64 --speed 3.2Gf -o cluster.xml
   tisim calibrate measured.csv --platform nominal.xml -o calibrated.xml --plot fit.png
   tisim calibrate osu_latency.txt osu_bw.txt --bandwidth 125MBps --latency 15us --links 2
-  tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json
+  tisim calibrate skampi.out -o two-hosts.xml
+  tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json found.json
   tisim benchmark --help    # how to measure
 """,
 )
@@ -106,13 +107,13 @@ Examples:
     "--bandwidth",
     callback=_value(parse_bandwidth),
     metavar="BANDWIDTH",
-    help="Nominal bandwidth, such as 125MBps.",
+    help="Nominal bandwidth of a link, such as 125MBps (default: from the measurements).",
 )
 @click.option(
     "--latency",
     callback=_value(parse_time),
     metavar="TIME",
-    help="Nominal latency of a link, such as 15us.",
+    help="Nominal latency of a link, such as 15us (default: from the measurements).",
 )
 @click.option(
     "--links", type=int, default=2, show_default=True, help="Number of links between the two hosts."
@@ -127,7 +128,7 @@ Examples:
     "--nodes",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Write a cluster of N hosts; nominal values not given are derived from the measurements.",
+    help="Write a cluster of N hosts (default: 2).",
 )
 @click.option(
     "--speed", callback=_value(parse_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
@@ -151,12 +152,12 @@ Examples:
 @click.option(
     "--plot", type=_FILE, metavar="FILE", help="Plot of the fit to write (.png, .svg, .pdf)."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON.")
+@json_option("all results")
 def _messages(
     files: tuple[Path, ...],
     output: Path | None,
     plot: Path | None,
-    as_json: bool,
+    json_file: str | None,
     sets: int,
     seed: int,
     **nominal: Unpack[_Nominal],
@@ -165,8 +166,9 @@ def _messages(
 
     FILES are results of SKaMPI, the OSU micro-benchmarks, the Intel MPI Benchmarks,
     platform-calibration or 'tisim benchmark', in any combination. The parameters are written
-    into the platform file or, without one, into a platform of two hosts with the nominal
-    values. Without -o the <config> block is printed.
+    into the platform file or, without one, into a platform of two hosts or of --nodes, whose
+    nominal values come from the measurements where none are given. Without -o the <config>
+    block is printed.
 
     See 'tisim calibrate cpu --help' for the speed of hosts, and 'tisim calibrate disk --help'
     for disks.
@@ -181,9 +183,7 @@ def _messages(
             bar.show(done / steps, title=step)
 
         found = calibrate(read_measurements(files), progress=show, **nominal)
-    if as_json:
-        click.echo(found.to_json())
-    else:
+    if not write_json([found.to_json()], json_file):
         from tisim.studies.calibration.report import report
 
         click.echo(report(found), nl=False)
@@ -258,7 +258,7 @@ Examples:
 @click.option(
     "--host-speeds", is_flag=True, help="Give each measured host its own speed (column host)."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the rates as JSON.")
+@json_option("the rates")
 def _cpu(
     traces: tuple[Path, ...],
     times: tuple[Path, ...],
@@ -267,7 +267,7 @@ def _cpu(
     platform: Path | None,
     output: Path | None,
     host_speeds: bool,
-    as_json: bool,
+    json_file: str | None,
 ) -> None:
     """Fit instructions per second to timed computations.
 
@@ -291,9 +291,8 @@ def _cpu(
         timed = read_recorded(traces)
     found = calibrate_cpu(timed)
     rate = found.rate_for(problem_class=problem_class, working_set=working_set)
-    if as_json:
-        click.echo(json.dumps({**found.to_dict(), "used": rate.what}, indent=1))
-    else:
+    text = json.dumps({**found.to_dict(), "used": rate.what}, indent=1)
+    if not write_json([text], json_file):
         _print_rates(found, rate.what)
     if platform is not None and output is not None:
         from tisim.studies.calibration.cpu import complete
@@ -318,8 +317,10 @@ Examples:
 @click.argument("files", nargs=-1, required=True, type=_FILE)
 @click.option("--mount", metavar="PATH", help="Mount point of the disk.")
 @click.option("--size", metavar="BYTES", help="Capacity of the disk, such as 1TB.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json: bool) -> None:
+@json_option("the results")
+def _disk(
+    files: tuple[Path, ...], mount: str | None, size: str | None, json_file: str | None
+) -> None:
     """Derive the bandwidths of a disk from results of fio (JSON) and IOR (JSON or printed output).
 
     If there are runs with several call sizes, the fastest one counts. The last line printed is
@@ -337,8 +338,7 @@ def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json:
     disk_of_text(words)  # refuses a mount point or a size with a comma
     for remark in found.remarks:
         click.echo(f"warning: {remark}", err=True)
-    if as_json:
-        click.echo(json.dumps({**asdict(found), "disk": words}, indent=1))
+    if write_json([json.dumps({**asdict(found), "disk": words}, indent=1)], json_file):
         return
     rows = [
         [rate.direction, rate.block, f"{format_bytes(rate.bandwidth)}/s", f"{rate.spread:.1%}",

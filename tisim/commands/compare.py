@@ -10,12 +10,12 @@ import click
 
 from tisim.analysis.compare import Comparison, Difference, compare, read_result
 from tisim.analysis.compare.comparison import shorten
-from tisim.commands import json_option, print_table, report_written, write_json
-from tisim.support.quantities import format_time
+from tisim.commands import digits_option, json_option, print_table, report_written, write_json
+from tisim.support.quantities import format_number, format_result_time, format_seconds
 
 _LABELS = {
-    "compute": "computing, mean over ranks",
-    "communication": "communicating, mean",
+    "compute": "compute, mean over ranks",
+    "communication": "communication, mean",
     "other": "other actions, mean",
     "finish": "end of a rank, mean",
     "ranks": "ranks",
@@ -51,6 +51,7 @@ With --breakdown in both replays it says which kinds of action and waits make th
     metavar="FILE",
     help="Write the comparison as an .html page with charts.",
 )
+@digits_option
 def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | None) -> None:
     """Explain the difference between two results.
 
@@ -74,6 +75,8 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
     click.echo(f"a: {a}\nb: {b}\n")
     for reason in comparison.reasons:
         click.echo(f"- {reason}")
+    if comparison.trust_text:
+        click.echo(f"\ntrust: {comparison.trust_text}")
     _print_numbers(comparison)
     least = _ROUNDING * (comparison.simulated_time.a or 0.0)
     for title, differences in (
@@ -112,30 +115,32 @@ def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:
     def shown(value: float | None) -> str:
         if value is None:
             return "-"
-        return f"{value:.9g} s" if seconds else f"{value:,.9g}"
+        return format_seconds(value) if seconds else format_number(value)
 
     ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else "-"
     if not one.differs:
         return (label, shown(one.a), shown(one.b), "", "")
-    change = format_time(one.change, 6, signed=True) if seconds else f"{one.change:+,.9g}"
+    sign = "+" if one.change > 0 else ""
+    number = sign + format_number(one.change)
+    change = format_result_time(one.change, signed=True) if seconds else number
     return (label, shown(one.a), shown(one.b), change, ratio)
 
 
 def _print_inputs(comparison: Comparison) -> None:
     rows: list[tuple[str, ...]] = [("option", "a", "b")]
-    rows += [(name, shorten(x), shorten(y)) for name, x, y in comparison.inputs]
+    rows += [(name, shorten(x), shorten(y)) for name, x, y in comparison.differing_inputs]
     _print("Options and other inputs that differ", rows, left=3)
 
 
 def _print_ranks(comparison: Comparison) -> None:
     rows: list[tuple[str, ...]] = [
-        ("rank", "host", "end in b", "difference", "computing", "communicating", "other")
+        ("rank", "host", "end in b", "difference", "compute", "communication", "other")
     ]
     for one in comparison.ranks[:_MOST_RANKS]:
         host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
         parts = (_part(time, one.finish) for time in (one.compute, one.communication, one.other))
-        change = format_time(one.finish, 6, signed=True)
-        rows.append((str(one.rank), host, format_time(one.finish_b, 6), change, *parts))
+        change = format_result_time(one.finish, signed=True)
+        rows.append((str(one.rank), host, format_result_time(one.finish_b), change, *parts))
     more = len(comparison.ranks) - _MOST_RANKS
     _print("Ranks that end at another time, and what makes the difference", rows, left=2)
     if more > 0:
@@ -144,7 +149,7 @@ def _print_ranks(comparison: Comparison) -> None:
 
 def _part(time: float, whole: float) -> str:
     """The contribution of a kind of time to a difference, unless it is rounding."""
-    return format_time(time, 6, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
+    return format_result_time(time, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
 
 
 def _print_details(comparison: Comparison) -> None:

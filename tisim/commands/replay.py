@@ -15,8 +15,11 @@ import click
 
 from tisim.actions.registry import ignoring_unsupported
 from tisim.analysis.file_tables import short_habits
+from tisim.analysis.result import words_of
 from tisim.commands import (
+    digits_option,
     json_option,
+    named_hosts,
     number_option,
     opened_name,
     parameter_option,
@@ -28,8 +31,7 @@ from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
-from tisim.platform.deployment import Deployment
-from tisim.simulation.replay import choose_kernel, replay
+from tisim.simulation.replay import choose_kernel, placed, replay
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes, format_seconds, parse_time
@@ -64,8 +66,8 @@ class _Replay(click.Command):
     cls=_Replay,
     epilog="""\b
 Examples:
-  tisim replay --platform graphene.xml --deploy deploy.xml traces/
-  tisim replay --platform graphene.xml --hostfile hosts.txt lu.A.8.tar.xz
+  tisim replay --platform graphene.xml --deployment deployment.xml traces/
+  tisim replay --platform graphene.xml --hosts hosts.txt lu.A.8.tar.xz
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json out.json traces/
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
   tisim replay --platform p.xml --breakdown traces/
@@ -81,12 +83,8 @@ Examples:
 """,
 )
 @parameter_option(replay, "platform", "--platform", "platform_file", metavar="FILE")
-@parameter_option(replay, "deployment", "--deploy", "deployment_file", metavar="FILE")
-@click.option(
-    "--hostfile",
-    metavar="FILE",
-    help="File with one host per line, used round-robin; an alternative to --deploy.",
-)
+@parameter_option(replay, "deployment", "--deployment", "deployment_file", metavar="FILE")
+@parameter_option(replay, "hosts", "--hosts", metavar="FILE|A,B,...")
 @parameter_option(
     replay, "config", "--config", "--cfg", "items", metavar="KEY=VALUE", multiple=True
 )
@@ -140,27 +138,10 @@ Examples:
     is_flag=True,
     help="Skip the calls of a recorded trace that tisim does not support.",
 )
-@click.option(
-    "--bandwidth",
-    metavar="CHANGE",
-    help="What if: scale (x2) or set (100Gbps) the bandwidth of all links.",
-)
-@click.option(
-    "--latency",
-    metavar="CHANGE",
-    help="What if: scale (x0.5) or set (1us) the latency of all links.",
-)
-@click.option(
-    "--speed", metavar="CHANGE", help="What if: scale (x2) or set (3.2Gf) the speed of all cores."
-)
-@click.option(
-    "--mapping",
-    "mapping_rule",
-    metavar="RULE",
-    help="What if: place ranks by a rule: block (consecutive ranks fill the cores of a host; "
-    "block:4 puts 4 on each), cyclic (round-robin over hosts) or random:SEED (cyclic, hosts in "
-    "random order). Uses the hosts of --hostfile or --deploy, if given.",
-)
+@parameter_option(replay, "bandwidth", "--bandwidth", metavar="CHANGE")
+@parameter_option(replay, "latency", "--latency", metavar="CHANGE")
+@parameter_option(replay, "speed", "--speed", metavar="CHANGE")
+@parameter_option(replay, "mapping", "--mapping", "mapping_rule", metavar="RULE")
 @click.option(
     "--uncertainty",
     type=click.IntRange(min=2),
@@ -170,6 +151,7 @@ Examples:
     "platform; each draws the fitted volumes of an extrapolated trace anew.",
 )
 @number_option("--seed", default=0, least=0, text="Random seed for --uncertainty.")
+@digits_option
 @parameter_option(replay, "jitter", "--jitter", metavar="N")
 @parameter_option(replay, "skip_steady", "--skip-steady", metavar="E")
 @parameter_option(replay, "kernel", "--kernel", metavar="NAME")
@@ -177,7 +159,7 @@ Examples:
 def replay_command(
     platform_file: str,
     deployment_file: str | None,
-    hostfile: str | None,
+    hosts: str | None,
     items: tuple[str, ...],
     sources: str | None,
     completions: str | None,
@@ -210,8 +192,6 @@ def replay_command(
         raise InputError("give --jitter or --uncertainty, not both")
     if skip_steady is not None:
         check_tolerance(skip_steady)
-    if deployment_file is not None and hostfile is not None:
-        raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file, begin, end, timelines)
@@ -220,8 +200,7 @@ def replay_command(
     chosen = [f"tisim/{name}={value}" for name, value in choices.items() if value is not None]
     config = Config.from_items((*items, *chosen))
     platform = Platform.load(platform_file)
-    if (bandwidth, latency, speed) != (None, None, None):
-        platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
+    platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     kernel, notes = choose_kernel(kernel)
     if kernel == "simpy" and uncertainty is not None:
         raise InputError("--uncertainty needs --kernel core")
@@ -237,7 +216,8 @@ def replay_command(
     sets = None
     if uncertainty is not None and isinstance(trace, Trace):
         sets = _parameter_sets(platform_file, trace)
-    deployment = _deployment(deployment_file, hostfile, mapping_rule, platform, trace.ranks)
+    chosen_hosts = None if hosts is None else named_hosts(hosts)
+    deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
         result = replay(
             trace,
@@ -290,24 +270,6 @@ def replay_command(
     return 0
 
 
-def _deployment(
-    deployment_file: str | None,
-    hostfile: str | None,
-    mapping_rule: str | None,
-    platform: Platform,
-    ranks: int,
-) -> Deployment | None:
-    """Where the ranks are; None: on the platform's hosts in their order."""
-    deployment = None
-    if deployment_file is not None:
-        deployment = Deployment.load(deployment_file)
-    elif hostfile is not None:
-        deployment = Deployment.from_hostfile(hostfile, ranks)
-    if mapping_rule is not None:
-        deployment = _mapped(mapping_rule, deployment, platform, ranks)
-    return deployment
-
-
 @contextmanager
 def _failure_in_json(file: str | None) -> Iterator[None]:
     """Write why a simulation cannot go on to the file of its result."""
@@ -319,21 +281,6 @@ def _failure_in_json(file: str | None) -> Iterator[None]:
             failure = {"kind": type(error).__name__, "message": str(error), **details}
             write_json([json.dumps({"error": failure}, indent=1)], file)
         raise
-
-
-def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
-    """The deployment by a rule, over the hosts of the given one."""
-    from tisim.studies.sweep.mapping import Mapping, is_rule
-
-    if not is_rule(rule):
-        raise InputError(
-            f"--mapping is block, cyclic or random:SEED, not {rule!r}; a file of hosts goes with "
-            "--hostfile, a deployment with --deploy"
-        )
-    mapping = Mapping.parse(rule, deployment)
-    if mapping.is_random:
-        raise InputError("--mapping random needs a seed, such as random:7")
-    return mapping.place(platform, ranks, ())
 
 
 def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:
@@ -450,14 +397,16 @@ def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
     )
     return [
         ("simulated time", format_seconds(result.simulated_time), interval or median),
+        *([("changed", "", words_of(result.changes))] if result.changes else []),
         ("ranks", f"{len(finish):,}", ""),
         ("actions", f"{result.actions:,}", ""),
         ranked("slowest", max(ranks, key=finish.__getitem__)),
         ranked("fastest", min(ranks, key=finish.__getitem__)),
-        spread("computing", "compute"),
-        spread("communicating", "communication"),
+        spread("compute", "compute"),
+        spread("communication", "communication"),
         *_io_rows(result),
         *_steady_rows(result),
+        ("trust", "", result.trust),
         ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
     ]
 

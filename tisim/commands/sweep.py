@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import print_table, report_written
+from tisim.commands import digits_option, print_table, report_written
 from tisim.errors import TisimError
 from tisim.studies.sweep.run import SweepInterrupted, sweep
 from tisim.studies.sweep.study import read_prices, read_study
 from tisim.support.files import check_writable
+from tisim.support.quantities import format_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +38,8 @@ A study is a TOML file:
   trace = "traces/lu.A.8.tar.xz"
   platform = "platforms/graphene.xml"
   [vary]
-  bandwidth = [1, 2, 4]                     # of all links, times
-  "latency[*sgraphene1*]" = [1, "5us"]      # of some links; a text sets it
+  bandwidth = ["x1", "x2", "x4"]            # of all links, times
+  "latency[*sgraphene1*]" = ["x1", "5us"]   # of some links; a value with a unit sets it
   "smpi/coll-selector" = ["default", "ompi"]
 """,
 )
@@ -62,6 +63,7 @@ A study is a TOML file:
     help="Write a self-contained .html report: main effects, curves, heat maps and, if the "
     "study has [prices], time against cost.",
 )
+@digits_option
 @click.option("--fresh", is_flag=True, help="Repeat scenarios that the output file already has.")
 def sweep_command(
     study: Path,
@@ -159,8 +161,8 @@ def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> 
     varied = columns[1 : columns.index("simulated_time")]
     named = any(name for name, _ in rows)
     lines: list[tuple[str, ...]] = []
-    head = (*(_cut(name) for name in varied), "simulated time", "ratio", "computing")
-    lines.append((*(("",) if named else ()), *head, "communicating"))
+    head = (*(_cut(name) for name in varied), "simulated time", "ratio", "compute")
+    lines.append((*(("",) if named else ()), *head, "communication"))
     for name, row in rows:
         values = (_cut(str(row[axis])) if row[axis] == row[axis] else "" for axis in varied)
         lines.append((*((name,) if named else ()), *values, *_outcome(row)))
@@ -171,10 +173,10 @@ def _outcome(row: pd.Series) -> tuple[str, ...]:
     if row["error"] is not None:
         return ("failed", "", "", "")
     return (
-        f"{row['simulated_time']:.9g} s",
+        format_seconds(row["simulated_time"]),
         f"{row['ratio']:.4f}",
-        f"{row['compute_mean']:.6g} s",
-        f"{row['communication_mean']:.6g} s",
+        format_seconds(row["compute_mean"]),
+        format_seconds(row["communication_mean"]),
     )
 
 

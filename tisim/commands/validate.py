@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   tisim validate study.toml
-  tisim validate study.toml -o study.html --json study.json
+  tisim validate study.toml --report study.html --json study.json
   tisim validate study.toml --keep-errors      # for the intervals of replay --uncertainty
 """,
 )
-@click.option("-o", "--output", metavar="FILE.html", help="Write a page with tables and a chart.")
+@click.option(
+    "--report", "report_file", metavar="FILE.html", help="Write a page with tables and a chart."
+)
 @json_option("all results")
 @click.option(
     "--keep-errors",
@@ -33,7 +35,7 @@ Examples:
 )
 @click.argument("study")
 def validate_command(
-    output: str | None, json_file: str | None, keep_errors: bool, study: str
+    report_file: str | None, json_file: str | None, keep_errors: bool, study: str
 ) -> int:
     """Execute the cases of a study on a real MPI library, predict them and compare.
 
@@ -44,17 +46,17 @@ def validate_command(
     from tisim.studies.validation import load_study, validate
     from tisim.support.progress import ProgressBar
 
-    for file in (output, json_file):
+    for file in (report_file, json_file):
         if file not in (None, "-"):
             check_writable(str(file))
     loaded = load_study(study)
     with ProgressBar("validate") as bar:
         found = validate(loaded, lambda number, cases, name: bar.show(number / cases, title=name))
-    if output is not None:
+    if report_file is not None:
         from tisim.studies.validation.page import page
 
-        write_file(output, page(study, found))
-        report_written(output)
+        write_file(report_file, page(study, found))
+        report_written(report_file)
     is_printed = write_json([json.dumps(found.to_dict(), indent=1)], json_file)
     if keep_errors:
         from tisim.studies.validation import comparison

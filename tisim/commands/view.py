@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from tisim.commands import named_hosts
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
 
@@ -31,7 +32,11 @@ Examples:
 @click.option(
     "--platform", "platform_file", metavar="FILE", help="Replay the trace RUN on this platform."
 )
-@click.option("--hostfile", metavar="FILE", help="File with one host per line; needs --platform.")
+@click.option(
+    "--hosts",
+    metavar="FILE|A,B,...",
+    help="Hosts that ranks go round: a file with one host per line, or names; needs --platform.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -51,7 +56,7 @@ Examples:
 @click.argument("other", metavar="[RUN2]", required=False)
 def view_command(
     platform_file: str | None,
-    hostfile: str | None,
+    hosts: str | None,
     port: int,
     browser: bool,
     notebook: bool,
@@ -67,8 +72,8 @@ def view_command(
     printed address. Stop with Ctrl-C.
     """
     if platform_file is None:
-        if hostfile is not None:
-            raise InputError("--hostfile goes with --platform")
+        if hosts is not None:
+            raise InputError("--hosts goes with --platform")
         if Path(run).is_dir():
             raise InputError(
                 "is a directory and no run file; --platform FILE replays a trace first", file=run
@@ -77,7 +82,7 @@ def view_command(
         return 0
     with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tisim-") as folder:
         made = Path(folder) / "run.tir"
-        _replay(run, platform_file, hostfile, made)
+        _replay(run, platform_file, hosts, made)
         _show([str(made), other], port, browser, notebook)
     return 0
 
@@ -97,18 +102,14 @@ def _ended_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Path) -> None:
-    from tisim.platform.deployment import Deployment
+def _replay(trace_file: str, platform_file: str, hosts: str | None, made: Path) -> None:
     from tisim.simulation.replay import replay
-    from tisim.traces import Trace
 
-    trace = Trace.open(trace_file)
-    deployment = None if hostfile is None else Deployment.from_hostfile(hostfile, trace.ranks)
     with ProgressBar("replay") as bar:
         replay(
-            trace,
+            trace_file,
             platform=platform_file,
-            deployment=deployment,
+            hosts=None if hosts is None else named_hosts(hosts),
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=made,
         )

@@ -87,7 +87,7 @@ class _HostsOnly(Sequence[Placement]):
 class Deployment(Sequence[Placement]):
     """The placements of ranks 0, 1, 2, ...
 
-    A deployment does not change. Make one with `load` (XML), `from_hostfile` or `round_robin`.
+    A deployment does not change. Make one with `load` (XML), `from_hostfile` or `cyclic`.
 
     Parameters
     ----------
@@ -97,16 +97,24 @@ class Deployment(Sequence[Placement]):
         Where they come from, for messages.
     repeat
         Whether further ranks go round the same hosts again.
+    rule
+        The rule of ``--mapping`` that placed the ranks; None: none did.
     """
 
     def __init__(
-        self, placements: Iterable[Placement], *, file: str | None = None, repeat: bool = False
+        self,
+        placements: Iterable[Placement],
+        *,
+        file: str | None = None,
+        repeat: bool = False,
+        rule: str | None = None,
     ) -> None:
         self._placements: _HostsOnly | tuple[Placement, ...] = (
             placements if isinstance(placements, _HostsOnly) else tuple(placements)
         )
         self.file = file
         self._repeat = repeat
+        self.rule = rule
         if not self._placements:
             raise InputError("the deployment names no host for any rank", file=file)
 
@@ -171,7 +179,8 @@ class Deployment(Sequence[Placement]):
         text = read_text(file, "this host file")
         if text.lstrip().startswith("<"):
             raise InputError(
-                "this is XML, and a host file has a host a line; a deployment goes with --deploy",
+                "this is XML, and a host file has a host a line; a deployment goes with "
+                "--deployment",
                 file=file,
             )
         hosts: list[str] = []
@@ -188,11 +197,20 @@ class Deployment(Sequence[Placement]):
         return deployment if ranks is None else deployment.for_ranks(ranks)
 
     @classmethod
-    def round_robin(cls, hosts: Platform | Iterable[str], ranks: int) -> Deployment:
+    def cyclic(
+        cls, hosts: Platform | Iterable[str], ranks: int, *, rule: str | None = None
+    ) -> Deployment:
         """Rank after rank on the hosts of a platform, or on those of the given names."""
         if not isinstance(hosts, Iterable):
             hosts = islice(hosts.host_names(), max(ranks, 1))
-        return cls(_HostsOnly(hosts), repeat=True).for_ranks(ranks)
+        return cls(_HostsOnly(hosts), repeat=True, rule=rule).for_ranks(ranks)
+
+    @classmethod
+    def of_hosts(cls, hosts: str | os.PathLike[str] | Sequence[str]) -> Deployment:
+        """The hosts that a user names: a host file, or their names; ranks go round them."""
+        if isinstance(hosts, str | os.PathLike):
+            return cls.from_hostfile(hosts)
+        return cls(_HostsOnly(hosts), repeat=True)
 
     def __len__(self) -> int:
         return len(self._placements)
@@ -241,7 +259,11 @@ class Deployment(Sequence[Placement]):
             wanted = self._placements.round(ranks)
         else:
             wanted = (self._placements[rank % count] for rank in range(ranks))
-        return Deployment(wanted, file=self.file, repeat=self._repeat)
+        return Deployment(wanted, file=self.file, repeat=self._repeat, rule=self.rule)
+
+    def changes(self, platform: Platform) -> dict[str, str]:
+        """What was changed of a platform and of the mapping on it, in words by name."""
+        return {**platform.changes, **({} if self.rule is None else {"mapping": self.rule})}
 
     def host_indices(self, platform: Platform) -> Sequence[int]:
         """The index of each rank's host in the platform.

@@ -27,6 +27,7 @@ from tisim.support.tables import html_facts
 if TYPE_CHECKING:
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.description.node import Node
+    from tisim.platform.scaling import Change
     from tisim.platform.zones.base import Term
 
 _T = TypeVar("_T")
@@ -94,6 +95,8 @@ class Platform:
         How speeds, bandwidths, latencies and states change over time.
     warnings
         Warnings of the reader, each with file and line.
+    changes
+        What `scaled` has changed, in words by name, such as ``{"bandwidth": "x10"}``.
     root
         The outermost zone.
     """
@@ -109,6 +112,7 @@ class Platform:
         warnings: tuple[str, ...] = (),
         description: Node | None = None,
         router: Router | None = None,
+        changes: Mapping[str, str] | None = None,
     ) -> None:
         if topology.root is None:
             raise ValueError("a platform needs a zone")
@@ -122,6 +126,7 @@ class Platform:
         )
         self.profiles = profiles
         self.warnings = warnings
+        self.changes: Mapping[str, str] = changes or {}
         self._description = description
         # With the zones of the core, which all replays share, whatever the numbers are.
         self._router = Router(topology, file) if router is None else router
@@ -307,11 +312,11 @@ class Platform:
         self,
         *,
         links: str | Sequence[str] = "*",
-        bandwidth: float | str | None = None,
-        latency: float | str | None = None,
+        bandwidth: str | None = None,
+        latency: str | None = None,
         sharing: str | None = None,
         hosts: str | Sequence[str] = "*",
-        speed: float | str | None = None,
+        speed: str | None = None,
         cores: int | None = None,
     ) -> Platform:
         """A platform with other numbers; this one stays as it is.
@@ -322,9 +327,8 @@ class Platform:
             Pattern of the links to change (``*``, ``?``, ``[...]``), or several; a SPLITDUPLEX
             link is meant by its name with or without ``_UP`` and ``_DOWN``.
         bandwidth, latency
-            A number multiplies, and so does a string such as ``"x2"``; other strings set, as
-            ``"10Gbps"`` does. Profiles follow a factor
-            and give way to a value that is set.
+            A factor, ``"x2"`` (also written ``"2x"`` or ``"200%"``), or a value with its unit,
+            such as ``"10Gbps"``. Profiles follow a factor and give way to a value.
         sharing
             SHARED or FATPIPE.
         hosts
@@ -339,16 +343,34 @@ class Platform:
         InputError
             If a pattern matches nothing, or a value is impossible.
         """
-        from tisim.platform.scaling import scale_hosts, scale_links
+        asked = {
+            "bandwidth": (links, bandwidth),
+            "latency": (links, latency),
+            "sharing": (links, sharing),
+            "speed": (hosts, speed),
+            "cores": (hosts, cores),
+        }
+        platform = self
+        for quantity, (patterns, value) in asked.items():
+            if value is not None:
+                from tisim.platform.scaling import Change
 
-        numbers, events = self._resources, self.profiles
-        if (bandwidth, latency, sharing) != (None, None, None) or links != "*":
-            numbers, events = scale_links(
-                self._topology, numbers, events, links, bandwidth, latency, sharing
-            )
-        if (speed, cores) != (None, None) or hosts != "*":
-            numbers, events = scale_hosts(self._topology, numbers, events, hosts, speed, cores)
-        return self.with_numbers(numbers, events)
+                platform = platform.changed(Change(quantity, patterns, value))
+        return platform
+
+    def changed(self, change: Change) -> Platform:
+        """A platform after one change; see `scaled`."""
+        from tisim.platform.scaling import SCALED, apply, change_value
+
+        value = change.value
+        if change.quantity in SCALED:
+            value = change_value(value, change.quantity)
+        numbers, events = apply(self._topology, self._resources, self.profiles, change)
+        platform = self.with_numbers(numbers, events)
+        # A second change of the same links comes on top of the first.
+        words = f"{self.changes.get(change.name, '')} {value}".lstrip()
+        platform.changes = {**self.changes, change.name: words}
+        return platform
 
     def with_numbers(self, resources: Resources, profiles: tuple[ResourceProfile, ...]) -> Platform:
         """The same hosts, links and routes with other numbers and profiles."""
@@ -361,6 +383,7 @@ class Platform:
             warnings=self.warnings,
             description=self._description,
             router=self._router,
+            changes=self.changes,
         )
 
     def to_xml(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -20,86 +22,127 @@ if TYPE_CHECKING:
 
     from tisim.platform.topology import Topology
 
-Change = float | str | None
 Patterns = str | Sequence[str]
 
+#: Quantities that a change scales or sets: how a value is read, its unit, and an example.
+SCALED: Final[dict[str, tuple[Callable[[str, str], float], str, str]]] = {
+    "bandwidth": (parse_bandwidth, "Bps", "2GBps"),
+    "latency": (parse_time, "s", "2us"),
+    "speed": (parse_speed, "f", "2Gf"),
+}
+_COLUMNS: Final = {
+    "bandwidth": "link_bandwidth",
+    "latency": "link_latency",
+    "sharing": "link_fatpipe",
+    "speed": "host_speed",
+    "cores": "host_cores",
+}
+_NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
+_FACTOR = re.compile(rf"x\s*{_NUMBER}|{_NUMBER}\s*x|{_NUMBER}\s*%", re.IGNORECASE)
+_BARE = re.compile(_NUMBER, re.IGNORECASE)
 
-def scale_links(
-    topology: Topology,
-    resources: Resources,
-    events: Iterable[ResourceProfile],
-    patterns: Patterns,
-    bandwidth: Change,
-    latency: Change,
-    sharing: str | None,
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a machine: a quantity of the hosts or links that a pattern chooses.
+
+    A `value` of bandwidth, latency or speed is a factor, ``"x2"``, or a value with a unit.
+    """
+
+    quantity: str
+    pattern: Patterns
+    value: float | str
+
+    @property
+    def name(self) -> str:
+        """The quantity with its pattern, as axes of sweeps are called: ``bandwidth[switch-*]``."""
+        patterns = self.pattern if isinstance(self.pattern, str) else ",".join(self.pattern)
+        return self.quantity if patterns == "*" else f"{self.quantity}[{patterns}]"
+
+
+def factor_of(text: str) -> float | None:
+    """The factor that ``x2``, ``2x`` and ``200%`` stand for; None: no factor is written."""
+    match = _FACTOR.fullmatch(text.strip())
+    if match is None:
+        return None
+    return float(match[3]) / 100 if match[3] else float(match[1] or match[2])
+
+
+def factor_text(factor: float) -> str:
+    """A factor as results show it, such as ``x2``."""
+    return f"x{float(factor)!r}".removesuffix(".0")
+
+
+def change_value(value: object, quantity: str) -> str:
+    """A change of a bandwidth, latency or speed, checked; of a factor the one form ``x2``.
+
+    Raises `InputError` for a bare number, and for what is neither a factor nor a value.
+    """
+    parse, _, example = SCALED[quantity]
+    text = str(value).strip()
+    if isinstance(value, bool) or not isinstance(value, str) or _BARE.fullmatch(text):
+        factor = f"x{text}" if _BARE.fullmatch(text) else "x2"
+        raise InputError(
+            f"{quantity} is changed by a factor or to a value with its unit, not {value!r}: "
+            f"say {factor} or {example}"
+        )
+    factor_ = factor_of(text)
+    if factor_ is None and text[:1] in "xX":
+        raise InputError(f"a factor of the {quantity} is written x2 or x0.5, not {value!r}")
+    if factor_ is not None and not 0 <= factor_ < float("inf"):
+        raise InputError(f"a factor of the {quantity} must not be negative, {value!r} is")
+    amount = parse(text, quantity) if factor_ is None else factor_
+    if quantity != "latency" and not amount > 0:
+        raise InputError(f"the {quantity} must stay above zero, {value!r} makes it zero")
+    return text if factor_ is None else factor_text(factor_)
+
+
+def apply(
+    topology: Topology, resources: Resources, events: Iterable[ResourceProfile], change: Change
 ) -> tuple[Resources, tuple[ResourceProfile, ...]]:
-    """Change the links whose names match; see `Platform.scaled`."""
-    chosen = _matching_links(topology, patterns)
-    bandwidths, events = _changed(
-        resources.link_bandwidth, chosen, bandwidth, "bandwidth", parse_bandwidth, events
-    )
-    latencies, events = _changed(
-        resources.link_latency, chosen, latency, "latency", parse_time, events
-    )
-    if chosen.any() and bandwidths[chosen].min() <= 0:
-        raise InputError(f"a link's bandwidth must stay above zero, {bandwidth!r} makes it zero")
-    fatpipes = resources.link_fatpipe
-    if sharing is not None:
-        if sharing not in ("SHARED", "FATPIPE"):
-            raise InputError(f"sharing is SHARED or FATPIPE, not {sharing!r}")
-        fatpipes = fatpipes.copy()
-        fatpipes[chosen] = sharing == "FATPIPE"
-    changed = resources.replaced(
-        link_bandwidth=bandwidths, link_latency=latencies, link_fatpipe=fatpipes
-    )
-    return changed, tuple(events)
+    """The numbers and profiles of a platform after a change; see `Platform.scaled`."""
+    chosen = matching(topology, change.quantity, change.pattern)
+    column = _COLUMNS[change.quantity]
+    values = getattr(resources, column).copy()
+    value = change.value
+    if change.quantity == "cores":
+        if isinstance(value, str) or value != int(value) or value < 1:
+            raise InputError(f"cores is a whole number above zero, not {value!r}")
+        values[chosen] = value
+    elif change.quantity == "sharing":
+        if value not in ("SHARED", "FATPIPE"):
+            raise InputError(f"sharing is SHARED or FATPIPE, not {value!r}")
+        values[chosen] = value == "FATPIPE"
+    else:
+        text = change_value(value, change.quantity)
+        factor = factor_of(text)
+        if factor is None:
+            values[chosen] = SCALED[change.quantity][0](text, change.quantity)
+            events = [one for one in events if not _concerns(one, chosen, change.quantity)]
+        else:
+            values[chosen] *= factor
+            events = _with_factor(events, chosen, change.quantity, factor)
+    return resources.replaced(**{column: values}), tuple(events)
 
 
-def scale_hosts(
-    topology: Topology,
-    resources: Resources,
-    events: Iterable[ResourceProfile],
-    patterns: Patterns,
-    speed: Change,
-    cores: int | None,
-) -> tuple[Resources, tuple[ResourceProfile, ...]]:
-    """Change the hosts whose names match; see `Platform.scaled`."""
-    chosen = _matching_hosts(topology, patterns)
-    # A host's profile gives fractions of its speed, whatever that is.
-    speeds, _ = _changed(resources.host_speed, chosen, speed, "speed", parse_speed, ())
-    if chosen.any() and speeds[chosen].min() <= 0:
-        raise InputError(f"a host's speed must stay above zero, {speed!r} makes it zero")
-    counts = resources.host_cores
-    if cores is not None:
-        if cores != int(cores) or cores < 1:
-            raise InputError(f"cores is a whole number above zero, not {cores!r}")
-        counts = counts.copy()
-        counts[chosen] = cores
-    changed = resources.replaced(host_speed=speeds, host_cores=counts)
-    return changed, tuple(events)
+def matching(topology: Topology, quantity: str, patterns: Patterns) -> NDArray[np.bool_]:
+    """Mask of the hosts or links, as the quantity says, whose names match one of the patterns.
 
-
-def _matching_links(topology: Topology, patterns: Patterns) -> NDArray[np.bool_]:
-    links = topology.links
-    chosen = _matching(len(links), links.name, patterns, ("_UP", "_DOWN"))
-    if topology.loopback >= 0:
-        chosen[topology.loopback] = False
+    A link is meant with or without ``_UP`` and ``_DOWN``. Raises `InputError` if none matches.
+    """
+    if _COLUMNS[quantity].startswith("host"):
+        what, names = "host", topology.host_names
+        chosen = _matching(len(topology.hosts), topology.hosts.name, patterns, ())
+    else:
+        what, names = "link", topology.links.listed_names
+        chosen = _matching(len(topology.links), topology.links.name, patterns, ("_UP", "_DOWN"))
+        if topology.loopback >= 0:
+            chosen[topology.loopback] = False
     if not chosen.any():
-        hint = did_you_mean(_first(patterns), links.listed_names())
-        raise InputError(f"no link of the platform matches {patterns!r}{hint}")
+        first = patterns if isinstance(patterns, str) else next(iter(patterns), "")
+        hint = did_you_mean(first, names())
+        raise InputError(f"no {what} of the platform matches {patterns!r}{hint}")
     return chosen
-
-
-def _matching_hosts(topology: Topology, patterns: Patterns) -> NDArray[np.bool_]:
-    chosen = _matching(len(topology.hosts), topology.hosts.name, patterns, ())
-    if not chosen.any():
-        hint = did_you_mean(_first(patterns), topology.host_names())
-        raise InputError(f"no host of the platform matches {patterns!r}{hint}")
-    return chosen
-
-
-def _first(patterns: Patterns) -> str:
-    return patterns if isinstance(patterns, str) else next(iter(patterns), "")
 
 
 def _matching(
@@ -117,47 +160,10 @@ def _matching(
     return chosen
 
 
-def _changed(
-    values: NDArray[np.float64],
-    chosen: NDArray[np.bool_],
-    change: Change,
-    what: str,
-    parse: Callable[[str, str], float],
-    events: Iterable[ResourceProfile],
-) -> tuple[NDArray[np.float64], Iterable[ResourceProfile]]:
-    """The values after a change, and the profiles that say how these change over time."""
-    if change is None:
-        return values, events
-    changed = values.copy()
-    change = factor_of(change, what)
-    if isinstance(change, str):
-        changed[chosen] = parse(change, what)
-        return changed, _without(events, chosen, what)
-    if not 0 <= change < float("inf"):
-        raise InputError(f"a factor of the {what} must not be negative, {change!r} is")
-    changed[chosen] *= change
-    return changed, _with_factor(events, chosen, what, change)
-
-
-def factor_of(change: float | str, what: str) -> float | str:
-    """A change that is written as a factor, ``"x2"``, as the number; any other as it is."""
-    if not isinstance(change, str) or not change.startswith("x"):
-        return change
-    try:
-        return float(change[1:])
-    except ValueError:
-        raise InputError(f"a factor of the {what} is written x2 or x0.5, not {change!r}") from None
-
-
-def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], what: str) -> bool:
-    kind = BANDWIDTH if what == "bandwidth" else LATENCY
+def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], quantity: str) -> bool:
+    """Whether a profile is one of a changed link; those of hosts are fractions of their speeds."""
+    kind = {"bandwidth": BANDWIDTH, "latency": LATENCY}.get(quantity)
     return entry.is_link and entry.what == kind and bool(chosen[entry.index])
-
-
-def _without(
-    events: Iterable[ResourceProfile], chosen: NDArray[np.bool_], what: str
-) -> list[ResourceProfile]:
-    return [entry for entry in events if not _concerns(entry, chosen, what)]
 
 
 def _with_factor(

@@ -99,6 +99,7 @@ def did_you_mean(name: str, *known: Iterable[str]) -> str:
     """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
     import difflib
 
-    searched = islice(chain.from_iterable(known), _SEARCHED_NAMES)
-    close = difflib.get_close_matches(name, dict.fromkeys(searched), n=3, cutoff=0.5)
+    searched = dict.fromkeys(islice(chain.from_iterable(known), _SEARCHED_NAMES))
+    whole = [full for full in searched if name and full.startswith(f"{name}.")]
+    close = whole[:3] or difflib.get_close_matches(name, searched, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -137,7 +137,7 @@ class Environment(CoreEnvironment):
         trace
             A `tisim.Trace`, or whatever `tisim.Trace.open` takes.
         deployment
-            A `tisim.Deployment`, or a list of host names, one a rank; round-robin over the hosts
+            A `tisim.Deployment`, or a list of host names, one a rank; cyclic over the hosts
             of the platform when not given.
         """
         return start_replay(self, trace, deployment)

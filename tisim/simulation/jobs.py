@@ -85,6 +85,7 @@ def job_result(
         platform=str(settings.platform.file),
         config=settings.config.as_dict(),
         warnings=notes,
+        changes=placements.changes(settings.platform),
     )
     result.io = file_sums(core, job, settings.server_names())
     return result
@@ -97,9 +98,9 @@ def start_replay(
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     settings = env.settings
     if deployment is None:
-        deployment = Deployment.round_robin(settings.platform, opened.ranks)
+        deployment = Deployment.cyclic(settings.platform, opened.ranks)
     elif not isinstance(deployment, Deployment):
-        deployment = Deployment.round_robin(deployment, opened.ranks)
+        deployment = Deployment.cyclic(deployment, opened.ranks)
     placements = deployment.for_ranks(opened.ranks)
     begin, wall = env.now, time.perf_counter()
 

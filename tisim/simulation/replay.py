@@ -6,12 +6,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tisim
 from tisim._core import Stop
-from tisim.analysis.result import Result
+from tisim.analysis.result import Result, title_of
 from tisim.config import Config
 from tisim.errors import InputError, MissingCoreError
 from tisim.kernel.driver import Driver, Progress
@@ -39,7 +38,11 @@ def replay(
     *,
     platform: Platform | _Path,
     deployment: Deployment | _Path | None = None,
-    hosts: Sequence[str] | None = None,
+    hosts: Sequence[str] | _Path | None = None,
+    bandwidth: str | None = None,
+    latency: str | None = None,
+    speed: str | None = None,
+    mapping: str | None = None,
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
     progress: Progress | None = None,
@@ -66,9 +69,21 @@ def replay(
     deployment
         Deployment file (XML) with the host of each rank.
 
-        Or a `Deployment`. By default ranks use the platform's hosts in their order, round-robin.
+        Or a `Deployment`. By default the mapping is cyclic over the platform's hosts in their
+        order.
     hosts
-        Names of hosts, used round-robin instead of a deployment.
+        Hosts that ranks go round, instead of a deployment: a file with one host per line, or
+        names.
+    bandwidth
+        What if: scale (x2) or set (100Gbps) the bandwidth of all links.
+    latency
+        What if: scale (x0.5) or set (1us) the latency of all links.
+    speed
+        What if: scale (x2) or set (3.2Gf) the speed of all cores.
+    mapping
+        What if: place ranks by a rule: block (consecutive ranks fill the cores of a host; block:4
+        puts 4 on each), cyclic (a rank on each host, and round again) or random:SEED (cyclic, hosts
+        in random order). Uses the hosts of --hosts or --deployment, if given.
     config
         Configuration option; takes precedence over the platform's.
 
@@ -133,6 +148,7 @@ def replay(
     """
     start = time.perf_counter()
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
+    machine = machine.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     settings = Settings(machine, config, registry)
     kernel, notes = choose_kernel(kernel)
     if kernel == "simpy":
@@ -143,7 +159,7 @@ def replay(
             )
         text = _text_of(trace, settings)
         _check_ranks(text.ranks, ranks, text.name)
-        placements = _placements(machine, deployment, hosts, text.ranks)
+        placements = placed(machine, text.ranks, deployment, hosts, mapping)
         result = _replay_on_simpy(text, settings, placements, network_model, host_model)
         result.warnings += notes
         result.wall_time = time.perf_counter() - start
@@ -153,7 +169,7 @@ def replay(
     opened = _opened(trace, ranks)
     if skip_steady is not None:
         check_tolerance(skip_steady)
-    placements = _placements(machine, deployment, hosts, opened.ranks)
+    placements = placed(machine, opened.ranks, deployment, hosts, mapping)
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
@@ -210,6 +226,7 @@ def _replay_on_simpy(
         platform=str(settings.platform.file),
         config=settings.config.as_dict(),
         warnings=settings.warnings,
+        changes=placements.changes(settings.platform),
     )
 
 
@@ -292,7 +309,8 @@ def _capture(
         return None
     from tisim.analysis.timeline.capture import EventCapture
 
-    title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
+    platform = settings.platform
+    title = title_of(str(trace.name), str(platform.file), placements.changes(platform))
     hosts = placements.host_indices(settings.platform)
     name = str(trace.name)
     return EventCapture(
@@ -383,18 +401,37 @@ def _interruptible(driver: Driver) -> Iterator[None]:
         raise interruption(driver.core, job=0) from None
 
 
-def _placements(
+def placed(
     platform: Platform,
-    deployment: Deployment | _Path | None,
-    hosts: Sequence[str] | None,
     ranks: int,
+    deployment: Deployment | _Path | None = None,
+    hosts: Sequence[str] | _Path | None = None,
+    mapping: str | None = None,
 ) -> Deployment:
+    """Where the ranks of a replay run; see `replay`."""
     if deployment is not None and hosts is not None:
-        raise InputError("give a deployment or hosts, not both")
+        raise InputError("give --deployment or --hosts, not both")
     if hosts is not None:
-        return Deployment.round_robin(hosts, ranks)
-    if deployment is None:
-        return Deployment.round_robin(platform, ranks)
-    if not isinstance(deployment, Deployment):
+        deployment = Deployment.of_hosts(hosts)
+    elif deployment is not None and not isinstance(deployment, Deployment):
         deployment = Deployment.load(deployment)
+    if mapping is not None:
+        return _mapped(mapping, deployment, platform, ranks)
+    if deployment is None:
+        return Deployment.cyclic(platform, ranks)
     return deployment.for_ranks(ranks)
+
+
+def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
+    """The deployment by a rule, over the hosts of the given one."""
+    from tisim.platform.mapping import Mapping, is_rule
+
+    if not is_rule(rule):
+        raise InputError(
+            f"--mapping is block, cyclic or random:SEED, not {rule!r}; a file of hosts goes with "
+            "--hosts, a deployment with --deployment"
+        )
+    found = Mapping.parse(rule, deployment)
+    if found.is_random:
+        raise InputError("--mapping random needs a seed, such as random:7")
+    return found.place(platform, ranks, ())

@@ -220,7 +220,7 @@ def test_the_command_prints_what_a_new_platform_takes(tisim: CommandLine, tmp_pa
         "--speed", "1Gf", option, words, "-o", str(tmp_path / "p.xml"),
     )  # fmt: skip
     assert made.status == 0
-    as_json = json.loads(tisim("calibrate", "disk", str(file), "--json").out)
+    as_json = json.loads(tisim("calibrate", "disk", str(file), "--json", "-").out)
     assert (as_json["read"], as_json["disk"]) == (2e9, "read=2000MBps,write=1000MBps")
     wrong = tisim("calibrate", "disk", str(file), "--mount", "/a,b")
     assert wrong.status == 2

@@ -95,8 +95,12 @@ def test_the_nominal_route_is_that_of_the_platform(root: Path, name: str) -> Non
 def test_options_or_a_platform_give_the_nominal_values() -> None:
     rng = np.random.default_rng(1)
     measured = measure(rng, draw_truth(rng, draw_sizes(rng)), np.arange(1.0, 9), 0.02)
-    with pytest.raises(InputError, match="give a platform file"):
-        calibrate(measured)
+    found = calibrate(measured, latency=1e-6)
+    assert found.route.latency == 2e-6
+    assert any("none were given: bandwidth " in text for text in found.warnings)
+    both = calibrate(measured)
+    assert both.route.bandwidth == found.route.bandwidth
+    assert any(" MB/s, latency " in text for text in both.warnings)
     with pytest.raises(InputError, match="give one of both"):
         calibrate(measured, platform="p.xml", latency=1e-6)
     with pytest.raises(InputError, match="at least one link"):

@@ -88,7 +88,7 @@ def test_a_result_is_checked_for_before_the_simulation(tisim: CommandLine) -> No
 
 
 PYTHON_ONLY = {
-    "trace", "hosts", "progress", "event_log", "timeline_part", "registry", "network_model",
+    "trace", "progress", "event_log", "timeline_part", "registry", "network_model",
     "host_model",
 }  # fmt: skip
 

@@ -100,14 +100,14 @@ def deployment(tisim: CommandLine, *hosts: str) -> str:
 
 
 def test_more_ranks_than_the_deployment_names(tisim: CommandLine) -> None:
-    outcome = tisim.replay("--deploy", deployment(tisim, "c-0.me", "c-1.me"), RING)
+    outcome = tisim.replay("--deployment", deployment(tisim, "c-0.me", "c-1.me"), RING)
     refused(
         tisim, outcome, "DIR/platform.xml: the trace has 4 ranks, the deployment only 2: add an .*"
     )
 
 
 def test_a_deployment_on_an_unknown_host(tisim: CommandLine) -> None:
-    outcome = tisim.replay("--deploy", deployment(tisim, *["c-0.me"] * 3, "c-256.me"), RING)
+    outcome = tisim.replay("--deployment", deployment(tisim, *["c-0.me"] * 3, "c-256.me"), RING)
     refused(
         tisim, outcome, r"DIR/platform.xml:6: the platform .* has no host 'c-256.me'; did you .*"
     )
@@ -115,22 +115,22 @@ def test_a_deployment_on_an_unknown_host(tisim: CommandLine) -> None:
 
 def test_a_deployment_with_a_gap(tisim: CommandLine) -> None:
     lines = [f'<actor host="c-0.me" function="{rank}"/>' for rank in (0, 1, 3)]
-    outcome = tisim.replay("--deploy", tisim.platform(*lines), RING)
+    outcome = tisim.replay("--deployment", tisim.platform(*lines), RING)
     refused(tisim, outcome, "DIR/platform.xml: rank 2 is missing: .*")
 
 
 def test_host_files(tisim: CommandLine) -> None:
     empty, wrong = tisim.write("empty", "# nothing\n"), tisim.write("wrong", "c-0.me\nnode:1:2\n")
-    refused(tisim, tisim.replay("--hostfile", empty, RING), "DIR/empty: the host file names no .*")
+    refused(tisim, tisim.replay("--hosts", empty, RING), "DIR/empty: the host file names no .*")
     refused(
         tisim,
-        tisim.replay("--hostfile", wrong, RING),
+        tisim.replay("--hosts", wrong, RING),
         "DIR/wrong:2: a line of a host file is 'host' or 'host:ranks', not 'node:1:2'",
     )
     refused(
         tisim,
-        tisim.replay("--hostfile", empty, "--deploy", wrong, RING),
-        "give --deploy or --hostfile, not both",
+        tisim.replay("--hosts", empty, "--deployment", wrong, RING),
+        "give --deployment or --hosts, not both",
     )
 
 
@@ -139,16 +139,16 @@ def test_one_kind_of_file_for_another(tisim: CommandLine) -> None:
     deployed = deployment(tisim, "c-0.me")
     refused(
         tisim,
-        tisim.replay("--deploy", hosts, RING),
-        r"DIR/hosts:1: this is not XML, .* 'c-0.me'; a list of hosts is a host file \(--hostfile\)",
+        tisim.replay("--deployment", hosts, RING),
+        r"DIR/hosts:1: this is not XML, .* 'c-0.me'; a list of hosts is a host file \(--hosts\)",
     )
     refused(
         tisim,
-        tisim.replay("--hostfile", deployed, RING),
+        tisim.replay("--hosts", deployed, RING),
         "DIR/platform.xml: this is XML, and a host file has a host a line; a deployment goes .*",
     )
     refused(
         tisim,
-        tisim.replay("--deploy", BACKBONE, RING),
+        tisim.replay("--deployment", BACKBONE, RING),
         ".*backbone.xml: the deployment has no <actor .* element; it is a platform",
     )

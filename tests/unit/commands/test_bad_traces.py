@@ -9,7 +9,7 @@ from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine, refused
 TWO = ("compute 1", "compute 1")
 
 
-@pytest.mark.parametrize("option", ["--platform", "--deploy", "--hostfile", "TRACE"])
+@pytest.mark.parametrize("option", ["--platform", "--deployment", "--hosts", "TRACE"])
 def test_missing_files(tisim: CommandLine, option: str) -> None:
     gone = str(tisim.directory / "gone")
     arguments = ["replay"] + ([] if option == "--platform" else ["--platform", BACKBONE])

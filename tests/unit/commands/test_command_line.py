@@ -31,16 +31,20 @@ def test_the_table(tisim: CommandLine) -> None:
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[:5] == [
-        "simulated time    0.0366590442 s",
-        "ranks                          4",
-        "actions                       20",
-        "slowest           0.0366590442 s  rank 0 on graphene-0.nancy.grid5000.fr",
-        "fastest           0.0183295221 s  rank 1 on graphene-1.nancy.grid5000.fr",
+        "simulated time      0.036659 s",
+        "ranks                        4",
+        "actions                     20",
+        "slowest             0.036659 s  rank 0 on graphene-0.nancy.grid5000.fr",
+        "fastest            0.0183295 s  rank 1 on graphene-1.nancy.grid5000.fr",
     ]
-    assert re.fullmatch(r"computing  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[5])
-    assert re.fullmatch(r"communicating  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[6])
-    assert re.fullmatch(r"simulation took  +\S+ s  [\d,]+ actions a second", lines[7])
-    assert len(lines) == 8
+    assert re.fullmatch(r"compute  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[5])
+    assert re.fullmatch(r"communication  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[6])
+    assert re.fullmatch(r"trust  +no measurements .* beside graphene.xml: the error .*", lines[7])
+    assert re.fullmatch(r"simulation took  +\S+ s  [\d,]+ actions a second", lines[8])
+    assert len(lines) == 9
+    precise = tisim.replay("--digits", "9", RING, platform=GRAPHENE).out
+    assert precise.startswith("simulated time    0.0366590442 s\n")
+    assert tisim.replay(RING, platform=GRAPHENE).out.startswith("simulated time      0.036659 s\n")
 
 
 def test_a_package_that_is_missing() -> None:
@@ -62,7 +66,7 @@ def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     written = json.loads(outcome.out)
     assert outcome.err == (f"tisim: warning: {platform}:3: unknown option 'xyzzy' is ignored\n")
     whole = ["tisim", "trace", "platform", "simulated_time", "actions", "wall_time", "config"]
-    assert list(written) == [*whole, "warnings", "ranks"]
+    assert list(written) == [*whole, "warnings", "trust", "ranks"]
     assert written["trace"].startswith(trace)
     assert written["platform"] == platform
     assert written["tisim"] == package.__version__
@@ -144,9 +148,9 @@ def test_host_files_and_deployments_place_ranks(tisim: CommandLine) -> None:
 
     assert hosts() == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
     hostfile = tisim.write("hosts", "c-9.me:2\nc-8.me\n")
-    assert hosts("--hostfile", hostfile) == ["c-9.me", "c-9.me", "c-8.me", "c-9.me"]
+    assert hosts("--hosts", hostfile) == ["c-9.me", "c-9.me", "c-8.me", "c-9.me"]
     deploy = str(ROOT / "platforms" / "backbone.deploy.xml")
-    assert hosts("--deploy", deploy) == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
+    assert hosts("--deployment", deploy) == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
 
 
 # Traces that are odd and good
@@ -186,7 +190,7 @@ def test_profiles_and_start_times_count(tisim: CommandLine) -> None:
         '<platform version="4.1">\n<actor host="a" function="0" start_time="5"/></platform>',
     )
     trace = tisim.trace("compute 4e9")
-    outcome = tisim.replay("--deploy", deployment, "--json", "-", trace, platform=platform)
+    outcome = tisim.replay("--deployment", deployment, "--json", "-", trace, platform=platform)
     assert outcome.err == ""
     assert json.loads(outcome.out)["simulated_time"] == 13.0
 

@@ -16,7 +16,7 @@ def test_the_command_says_how_files_are_used(tisim: CommandLine, tmp_path: Path)
     trace.write_text("0 open 3 /p/f wc\n0 write 3 20000\n0 write 3 20000\n0 close 3\n")
     hosts = tmp_path / "hosts"
     hosts.write_text("c-0\n")
-    words = ("replay", "--platform", str(platform), "--hostfile", str(hosts), str(trace))
+    words = ("replay", "--platform", str(platform), "--hosts", str(hosts), str(trace))
     printed = tisim(*words, "--breakdown")
     assert printed.status == 0
     assert "2 calls of 10 to 100 kB, consecutive" in printed.out
@@ -36,7 +36,7 @@ def test_reports_have_a_page_of_files(tisim: CommandLine, tmp_path: Path) -> Non
     hosts = tmp_path / "hosts"
     hosts.write_text("c-0\n")
     report = tmp_path / "r.html"
-    words = ("replay", "--platform", str(platform), "--hostfile", str(hosts), str(trace))
+    words = ("replay", "--platform", str(platform), "--hosts", str(hosts), str(trace))
     assert tisim(*words, "--report", str(report)).status == 0
     page = report.read_text()
     assert 'data-tab="files"' in page

@@ -55,7 +55,7 @@ def test_devices_have_no_end(tisim: CommandLine) -> None:
     zero = "/dev/zero"
     refused(tisim, tisim("check", zero), device)
     refused(tisim, tisim.replay(RING, platform=zero), device)
-    refused(tisim, tisim.replay("--hostfile", zero, RING), device)
+    refused(tisim, tisim.replay("--hosts", zero, RING), device)
     refused(tisim, tisim("compare", zero, zero), device)
     refused(tisim, tisim("sweep", zero), device)
     refused(tisim, tisim("calibrate", zero, "-o", "p.xml"), device)
@@ -145,7 +145,7 @@ def test_studies_nested_without_end(tisim: CommandLine) -> None:
 
 def test_absurd_sizes(tisim: CommandLine) -> None:
     hosts = tisim.write("hosts", "Tremblay:99999999999999999999\n")
-    refused(tisim, tisim.replay("--hostfile", hosts, RING), "DIR/hosts:1: a host has at most .*")
+    refused(tisim, tisim.replay("--hosts", hosts, RING), "DIR/hosts:1: a host has at most .*")
     refused(tisim, tisim.replay("--jitter", "99999999999999", RING), "a jitter takes at most .*")
     large = ("--nodes", "99999999999999", "--bandwidth", "1Gbps", "--latency", "1us")
     for kind in ("cluster", "fat-tree", "torus", "dragonfly"):

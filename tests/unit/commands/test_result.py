@@ -218,5 +218,5 @@ def test_ranks_are_a_frame(tmp_path: Path) -> None:
 
 
 def test_arguments_that_contradict(tmp_path: Path) -> None:
-    with pytest.raises(tisim.InputError, match="a deployment or hosts, not both"):
+    with pytest.raises(tisim.InputError, match="give --deployment or --hosts, not both"):
         replay(tmp_path, "compute 1", hosts=["c-0.me"], deployment="d.xml")

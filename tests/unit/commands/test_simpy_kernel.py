@@ -41,7 +41,7 @@ def without_core(packages: Path, *arguments: str) -> subprocess.CompletedProcess
 
 def test_without_a_core_the_simpy_kernel_replays(packages: Path) -> None:
     run = without_core(packages, "replay", "--platform", str(PLATFORM), str(RING))
-    assert run.stdout.splitlines()[0] == "simulated time    0.0366590442 s"
+    assert run.stdout.splitlines()[0] == "simulated time      0.036659 s"
     assert run.stderr == (
         "tisim: warning: the compiled core of tisim is missing; run `make build` in a checkout, or "
         "`pip install .`; this was simulated on the SimPy kernel, which is slow\n"

@@ -84,9 +84,9 @@ def test_sweep_names_its_file_and_the_copy_of_an_older_one(tisim: CommandLine) -
         assert outcome.status == 0, outcome.err
         return written(outcome.err)
 
-    assert sweep("[1, 2]") == [target]
-    assert sweep("[1, 2, 3]") == [target]
-    assert sweep("[4]") == [f"{target}.bak", target]
+    assert sweep("['x1', 'x2']") == [target]
+    assert sweep("['x1', 'x2', 'x3']") == [target]
+    assert sweep("['x4']") == [f"{target}.bak", target]
 
 
 def commands(group: click.Group, *above: str) -> list[tuple[str, ...]]:

@@ -57,7 +57,7 @@ def test_who_makes_the_difference() -> None:
     assert comparison.simulated_time.change == 2
     assert comparison.reasons[:2] == (
         "b takes 1.667 times as long as a (+2 s)",
-        "communicating makes 100.0% of it (+1.5 s on average over ranks)",
+        "communication makes 100.0% of it (+1.5 s on average over ranks)",
     )
     assert [(one.rank, one.finish) for one in comparison.ranks] == [(1, 2), (0, 1)]
     assert comparison.ranks[0].communication == 2
@@ -65,8 +65,8 @@ def test_who_makes_the_difference() -> None:
 
 def test_parts_that_go_against_the_rest() -> None:
     text = reasons(result([(1, 3)]), result([(2, 1)]))
-    assert "communicating takes 2 s less on average over ranks" in text
-    assert "computing takes 1 s longer on average over ranks" in text
+    assert "communication takes 2 s less on average over ranks" in text
+    assert "compute takes 1 s longer on average over ranks" in text
 
 
 def test_the_same_end_by_other_ways() -> None:
@@ -95,18 +95,28 @@ def test_another_algorithm_is_recognised_by_its_traffic() -> None:
 def test_other_hosts_and_speeds() -> None:
     machine = tisim.Platform.load(GRAPHENE)
     hosts = [f"graphene-{n}.nancy.grid5000.fr" for n in range(16)]
-    fast = reasons(replayed(), replayed(platform=machine.scaled(speed=2)))
+    fast = reasons(replayed(), replayed(platform=machine.scaled(speed="x2")))
     assert "the same work takes 0.5 times as long: hosts of other speed" in fast
     moved = reasons(replayed(hosts=hosts), replayed(hosts=hosts[::-1]))
     assert "16 ranks run on another host in b" in moved
-    wires = reasons(replayed(), replayed(platform=machine.scaled(latency=2)))
-    assert "options, hosts and computing are the same: the network is another one" in wires
+    wires = reasons(replayed(), {**replayed(platform=machine.scaled(latency="x2")), "changes": {}})
+    assert "options, hosts and compute are the same: the network is another one" in wires
+
+
+def test_what_was_changed_is_said() -> None:
+    changed = replayed(bandwidth="10x", latency="10%", mapping="block")
+    assert changed["changes"] == {"bandwidth": "x10", "latency": "x0.1", "mapping": "block"}
+    comparison = compare(replayed(), changed)
+    assert "b has bandwidth x10, latency x0.1, mapping block" in comparison.reasons
+    assert ("bandwidth", "as it is", "x10") in comparison.differing_inputs
+    assert "no measurement has bandwidth x10, latency x0.1" in comparison.trust_text
+    assert compare(changed, changed).changes == ()
 
 
 def test_other_traces_and_numbers_of_ranks() -> None:
     text = reasons(replayed(), tisim.replay(RING, platform=GRAPHENE).to_dict())
-    assert "a has 16 ranks, b 4" in text
-    assert "not replays of one trace" in text
+    assert text.startswith("these are different programs: a has 16 ranks and ")
+    assert ", b 4 ranks and 20 actions" in text
 
 
 def test_many_options_are_counted() -> None:
@@ -147,7 +157,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     machine = tisim.Platform.load(GRAPHENE)
     files[0].write_text(json.dumps(replayed()))
-    files[1].write_text(json.dumps(replayed(platform=machine.scaled(latency=2, speed=2))))
+    files[1].write_text(json.dumps(replayed(platform=machine.scaled(latency="x2", speed="x2"))))
     with pytest.raises(SystemExit) as ended:
         main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")])
     out = capsys.readouterr().out

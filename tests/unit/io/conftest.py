@@ -47,7 +47,7 @@ def replay(tmp_path: Path) -> Replay:
         return tisim.replay(
             trace,
             platform=platform,
-            deployment=Deployment.round_robin(placed, len(ranks)),
+            deployment=Deployment.cyclic(placed, len(ranks)),
             **options,
         )
 

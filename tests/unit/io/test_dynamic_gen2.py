@@ -38,7 +38,7 @@ def _replay(tmp_path: Path, stripe: int, buffer: int, **more: str) -> Result:
     return tisim.replay(
         trace,
         platform=platform,
-        deployment=Deployment.round_robin(["a", "b"], 2),
+        deployment=Deployment.cyclic(["a", "b"], 2),
         config=PLAIN | config | more,
     )
 

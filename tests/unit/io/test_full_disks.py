@@ -101,7 +101,7 @@ def _status(tmp_path: Path, lines: str, *options: str) -> int:
     (tmp_path / "hosts").write_text("a\n")
     place = [f"{tmp_path}/{name}" for name in ("platform.xml", "hosts", "trace.txt")]
     with pytest.raises(SystemExit) as ended:
-        cli.main(["replay", "--platform", place[0], "--hostfile", place[1], *options, place[2]])
+        cli.main(["replay", "--platform", place[0], "--hosts", place[1], *options, place[2]])
     return int(str(ended.value.code))
 
 

@@ -50,7 +50,7 @@ def test_every_pattern_writes_and_reads_all_bytes(
         fsync=True,
     )  # fmt: skip
     pattern.write(tmp_path / name)
-    hosts = Deployment.round_robin(["a"], 4)
+    hosts = Deployment.cyclic(["a"], 4)
     result = tisim.replay(tmp_path / name, platform=platform, deployment=hosts)
     assert result.io is not None
     assert sum(result.io["bytes_written"]) == sum(result.io["bytes_read"]) == 4 * 2 * 60

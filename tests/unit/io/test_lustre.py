@@ -31,7 +31,7 @@ def _replay(tmp_path: Path, *ranks: str, **options: str) -> Result:
     return tisim.replay(
         trace,
         platform=platform,
-        deployment=Deployment.round_robin([f"c-{number}" for number in range(4)], len(ranks)),
+        deployment=Deployment.cyclic([f"c-{number}" for number in range(4)], len(ranks)),
         config=PLAIN | {"tisim/collective-io": "romio"} | config,
     )
 

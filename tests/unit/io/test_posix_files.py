@@ -138,7 +138,7 @@ def test_packed_traces_say_the_same(replay: Replay, tmp_path: Path) -> None:
     packed = tmp_path / "packed.tit"
     formats.pack(tmp_path / "trace.txt", packed)
     again = tisim.replay(
-        packed, platform=tmp_path / "platform.xml", deployment=Deployment.round_robin(["a", "b"], 2)
+        packed, platform=tmp_path / "platform.xml", deployment=Deployment.cyclic(["a", "b"], 2)
     )
     assert again.finish.tolist() == result.finish.tolist()
     assert again.io == result.io
@@ -153,7 +153,7 @@ def test_offsets_that_grow_with_the_rank(replay: Replay, tmp_path: Path) -> None
     packed = tmp_path / "packed.tit"
     formats.pack(tmp_path / "trace.txt", packed)
     again = tisim.replay(
-        packed, platform=tmp_path / "platform.xml", deployment=Deployment.round_robin(["a"], 6)
+        packed, platform=tmp_path / "platform.xml", deployment=Deployment.cyclic(["a"], 6)
     )
     assert again.finish.tolist() == result.finish.tolist()
 

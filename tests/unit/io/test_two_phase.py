@@ -110,7 +110,7 @@ def test_ompio_writes_while_data_of_the_next_round_move(tmp_path: Path) -> None:
         result = tisim.replay(
             trace,
             platform=platform,
-            deployment=Deployment.round_robin(["a", "b"], 2),
+            deployment=Deployment.cyclic(["a", "b"], 2),
             config=config | {"tisim/cb-buffer-size": size},
         )
         return float(result.finish[0])

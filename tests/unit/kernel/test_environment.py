@@ -253,7 +253,7 @@ def test_a_replay_that_starts_later_counts_from_its_start() -> None:
 
     def later() -> Process:
         yield env.timeout(1024)
-        return (yield env.replay(ring, tisim.Deployment.round_robin(BACKBONE, 4)))
+        return (yield env.replay(ring, tisim.Deployment.cyclic(BACKBONE, 4)))
 
     result = env.run(until=env.process(later()))
     assert result.finish == pytest.approx(alone.finish, rel=1e-10)

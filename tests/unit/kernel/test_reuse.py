@@ -30,7 +30,7 @@ def inputs(nas_traces: Path) -> dict[str, Any]:
     return {
         "trace": tisim.Trace.open(nas_traces / "mg.S.16"),
         "platform": platform,
-        "deployment": tisim.Deployment.round_robin(platform, 16),
+        "deployment": tisim.Deployment.cyclic(platform, 16),
         "config": tisim.Config({"smpi/coll-selector": "mvapich2"}),
     }
 

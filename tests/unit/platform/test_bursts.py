@@ -41,7 +41,7 @@ def test_a_short_message_passes_at_once(tmp_path: Path) -> None:
 
 def test_the_property_is_written_and_survives_changes(tmp_path: Path) -> None:
     original = platform(tmp_path, "4500")
-    for changed in (original, original.scaled(links="c_link_2_UP", bandwidth=2)):
+    for changed in (original, original.scaled(links="c_link_2_UP", bandwidth="x2")):
         changed.write(tmp_path / "again.xml")
         again = Platform.load(tmp_path / "again.xml")
         assert set(again.resources.link_burst.tolist()) == {BURST}

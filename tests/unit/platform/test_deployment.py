@@ -112,18 +112,18 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         Deployment.from_hostfile(tmp_path / "binary")
 
 
-def test_round_robin(root: Path) -> None:
+def test_cyclic(root: Path) -> None:
     platform = Platform.load(root / "platforms/graphene.xml")
-    deployment = Deployment.round_robin(platform, 146)
+    deployment = Deployment.cyclic(platform, 146)
     assert deployment.host_indices(platform)[142:] == [142, 143, 0, 1]
-    assert list(Deployment.round_robin(platform, 3).host_indices(platform)) == [0, 1, 2]
-    named = Deployment.round_robin(["x", "y"], 3)
+    assert list(Deployment.cyclic(platform, 3).host_indices(platform)) == [0, 1, 2]
+    named = Deployment.cyclic(["x", "y"], 3)
     assert named.hosts == ("x", "y", "x")
     assert [*named] == [Placement("x"), Placement("y"), Placement("x")]
     assert named[2] == named[-1] == Placement("x")
     assert named[1:] == (Placement("y"), Placement("x"))
     with pytest.raises(InputError, match="names no host"):
-        Deployment.round_robin([], 3)
+        Deployment.cyclic([], 3)
 
 
 def test_hosts_that_the_platform_lacks(root: Path, write: Write) -> None:

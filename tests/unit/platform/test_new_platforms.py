@@ -134,7 +134,7 @@ def simulated(tisim: CommandLine, *options: str) -> str:
 
 def test_what_if_options_scale_the_platform(tisim: CommandLine, root: Path) -> None:
     scaled = Platform.load(root / "platforms/backbone.xml").scaled(
-        bandwidth=2, latency=0.5, speed="3.2Gf"
+        bandwidth="x2", latency="x0.5", speed="3.2Gf"
     )
     file = tisim.directory / "scaled.xml"
     scaled.write(file)
@@ -148,12 +148,12 @@ def test_what_if_options_scale_the_platform(tisim: CommandLine, root: Path) -> N
 def test_mappings_by_rule(tisim: CommandLine) -> None:
     hosts = tisim.write("h.txt", "c-7.me\nc-9.me\n")
     # Two hosts: a ring of 4 ranks has all its messages between hosts, or half of them.
-    cyclic = simulated(tisim, "--hostfile", hosts, "--mapping", "cyclic")
-    assert cyclic == simulated(tisim, "--hostfile", hosts)
-    assert cyclic != simulated(tisim, "--hostfile", hosts, "--mapping", "block:2")
+    cyclic = simulated(tisim, "--hosts", hosts, "--mapping", "cyclic")
+    assert cyclic == simulated(tisim, "--hosts", hosts)
+    assert cyclic != simulated(tisim, "--hosts", hosts, "--mapping", "block:2")
     assert simulated(tisim, "--mapping", "random:3") == simulated(tisim, "--mapping", "random:3")
     refused = tisim.replay("--mapping", "random", RING)
     assert refused.status == 2
     assert "needs a seed, such as random:7" in refused.err
-    assert "goes with --hostfile" in tisim.replay("--mapping", hosts, RING).err
+    assert "goes with --hosts" in tisim.replay("--mapping", hosts, RING).err
     assert "written x2 or x0.5" in tisim.replay("--speed", "xfast", RING).err

@@ -237,13 +237,13 @@ def test_changed_numbers_are_written(tmp_path: Path) -> None:
     two_hosts(builder)
     platform = builder.build()
     for changed in (
-        platform.scaled(hosts="a", speed=3, cores=2),
-        platform.scaled(links="m", bandwidth=0.1, latency="3us", sharing="SHARED"),
+        platform.scaled(hosts="a", speed="x3", cores=2),
+        platform.scaled(links="m", bandwidth="x0.1", latency="3us", sharing="SHARED"),
         platform.scaled(links="l", bandwidth="7Gbps"),
     ):
         assert same(changed, read_back(changed, tmp_path))
     cluster = Platform.load(ROOT / "platforms" / "backbone.xml")
-    faster = cluster.scaled(speed=2, cores=3)
+    faster = cluster.scaled(speed="x2", cores=3)
     assert same(faster, read_back(faster, tmp_path))
 
 
@@ -373,26 +373,26 @@ def check_round_trip(platform: Platform, directory: Path) -> Platform:
 @pytest.mark.parametrize(
     "change",
     [
-        {"links": "flat_link_2*", "bandwidth": 2},
+        {"links": "flat_link_2*", "bandwidth": "x2"},
         {"links": "flat_link_2_UP", "latency": "3us"},
-        {"links": "flat_backbone", "bandwidth": 0.3, "latency": 3},
+        {"links": "flat_backbone", "bandwidth": "x0.3", "latency": "x3"},
         {"links": "flat_backbone", "sharing": "FATPIPE"},
         {"links": ["flat_backbone", "flat_link_0*"], "sharing": "FATPIPE"},
-        {"links": "flat_link_?_loopback", "bandwidth": 0.1},
-        {"links": "flat_link_1_loopback", "bandwidth": 0.1},
-        {"links": "link_from_3_*", "bandwidth": 2},
-        {"links": "link_from_*", "bandwidth": 0.1},
-        {"links": "f_link_*_limiter", "bandwidth": 0.1},
-        {"links": "f_link_7_limiter", "bandwidth": 0.1},
+        {"links": "flat_link_?_loopback", "bandwidth": "x0.1"},
+        {"links": "flat_link_1_loopback", "bandwidth": "x0.1"},
+        {"links": "link_from_3_*", "bandwidth": "x2"},
+        {"links": "link_from_*", "bandwidth": "x0.1"},
+        {"links": "f_link_*_limiter", "bandwidth": "x0.1"},
+        {"links": "f_link_7_limiter", "bandwidth": "x0.1"},
         {"links": "f_link_*_limiter", "latency": "1us"},
         {"links": "green_link_*", "bandwidth": "3Gbps"},
-        {"bandwidth": 2},
-        {"bandwidth": 0.1, "latency": 0.1},
-        {"hosts": "f-*", "speed": 0.1, "cores": 3},
-        {"hosts": "f-3", "speed": 2},
+        {"bandwidth": "x2"},
+        {"bandwidth": "x0.1", "latency": "x0.1"},
+        {"hosts": "f-*", "speed": "x0.1", "cores": 3},
+        {"hosts": "f-3", "speed": "x2"},
         {"hosts": "d-7", "cores": 3},
         {"hosts": "flat-1", "speed": "1Gf"},
-        {"links": "l", "latency": 2, "hosts": "flat-*", "cores": 2},
+        {"links": "l", "latency": "x2", "hosts": "flat-*", "cores": 2},
     ],
     ids=str,
 )
@@ -401,9 +401,9 @@ def test_clusters(change: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_clusters_that_stay_alike_stay_clusters(tmp_path: Path) -> None:
-    platform = built(clusters).scaled(bandwidth=2, latency=0.1).scaled(hosts="f-*", cores=3)
+    platform = built(clusters).scaled(bandwidth="x2", latency="x0.1").scaled(hosts="f-*", cores=3)
     assert platform.to_xml().count("<cluster") == 4
-    one = platform.scaled(links="flat_link_3*", bandwidth=2)
+    one = platform.scaled(links="flat_link_3*", bandwidth="x2")
     assert one.to_xml().count("<cluster") == 3
 
 
@@ -415,21 +415,21 @@ def test_trees_after_a_changed_tree_keep_their_links(tmp_path: Path) -> None:
                     name, 4, topology="fat_tree", parameters=((2, 2), (1, 2), (1, 2)), **NETWORK
                 )
 
-    check_round_trip(built(trees).scaled(hosts="one-0", speed=2), tmp_path)
-    check_round_trip(built(trees).scaled(hosts="two-0", speed=2), tmp_path)
+    check_round_trip(built(trees).scaled(hosts="one-0", speed="x2"), tmp_path)
+    check_round_trip(built(trees).scaled(hosts="two-0", speed="x2"), tmp_path)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"links": "link_n*", "bandwidth": 0.1},
-        {"links": "link_n2_UP", "bandwidth": 0.1},
+        {"links": "link_n*", "bandwidth": "x0.1"},
+        {"links": "link_n2_UP", "bandwidth": "x0.1"},
         {"links": "link_n?_UP", "sharing": "FATPIPE"},
-        {"hosts": "n*", "speed": 0.1},
-        {"hosts": "n1", "speed": 0.1},
+        {"hosts": "n*", "speed": "x0.1"},
+        {"hosts": "n1", "speed": "x0.1"},
         {"hosts": "n*", "cores": 4},
-        {"links": "bb", "latency": 2},
-        {"links": "link_p_UP", "bandwidth": 3, "hosts": "q", "speed": "3Gf"},
+        {"links": "bb", "latency": "x2"},
+        {"links": "link_p_UP", "bandwidth": "x3", "hosts": "q", "speed": "3Gf"},
     ],
     ids=str,
 )
@@ -469,13 +469,13 @@ def test_what_the_format_cannot_say(change: dict[str, Any], says: str) -> None:
 def test_clusters_that_no_file_can_say(nodes: int, shape: dict[str, Any], says: str) -> None:
     platform = built(lambda p: p.cluster("c", nodes, **shape, **NETWORK))
     with pytest.raises(InputError, match=says):
-        platform.scaled(links="*from_0_*DOWN", bandwidth=2).to_xml()
+        platform.scaled(links="*from_0_*DOWN", bandwidth="x2").to_xml()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"links": "l_UP", "bandwidth": 2},
+        {"links": "l_UP", "bandwidth": "x2"},
         {"links": "l_DOWN", "latency": "1ms"},
         {"links": "l", "sharing": "FATPIPE"},
     ],
@@ -497,7 +497,7 @@ def test_halves_of_links_between_zones(tmp_path: Path) -> None:
             p.zone_route("a", "c", [("k", "UP")], gateways=("a-host", "c-host"))
             p.bypass_zone_route("c", "b", [("l", "DOWN")], gateways=("c-host", "b-host"))
 
-    read = check_round_trip(built(zones).scaled(links="l_UP", latency=3), tmp_path)
+    read = check_round_trip(built(zones).scaled(links="l_UP", latency="x3"), tmp_path)
     back = [link.name for link in read.route("b-host", "a-host").links]
     assert back == ["k_UP", "l_DOWN"]
 
@@ -505,8 +505,8 @@ def test_halves_of_links_between_zones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"hosts": "graphene-3.*", "speed": 0.5},
-        {"links": "*_link_1*", "bandwidth": 0.1, "latency": 2},
+        {"hosts": "graphene-3.*", "speed": "x0.5"},
+        {"links": "*_link_1*", "bandwidth": "x0.1", "latency": "x2"},
     ],
     ids=str,
 )

@@ -221,7 +221,7 @@ def test_limiters_and_backbones_bound_the_cut() -> None:
 
 
 def test_links_that_differ_count_as_they_are() -> None:
-    platform = cluster("torus", (4, 4), 16).scaled(links="c_link_from_4_to_8", bandwidth=0.5)
+    platform = cluster("torus", (4, 4), 16).scaled(links="c_link_from_4_to_8", bandwidth="x0.5")
     assert describe(platform).bisection_bandwidth == pytest.approx(7.5 * LINK)
 
 

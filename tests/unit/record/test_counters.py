@@ -94,7 +94,7 @@ def test_the_speed_of_a_host_from_a_recording(
     inspected = subprocess.run([*TISIM, "inspect", trace.file], capture_output=True, text=True)
     assert "counters beside the volumes:" in inspected.stdout
     found = subprocess.run(
-        [*TISIM, "calibrate", "cpu", "--json", trace.file],
+        [*TISIM, "calibrate", "cpu", "--json", "-", trace.file],
         check=True,
         capture_output=True,
         text=True,

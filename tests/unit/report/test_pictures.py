@@ -249,7 +249,7 @@ def test_links_and_path(lu: tisim.Result) -> None:
 
 
 def test_notebooks_show_objects_as_tables(lu: tisim.Result, tmp_path: Path) -> None:
-    assert '<td style="text-align:left">0.0793505345 s</td>' in lu._repr_html_()
+    assert '<td style="text-align:left">0.0793505 s</td>' in lu._repr_html_()
     assert ">hosts<" in tisim.Platform.load(GRAPHENE)._repr_html_()
     trace = tmp_path / "a<b.txt"
     trace.write_text("0 compute 1\n")

@@ -75,9 +75,7 @@ def store(tmp_path: Path) -> StorageReplay:
         return tisim.replay(
             trace,
             platform=machine(tmp_path, hosts, pfs=line),
-            deployment=Deployment.round_robin(
-                [f"c-{rank}" for rank in range(len(ranks))], len(ranks)
-            ),
+            deployment=Deployment.cyclic([f"c-{rank}" for rank in range(len(ranks))], len(ranks)),
             config=PLAIN | dict(config or {}),
             **options,
         )

@@ -56,11 +56,11 @@ def test_an_unknown_axis_names_similar_ones(name: str, hint: str) -> None:
 
 
 def test_a_grid_has_all_combinations_the_last_axis_fastest() -> None:
-    assert points_of({"bandwidth": [1, 2], "smpi/coll-selector": ["ompi", "mpich"]}) == [
-        {"bandwidth": 1, "smpi/coll-selector": "ompi"},
-        {"bandwidth": 1, "smpi/coll-selector": "mpich"},
-        {"bandwidth": 2, "smpi/coll-selector": "ompi"},
-        {"bandwidth": 2, "smpi/coll-selector": "mpich"},
+    assert points_of({"bandwidth": ["x1", "x2"], "smpi/coll-selector": ["ompi", "mpich"]}) == [
+        {"bandwidth": "x1", "smpi/coll-selector": "ompi"},
+        {"bandwidth": "x1", "smpi/coll-selector": "mpich"},
+        {"bandwidth": "x2", "smpi/coll-selector": "ompi"},
+        {"bandwidth": "x2", "smpi/coll-selector": "mpich"},
     ]
 
 
@@ -70,14 +70,14 @@ def test_nothing_to_vary_is_one_scenario() -> None:
 
 
 def test_a_list_of_points_is_taken_as_it_is() -> None:
-    points = [{"bandwidth": 2}, {"latency": 0.5, "bandwidth": 1}, {}]
+    points = [{"bandwidth": "x2"}, {"latency": "x0.5", "bandwidth": "x1"}, {}]
     axes, parsed = parse_points(points, None, 0)
     assert [axis.name for axis in axes] == ["bandwidth", "latency"]
     assert shown(parsed) == points
 
 
 def test_values_of_numpy_become_plain_numbers() -> None:
-    values = [point["bandwidth"] for point in points_of({"bandwidth": np.linspace(1, 2, 3)})]
+    values = [point["speed_noise"] for point in points_of({"speed_noise": np.linspace(1, 2, 3)})]
     assert values == [1.0, 1.5, 2.0]
     assert all(type(value) is float for value in values)
 
@@ -87,14 +87,27 @@ def test_a_single_value_needs_no_list() -> None:
     assert points_of({"platform": Path("a.xml")}) == [{"platform": "a.xml"}]
 
 
+def test_a_factor_has_one_form() -> None:
+    assert points_of({"speed": ["2x", "x2.0", "200%", " X2", "2e9f"]}) == [
+        *[{"speed": "x2"}] * 4,
+        {"speed": "2e9f"},
+    ]
+
+
+def test_a_range_of_values_has_a_unit() -> None:
+    ends = {"uniform": ("1Gbps", "2Gbps")}
+    drawn = [str(point["bandwidth"]) for point in points_of({"bandwidth": ends}, 5, seed=1)]
+    assert all(one.endswith("Bps") and 125e6 <= float(one[:-3]) <= 250e6 for one in drawn)
+
+
 def test_labels_are_shown_in_the_place_of_values() -> None:
-    axes, points = parse_points({"bandwidth": {"today": 1, "next year": "100Gbps"}}, None, 0)
+    axes, points = parse_points({"bandwidth": {"today": "100%", "next year": "100Gbps"}}, None, 0)
     assert shown(points) == [{"bandwidth": "today"}, {"bandwidth": "next year"}]
-    assert [point[axes[0]].value for point in points] == [1, "100Gbps"]
+    assert [point[axes[0]].value for point in points] == ["x1", "100Gbps"]
 
 
 def test_objects_are_shown_by_their_files() -> None:
-    placed = Deployment.round_robin(["a", "b"], 2)
+    placed = Deployment.cyclic(["a", "b"], 2)
     assert points_of({"mapping": [["a", "b"]]}) == [{"mapping": "a,b"}]
     assert "Deployment of 2 ranks" in points_of({"mapping": placed})[0]["mapping"]
 
@@ -105,16 +118,23 @@ def test_objects_are_shown_by_their_files() -> None:
         ({"bandwidth": []}, "bandwidth has no values"),
         ([], "the list of points is empty"),
         ("bandwidth", "vary is a mapping"),
-        ([{"bandwidth": 1}, "latency"], "vary is a mapping"),
-        ({"bandwidth": {"uniform": [1, 2]}}, "say how many scenarios to draw"),
-        ({"bandwidth": {"uniform": [2, 1]}}, "the lower one first"),
-        ({"bandwidth": {"uniform": [1, 1]}}, "the lower one first"),
-        ({"bandwidth": {"log_uniform": [0, 1]}}, "both above zero"),
-        ({"bandwidth": {"uniform": ["1Gbps", "2Gbps"]}}, "needs two numbers"),
+        ([{"bandwidth": "x1"}, "latency"], "vary is a mapping"),
+        ({"bandwidth": {"uniform": ["x1", "x2"]}}, "say how many scenarios to draw"),
+        ({"bandwidth": {"uniform": ["x2", "x1"]}}, "the lower one first"),
+        ({"bandwidth": {"uniform": ["x1", "x1"]}}, "the lower one first"),
+        ({"bandwidth": {"log_uniform": ["x0", "x1"]}}, "must stay above zero"),
+        ({"speed_noise": {"log_uniform": [0, 1]}}, "both above zero"),
+        ({"bandwidth": {"uniform": ["x1", "2Gbps"]}}, "both ends of a range are factors, or"),
+        ({"bandwidth": {"uniform": [1, 2]}}, "not 1: say x1 or 2GBps"),
+        ({"bandwidth": [2]}, "not 2: say x2 or 2GBps"),
+        ({"latency": ["2"]}, "not '2': say x2 or 2us"),
         ({"bandwidth": {"uniform": 3}}, "needs two numbers"),
         ({"cores": {"uniform": [1, 4]}}, "cores is nothing to draw from a range"),
-        ({"latency": [None]}, "latency cannot be None"),
-        ({"bandwidth": [1], "bandwidth[*]": [2]}, "are the same thing to vary"),
+        (
+            {"latency": [None]},
+            "latency is changed by a factor or to a value with its unit, not None",
+        ),
+        ({"bandwidth": ["x1"], "bandwidth[*]": ["x2"]}, "are the same thing to vary"),
         ({"smpi/coll-selector": [1], "smpi/coll_selector": [2]}, "are the same thing to vary"),
     ],
 )
@@ -125,14 +145,14 @@ def test_what_makes_no_sense_is_refused(vary: Any, problem: str) -> None:
 
 def test_a_sample_of_points_is_refused() -> None:
     with pytest.raises(InputError, match="not from a list of points"):
-        parse_points([{"bandwidth": 1}], 3, 0)
+        parse_points([{"bandwidth": "x1"}], 3, 0)
     with pytest.raises(InputError, match="at least 1 scenario"):
-        parse_points({"bandwidth": [1]}, 0, 0)
+        parse_points({"bandwidth": ["x1"]}, 0, 0)
 
 
 SPACE: Mapping[str, Any] = {
-    "bandwidth": {"log_uniform": (0.1, 10)},
-    "latency": {"uniform": (1, 2)},
+    "bandwidth": {"log_uniform": ("x0.1", "x10")},
+    "latency": {"uniform": ("x1", "x2")},
     "smpi/coll-selector": ["ompi", "mpich"],
 }
 
@@ -142,7 +162,8 @@ def test_a_sample_is_decided_by_its_seed_and_begins_with_a_shorter_one() -> None
     assert sample == points_of(SPACE, 40, seed=3)
     assert sample[:15] == points_of(SPACE, 15, seed=3)
     assert sample != points_of(SPACE, 40, seed=4)
-    assert all(0.1 <= p["bandwidth"] <= 10 and 1 <= p["latency"] <= 2 for p in sample)
+    factors = [(float(p["bandwidth"][1:]), float(p["latency"][1:])) for p in sample]
+    assert all(0.1 <= bandwidth <= 10 and 1 <= latency <= 2 for bandwidth, latency in factors)
     assert {p["smpi/coll-selector"] for p in sample} == {"ompi", "mpich"}
 
 
@@ -152,7 +173,7 @@ def test_the_logarithm_is_uniform_where_the_range_says_so() -> None:
 
 
 def test_a_sample_of_a_grid_draws_nothing_twice() -> None:
-    grid = {"bandwidth": [1, 2, 3], "latency": [1, 2, 3]}
+    grid = {"bandwidth": ["x1", "x2", "x3"], "latency": ["x1", "x2", "x3"]}
     sample = points_of(grid, 8, seed=1)
     assert len({tuple(point.items()) for point in sample}) == 8
     assert points_of(grid, 9, seed=1) == points_of(grid)

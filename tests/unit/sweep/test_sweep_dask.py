@@ -25,7 +25,10 @@ pytestmark = pytest.mark.filterwarnings("default")
 LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 SPEC: dict[str, Any] = {
     "platform": GRAPHENE,
-    "vary": {"latency": [1 + n / 20 for n in range(12)], "smpi/coll-selector": ["ompi", "mpch"]},
+    "vary": {
+        "latency": [f"x{1 + n / 20}" for n in range(12)],
+        "smpi/coll-selector": ["ompi", "mpch"],
+    },
 }
 
 
@@ -89,7 +92,7 @@ def test_a_cluster_takes_the_functions_of_a_registry(client: Any, tmp_path: Path
     registry = tisim.Registry()
     registry.action("nap")(nap)
     trace = write_trace(tmp_path, "0 nap 0.5\n")
-    vary = {"latency": [1, 2, 3]}
+    vary = {"latency": ["x1", "x2", "x3"]}
     frame = tisim.sweep(trace, platform=GRAPHENE, vary=vary, workers=client, registry=registry)
     assert list(frame["simulated_time"]) == [0.5] * 3
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tisim import Deployment, InputError, Platform
-from tisim.studies.sweep.mapping import Mapping
+from tisim.platform.mapping import Mapping
 from tisim.studies.sweep.worker import with_noise
 
 CLUSTER = """<?xml version="1.0"?>
@@ -38,8 +38,8 @@ def placed(
 @pytest.mark.parametrize(
     ("rule", "ranks", "hosts"),
     [
-        ("round-robin", 6, "n0 n1 n2 n3 n0 n1"),
-        ("round-robin:2", 5, "n0 n1 n0 n1 n0"),
+        ("cyclic", 6, "n0 n1 n2 n3 n0 n1"),
+        ("cyclic:2", 5, "n0 n1 n0 n1 n0"),
         ("block", 5, "n0 n0 n1 n1 n2"),
         ("block", 10, "n0 n0 n1 n1 n2 n2 n3 n3 n0 n0"),
         ("block:3", 4, "n0 n0 n0 n1"),
@@ -56,9 +56,9 @@ def test_blocks_follow_the_cores_of_the_scenario(cluster: Platform) -> None:
 
 
 def test_rules_use_the_hosts_of_the_deployment(cluster: Platform) -> None:
-    base = Deployment.round_robin(["n3", "n3", "n1"], 3)
+    base = Deployment.cyclic(["n3", "n3", "n1"], 3)
     assert placed("block", cluster, 4, base) == "n3 n3 n1 n1"
-    assert placed("round-robin", cluster, 4, base) == "n3 n1 n3 n1"
+    assert placed("cyclic", cluster, 4, base) == "n3 n1 n3 n1"
 
 
 def test_a_random_mapping_uses_each_host_once_before_any_twice(cluster: Platform) -> None:

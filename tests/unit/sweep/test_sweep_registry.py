@@ -14,7 +14,7 @@ from tests.unit.sweep.samples import GRAPHENE, RING, same, write_trace
 from tisim.errors import InputError
 from tisim.studies.sweep.plan import registry_digest
 
-VARY = {"latency": [1, 2, 3]}
+VARY = {"latency": ["x1", "x2", "x3"]}
 NAPS = """
 def nap(rank, seconds):
     yield rank.env.timeout(float(seconds))

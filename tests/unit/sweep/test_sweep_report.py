@@ -21,10 +21,10 @@ trace = "{root}/traces/npb.S.tar.xz/lu.S.4"
 platform = "{root}/platforms/graphene.xml"
 workers = 1
 [vary]
-bandwidth = [1, 2, 4]
+bandwidth = ["x1", "x2", "x4"]
 "smpi/coll-selector" = ["default", "ompi"]
 [prices]
-bandwidth = {{ "1" = 100, "2" = 180, "4" = 330 }}
+bandwidth = {{ "x1" = 100, "2x" = 180, "x4" = 330 }}
 """
 
 
@@ -109,7 +109,7 @@ def test_the_page_of_a_study(root: Path, tmp_path: Path) -> None:
     ]
     assert text.count("<svg") == 5
     assert "http" not in text.replace("http-equiv", "")
-    assert "bandwidth matters most: from 4 to 1 the time grows by a factor of 1.15" in text
+    assert "bandwidth matters most: from x4 to x1 the time grows by a factor of 1.15" in text
     assert text.count("</tr>") == 1 + 3 + 1 + 6
 
 
@@ -150,7 +150,7 @@ def test_what_is_wrong_is_said_before_the_sweep(root: Path, tmp_path: Path) -> N
     arguments = [str(study), "--output", str(tmp_path / "s.csv"), "--report"]
     outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.html")])
     assert isinstance(outcome.exception, InputError)
-    assert f"{study}:9: the price of bandwidth = 4" in str(outcome.exception)
+    assert f"{study}:9: the price of bandwidth = x4" in str(outcome.exception)
     outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.pdf")])
     assert "call it .html" in str(outcome.exception)
     assert not (tmp_path / "s.csv").exists()

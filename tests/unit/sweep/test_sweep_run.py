@@ -27,9 +27,9 @@ def simulated(**arguments: object) -> float:
 
 
 def test_each_row_is_the_replay_of_its_scenario() -> None:
-    frame = tisim.sweep(RING, vary={"bandwidth": [1, 2], "latency": [1, "5us"]}, **SPEC)
-    assert list(frame["bandwidth"]) == [1, 1, 2, 2]
-    assert list(frame["latency"]) == [1, "5us", 1, "5us"]
+    frame = tisim.sweep(RING, vary={"bandwidth": ["x1", "x2"], "latency": ["x1", "5us"]}, **SPEC)
+    assert list(frame["bandwidth"]) == ["x1", "x1", "x2", "x2"]
+    assert list(frame["latency"]) == ["x1", "5us", "x1", "5us"]
     machine = tisim.Platform.load(GRAPHENE)
     for _, row in frame.iterrows():
         scaled = machine.scaled(bandwidth=row["bandwidth"], latency=row["latency"])
@@ -48,7 +48,7 @@ def test_every_kind_of_axis_reaches_the_replay(tmp_path: Path) -> None:
     hosts = tmp_path / "my.hosts"
     hosts.write_text("graphene-0.nancy.grid5000.fr:2\ngraphene-100.nancy.grid5000.fr:2\n")
     cases = {
-        "speed": (0.5, {"platform": tisim.Platform.load(GRAPHENE).scaled(speed=0.5)}),
+        "speed": ("50%", {"platform": tisim.Platform.load(GRAPHENE).scaled(speed="x0.5")}),
         "platform": (BACKBONE, {"platform": BACKBONE}),
         "mapping": (hosts, {"deployment": tisim.Deployment.from_hostfile(hosts, 4)}),
         "network/model": ("CM02", {"config": {"network/model": "CM02"}}),
@@ -61,30 +61,30 @@ def test_every_kind_of_axis_reaches_the_replay(tmp_path: Path) -> None:
 
 def test_a_scenario_with_another_trace_is_compared_to_that_trace(tmp_path: Path) -> None:
     other = write_trace(tmp_path, PAIR)
-    frame = tisim.sweep(vary={"trace": [RING, other], "bandwidth": [1, 2]}, **SPEC)
+    frame = tisim.sweep(vary={"trace": [RING, other], "bandwidth": ["x1", "x2"]}, **SPEC)
     assert list(frame["ratio"][[0, 2]]) == [1, 1]
     assert frame["baseline_time"][0] != frame["baseline_time"][2]
     assert list(frame["ranks"]) == [4, 4, 2, 2]
 
 
 def test_another_baseline() -> None:
-    frame = tisim.sweep(RING, vary={"latency": [1, 2]}, baseline={"bandwidth": 2}, **SPEC)
-    fast = tisim.Platform.load(GRAPHENE).scaled(bandwidth=2)
+    frame = tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, baseline={"bandwidth": "x2"}, **SPEC)
+    fast = tisim.Platform.load(GRAPHENE).scaled(bandwidth="x2")
     assert frame["simulated_time"][0] == tisim.replay(RING, platform=fast).simulated_time
     assert frame["ratio"][0] == 1
-    replaced = tisim.sweep(RING, vary={"bandwidth": [1]}, baseline={"bandwidth": 2}, **SPEC)
+    replaced = tisim.sweep(RING, vary={"bandwidth": ["x1"]}, baseline={"bandwidth": "x2"}, **SPEC)
     assert replaced["simulated_time"][0] == simulated()
 
 
 def test_points_show_what_they_set() -> None:
-    frame = tisim.sweep(RING, vary=[{}, {"bandwidth": 2}, {"latency": 0.5}], **SPEC)
-    assert list(frame["scenario"]) == ["baseline", "bandwidth=2", "latency=0.5"]
+    frame = tisim.sweep(RING, vary=[{}, {"bandwidth": "x2"}, {"latency": "x0.5"}], **SPEC)
+    assert list(frame["scenario"]) == ["baseline", "bandwidth=x2", "latency=x0.5"]
     assert math.isnan(frame["latency"][1])
     assert frame["ratio"][0] == 1
 
 
 def test_what_fails_is_a_row_and_the_rest_goes_on() -> None:
-    vary = {"smpi/coll-selector": ["default", "nonsense"], "latency": [1, 2]}
+    vary = {"smpi/coll-selector": ["default", "nonsense"], "latency": ["x1", "x2"]}
     trace = {"trace": ["missing.trace", RING], "platform": [GRAPHENE, "missing.xml"]}
     frame = tisim.sweep(vary={**trace, **vary}, workers=1)
     fine = frame["error"].isna()
@@ -105,11 +105,9 @@ def test_a_deadlock_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_baseline_that_fails_leaves_the_ratio_open() -> None:
-    frame = tisim.sweep(
-        RING, vary={"smpi/async-small-thresh": [0]}, baseline={"bandwidth": -1}, **SPEC
-    )
+    frame = tisim.sweep(RING, vary={"smpi/async-small-thresh": [0]}, baseline={"cores": -1}, **SPEC)
     assert frame["error"][0] is not None
-    frame = tisim.sweep(RING, vary={"bandwidth": [1]}, baseline={"bandwidth": -1}, **SPEC)
+    frame = tisim.sweep(RING, vary={"cores": [1]}, baseline={"cores": -1}, **SPEC)
     assert frame["error"][0] is None
     assert math.isnan(frame["ratio"][0])
 
@@ -154,13 +152,13 @@ def test_replicates_have_random_numbers_of_their_own() -> None:
 
 
 def test_compute_volumes_vary_with_the_seed_and_the_replicate() -> None:
-    vary = {"compute_noise": [0, 0.2], "latency": [1, 2]}
+    vary = {"compute_noise": [0, 0.2], "latency": ["x1", "x2"]}
     frame = tisim.sweep(RING, **SPEC, vary=vary, replicates=3)
     times = frame.pivot(index="replicate", columns=["compute_noise", "latency"])["compute_max"]
-    assert times[0, 1].nunique() == 1
-    assert times[0.2, 1].nunique() == 3
+    assert times[0, "x1"].nunique() == 1
+    assert times[0.2, "x1"].nunique() == 3
     # The luck of a replicate is the same whatever else varies.
-    assert times[0.2, 1].to_list() == pytest.approx(times[0.2, 2].to_list(), rel=1e-12)
+    assert times[0.2, "x1"].to_list() == pytest.approx(times[0.2, "x2"].to_list(), rel=1e-12)
     other = tisim.sweep(RING, **SPEC, vary=vary, replicates=3, seed=1)
     noisy = frame["compute_noise"] > 0
     assert set(other["simulated_time"][noisy]).isdisjoint(frame["simulated_time"][noisy])
@@ -197,7 +195,7 @@ def test_a_trace_is_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(cls, source, **options)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(Trace, "open", classmethod(counted))
-    vary = {"trace": [RING], "latency": [1, 2, 3], "bandwidth": [1, 2, 3]}
+    vary = {"trace": [RING], "latency": ["x1", "x2", "x3"], "bandwidth": ["x1", "x2", "x3"]}
     frame = tisim.sweep(vary=vary, **SPEC)
     assert frame["error"].isna().all()
     assert opened == [str(RING)]
@@ -207,7 +205,7 @@ def test_equal_scenarios_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> 
     jobs: list[object] = []
     original = Worker.run
     monkeypatch.setattr(Worker, "run", lambda self, job: jobs.append(job) or original(self, job))
-    frame = tisim.sweep(RING, vary={"latency": [2, 2.0, "15us", "15us"]}, replicates=2, **SPEC)
+    frame = tisim.sweep(RING, vary={"latency": ["x2", "x2", "15us", "15us"]}, replicates=2, **SPEC)
     assert len(frame) == 8
     assert len(jobs) == 3  # the baseline and two more
 
@@ -225,10 +223,10 @@ def test_keys_follow_the_content_of_inputs(tmp_path: Path) -> None:
     assert keys(trace=Trace.open(RING)) == keys()
     assert keys(trace=merged) != keys()
     changed = [
-        {"platform": machine.scaled(bandwidth=2)},
+        {"platform": machine.scaled(bandwidth="x2")},
         {"config": {"smpi/coll-selector": "ompi"}},
-        {"vary": {"latency": [2]}},
-        {"vary": {"latency[*sgraphene1*]": [2]}},
+        {"vary": {"latency": ["x2"]}},
+        {"vary": {"latency[*sgraphene1*]": ["x2"]}},
         {"vary": {"speed_noise": [0.1]}},
         {"vary": {"speed_noise": [0.1]}, "seed": 1},
         {"vary": {"compute_noise": [0.1]}},
@@ -238,9 +236,9 @@ def test_keys_follow_the_content_of_inputs(tmp_path: Path) -> None:
     ]
     found = [*keys(), *(key for arguments in changed for key in keys(**arguments))]
     assert len(set(found)) == len(changed) + 1
-    assert keys(vary={"latency": [2]}) == keys(vary={"latency[*]": [2.0]})
+    assert keys(vary={"latency": ["x2"]}) == keys(vary={"latency[*]": ["x2"]})
     assert keys(seed=1) == keys()
-    assert keys(vary={"latency": [1]}) == keys(vary={"speed_noise": [0]}) == keys()
+    assert keys(vary={"latency": ["x1"]}) == keys(vary={"speed_noise": [0]}) == keys()
     assert keys(vary={"compute_noise": [0]}) == keys()
     assert keys(vary={"cores": [1]}) != keys()
 
@@ -249,7 +247,7 @@ def test_processes_give_the_same_frame() -> None:
     arguments = {
         "platform": GRAPHENE,
         "vary": {
-            "latency": [1, 2, 3],
+            "latency": ["x1", "x2", "x3"],
             "smpi/coll-selector": ["ompi", "nonsense", "mpich"],
             "bandwidth_noise": [0, 0.1],
             "compute_noise": [0.1],
@@ -285,7 +283,7 @@ def test_a_process_that_dies_takes_its_scenario_only(
     frame = tisim.sweep(
         RING,
         platform=GRAPHENE,
-        vary=[{"latency": 2}, {"trace": fatal}, {"latency": 3}, {"latency": 4}],
+        vary=[{"latency": "x2"}, {"trace": fatal}, {"latency": "x3"}, {"latency": "x4"}],
         modules=[module],
         workers=2,
     )
@@ -316,7 +314,7 @@ def test_what_is_defined_in_a_script_stays_in_its_process(
 
     monkeypatch.setattr(nap, "__module__", "__main__")
     tisim.action("nap")(nap)  # type: ignore[type-var]
-    arguments = {"platform": GRAPHENE, "vary": {"latency": [1, 2]}}
+    arguments = {"platform": GRAPHENE, "vary": {"latency": ["x1", "x2"]}}
     with pytest.raises(InputError, match="put them into a module"):
         tisim.sweep(RING, **arguments, workers=2)  # type: ignore[arg-type]
     assert tisim.sweep(RING, **arguments)["error"].isna().all()  # type: ignore[arg-type]
@@ -325,7 +323,7 @@ def test_what_is_defined_in_a_script_stays_in_its_process(
 def test_a_process_that_cannot_start_is_an_error(make_module: Callable[..., str]) -> None:
     source = f"import os\nif os.getpid() != {os.getpid()}:\n    import no_such_module\n"
     name = make_module("only_here", source)
-    vary = {"latency": [1, 2]}
+    vary = {"latency": ["x1", "x2"]}
     with pytest.raises(TisimError, match="cannot start: ModuleNotFoundError"):
         tisim.sweep(RING, platform=GRAPHENE, vary=vary, modules=[name], workers=2)
 

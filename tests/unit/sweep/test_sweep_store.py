@@ -21,7 +21,7 @@ from tisim.studies.sweep.run import SweepInterrupted
 from tisim.studies.sweep.store import open_store
 from tisim.studies.sweep.worker import Worker
 
-VARY = {"latency": [1, 2, "5us"], "smpi/coll-selector": ["default", "nonsense"]}
+VARY = {"latency": ["x1", "x2", "5us"], "smpi/coll-selector": ["default", "nonsense"]}
 SPEC: dict[str, Any] = {"platform": GRAPHENE, "workers": 1}
 
 
@@ -66,18 +66,18 @@ def test_started_again_it_does_nothing(output: Path, jobs: list[object]) -> None
 
 
 def test_more_values_are_added_to_those_that_are_there(output: Path, jobs: list[object]) -> None:
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
     jobs.clear()
-    frame = tisim.sweep(RING, vary={"latency": [3, 2, 1]}, output=output, **SPEC)
+    frame = tisim.sweep(RING, vary={"latency": ["x3", "x2", "x1"]}, output=output, **SPEC)
     assert len(jobs) == 1
-    assert same(frame, tisim.sweep(RING, vary={"latency": [3, 2, 1]}, **SPEC))
-    assert list(read(output)["latency"]) == [3, 2, 1]
+    assert same(frame, tisim.sweep(RING, vary={"latency": ["x3", "x2", "x1"]}, **SPEC))
+    assert list(read(output)["latency"]) == ["x3", "x2", "x1"]
 
 
 def test_other_columns_do_not_matter(output: Path, jobs: list[object]) -> None:
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
     jobs.clear()
-    points = [{"latency": 2}, {"latency": 2, "bandwidth": 2}]
+    points = [{"latency": "x2"}, {"latency": "x2", "bandwidth": "x2"}]
     frame = tisim.sweep(RING, vary=points, output=output, **SPEC)
     assert len(jobs) == 1
     assert list(read(output)["bandwidth"].notna()) == [False, True]
@@ -85,11 +85,11 @@ def test_other_columns_do_not_matter(output: Path, jobs: list[object]) -> None:
 
 
 def test_rows_that_are_of_no_use_any_more_are_kept_in_a_copy(output: Path) -> None:
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
     before = output.read_bytes()
-    tisim.sweep(RING, vary={"latency": [2, 3]}, output=output, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x2", "x3"]}, output=output, **SPEC)
     assert output.with_name(output.name + ".bak").read_bytes() == before
-    assert list(read(output)["latency"]) == [2, 3]
+    assert list(read(output)["latency"]) == ["x2", "x3"]
 
 
 def test_a_changed_input_is_simulated_again(
@@ -98,7 +98,7 @@ def test_a_changed_input_is_simulated_again(
     machine = tmp_path / "machine.xml"
     machine.write_bytes(GRAPHENE.read_bytes())
     trace = write_trace(tmp_path, "0 compute 1e9\n")
-    arguments: dict[str, Any] = {"platform": machine, "vary": {"speed": [1, 2]}, "workers": 1}
+    arguments: dict[str, Any] = {"platform": machine, "vary": {"speed": ["x1", "x2"]}, "workers": 1}
     first = tisim.sweep(trace, output=output, **arguments)
     write_trace(tmp_path, "0 compute 2e9\n")
     second = tisim.sweep(trace, output=output, **arguments)
@@ -110,8 +110,8 @@ def test_a_changed_input_is_simulated_again(
 
 
 def test_a_fresh_start(output: Path, jobs: list[object]) -> None:
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, resume=False, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, resume=False, **SPEC)
     assert len(jobs) == 4
     assert len(read(output)) == 2
 
@@ -121,10 +121,10 @@ def test_what_a_machine_failed_at_is_tried_again(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Worker, "_replay", raise_memory_error)
-        frame = tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
+        frame = tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
         assert list(frame["error"]) == ["MemoryError"] * 2
     jobs.clear()
-    frame = tisim.sweep(RING, vary={"latency": [1, 2]}, output=output, **SPEC)
+    frame = tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=output, **SPEC)
     assert frame["error"].isna().all()
     assert len(jobs) == 2
 
@@ -160,11 +160,11 @@ def test_a_directory_that_does_not_exist_is_told_before_the_work(jobs: list[obje
 
 def test_what_a_crash_left_of_a_line_is_dropped(tmp_path: Path, jobs: list[object]) -> None:
     file = tmp_path / "rows.csv"
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=file, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=file, **SPEC)
     text = file.read_text()
     file.write_text(text[:-30])
     jobs.clear()
-    tisim.sweep(RING, vary={"latency": [1, 2]}, output=file, **SPEC)
+    tisim.sweep(RING, vary={"latency": ["x1", "x2"]}, output=file, **SPEC)
     assert len(jobs) == 1
     plan = [row["key"] for row in csv.DictReader(text.splitlines())]
     assert [row["key"] for row in csv.DictReader(file.read_text().splitlines())] == plan
@@ -183,11 +183,11 @@ def test_ctrl_c_keeps_what_is_done(
     with monkeypatch.context() as patch:
         patch.setattr(Worker, "run", interrupted)
         with pytest.raises(SweepInterrupted, match="2 of 4 scenarios are done") as stopped:
-            tisim.sweep(RING, vary={"latency": [1, 2, 3, 4]}, output=output, **SPEC)
-    assert list(stopped.value.frame["latency"]) == [1, 2]
-    assert list(read(output)["latency"]) == [1, 2]
+            tisim.sweep(RING, vary={"latency": ["x1", "x2", "x3", "x4"]}, output=output, **SPEC)
+    assert list(stopped.value.frame["latency"]) == ["x1", "x2"]
+    assert list(read(output)["latency"]) == ["x1", "x2"]
     jobs.clear()
-    frame = tisim.sweep(RING, vary={"latency": [1, 2, 3, 4]}, output=output, **SPEC)
+    frame = tisim.sweep(RING, vary={"latency": ["x1", "x2", "x3", "x4"]}, output=output, **SPEC)
     assert len(jobs) == 2
     assert frame["ratio"].notna().all()
 
@@ -211,7 +211,7 @@ def test_whatever_ends_it_the_rows_are_there(
     study = tmp_path / "study.toml"
     study.write_text(
         f'trace = "trace.txt"\nplatform = "{GRAPHENE}"\nmodules = ["napping"]\n'
-        f"workers = 2\n[vary]\nspeed = {[1 + n / 100 for n in range(60)]}\n"
+        f"workers = 2\n[vary]\nspeed = {[f'x{1 + n / 100}' for n in range(60)]}\n"
     )
     file = tmp_path / "study.csv"
     command = [sys.executable, "-m", "tisim", "sweep", str(study), "--output", str(file)]
@@ -237,12 +237,12 @@ def test_whatever_ends_it_the_rows_are_there(
 
 def test_a_ratio_that_was_not_known_yet_is_made_up_for(tmp_path: Path, jobs: list[object]) -> None:
     file = tmp_path / "rows.csv"
-    expected = tisim.sweep(RING, vary={"latency": [2, 3]}, output=file, **SPEC)
+    expected = tisim.sweep(RING, vary={"latency": ["x2", "x3"]}, output=file, **SPEC)
     rows = pd.read_csv(file)
     rows[["ratio", "baseline_time"]] = float("nan")  # as if the baseline were the last to end
     rows.to_csv(file, index=False)
     jobs.clear()
-    frame = tisim.sweep(RING, vary={"latency": [2, 3]}, output=file, **SPEC)
+    frame = tisim.sweep(RING, vary={"latency": ["x2", "x3"]}, output=file, **SPEC)
     assert len(jobs) == 1
     assert same(frame, expected)
 
@@ -269,7 +269,12 @@ def test_rows_of_another_simulator_are_not_used(
     from tisim.studies.sweep import plan
 
     target = tmp_path / "out.csv"
-    arguments = {"platform": GRAPHENE, "vary": {"latency": [1, 2]}, "workers": 1, "output": target}
+    arguments = {
+        "platform": GRAPHENE,
+        "vary": {"latency": ["x1", "x2"]},
+        "workers": 1,
+        "output": target,
+    }
     first = tisim.sweep(RING, **arguments)
     monkeypatch.setattr(plan, "simulator_digest", lambda: "another")
     second = tisim.sweep(RING, **arguments)

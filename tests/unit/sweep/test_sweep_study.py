@@ -41,11 +41,11 @@ ranks = 4
 [config]
 "smpi/coll-selector" = "ompi"
 [vary]
-bandwidth = [1, 2]
+bandwidth = ["x1", "x2"]
 "latency[*sgraphene1*]" = ["5us"]
 mapping = "random"
 [baseline]
-speed = 2
+speed = "x2"
 """
     frame = tisim.sweep(**read_study(write(tmp_path, STUDY + text)))
     expected = tisim.sweep(
@@ -55,8 +55,8 @@ speed = 2
         replicates=2,
         ranks=4,
         config={"smpi/coll-selector": "ompi"},
-        vary={"bandwidth": [1, 2], "latency[*sgraphene1*]": ["5us"], "mapping": "random"},
-        baseline={"speed": 2},
+        vary={"bandwidth": ["x1", "x2"], "latency[*sgraphene1*]": ["5us"], "mapping": "random"},
+        baseline={"speed": "x2"},
         workers=1,
     )
     assert same(frame, expected)
@@ -69,7 +69,7 @@ def test_files_are_found_beside_the_study(tmp_path: Path) -> None:
     study = read_study(
         write(
             tmp_path,
-            'trace = "my.trace"\nplatform = "my.xml"\ndeployment = "my.hosts"\nworkers = 1\n'
+            'trace = "my.trace"\nplatform = "my.xml"\nhosts = "my.hosts"\nworkers = 1\n'
             'output = "rows.csv"\n[vary]\nmapping = ["my.hosts", "block:2"]\n'
             'platform = ["my.xml"]\ntrace = ["my.trace"]\n',
         )
@@ -83,15 +83,16 @@ def test_files_are_found_beside_the_study(tmp_path: Path) -> None:
 
 def test_a_list_of_points(tmp_path: Path) -> None:
     (tmp_path / "my.hosts").write_text("graphene-5.nancy.grid5000.fr\n")
-    text = STUDY + '[[vary]]\nbandwidth = 2\n[[vary]]\nmapping = "my.hosts"\n'
+    text = STUDY + '[[vary]]\nbandwidth = "2x"\n[[vary]]\nmapping = "my.hosts"\n'
     frame = tisim.sweep(**read_study(write(tmp_path, text)))
-    assert list(frame["scenario"]) == ["bandwidth=2", "mapping=my.hosts"]
+    assert list(frame["scenario"]) == ["bandwidth=x2", "mapping=my.hosts"]
     assert frame["error"].isna().all()
 
 
 def test_ranges_and_labels(tmp_path: Path) -> None:
     text = STUDY.replace("workers", "sample = 5\nworkers") + (
-        "[vary]\nlatency = { log_uniform = [0.1, 10] }\n[vary.bandwidth]\ntoday = 1\nlater = 10\n"
+        "[vary]\nlatency = { log_uniform = ['x0.1', 'x10'] }\n"
+        "[vary.bandwidth]\ntoday = 'x1'\nlater = 'x10'\n"
     )
     frame = tisim.sweep(**read_study(write(tmp_path, text)))
     assert len(frame) == 5
@@ -107,13 +108,14 @@ def test_ranges_and_labels(tmp_path: Path) -> None:
         ("wizardry = 1\n", 1, "there are trace, platform"),
         ('ranks = "four"\n', 1, "ranks is a whole number, not 'four'"),
         ("seed = true\n", 1, "seed is a whole number"),
-        ('hosts = "a"\n', 1, "hosts is a list of texts"),
+        ("hosts = 3\n", 1, "hosts is a text or a list of texts"),
         ("vary = 3\n", 1, "vary is a table or a list of tables"),
         ("[vary]\n# speed\nbandwith = [1]\n", 3, "did you mean bandwidth"),
         ('[vary]\n"latency[a*]" = []\n', 2, "has no values to vary over"),
-        ("[vary]\nspeed = [[1]]\n", 2, "it is a number or a text"),
+        ("[vary]\ncores = [[1]]\n", 2, "it is a number or a text"),
+        ("[vary]\nspeed = [1, 2]\n", 2, "not 1: say x1 or 2Gf"),
         ("[vary.speed]\nuniform = [3]\n", 1, "needs two numbers"),
-        ("[[vary]]\nspeed = 2\n[[vary]]\nsped = 2\n", 4, "did you mean speed?"),
+        ("[[vary]]\ncores = 2\n[[vary]]\nsped = 2\n", 4, "did you mean speed?"),
         ("[baseline]\nsped = 2\n", 2, "did you mean speed?"),
         ('[config]\n"smpi/coll-selektor" = "a"\n', 2, "did you mean smpi/coll-selector"),
         ('[config]\n"smpi/os" = "a"\n', 2, "smpi/os"),
@@ -138,7 +140,7 @@ def test_the_command_prints_a_table_and_writes_the_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    study = write(tmp_path, STUDY + "[vary]\nbandwidth = [1, 2]\n")
+    study = write(tmp_path, STUDY + "[vary]\nbandwidth = ['x1', 'x2']\n")
     status, out, err = run([str(study)], capsys)
     assert status == 0
     assert all(line.startswith("tisim: wrote ") for line in err.splitlines())
@@ -148,11 +150,11 @@ def test_the_command_prints_a_table_and_writes_the_rows(
         "simulated",
         "time",
         "ratio",
-        "computing",
-        "communicating",
+        "compute",
+        "communication",
     ]
-    assert first.split()[0] == "1"
-    assert second.split()[0] == "2"
+    assert first.split()[0] == "x1"
+    assert second.split()[0] == "x2"
     assert last == "2 scenarios in study.csv"
     assert len((tmp_path / "study.csv").read_text().splitlines()) == 3
 
@@ -160,18 +162,18 @@ def test_the_command_prints_a_table_and_writes_the_rows(
 def test_the_command_says_how_many_failed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = write(tmp_path, STUDY + "[vary]\nbandwidth = [-1, 1]\nlatency = [-1, 1]\n")
+    study = write(tmp_path, STUDY + "[vary]\ncores = [-1, 1]\nspeed_noise = [-1, 0]\n")
     status, out, err = run([str(study), "--output", str(tmp_path / "rows.csv")], capsys)
     assert status == 1
     assert [line.split()[2] for line in out.splitlines()[1:4]] == ["failed"] * 3
-    assert "tisim: 3 of 4 scenarios failed; the first, bandwidth=-1, latency=-1: " in err
-    assert "InputError: a factor of the bandwidth must not be negative" in err
+    assert "tisim: 3 of 4 scenarios failed; the first, cores=-1, speed_noise=-1: " in err
+    assert "InputError: cores is a whole number above zero" in err
 
 
 def test_a_long_table_is_left_to_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = write(tmp_path, STUDY + f"[vary]\nbandwidth = {list(range(1, 51))}\n")
+    study = write(tmp_path, STUDY + f"[vary]\nbandwidth = {[f'x{n}' for n in range(1, 51)]}\n")
     status, out, _ = run([str(study), "--output", str(tmp_path / "rows.csv")], capsys)
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["fastest", "slowest"]

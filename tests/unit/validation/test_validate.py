@@ -73,7 +73,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         f"real = [{PREDICTED / 2}]\n",
     )
     html, result = tmp_path / "study.html", tmp_path / "study.json"
-    ran = command("validate", study, "-o", str(html), "--json", str(result))
+    ran = command("validate", study, "--report", str(html), "--json", str(result))
     assert ran.status == 1
     assert "+5.0%" in ran.out
     assert "the worst error of all cases is 100.0%, above 10.0%" in ran.err

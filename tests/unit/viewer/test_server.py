@@ -38,7 +38,7 @@ def test_a_trace_is_replayed_first() -> None:
         (["nothing.tir"], "nothing.tir: cannot be read: No such file or directory"),
         (["text.tir"], "text.tir: is no run file, or damaged.*"),
         (["."], ".: is a directory and no run file; --platform FILE replays a trace first"),
-        (["--hostfile", "hosts.txt", "run.tir"], "--hostfile goes with --platform"),
+        (["--hosts", "hosts.txt", "run.tir"], "--hosts goes with --platform"),
         (["--platform", "nothing.xml", "text.tir"], "text.tir:1: a line starts with .*"),
     ],
 )

@@ -15,7 +15,7 @@ from tisim.analysis.result_json import (
     ResultDict,
     TimeName,
 )
-from tisim.support.quantities import format_time
+from tisim.support.quantities import format_result_time
 
 # Times nearer than this (relative) are the same: another order of additions.
 _SAME = 1e-12
@@ -77,6 +77,8 @@ class Comparison:
         In seconds.
     inputs
         Name and both values of each option, file or the like that is not the same.
+    changes
+        The same of what was changed of the platform and the mapping, such as the bandwidth.
     times
         Mean over ranks of the seconds that they compute, communicate and do other things, and of
         the time at which they end.
@@ -94,6 +96,8 @@ class Comparison:
         breakdown.
     without_breakdown
         The one result, ``a`` or ``b``, that has no breakdown where the other has one; else empty.
+    trust
+        How far to trust each of the results.
     reasons
         What explains the difference, in words.
     warnings
@@ -111,8 +115,23 @@ class Comparison:
     states: tuple[Difference, ...] = ()
     causes: tuple[Difference, ...] = ()
     without_breakdown: str = ""
+    changes: tuple[tuple[str, object, object], ...] = ()
+    trust: tuple[str, str] = ("", "")
     reasons: tuple[str, ...] = field(default=())
     warnings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def trust_text(self) -> str:
+        """How far to trust both results, once where it is the same; empty if neither says so."""
+        a, b = self.trust
+        parts = [a] if a == b else [f"{name}: {one}" for name, one in (("a", a), ("b", b)) if one]
+        return "; ".join(filter(None, parts))
+
+    @property
+    def differing_inputs(self) -> list[tuple[str, object, object]]:
+        """What was changed, and the inputs that differ."""
+        words = [(name, a or "as it is", b or "as it is") for name, a, b in self.changes]
+        return [*words, *self.inputs]
 
     def to_dict(self) -> dict[str, object]:
         """All of it as plain numbers, lists and dicts; for JSON."""
@@ -120,8 +139,10 @@ class Comparison:
         return {
             "simulated_time": _pair(self.simulated_time) | {"ratio": b / a if a and b else None},
             "reasons": list(self.reasons),
+            "trust": self.trust_text,
             "warnings": [{"of": which, "text": text} for which, text in self.warnings],
             "inputs": [{"name": name, "a": x, "b": y} for name, x, y in self.inputs],
+            "changes": [{"name": name, "a": x, "b": y} for name, x, y in self.changes],
             "times": {one.name: _pair(one) for one in self.times},
             "counts": {one.name: _pair(one) for one in self.counts},
             "ranks": [asdict(one) | {"finish": one.finish} for one in self.ranks],
@@ -150,7 +171,7 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
     def large(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
         for one in differences[:most]:
             if one.differs and abs(one.change) >= least:
-                change = format_time(abs(one.change), 6)
+                change = format_result_time(abs(one.change))
                 yield one.name, change, "longer" if one.change > 0 else "less"
 
     for name, change, more in large(comparison.kinds, _MOST_SENTENCES):
@@ -171,13 +192,15 @@ _PART = 0.005
 # More inputs that differ than this are counted and not named.
 _FEW = 3
 _WIDEST = 40
-_VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
+_VERBS = {"compute": "compute", "communication": "communication", "other": "other actions"}
 
 
 def find_reasons(comparison: Comparison) -> tuple[str, ...]:
     """Sentences that explain the difference, the most important one first."""
     return (
+        *_programs(comparison),
         *_verdict(comparison),
+        *_changes(comparison),
         *_where(comparison),
         *breakdown_reasons(comparison),
         *_work(comparison),
@@ -186,12 +209,34 @@ def find_reasons(comparison: Comparison) -> tuple[str, ...]:
     )
 
 
+def _programs(comparison: Comparison) -> Iterator[str]:
+    """Whether these are replays of different programs."""
+    ranks, actions = comparison.counts[0], comparison.counts[1]
+    if ranks.differs or actions.differs:
+        of_a, of_b = (
+            f"{n:,.0f} ranks and {m:,.0f} actions"
+            for n, m in ((ranks.a or 0, actions.a or 0), (ranks.b or 0, actions.b or 0))
+        )
+        yield (
+            f"these are different programs: a has {of_a}, b {of_b}; what follows compares more "
+            "than machines"
+        )
+
+
+def _changes(comparison: Comparison) -> Iterator[str]:
+    """What was changed of the machine in one result and not in the other."""
+    for which, place in (("a", 1), ("b", 2)):
+        words = [f"{one[0]} {one[place]}" for one in comparison.changes if one[place] is not None]
+        if words:
+            yield f"{which} has {', '.join(words)}"
+
+
 def _verdict(comparison: Comparison) -> Iterator[str]:
     time = comparison.simulated_time
     if not time.differs:
         yield "both take the same simulated time"
     elif time.a:
-        change = format_time(time.change, 6, signed=True)
+        change = format_result_time(time.change, signed=True)
         yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
     last = [one for one in comparison.ranks if one.finish_b == time.b]
     if last and last[0].finish_a != time.a:
@@ -208,7 +253,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
     large = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
     together = len({part.change > 0 for part in large}) == 1
     for part in sorted(large, key=lambda part: -abs(part.change)):
-        change = format_time(abs(part.change), 6)
+        change = format_result_time(abs(part.change))
         if together:
             share = part.change / finish.change
             sign = "+" if part.change > 0 else "-"
@@ -225,11 +270,7 @@ def _matters(part: Difference, whole: Difference) -> bool:
 def _work(comparison: Comparison) -> Iterator[str]:
     """Differences in the work that is done."""
     counts = {one.name: one for one in comparison.counts}
-    if counts["ranks"].differs:
-        yield f"a has {counts['ranks'].a:,.0f} ranks, b {counts['ranks'].b:,.0f}"
-    if counts["actions"].differs:
-        a, b = counts["actions"].a, counts["actions"].b
-        yield f"a has {a:,.0f} actions, b {b:,.0f}: these are not replays of one trace"
+    if counts["ranks"].differs or counts["actions"].differs:
         return
     if counts["messages_sent"].differs or counts["bytes_sent"].differs:
         messages, sent = counts["messages_sent"].change, counts["bytes_sent"].change
@@ -240,6 +281,7 @@ def _work(comparison: Comparison) -> Iterator[str]:
 
 
 def _machine(comparison: Comparison) -> Iterator[str]:
+    inputs = (*comparison.changes, *comparison.inputs)
     few = len(comparison.inputs) <= _FEW
     if not few:
         yield f"{len(comparison.inputs)} options and other inputs differ"
@@ -255,8 +297,8 @@ def _machine(comparison: Comparison) -> Iterator[str]:
         if same_work:
             ratio = (compute.b or 0.0) / compute.a
             yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
-    elif not (moved or comparison.inputs) and same_work and comparison.simulated_time.differs:
-        yield "options, hosts and computing are the same: the network is another one"
+    elif same_work and comparison.simulated_time.differs and not (moved or inputs):
+        yield "options, hosts and compute are the same: the network is another one"
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
@@ -264,7 +306,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
     times = [one for one in comparison.details if _is_time(one)]
     if times:
         first = times[0]
-        yield f"most of all differs {first.name} ({format_time(first.change, 6, signed=True)})"
+        yield f"most of all differs {first.name} ({format_result_time(first.change, signed=True)})"
 
 
 def _is_time(one: Difference) -> bool:
@@ -316,7 +358,10 @@ def _means(result: ResultDict, seconds: Mapping[str, float]) -> dict[str, float]
 
 
 # Keys of a result that are compared one by one; all others are compared as plain numbers.
-_KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
+_KNOWN = {
+    *("tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"),
+    *("changes", "trust"),
+}
 _RANK_TIMES: tuple[TimeName, ...] = ("compute", "communication", "other")
 _MEANS: tuple[TimeName, ...] = (*_RANK_TIMES, "finish")
 
@@ -353,6 +398,8 @@ def compare(a: ResultDict, b: ResultDict) -> Comparison:
         causes=by(wait_times),
         without_breakdown="" if has_a == has_b else "b" if has_a else "a",
         warnings=tuple(_warnings(a, b)),
+        changes=tuple(_differing(a.get("changes", {}), b.get("changes", {}))),
+        trust=(str(a.get("trust", "")), str(b.get("trust", ""))),
     )
     return dataclasses.replace(comparison, reasons=find_reasons(comparison))
 
@@ -380,10 +427,15 @@ def _inputs(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, object, object]
             yield key, a.get(key), b.get(key)
     if a.get("tisim") != b.get("tisim"):
         yield "tisim", a.get("tisim"), b.get("tisim")
-    options_a, options_b = a.get("config", {}), b.get("config", {})
-    for key in dict.fromkeys((*options_a, *options_b)):
-        if options_a.get(key) != options_b.get(key):
-            yield key, options_a.get(key), options_b.get(key)
+    yield from _differing(a.get("config", {}), b.get("config", {}))
+
+
+def _differing(
+    a: Mapping[str, object], b: Mapping[str, object]
+) -> Iterator[tuple[str, object, object]]:
+    for key in dict.fromkeys((*a, *b)):
+        if a.get(key) != b.get(key):
+            yield key, a.get(key), b.get(key)
 
 
 def _counts(rows_a: _Rows, rows_b: _Rows) -> Iterator[Difference]:

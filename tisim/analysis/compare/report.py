@@ -11,14 +11,14 @@ from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars
 from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.support.files import write_file
-from tisim.support.quantities import format_time, unit_of_time
+from tisim.support.quantities import format_number, format_result_time, format_time, unit_of_time
 
 _BARS, _RANKS, _DETAILS = 12, 1000, 200
 # A smaller part of the time comes from adding it up in another order.
 _ROUNDING = 1e-6
 _NAMES = {
-    "compute": "computing, mean over ranks",
-    "communication": "communicating, mean over ranks",
+    "compute": "compute, mean over ranks",
+    "communication": "communication, mean over ranks",
     "other": "other actions, mean over ranks",
     "finish": "end of a rank, mean",
 }
@@ -58,11 +58,8 @@ def write_comparison_report(
         sections.append(("Where the time goes", figures([one for one in charts if one])))
     if comparison.ranks:
         sections.append(("Ranks", _ranks(comparison.ranks)))
-    if comparison.inputs:
-        rows = [
-            (escape(name), escape(shorten(x)), escape(shorten(y)))
-            for name, x, y in comparison.inputs
-        ]
+    if inputs := comparison.differing_inputs:
+        rows = [(escape(name), escape(shorten(x)), escape(shorten(y))) for name, x, y in inputs]
         sections.append(
             ("Options and other inputs that differ", table(("option", "a", "b"), rows, 3))
         )
@@ -85,9 +82,11 @@ def _summary(comparison: Comparison, a: str, b: str) -> str:
     rows = [_cells("simulated time", time, _seconds)]
     rows += [_cells(_NAMES[one.name], one, _seconds) for one in comparison.times if one.a or one.b]
     rows += [_cells(one.name.replace("_", " "), one, _plain) for one in comparison.counts]
+    warnings = [f"{of}: {text}" for of, text in comparison.warnings]
+    trust = [f"How far to trust them: {comparison.trust_text}."] if comparison.trust_text else []
     return (
         numbers(facts)
-        + said([*comparison.reasons, *(f"{of}: {text}" for of, text in comparison.warnings)])
+        + said([*comparison.reasons, *warnings, *trust])
         + table(("", "a", "b", "difference", "b / a"), rows)
     )
 
@@ -102,11 +101,11 @@ def _cells(name: str, one: Difference, show: Callable[[float], str]) -> tuple[st
 
 
 def _seconds(value: float) -> str:
-    return format_time(value, 6)
+    return format_result_time(value)
 
 
 def _plain(value: float) -> str:
-    return f"{value:,.9g}"
+    return format_number(value)
 
 
 def _bars(caption: str, differences: Sequence[Difference]) -> str:
@@ -142,12 +141,12 @@ def _ranks(ranks: Sequence[RankDifference]) -> str:
         host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
         least = _ROUNDING * abs(one.finish)
         parts = [
-            format_time(part, 6, signed=True) if abs(part) > least else "0"
+            format_result_time(part, signed=True) if abs(part) > least else "0"
             for part in (one.compute, one.communication, one.other)
         ]
-        change = format_time(one.finish, 6, signed=True)
-        rows.append((str(one.rank), escape(host), format_time(one.finish_b, 6), change, *parts))
-    head = ("rank", "host", "end in b", "difference", "computing", "communicating", "other")
+        change = format_result_time(one.finish, signed=True)
+        rows.append((str(one.rank), escape(host), format_result_time(one.finish_b), change, *parts))
+    head = ("rank", "host", "end in b", "difference", "compute", "communication", "other")
     more = len(ranks) - _RANKS
     note = f'<p class="note">And {more:,} more ranks; --json lists all.</p>' if more > 0 else ""
     shown = figure(chart, "How much later each rank ends in b than in a.")

@@ -21,9 +21,10 @@ from tisim.analysis.report.page_data import (
     is_exact,
     lanes_of,
 )
+from tisim.analysis.result import words_of
 from tisim.analysis.timeline.columns import STATES, WAITS
 from tisim.analysis.timeline.outliers import paths_of, place_of
-from tisim.support.quantities import format_bytes, format_time
+from tisim.support.quantities import format_bytes, format_result_time, format_seconds, format_time
 from tisim.support.tables import quantity_column, time_column
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def headline(result: Result, shares: Mapping[str, float]) -> str:
     communicating = shares.get("transfer", 0.0) + shares.get("overhead", 0.0)
     return numbers(
         [
-            (format_time(result.simulated_time, 6), "simulated time"),
+            (format_result_time(result.simulated_time), "simulated time"),
             (f"{len(result.finish):,}", "ranks"),
-            (f"{shares.get('compute', 0.0):.0%}", "computing"),
-            (f"{communicating:.0%}", "communicating"),
+            (f"{shares.get('compute', 0.0):.0%}", "compute"),
+            (f"{communicating:.0%}", "communication"),
             (f"{waiting:.0%}", "waiting for late ranks"),
         ]
     )
@@ -81,7 +82,7 @@ def next_steps(result: Result) -> Iterator[str]:
         )
     if log.slow_ranks:
         hosts = ", ".join(escape(one.host) for one in log.slow_ranks[:NAMED])
-        yield f"Replay without the slow hosts ({hosts}): <code>--hostfile</code> with the others."
+        yield f"Replay without the slow hosts ({hosts}): <code>--hosts</code> with the others."
     best = str(result.critical_path.gains["seconds"].idxmax())
     if best in _WHAT_IF:
         yield (
@@ -102,7 +103,7 @@ def outlier_table(result: Result) -> str:
         (
             str(one.rank),
             escape(place_of(one, paths)),
-            format_time(one.start, 6),
+            format_result_time(one.start),
             format_time(one.seconds),
             format_time(one.usual),
             format_time(one.waited),
@@ -134,7 +135,7 @@ class PageParts:
 
     @property
     def title(self) -> str:
-        time = format_time(self._log.run.end, 6)
+        time = format_result_time(self._log.run.end)
         return escape(f"{self._log.run.title}: {time}")
 
     def legend(self) -> str:
@@ -149,15 +150,17 @@ class PageParts:
             ("messages", f"{int(result.messages_sent.sum()):,}"),
             ("bytes sent", format_bytes(float(result.bytes_sent.sum()))),
             ("last to end", f"rank {slow} on {result.hosts[slow]}"),
-            ("first to end", f"rank {quick}, after {result.finish[quick]:.9g} s"),
+            ("first to end", f"rank {quick}, after {format_seconds(result.finish[quick])}"),
             ("trace", result.trace),
             ("platform", result.platform),
+            *([("changed", words_of(result.changes))] if result.changes else []),
         ]
         warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
         more = f'<h2>Warnings</h2><ul class="said">{warnings}</ul>' if warnings else ""
         seconds = {state: share * self._whole for state, share in self._shares.items()}
         return (
             f"{headline(result, self._shares)}"
+            f'<p class="note">How far to trust it: {escape(result.trust)}.</p>'
             '<div class="chart"><canvas id="small-chart" aria-label="The whole run in small">'
             '</canvas></div><p class="note">Every rank from top to bottom, time to the right; '
             "a click opens the chart there.</p>"
@@ -223,7 +226,7 @@ class PageParts:
             name = lanes.label(int(lane))
             lines.append(
                 f'<span class="name">{name}</span>{bar(row.to_dict(), end)}'
-                f'<span class="value">{format_time(row.sum(), 6)}</span>'
+                f'<span class="value">{format_result_time(row.sum())}</span>'
             )
         mean = "" if lanes.size == 1 else f" Each bar is the mean of {lanes.size} ranks."
         note = f'<p class="note">The whole width is the simulated time.{mean}</p>'

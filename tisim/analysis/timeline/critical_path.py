@@ -17,6 +17,7 @@ from tisim.analysis.timeline.columns import (
     with_units,
 )
 from tisim.analysis.timeline.links import RouteTable
+from tisim.support.quantities import format_seconds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -257,4 +258,4 @@ class CriticalPath:
         return acts, sends, gains, links
 
     def __repr__(self) -> str:
-        return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"
+        return f"<CriticalPath of {format_seconds(self.length)} to rank {self.rank}>"

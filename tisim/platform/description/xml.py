@@ -147,7 +147,7 @@ class _TreeBuilder:
             first = text.partition(b"\n")[0][:_MOST_SHOWN].decode("utf-8", "replace").strip()
             return InputError(
                 f"this is not XML, as a platform or a deployment is: it begins with {first!r}; "
-                "a list of hosts is a host file (--hostfile)",
+                "a list of hosts is a host file (--hosts)",
                 file=self._file,
                 line=1,
             )

@@ -59,7 +59,8 @@ def calibrate(
     measurements
         From `read_measurements`; ping-pongs must be among them.
     platform
-        A platform file with nominal values. Or else `bandwidth` and `latency`.
+        A platform file with nominal values. Without it they are `bandwidth` and `latency`; what is
+        not given comes from the measurements.
     hosts
         The two hosts of the platform that stand for those that measured; its first two if None.
     bandwidth, latency, links
@@ -68,15 +69,15 @@ def calibrate(
     breakpoints
         Message sizes in bytes above which another segment begins; found in the times if None.
     nodes, speed, cores
-        Instead of a platform file: the hosts of the cluster to write, flop/s of a core, cores of a
-        host. Nominal values that are not given then come from the measurements.
+        Instead of a platform file: the hosts of the cluster to write (2 if None), flop/s of a core,
+        cores of a host.
     progress
         Called before each step.
 
     Raises
     ------
     InputError
-        If the measurements do not suffice, or the nominal values are missing or contradictory.
+        If the measurements do not suffice, or the nominal values are contradictory.
     """
     steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
 
@@ -87,8 +88,10 @@ def calibrate(
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
-    if nodes is not None and platform is None:
-        bandwidth, latency = _measured_nominal(measurements, overheads, bandwidth, latency, links)
+    if platform is None and (bandwidth is None or latency is None):
+        nominal = _measured_nominal(measurements, overheads, bandwidth, latency, links)
+        measurements = measurements.with_remark(_said_nominal(bandwidth, latency, nominal))
+        bandwidth, latency = nominal
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, (nodes, speed, cores))
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
@@ -158,6 +161,15 @@ def _measured_nominal(
         rest = float(curve.seconds[0] - overheads.in_a_message(shortest)[0])
         latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
     return bandwidth, latency
+
+
+def _said_nominal(
+    bandwidth: float | None, latency: float | None, found: tuple[float, float]
+) -> str:
+    """What the nominal values are that the user did not give."""
+    values = [f"bandwidth {found[0] / 1e6:.4g} MB/s"] * (bandwidth is None)
+    values += [f"latency {found[1] * 1e6:.4g} us of a link"] * (latency is None)
+    return f"nominal values from the measurements, as none were given: {', '.join(values)}"
 
 
 def _measured_bandwidth(measurements: Measurements) -> float:
@@ -230,12 +242,8 @@ def _nominal(
             raise InputError("a ping-pong needs two hosts; this platform has one", file=platform)
         pair = names[0], names[1]
         return file, pair, route_between(loaded, pair)
-    if bandwidth is None or latency is None:
-        raise InputError(
-            "factors are relative to nominal values: give a platform file (--platform), or the "
-            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2), or "
-            "the number of hosts (--nodes 64), and they are taken from the measurements"
-        )
+    assert bandwidth is not None
+    assert latency is not None
     if links < 1:
         raise InputError(f"there is at least one link between two hosts, not {links}")
     if hosts is not None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tisim.config.table import PARAMETERS, canonical
 from tisim.errors import InputError
+from tisim.platform.scaling import SCALED, change_value, factor_of, factor_text
 from tisim.traces.trace import NO_NOISE
 
 #: Quantities of the platform that an axis changes, and what its pattern chooses.
@@ -51,12 +52,22 @@ class Range:
     high: float
     # Whether the logarithm of the values is distributed uniformly, not the values.
     logarithmic: bool = False
+    # What a change of the drawn size is written as: ``"x"`` for a factor, else the unit.
+    unit: str | None = None
 
     def at(self, fraction: float) -> float:
         """The value at a fraction (0 to 1) of the way."""
         if self.logarithmic:
             return self.low * math.exp(fraction * math.log(self.high / self.low))
         return self.low + (self.high - self.low) * fraction
+
+    def choice(self, fraction: float) -> Choice:
+        """The value there, as an axis has it."""
+        number = self.at(fraction)
+        if self.unit is None:
+            return Choice(number, number)
+        text = factor_text(number) if self.unit == "x" else f"{number!r}{self.unit}"
+        return Choice(text, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,9 @@ class Axis:
         if isinstance(value, Choice):
             return value
         plain = _plain(value)
+        if self.kind in SCALED:
+            text = change_value(plain, self.kind)
+            return Choice(text, text)
         if isinstance(plain, bool | int | float | str):
             return Choice(plain, plain)
         if isinstance(plain, os.PathLike):
@@ -125,6 +139,9 @@ class Axis:
         if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
             raise InputError(problem)
         low, high = (_plain(end) for end in ends)
+        unit = None
+        if self.kind in SCALED:
+            low, high, unit = self._scaled_ends(low, high)
         if not (isinstance(low, int | float) and isinstance(high, int | float)):
             raise InputError(problem)
         if not (math.isfinite(low) and math.isfinite(high)):
@@ -133,7 +150,18 @@ class Axis:
             raise InputError(problem + (" (both above zero)" if form == "log_uniform" else ""))
         if self.kind in ("cores", "sharing", *INPUTS):
             raise InputError(f"{self.name} is nothing to draw from a range; list its values")
-        return Range(float(low), float(high), form == "log_uniform")
+        return Range(float(low), float(high), form == "log_uniform", unit)
+
+    def _scaled_ends(self, low: object, high: object) -> tuple[float, float, str]:
+        """Both ends as numbers, and what they are of."""
+        parse, unit, _ = SCALED[self.kind]
+        texts = [change_value(end, self.kind) for end in (low, high)]
+        factors = [factor_of(text) for text in texts]
+        if factors[0] is not None and factors[1] is not None:
+            return factors[0], factors[1], "x"
+        if factors != [None, None]:
+            raise InputError(f"{self.name}: both ends of a range are factors, or both are values")
+        return parse(texts[0], self.kind), parse(texts[1], self.kind), unit
 
 
 def _listed(values: object, kind: str) -> Iterable[object]:
@@ -246,9 +274,8 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
         place: list[float] = []
         for (axis, values), fraction in zip(space.items(), drawn, strict=True):
             if isinstance(values, Range):
-                value = values.at(fraction)
-                point[axis] = Choice(value, value)
-                place.append(value)
+                point[axis] = values.choice(fraction)
+                place.append(values.at(fraction))
             else:
                 index = int(fraction * len(values))
                 point[axis] = values[index]

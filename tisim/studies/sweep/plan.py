@@ -20,12 +20,11 @@ from tisim.config import Config
 from tisim.errors import InputError, TisimError
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
+from tisim.platform.mapping import Mapping as RankMapping
+from tisim.platform.scaling import SCALED, Change
 from tisim.studies.sweep.axes import COMPUTE_NOISE, QUANTITIES, Axis, Choice, Point, parse_points
-from tisim.studies.sweep.mapping import Mapping as RankMapping
-from tisim.studies.sweep.mapping import load_deployment
 from tisim.studies.sweep.scenario import (
     Amount,
-    Change,
     Inputs,
     Job,
     Scenario,
@@ -167,7 +166,7 @@ class Request:
     replicates: int = 1
     baseline: Mapping[str, object] | None = None
     deployment: Deployment | str | os.PathLike[str] | None = None
-    hosts: Sequence[str] | None = None
+    hosts: Sequence[str] | str | os.PathLike[str] | None = None
     config: Config | Mapping[str, object] | None = None
     ranks: int | None = None
     modules: Sequence[str] = ()
@@ -309,10 +308,10 @@ class _Planner:
     def _deployment(self) -> Deployment | None:
         deployment, hosts = self._request.deployment, self._request.hosts
         if hosts is not None:
-            return Deployment.round_robin(hosts, len(hosts))
+            return Deployment.of_hosts(hosts)
         if deployment is None or isinstance(deployment, Deployment):
             return deployment
-        return load_deployment(deployment)
+        return Deployment.load(deployment)
 
     def _read_trace(self, value: object) -> tuple[TraceSource, str]:
         if isinstance(value, Trace):
@@ -323,7 +322,7 @@ class _Planner:
 
     def _read_mapping(self, value: object) -> tuple[RankMapping, str]:
         if value == _GIVEN_MAPPING:
-            value = "round-robin" if self._pool is None else self._pool
+            value = "cyclic" if self._pool is None else self._pool
         mapping = RankMapping.parse(value, self._pool)
         return mapping, repr(mapping.content)
 
@@ -374,9 +373,8 @@ def _read_platform(value: object) -> tuple[bytes, str]:
 
 def _changes_nothing(axis: Axis, choice: Choice) -> bool:
     """Whether a change leaves all as it is: the scenario is then the one without it."""
-    neutral = {"speed": 1, "bandwidth": 1, "latency": 1, "speed_noise": 0, "bandwidth_noise": 0}
-    numeric = isinstance(choice.value, int | float) and not isinstance(choice.value, bool)
-    return axis.target == "*" and numeric and neutral.get(axis.kind) == choice.value
+    noise = axis.kind.endswith("_noise") and choice.value == 0
+    return axis.target == "*" and (noise or (axis.kind in SCALED and choice.value == "x1"))
 
 
 def _number(value: object) -> Amount:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tisim.errors import InputError
+from tisim.platform.scaling import factor_of, factor_text
 
 
 class Prices:
@@ -21,7 +22,7 @@ class Prices:
             if not isinstance(values, Mapping) or not values:
                 raise InputError(
                     f"the prices of {axis} are a price for each value, such as "
-                    f'{{"1" = 100, "2" = 180}}, not {values!r}'
+                    f'{{"x1" = 100, "x2" = 180}}, not {values!r}'
                 )
             self._prices[axis] = {
                 _key(value): _price(axis, value, price) for value, price in values.items()
@@ -74,7 +75,10 @@ def pareto_front(offers: Sequence[Offer]) -> list[int]:
 
 
 def _key(value: object) -> str:
-    """A value as text; numbers that are equal have the same."""
+    """A value as text; numbers and factors that are equal have the same."""
+    factor = factor_of(str(value))
+    if factor is not None:
+        return factor_text(factor)
     try:
         return f"{float(str(value)):.12g}"
     except ValueError:

@@ -13,9 +13,10 @@ from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars, fro
 from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
+from tisim.platform.scaling import factor_of
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
 from tisim.support.files import write_file
-from tisim.support.quantities import format_time
+from tisim.support.quantities import format_result_time, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +111,9 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
     for place, axis in enumerate(columns):
         if axis in wanted:
             ends = slopes[place] * np.array([centred[:, place].min(), centred[:, place].max()])
-            texts = f"{min(columns[axis]):.4g}", f"{max(columns[axis]):.4g}"
+            sign = "x" if factor_of(runs[0].values.get(axis, "")) is not None else ""
+            ends_of = min(columns[axis]), max(columns[axis])
+            texts = [f"{sign}{end:.4g}" for end in ends_of]
             low, high = sorted(zip(ends.tolist(), texts, strict=True))
             found.append(
                 Effect(axis, math.expm1(low[0]), math.expm1(high[0]), low[1], high[1], True)
@@ -119,8 +122,10 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
 
 
 def _number(text: str) -> float:
+    """A number or a factor; nan for any other value."""
     try:
-        return float(text)
+        factor = factor_of(text)
+        return float(text) if factor is None else factor
     except ValueError:
         return math.nan
 
@@ -192,7 +197,7 @@ class _Page:
 
     def _values_of(self, axis: str) -> list[str]:
         texts = list(dict.fromkeys(run.values[axis] for run in self._runs if axis in run.values))
-        return sorted(texts, key=float) if _numeric(texts) else texts
+        return sorted(texts, key=_number) if _numeric(texts) else texts
 
     def sections(self) -> list[tuple[str, str]]:
         found = effects([*self._varied] or self._axes, [*self._runs, *self._baseline()])
@@ -284,7 +289,7 @@ class _Page:
         for name, times in others.items():
             points = [
                 (
-                    float(value) if numeric else float(place),
+                    _number(value) if numeric else float(place),
                     sum(found) / len(found),
                     min(found),
                     max(found),
@@ -371,8 +376,8 @@ class _Page:
             *self._axes,
             _TIME,
             "ratio to the baseline",
-            "computing, mean",
-            "communicating, mean",
+            "compute, mean over ranks",
+            "communication, mean over ranks",
         )
         head = ("scenario", *head) if not self._axes else head
         rows = []
@@ -382,7 +387,7 @@ class _Page:
                 rows.append((*values, escape(f"failed: {row['error']}"), "", "", ""))
                 continue
             times = [
-                format_time(float(row[name]), 6)
+                format_result_time(float(row[name]))
                 for name in ("simulated_time", "compute_mean", "communication_mean")
             ]
             ratio = "" if row["ratio"] != row["ratio"] else f"{row['ratio']:.4f}"
@@ -401,8 +406,4 @@ def _shown(value: object) -> str:
 
 
 def _numeric(texts: Sequence[str]) -> bool:
-    try:
-        [float(text) for text in texts]
-    except ValueError:
-        return False
-    return bool(texts)
+    return bool(texts) and all(math.isfinite(_number(text)) for text in texts)

@@ -75,8 +75,8 @@ def sweep(
 
         - ``"speed"``, ``"cores"`` (hosts), ``"bandwidth"``, ``"latency"``, ``"sharing"`` (links),
           of all of them or, as in ``"bandwidth[switch-*]"``, of those whose names match; values
-          are those of `Platform.scaled`: a number multiplies (except of cores, which it sets), a
-          text such as ``"10Gbps"`` sets;
+          are those of `Platform.scaled`: a factor such as ``"x2"``, or a value with its unit such
+          as ``"10Gbps"``; cores are a number;
         - ``"speed_noise"``, ``"bandwidth_noise"``, with or without a pattern: the coefficient of
           variation (standard deviation by mean) of random factors, log-normal with mean 1, one
           for each host or link;
@@ -85,13 +85,14 @@ def sweep(
         - ``"platform"``: files or `Platform` objects;
         - ``"trace"``: what `Trace.open` takes, or `Trace` objects;
         - ``"mapping"`` of ranks to hosts: ``"block"`` (as many ranks as a host has cores),
-          ``"block:4"``, ``"round-robin"``, ``"round-robin:16"`` (the first 16 hosts),
+          ``"block:4"``, ``"cyclic"``, ``"cyclic:16"`` (the first 16 hosts),
           ``"random"``, ``"random:7"`` (with this seed), a host file, a deployment (.xml), a
           `Deployment`, or a list of hosts;
         - any option, such as ``"smpi/coll-selector"`` or ``"smpi/bcast"``.
 
         The values of an axis are a list, or a mapping whose keys are shown in the place of the
-        values, or, for samples, ``{"uniform": (low, high)}`` or ``{"log_uniform": (low, high)}``.
+        values, or, for samples, ``{"uniform": (low, high)}`` or ``{"log_uniform": (low, high)}``,
+        such as ``{"log_uniform": ("x0.1", "x10")}`` of the bandwidth.
     sample
         Draw so many points at random in place of all combinations.
     seed
@@ -103,7 +104,7 @@ def sweep(
         One value for some axes: what the scenarios are compared to. By default, nothing varied.
         What is not varied has the value of the baseline in all scenarios.
     deployment, hosts, config, ranks
-        As for `tisim.replay`; a deployment may be a host file too. The rules of ``"mapping"``
+        As for `tisim.replay`. The rules of ``"mapping"``
         use the hosts of `deployment` or `hosts` if these are given, else those of the platform.
     modules
         Modules that the workers import; those that hold actions and algorithms of your own are

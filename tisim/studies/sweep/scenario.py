@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tisim.config import Config
-from tisim.studies.sweep.mapping import Mapping as RankMapping
+from tisim.platform.mapping import Mapping as RankMapping
+from tisim.platform.scaling import Change
 
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
@@ -46,15 +47,6 @@ class TraceSource(NamedTuple):
     ranks: int | None  # how many ranks it must have; None: any number
     dialect: str  # as of `Trace.open`
     noise: tuple[float, int]  # coefficient of variation and seed of its own noise
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of a platform: a quantity of the hosts or links that a pattern chooses."""
-
-    quantity: str
-    pattern: str
-    value: Amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Final, Literal, TypedDict, TypeVar, cast
 
 from tisim.config import Config
 from tisim.errors import InputError
+from tisim.platform.mapping import is_rule
 from tisim.studies.sweep.axes import INPUTS, Axis, Choice, Range
-from tisim.studies.sweep.mapping import is_rule
 from tisim.studies.sweep.prices import Prices
 from tisim.support.reading import read_text, toml_errors
 
@@ -24,7 +24,7 @@ _KEYS = {
     "trace": (_TEXT, _TEXTS),
     "platform": (_TEXT,),
     "deployment": (_TEXT,),
-    "hosts": (_TEXTS,),
+    "hosts": (_TEXT, _TEXTS),
     "ranks": (_WHOLE,),
     "config": (_TABLE,),
     "vary": (_TABLE, "a list of tables"),
@@ -66,7 +66,7 @@ class Study(TypedDict, total=False):
     trace: str | list[str]
     platform: str
     deployment: str
-    hosts: list[str]
+    hosts: str | list[str]
     ranks: int
     config: dict[str, object]
     vary: dict[str, object] | list[dict[str, object]]
@@ -113,6 +113,8 @@ class _Study:
         for key in _FILES:
             if key in found:
                 found[key] = self._path_of(found[key])
+        if isinstance(hosts := found.get("hosts"), str):
+            found["hosts"] = self._path_of(hosts)
         if "trace" in found:
             found["trace"] = self._files(found["trace"])
         for key, value in found.get("config", {}).items():

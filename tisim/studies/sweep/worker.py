@@ -25,7 +25,8 @@ from tisim.config import Config
 from tisim.errors import InputError, TisimError
 from tisim.platform import Platform
 from tisim.platform.profiles import BANDWIDTH
-from tisim.studies.sweep.scenario import Answer, Change, Inputs, Job, Message, Outcome, failed
+from tisim.platform.scaling import Change, matching
+from tisim.studies.sweep.scenario import Answer, Inputs, Job, Message, Outcome, failed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,14 +66,13 @@ def with_noise(
     if not 0 <= variation < float("inf"):
         raise InputError(f"{quantity}_noise must not be negative, {variation!r} is")
     numbers = platform.resources
+    chosen = matching(platform.topology, quantity, pattern)
     if quantity == "speed":
-        doubled = platform.scaled(hosts=pattern, speed=2).resources.host_speed
-        factors = _factors(numbers.host_speed != doubled, variation, [*seed, _SPEED_STREAM])
+        factors = _factors(chosen, variation, [*seed, _SPEED_STREAM])
         changed = numbers.replaced(host_speed=numbers.host_speed * factors)
         events = platform.profiles  # fractions of a host's speed
     else:
-        doubled = platform.scaled(links=pattern, bandwidth=2).resources.link_bandwidth
-        factors = _factors(numbers.link_bandwidth != doubled, variation, [*seed, _BANDWIDTH_STREAM])
+        factors = _factors(chosen, variation, [*seed, _BANDWIDTH_STREAM])
         changed = numbers.replaced(link_bandwidth=numbers.link_bandwidth * factors)
         events = tuple(_changed_profile(entry, factors) for entry in platform.profiles)
     return platform.with_numbers(changed, events)
@@ -177,17 +177,8 @@ def changed(platform: Platform, change: Change, seed: tuple[int, ...]) -> Platfo
     """A copy of a platform with one change."""
     quantity, noisy, _ = change.quantity.partition("_noise")
     if noisy:
-        return with_noise(platform, quantity, change.pattern, change.value, seed)
-    match quantity:
-        case "speed":
-            return platform.scaled(hosts=change.pattern, speed=change.value)
-        case "cores":
-            return platform.scaled(hosts=change.pattern, cores=cast("int", change.value))
-        case "bandwidth":
-            return platform.scaled(links=change.pattern, bandwidth=change.value)
-        case "latency":
-            return platform.scaled(links=change.pattern, latency=change.value)
-    return platform.scaled(links=change.pattern, sharing=cast("str", change.value))
+        return with_noise(platform, quantity, str(change.pattern), change.value, seed)
+    return platform.changed(change)
 
 
 def _outcome(result: Result) -> Outcome:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +63,8 @@ def draw_sets(
         rate = float(random.choice(rates))
         startup = float(np.exp(random.uniform(*sorted((0.0, np.log(slowest))))))
         sets.append(_refitted(found, resampled, rate, startup))
-    return ParameterSets(seed, tuple(sets))
+    files = dict.fromkeys(Path(str(name)).name for name in found.measurements.frame.get("file", ()))
+    return ParameterSets(seed, tuple(sets), measured=tuple(files))
 
 
 def _resampled(measured: Measurements, random: np.random.Generator) -> Measurements:

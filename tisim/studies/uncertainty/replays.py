@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError, TisimError
+from tisim.platform.trust import SETS_SUFFIX
 from tisim.support.files import write_file
 from tisim.support.reading import parse_json, read_text
 
@@ -161,9 +162,6 @@ def replay_with_sets(
     return Interval.of(times, seed, sets.errors if sets is not None else (), " and ".join(words))
 
 
-_SUFFIX = ".sets.json"
-
-
 @dataclass(frozen=True)
 class ParameterSets:
     """Whole sets of options, each as likely as the others."""
@@ -173,11 +171,13 @@ class ParameterSets:
     # What the parameters do not explain: the natural logarithm of the real over the predicted
     # time of programs that `tisim validate` has compared on this platform.
     errors: tuple[float, ...] = ()
+    measured: tuple[str, ...] = ()  # files of the measurements of the calibration
+    validated: tuple[str, ...] = ()  # programs that have `errors`
 
     @staticmethod
     def path_beside(platform: str | os.PathLike[str]) -> Path:
         """The name of the file beside a platform: ``x.sets.json`` beside ``x.xml``."""
-        return Path(platform).with_suffix(_SUFFIX)
+        return Path(platform).with_suffix(SETS_SUFFIX)
 
     def write(self, platform: str | os.PathLike[str]) -> Path:
         """Write the sets beside a platform file; return the name of the file.
@@ -192,6 +192,8 @@ class ParameterSets:
             "seed": self.seed,
             "sets": [dict(one) for one in self.sets],
             "errors": [*self.errors],
+            "measured": [*self.measured],
+            "validated": [*self.validated],
         }
         write_file(path, json.dumps(content, indent=1) + "\n")
         return path
@@ -230,4 +232,8 @@ class ParameterSets:
             raise InputError(
                 "this is no file of parameter sets; calibrate again to write one", file=path
             )
-        return cls(seed, tuple(sets), tuple(errors))
+        measured, validated = (
+            tuple(map(str, names)) if isinstance(names := content.get(key), list) else ()
+            for key in ("measured", "validated")
+        )
+        return cls(seed, tuple(sets), tuple(errors), measured, validated)

@@ -183,10 +183,12 @@ def keep_errors(results: Sequence[CaseResult]) -> list[str]:
     """
     written = []
     for platform in dict.fromkeys(one.case.platform for one in results):
-        errors = tuple(
-            log_error(one) for one in results if one.case.platform == platform and counts(one)
+        known = [one for one in results if one.case.platform == platform and counts(one)]
+        sets = dataclasses.replace(
+            ParameterSets.beside(platform),
+            errors=tuple(map(log_error, known)),
+            validated=tuple(one.case.name for one in known),
         )
-        sets = dataclasses.replace(ParameterSets.beside(platform), errors=errors)
         written.append(str(sets.write(platform)))
     return written
 

@@ -199,7 +199,7 @@ def _predict(case: Case, trace: Trace, seed: int | None, *, event_log: bool = Fa
     return replay(
         trace,
         platform=case.platform,
-        hosts=case.hosts or None,
+        deployment=Deployment.of_hosts(case.hosts) if case.hosts else None,
         config=config,
         event_log=event_log,
     )
@@ -214,7 +214,7 @@ def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
         ParameterSets.beside(case.platform),
         case.uncertainty,
         platform=Platform.load(case.platform),
-        deployment=Deployment.round_robin(case.hosts, trace.ranks) if case.hosts else None,
+        deployment=Deployment.of_hosts(case.hosts) if case.hosts else None,
         config={**_JITTER, **case.config} if case.seeds > 1 else case.config,
         progress=False,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Final, TypedDict, Unpack
 
 from tisim.errors import InputError
@@ -132,9 +133,24 @@ def format_time(seconds: float, digits: int = 4, *, signed: bool = False) -> str
     return f"{seconds * factor:{'+' if signed else ''}.{digits}g} {unit}"
 
 
+#: How many significant digits results are printed with (``--digits``).
+DIGITS: ContextVar[int] = ContextVar("digits", default=6)
+
+
 def format_seconds(seconds: float) -> str:
-    """A time in seconds with nine significant digits, so that times can be compared."""
-    return f"{seconds:.9g} s"
+    """A time in seconds with the digits of results."""
+    return f"{seconds:.{DIGITS.get()}g} s"
+
+
+def format_number(value: float) -> str:
+    """A number with the digits of results; whole numbers in full."""
+    whole = float(value).is_integer()
+    return f"{value:,.0f}" if whole else f"{value:,.{DIGITS.get()}g}"
+
+
+def format_result_time(seconds: float, *, signed: bool = False) -> str:
+    """A time such as ``1.25438 ms``, with the digits of results."""
+    return format_time(seconds, DIGITS.get(), signed=signed)
 
 
 def prefix_of(value: float) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""Where ranks run: in blocks, round-robin, at random, or as a file says."""
+"""Where ranks run: in blocks, cyclic, at random, or as a file says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tisim.platform.deployment import Deployment
 if TYPE_CHECKING:
     from tisim.platform import Platform
 
-_RULE = re.compile(r"(block|round-robin|cyclic|random)(?::(\d+))?")
+_RULE = re.compile(r"(block|cyclic|random)(?::(\d+))?")
 _STREAM = 2
 
 
@@ -24,9 +24,9 @@ class Mapping:
     """A rule that gives each rank its host."""
 
     # ``"block"``: consecutive ranks on one host, as many as it has cores, or as `number` says;
-    # ``"round-robin"``: one rank on each host, and round again; over the first `number` hosts;
-    # ``"random"``: round-robin over the hosts in an order drawn from the seed `number`, or from
-    # the scenario's; ``"given"``: what `deployment` says.
+    # ``"cyclic"``: one rank on each host, and round again; over the first `number` hosts;
+    # ``"random"``: cyclic over the hosts in an order drawn from the seed `number`, or from the
+    # scenario's; ``"given"``: what `deployment` says.
     rule: str
     number: int | None = None  # see there; None: not given
     # The placement, for ``"given"``; otherwise, where the hosts are taken from (None: all hosts
@@ -37,23 +37,22 @@ class Mapping:
     def parse(cls, value: object, base: Deployment | None) -> Mapping:
         """The mapping that a user's value stands for.
 
-        `value` is a rule (``"block"``, ``"block:4"``, ``"round-robin:16"`` or ``"cyclic:16"``,
-        ``"random"``, ``"random:7"`` with a seed), whose hosts are those of `base`, or the name of a
+        `value` is a rule (``"block"``, ``"block:4"``, ``"cyclic:16"``, ``"random"``,
+        ``"random:7"`` with a seed), whose hosts are those of `base`, or the name of a
         host file or of a deployment (``.xml``), a `Deployment` or a list of hosts. Raises
         `InputError` if it is none of these.
         """
         if isinstance(value, Deployment):
             return cls("given", deployment=value)
         if isinstance(value, Sequence) and not isinstance(value, str):
-            return cls("given", deployment=Deployment.round_robin(value, len(value)))
+            return cls("given", deployment=Deployment.of_hosts(value))
         assert isinstance(value, str | os.PathLike)
         match = _RULE.fullmatch(str(value))
         if match is not None:
             number = None if match[2] is None else int(match[2])
             if number == 0 and match[1] != "random":
                 raise InputError(f"mapping {value!r}: the number of ranks or hosts is at least 1")
-            rule = "round-robin" if match[1] == "cyclic" else match[1]
-            return cls(rule, number, base)
+            return cls(match[1], number, base)
         return cls("given", deployment=load_deployment(value))
 
     @property
@@ -67,6 +66,11 @@ class Mapping:
         places = self.deployment or ()
         hosts = [[place.host, place.start_time, place.kill_time] for place in places]
         return [self.rule, self.number, hosts]
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return self.rule if self.number is None else f"{self.rule}:{self.number}"
 
     def place(self, platform: Platform, ranks: int, seed: Sequence[int]) -> Deployment:
         """The placement of so many ranks on a platform.
@@ -83,7 +87,7 @@ class Mapping:
         else:
             most = ranks if self.number is None else min(ranks, self.number)
             places = self._hosts(platform, most)
-        return Deployment.round_robin(places, ranks)
+        return Deployment.cyclic(places, ranks, rule=self.text)
 
     def _hosts(self, platform: Platform, most: int | None) -> list[str]:
         """The hosts to choose from, not more than `most`."""
@@ -121,8 +125,8 @@ def load_deployment(path: str | os.PathLike[str]) -> Deployment:
     """
     if not Path(path).exists():
         raise InputError(
-            f"the mapping {os.fspath(path)!r} is neither block, cyclic (or round-robin), random "
-            "nor a file (a host file, or a deployment that ends in .xml)"
+            f"the mapping {os.fspath(path)!r} is neither block, cyclic, random nor a file (a host "
+            "file, or a deployment that ends in .xml)"
         )
     if Path(path).suffix.lower() == ".xml":
         return Deployment.load(path)

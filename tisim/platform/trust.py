@@ -1,0 +1,79 @@
+"""How far to trust a prediction: what its platform was calibrated by and validated on."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.support.reading import parse_json, read_text
+
+# What the file of parameter sets beside a platform is called.
+SETS_SUFFIX = ".sets.json"
+# So many names are listed.
+_NAMES = 3
+
+
+def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
+    """What stands beside a platform file of measurements and real runs; empty if nothing does.
+
+    The file is that of `tisim.studies.uncertainty.ParameterSets`.
+    """
+    try:
+        path = Path(platform).with_suffix(SETS_SUFFIX)
+        content = parse_json(read_text(path), path)
+    except (InputError, ValueError):  # a platform without the name of a file
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def trust_text(
+    platform: str,
+    basis: Mapping[str, object],
+    changes: str = "",
+    interval: Mapping[str, object] | None = None,
+) -> str:
+    """One sentence: calibrated by what, validated on what, and the interval."""
+    name = Path(platform).name or "the platform"
+    ratios = _ratios(basis)
+    if not basis:
+        parts = [f"no measurements and no real runs stand beside {name}: the error is unknown"]
+    else:
+        parts = [f"{name} was calibrated by {_listed(basis.get('measured'), 'measurements')}"]
+        if ratios:
+            names = _listed(basis.get("validated"), f"{len(ratios)} programs")
+            low, high = min(ratios), max(ratios)
+            parts.append(
+                f"validated on {names}, whose real times were {low:.3g} to {high:.3g} times "
+                "the predicted ones"
+            )
+        else:
+            parts.append("not validated on a real run ('tisim validate')")
+    if interval is not None:
+        ends = [f"{_number(interval.get(end)):.3g} s" for end in ("low_s", "high_s")]
+        parts.append(f"{_number(interval.get('level')):.0%} interval {ends[0]} to {ends[1]}")
+    elif basis:
+        parts.append("no interval (--uncertainty 20)")
+    if changes:
+        parts.append(f"no measurement has {changes}")
+    return "; ".join(parts)
+
+
+def _ratios(basis: Mapping[str, object]) -> list[float]:
+    """The real over the predicted time of each validated program."""
+    errors = basis.get("errors")
+    known = errors if isinstance(errors, list) else []
+    return [math.exp(one) for one in known if isinstance(one, float) and abs(one) < 100]
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _listed(names: object, otherwise: str) -> str:
+    if not isinstance(names, Sequence) or isinstance(names, str) or not names:
+        return otherwise
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(str(name) for name in names[:_NAMES]) + more
