@@ -32,7 +32,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify validate validate-quick validate-io clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -153,6 +153,9 @@ instructions: $(OPTIMISED) ## have the instructions of two small replays changed
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
 	$(PY) -m tests.oracle.campaign --cases $(CASES) --seed $(SEED)
+
+torture: $(BUILT) ## CASES random hostile calls of all commands, drawn from SEED
+	$(PY) -m tests.torture.campaign --cases $(CASES) --seed $(SEED)
 
 validate: $(BUILT) ## real runs on namespaces beside their predictions, into docs/validation.md (needs root, Open MPI)
 	$(PY) -m benchmarks.validation --write --html build/validation --keep build/validation

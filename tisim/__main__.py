@@ -1,6 +1,23 @@
-"""``python -m tisim``: the command line."""
+"""``tisim`` and ``python -m tisim``: the command line, from its first import to its last word."""
 
-from tisim.commands.cli import main
+from __future__ import annotations
+
+import signal
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line; Ctrl-C while it is loaded, or in its last moments, ends it quietly."""
+    try:
+        from tisim.commands.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 
 if __name__ == "__main__":
     main()

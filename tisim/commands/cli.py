@@ -139,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         outcome: object = tisim.main(args=arguments, prog_name="tisim", standalone_mode=False)
         status = outcome if isinstance(outcome, int) else 0
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was closed by those who started this
+            sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:  # the first is click's word
         status = _fail(str(stopped.__cause__ or stopped) or "stopped by Ctrl-C", 130)
     except click.ClickException as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.unit.command_line import CommandLine
 from tests.unit.report.browser import needs_browser
 from tests.unit.report.report_page import Page, report_of
 from tisim.analysis.report import write_report
+from tisim.analysis.report.page import static_page
 from tisim.platform import new
 from tisim.traces import pack
 from tisim.traces.generate import Ring
@@ -38,8 +41,31 @@ def test_it_needs_nothing_else(lu: Path) -> None:
     text = lu.read_text()
     assert not re.search(r"https?://", text)
     assert not re.search(r"<link[^>]*stylesheet|<script[^>]*src|<img|@import|url\(", text)
-    assert "Content-Security-Policy" in text
+    assert_sealed(text)
     assert len(text) < 500_000
+
+
+def assert_sealed(text: str) -> None:
+    """The policy of a page allows exactly the styles and scripts that it has, by their hashes."""
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert "unsafe" not in policy
+    assert " style=" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
+    for kind in ("style", "script"):
+        digests = [
+            base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+            for part in re.findall(f"<{kind}>(.*?)</{kind}>", text, re.S)
+        ]
+        assert digests and re.findall(rf"{kind}-src ([^;]*)", policy) == [
+            " ".join(f"'sha256-{digest}'" for digest in digests)
+        ]
+
+
+def test_pages_of_sections_have_a_policy_of_hashes() -> None:
+    styled = '<i style="width:50%"></i><b style="width:50%"></b><u style="left:1&quot;"></u>'
+    text = static_page("a title", [("a heading", styled)])
+    assert_sealed(text)
+    assert '<i data-style="0"></i><b data-style="0"></b><u data-style="1"></u>' in text
+    assert '[data-style="1"]{left:1"}' in text
 
 
 def test_it_says_what_is_known(lu: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import signal
 import socket
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -144,6 +147,36 @@ def test_huge_requests_end_with_an_error(viewer: Viewer) -> None:
         connection.sendall(b"GET / HTTP/1.1\r\nA: " + b"x" * 100_000)
         assert connection.recv(64).startswith(b"HTTP/1.1 400")
     assert viewer.get("ask/run")[0] == 200
+
+
+def test_half_open_connections_lock_nobody_out(viewer: Viewer) -> None:
+    parts = urlsplit(viewer.address)
+    with contextlib.ExitStack() as stack:
+        for number in range(100):
+            connection = socket.create_connection((parts.hostname, parts.port), timeout=60)
+            stack.enter_context(connection)
+            if number % 2:
+                connection.sendall(b"GET / HTTP/1.1\r\nA: ")
+        for _ in range(3):
+            assert viewer.get("ask/run")[0] == 200
+
+
+def test_the_head_of_a_request_has_to_come_in_time(viewer: Viewer) -> None:
+    parts = urlsplit(viewer.address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+        with contextlib.suppress(ConnectionError):  # a byte now and then does not help
+            while True:
+                connection.sendall(b"G")
+                time.sleep(0.2)
+        with contextlib.suppress(ConnectionError):
+            assert connection.recv(64) == b""
+    assert viewer.get("ask/run")[0] == 200
+
+
+def test_long_answers_are_compressed(viewer: Viewer) -> None:
+    plain = viewer.get("page/viewer.css")[1]
+    packed = viewer.get("page/viewer.css", {"Accept-Encoding": "gzip"})[1]
+    assert gzip.decompress(packed) == plain and len(packed) < len(plain) / 2
 
 
 def test_ctrl_c_ends_it(run_file: Path) -> None:

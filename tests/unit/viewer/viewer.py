@@ -47,7 +47,13 @@ class Viewer:
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         try:
             target = (parts.path if root is None else root) + path
-            connection.putrequest(method, target, skip_host="Host" in (headers or {}))
+            given = headers or {}
+            connection.putrequest(
+                method,
+                target,
+                skip_host="Host" in given,
+                skip_accept_encoding="Accept-Encoding" in given,
+            )
             for name, value in (headers or {}).items():
                 connection.putheader(name, value)
             connection.endheaders()

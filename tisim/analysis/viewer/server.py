@@ -103,8 +103,10 @@ class Guard:
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 # Bytes of a request's head that are read; uvicorn refuses longer ones.
 _LONGEST_HEAD = 16_384
-# Answers that are made at once.
-_CONNECTIONS = 32
+# Connections that the system holds until they are accepted.
+_BACKLOG = 64
+# Shorter answers are sent as they are.
+_LEAST_COMPRESSED = 1000
 
 
 def serve(
@@ -143,6 +145,8 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
     """A server that has not been started."""
     try:
         import uvicorn
+
+        from tisim.analysis.viewer.connections import BoundedProtocol
     except ImportError:
         raise InputError("the viewer needs uvicorn: pip install 'tisim[view]'") from None
     config = uvicorn.Config(
@@ -151,9 +155,8 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
         access_log=False,
         lifespan="off",
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
-        http="h11",
+        http=BoundedProtocol,
         ws="none",
         timeout_graceful_shutdown=2,
     )
@@ -175,7 +178,7 @@ def listen(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
-        listener.listen(_CONNECTIONS)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise InputError(
@@ -186,7 +189,10 @@ def listen(port: int) -> socket.socket:
 
 def application(answers: Answers, guard: Guard) -> Application:
     """The application (ASGI): the guard, and behind it the page and its answers."""
-    guarded = _routes(answers, guard)
+    from starlette.middleware.gzip import GZipMiddleware
+
+    # At its lowest level, which costs little where no slow connection (of ssh) lies between.
+    guarded = GZipMiddleware(_routes(answers, guard), _LEAST_COMPRESSED, compresslevel=1)
 
     async def guard_first(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

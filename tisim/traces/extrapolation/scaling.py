@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.analysis.report.page import facts, page_style, table
+from tisim.analysis.report.page import facts, page_style, sealed, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
 from tisim.support.files import write_file
@@ -366,8 +366,6 @@ def write_scaling_report(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
@@ -393,7 +391,7 @@ img {{ width: 100%; max-width: 1000px; background: #ffffff; }}
 </body>
 </html>
 """
-    write_file(path, page)
+    write_file(path, sealed(page))
 
 
 def _summary(made: Extrapolation) -> str:

@@ -1,0 +1,200 @@
+"""Damages inputs in ways that get behind their checksums."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable
+from random import Random
+
+from tests.tit_reader import crc32c
+
+Mutation = Callable[[bytes, Random], bytes]
+
+WORDS: list[bytes] = [
+    *b"0 -1 1e400 nan inf -0 1e-320 99999999999999999999 0x10 1_0 x2 1GBps 5us true %s {}".split(),
+    *b"2147483648 4294967296 9223372036854775807 -9223372036854775808 ../../x /dev/zero / .".split(),
+    *(b"9" * 5000, b"", b" ", b"\n", b"\0", b"\xff\xfe", "\u00e9\u2028".encode()),
+    *(b'"', b"'", b"<", b"&x;", b"]", b"{", b"#"),
+]
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+_WORD = re.compile(rb"[\w.]+")
+
+
+def mutate(name: str, content: bytes, random: Random) -> bytes:
+    """A damaged copy of a file, whose name says what is inside."""
+    if random.random() < 0.15:  # from outside, checksums and all
+        return _bytes(content, random)
+    for suffix, inside in _CONTAINERS.items():
+        if name.endswith(suffix):
+            return inside(name.removesuffix(suffix), content, random)
+    if b"\0" in content[:4096]:
+        return _bytes(content, random)
+    for _ in range(random.choice((1, 1, 1, 2, 5))):
+        content = random.choice((_number, _number, _word, _lines, _bytes, _deep))(content, random)
+    return content
+
+
+def _place(content: bytes, random: Random) -> int:
+    return random.randrange(len(content) + 1)
+
+
+def _bytes(content: bytes, random: Random) -> bytes:
+    start = _place(content, random)
+    end = min(len(content), start + random.choice((1, 1, 2, 8, 64, 4096)))
+    new = random.choice(
+        (b"", random.randbytes(end - start), content[start:end] * 2, random.choice(WORDS))
+    )
+    if random.random() < 0.1:
+        return content[:start]
+    return content[:start] + new + content[end:]
+
+
+def _token(pattern: re.Pattern[bytes]) -> Mutation:
+    def change(content: bytes, random: Random) -> bytes:
+        found = list(pattern.finditer(content[: 1 << 16]))
+        if not found:
+            return _bytes(content, random)
+        chosen = random.choice(found)
+        other = random.choice(found).group() if random.random() < 0.3 else random.choice(WORDS)
+        return content[: chosen.start()] + other + content[chosen.end() :]
+
+    return change
+
+
+_number, _word = _token(_NUMBER), _token(_WORD)
+
+
+def _lines(content: bytes, random: Random) -> bytes:
+    lines = content.splitlines(keepends=True) or [b""]
+    at, other = random.randrange(len(lines)), random.randrange(len(lines))
+    match random.randrange(4):
+        case 0:
+            del lines[at]
+        case 1:
+            lines[at] *= random.choice((2, 3, 1000))
+        case 2:
+            lines[at], lines[other] = lines[other], lines[at]
+        case _:
+            lines.insert(at, random.choice(WORDS) + b"\n")
+    return b"".join(lines)
+
+
+def _deep(content: bytes, random: Random) -> bytes:
+    at = _place(content, random)
+    many = random.choice((b"[", b'{"a":', b"<zone id='a' routing='Full'>", b"(", b"a.")) * 20_000
+    return content[:at] + many + content[at:]
+
+
+def _gzip(name: str, content: bytes, random: Random) -> bytes:
+    return gzip.compress(mutate(name, gzip.decompress(content), random), 1)
+
+
+def _xz(name: str, content: bytes, random: Random) -> bytes:
+    return lzma.compress(mutate(name, lzma.decompress(content), random), preset=0)
+
+
+def _tar(_name: str, content: bytes, random: Random) -> bytes:
+    made = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(content)) as old,
+        tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as new,
+    ):
+        members = [member for member in old.getmembers() if member.isfile()]
+        chosen = random.randrange(len(members))
+        for number, member in enumerate(members):
+            file = old.extractfile(member)
+            assert file is not None
+            data = file.read()
+            if number == chosen:
+                match random.randrange(4):
+                    case 0:
+                        data = mutate(member.name, data, random)
+                    case 1:
+                        member.name = random.choice(
+                            ("/x/r0.txt", "../r0.txt", "a" * 300, "", "/", ".")
+                        )
+                    case 2:
+                        member.type = random.choice((tarfile.SYMTYPE, tarfile.DIRTYPE, b"S", b"Z"))
+                        member.linkname = member.name
+                    case _:
+                        key = random.choice(("GNU.sparse.major", "size", "path", "GNU.sparse.map"))
+                        member.pax_headers = {key: random.choice(("1", "-1", "x", "9" * 30))}
+            member.size = len(data)
+            new.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+def _zip(_name: str, content: bytes, random: Random) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        chosen = random.choice(old.namelist())
+        for member in old.namelist():
+            data = old.read(member)
+            if member == chosen:
+                data = mutate(member, data, random)
+            new.writestr(member, data)
+    return made.getvalue()
+
+
+def _json(_name: str, content: bytes, random: Random) -> bytes:
+    """Changes a value of the tree, and so stays JSON."""
+    value = json.loads(content)
+    node = value
+    while isinstance(node, dict | list) and node:
+        key = random.choice(list(node) if isinstance(node, dict) else range(len(node)))
+        if not isinstance(node[key], dict | list) or not node[key] or random.random() < 0.25:
+            other = [None, True, -1, 0, 1e300, float("nan"), 10**400, "", "x", [], {}, [[]], 2**63]
+            if random.random() < 0.3:
+                del node[key]
+            else:
+                node[key] = random.choice(other)
+            break
+        node = node[key]
+    return json.dumps(value).encode()
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def _tit(_name: str, content: bytes, random: Random) -> bytes:
+    """Changes bytes behind the table of a packed trace, and repairs the checksums in it."""
+    length, start = _varint(content, 16)
+    table, data = bytearray(content[start : start + length]), bytearray(content[start + length :])
+    for _ in range(random.choice((1, 1, 2, 4))):
+        data[random.randrange(len(data))] = random.choice(
+            (0, 1, 127, 128, 255, random.randrange(256))
+        )
+    at = offset = 0
+    while at < len(table):
+        name_length, at = _varint(table, at)
+        _, at = _varint(table, at + name_length)
+        flags = table[at]
+        stored, at = _varint(table, at + 1)
+        if flags & 6:
+            _, at = _varint(table, at)
+        table[at : at + 4] = crc32c(bytes(data[offset : offset + stored])).to_bytes(4, "little")
+        at, offset = at + 4, offset + stored
+    head = content[:12] + crc32c(bytes(table)).to_bytes(4, "little") + content[16:start]
+    return head + bytes(table) + bytes(data)
+
+
+_CONTAINERS: dict[str, Callable[[str, bytes, Random], bytes]] = {
+    ".gz": _gzip,
+    ".xz": _xz,
+    ".tar": _tar,
+    ".tir": _zip,
+    ".json": _json,
+    ".tit": _tit,
+}
