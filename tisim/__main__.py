@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from typing import NoReturn
@@ -9,6 +10,8 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C while it is loaded, or in its last moments, ends it quietly."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # names of files may be in no encoding at all
     try:
         from tisim.commands.cli import main as run
 

@@ -18,8 +18,8 @@ Mutation = Callable[[bytes, Random], bytes]
 
 WORDS: list[bytes] = [
     *b"0 -1 1e400 nan inf -0 1e-320 99999999999999999999 0x10 1_0 x2 1GBps 5us true %s {}".split(),
-    *b"2147483648 4294967296 9223372036854775807 -9223372036854775808 ../../x /dev/zero / .".split(),
-    *(b"9" * 5000, b"", b" ", b"\n", b"\0", b"\xff\xfe", "\u00e9\u2028".encode()),
+    *b"2147483648 4294967296 9223372036854775807 -9223372036854775808 ../../x / .".split(),
+    *(b"9" * 5000, b"/dev/zero", b"", b" ", b"\n", b"\0", b"\xff\xfe", "\u00e9\u2028".encode()),
     *(b'"', b"'", b"<", b"&x;", b"]", b"{", b"#"),
 ]
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")

@@ -109,7 +109,9 @@ def _redirect(case: Case, said: int) -> None:
         try:
             os.fstat(number)
             buffering = 1 if stream == "stderr" else -1
-            opened = os.fdopen(number, "w" if number else "r", buffering, closefd=False)
+            errors = "backslashreplace" if stream == "stderr" else "strict"
+            mode = "w" if number else "r"
+            opened = os.fdopen(number, mode, buffering, errors=errors, closefd=False)
         except OSError:
             opened = None
         setattr(sys, stream, opened)

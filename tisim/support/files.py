@@ -84,9 +84,9 @@ class OutputFile:
             raise
 
     def write(self, data: bytes | memoryview | str) -> None:
-        """Append bytes, or text as UTF-8."""
+        """Append bytes, or text as UTF-8, with ``?`` for the bytes of file names in no encoding."""
         with self.writing():
-            self._file.write(data.encode() if isinstance(data, str) else data)
+            self._file.write(data.encode(errors="replace") if isinstance(data, str) else data)
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
         """A context that turns errors of the system into an `InputError` that names the file."""
@@ -227,6 +227,36 @@ def new_directory(path: _Path) -> Iterator[Path]:
 
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextlib.contextmanager
+def locked(path: _Path) -> Iterator[None]:
+    """Keep other processes that ask for it from writing a file, until the block ends.
+
+    The lock is a hidden file beside it, since the file itself is replaced; the system releases it
+    however the process ends. Raises `InputError` if another process has it.
+    """
+    import fcntl
+
+    target = _final(path)
+    name = target.with_name(f".{target.name}.lock")
+    with contextlib.ExitStack() as stack:
+        with _named_errors(path):
+            while True:
+                descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                stack.callback(os.close, descriptor)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise InputError(
+                        "another process is writing it; wait for its end, or name another file",
+                        file=path,
+                    ) from None
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), name.stat()):
+                        break  # and not one that its owner has just removed
+        stack.callback(name.unlink, missing_ok=True)
+        yield
 
 
 def check_writable(path: _Path) -> None:

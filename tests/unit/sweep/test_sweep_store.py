@@ -20,6 +20,7 @@ from tisim import InputError
 from tisim.studies.sweep.run import SweepInterrupted
 from tisim.studies.sweep.store import open_store
 from tisim.studies.sweep.worker import Worker
+from tisim.support.files import locked
 
 VARY = {"latency": ["x1", "x2", "5us"], "smpi/coll-selector": ["default", "nonsense"]}
 SPEC: dict[str, Any] = {"platform": GRAPHENE, "workers": 1}
@@ -309,3 +310,13 @@ def test_what_the_digest_leaves_out_exists() -> None:
 
     package = Path(plan.__file__).parents[2]
     assert [name for name in plan._NOT_SIMULATING if not (package / name).exists()] == []
+
+
+def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
+    """The second is refused while the first is under way, and finds its rows later."""
+    file = tmp_path / "rows.csv"
+    with locked(file), pytest.raises(InputError, match="another process is writing it"):
+        tisim.sweep(RING, vary=VARY, output=file, **SPEC)
+    assert not file.exists()
+    assert len(tisim.sweep(RING, vary=VARY, output=file, **SPEC)) == 6
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

@@ -16,6 +16,7 @@ from tisim.platform.deployment import Deployment
 from tisim.studies.sweep.plan import Plan, Request, make_plan
 from tisim.studies.sweep.store import Store, Table, open_store
 from tisim.studies.sweep.workers import Workers, check_workers, run_tasks
+from tisim.support.files import locked
 from tisim.support.progress import ProgressBar
 from tisim.traces import Trace
 
@@ -212,16 +213,17 @@ def _run_missing(
 ) -> pd.DataFrame:
     """The frame of a plan, whose rows go to the output file as they come."""
     table = Table(plan)
-    if store is not None:
-        _begin(store, table, resume=resume)
-    try:
-        _simulate(plan, table, store, workers, progress=progress)
-    except KeyboardInterrupt:
-        done, total = len(table.rows()), len(plan.scenarios)
-        raise SweepInterrupted(f"{done} of {total} scenarios are done", table.frame()) from None
-    finally:
+    with contextlib.nullcontext() if store is None else locked(store.path):
         if store is not None:
-            store.finish(table.rows())
+            _begin(store, table, resume=resume)
+        try:
+            _simulate(plan, table, store, workers, progress=progress)
+        except KeyboardInterrupt:
+            done, total = len(table.rows()), len(plan.scenarios)
+            raise SweepInterrupted(f"{done} of {total} scenarios are done", table.frame()) from None
+        finally:
+            if store is not None:
+                store.finish(table.rows())
     return table.frame()
 
 
