@@ -47,6 +47,28 @@ def test_imports_have_other_names_where_they_say_so(
     assert run.stdout == "13\n"
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_tiles_are_painted_from_below_and_have_bars(tmp_path: Path) -> None:
+    cells = "column: [0, 0, 1, 2, 3], lane: [0, 0, 0, 0, 0], key: [0, 1, 1, 1, 0]"
+    (tmp_path / "script.js").write_text(
+        page_script("tile.js")
+        + "globalThis.ImageData = class {\n  constructor(width, height) {\n"
+        + "    this.data = new Uint8ClampedArray(4 * width * height);\n  }\n};\n"
+        + 'const { barsOf, cellsAt, paint } = modules["tile.js"];\n'
+        + f"const tile = {{ columns: 4, lanes: 1, cells: 5, {cells},\n"
+        + "  share: [128, 127, 255, 255, 255], seen: [0, 0, 0, 0, 0] };\n"
+        + "const rows = new Uint32Array(paint(tile, 4, [7, 8], 0).data.buffer);\n"
+        + "console.log(JSON.stringify([rows[0], rows[4], rows[8], rows[12]]));\n"
+        + "console.log(JSON.stringify(barsOf(tile, 2)), JSON.stringify(cellsAt(tile, 0, 0)));\n"
+    )
+    run = subprocess.run(
+        ["node", tmp_path / "script.js"], capture_output=True, text=True, check=True, timeout=60
+    )
+    painted, rest = run.stdout.split("\n", 1)
+    assert painted == "[8,8,7,7]"  # the first class below
+    assert rest == '[{"lane":0,"key":1,"from":1,"to":3}] {"from":0,"to":2}\n'
+
+
 def test_other_forms_of_modules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "page_file", {"main.js": "export default 1;\n"}.__getitem__)
     with pytest.raises(ValueError, match=r"main\.js: 'export default 1;' is not a form that pages"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,7 +81,7 @@ def click_at(driver: Any, across: float, down: float) -> None:
     driver.execute_script(
         """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
         canvas.setPointerCapture = () => {};
-        const x = box.left + 64 + (box.width - 64) * arguments[0];
+        const x = box.left + 76 + (box.width - 76) * arguments[0];
         const at = {clientX: x, clientY: box.top + (box.height - 22) * arguments[1], button: 0};
         for (const one of ['pointerdown', 'pointerup'])
           canvas.dispatchEvent(new PointerEvent(one, {...at, buttons: 1, bubbles: true}));
@@ -177,6 +179,106 @@ def test_it_opens_with_findings_that_lead_to_their_windows(page: Any) -> None:
 def search(page: Any, text: str) -> None:
     page.execute_script("document.getElementById('search').value = arguments[0]", text)
     page.execute_script("document.getElementById('search-form').requestSubmit()")
+
+
+def point_at(page: Any, across: float, down: float) -> None:
+    page.execute_script(
+        """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
+        const x = box.left + 76 + (box.width - 76) * arguments[0];
+        const at = {clientX: x, clientY: box.top + (box.height - 22) * arguments[1]};
+        canvas.dispatchEvent(new PointerEvent('pointermove', {...at, bubbles: true}));""",
+        across,
+        down,
+    )
+
+
+def tip_says(page: Any, words: str) -> None:
+    box = "document.getElementById('tip')"
+    wait_for(page, f"return !{box}.hidden && {box}.textContent.includes({json.dumps(words)})")
+
+
+def colours(page: Any) -> dict[int, int]:
+    """The number of pixels of the chart of each colour."""
+    counted = page.execute_script(
+        """const canvas = document.getElementById('chart'), copy = document.createElement('canvas');
+        [copy.width, copy.height] = [canvas.width, canvas.height];
+        const context = copy.getContext('2d', {willReadFrequently: true});
+        context.drawImage(canvas, 0, 0);
+        const {data} = context.getImageData(76, 0, canvas.width - 76, canvas.height - 30);
+        const counts = {};
+        for (const one of new Uint32Array(data.buffer)) counts[one] = (counts[one] || 0) + 1;
+        return counts;"""
+    )
+    return {int(colour): int(count) for colour, count in counted.items()}
+
+
+def test_a_bar_has_its_name_and_a_tooltip(page: Any, viewer: Viewer) -> None:
+    (longest,) = json.loads(viewer.get("ask/search?q=rank%201%20recv&most=1")[1])["states"]
+    begin, end = longest["start"], longest["end"]
+    named = "return document.getElementById('chart').dataset.named"
+    page.get("about:blank")
+    page.get(f"{viewer.address}#t={begin}..{end}&r=1..1")
+    wait_for(page, f"{named} === '1'")
+    point_at(page, 0.5, 0.5)
+    tip_says(page, f"{longest['state']} in {longest['kind']}, ")
+    tip_says(page, "rank 1 on graphene-1.nancy.grid5000.fr")
+    tip_says(page, "with rank ")
+    # Of many states in a column, their shares.
+    keys(page, "0")
+    wait_for(page, f"{named} === '0'")
+    point_at(page, 0.5, 0.5)
+    tip_says(page, "% ")
+
+
+def test_what_is_not_on_the_critical_path_is_dimmed(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(f"{viewer.address}#t=0.03..0.0305")
+    wait_for(page, "return document.getElementById('chart').dataset.drawn")
+    bright = colours(page)
+    transfer, compute = 0xFFA97001, 0xFFA0D6A5  # #0170A9 and #A5D6A0, as pixels
+    keys(page, "k")
+    wait_for(page, "return document.getElementById('chart').dataset.path !== '0'")
+    dimmed = colours(page)
+    assert dimmed.get(transfer, 0) < bright[transfer] / 4
+    assert 0 < dimmed[compute] < bright[compute]
+
+
+def test_durations_are_drawn_by_call(page: Any, viewer: Viewer) -> None:
+    answer = json.loads(viewer.get("ask/durations")[1])
+    open_tab(page, "durations")
+    panel_says(page, "How long calls take")
+    names = "return [...document.querySelectorAll('.of-kind button')].map((one) => one.textContent)"
+    assert wait_for(page, names) == [one["kind"] for one in answer["kinds"]]
+    page.execute_script("document.querySelector('.of-kind button').click()")
+    panel_says(page, f"call = {answer['kinds'][0]['kind']}; the longest first")
+
+
+def test_many_ranks_are_groups_that_open(driver: Any, tmp_path: Path) -> None:
+    tisim_command("generate", "halo3d", "--ranks", "512", "--iterations", "1", "-o", tmp_path / "h")
+    fat_tree = ("--nodes", "512", "--speed", "1Gf", "--bandwidth", "10Gbps", "--latency", "1us")
+    tisim_command("platform", "new", "fat-tree", *fat_tree, "-o", tmp_path / "f.xml")
+    tisim.replay(tmp_path / "h", platform=tmp_path / "f.xml", timeline=tmp_path / "h.tir")
+    with viewers.viewer(tmp_path / "h.tir") as running:
+        driver.get(running.address + "#tab=links")
+        says = "return document.getElementById('said').textContent"
+        found = wait_for(driver, f"{says}.match(/a group of ([0-9]+) ranks/)?.[1]")
+        size = int(found)
+        assert 512 % size == 0 and size & (size - 1) == 0
+        # The strips have a level each, and the picture of so many hosts waits for a click.
+        panel_says(driver, "hosts to level 1 (512)")
+        assert driver.execute_script("return document.querySelector('img.platform')") is None
+        click_at(driver, -0.02, 0.999)
+        assert window(driver).endswith(f"ranks {512 - size} to 511")
+        wait_for(driver, f"{says}.includes('A lane is a rank.')")
+    driver.get_log("browser")
+    driver.get_log("performance")
+
+
+def test_a_window_after_the_end_of_its_ranks_says_so(page: Any, viewer: Viewer) -> None:
+    head = viewer.get("ask/tile?columns=10&lanes=1&first=0&last=0&begin=0.0793505&end=0.07936")[1]
+    length = int.from_bytes(head[:4], "little")
+    note = json.loads(head[4 : 4 + length])["note"]
+    assert note.startswith("Nothing happens here: the last of the ranks shown has ended at 79.")
 
 
 def test_an_error_is_one_sentence(page: Any) -> None:
@@ -303,17 +405,21 @@ def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
     wait_for(page, "return document.getElementById('said').textContent.startsWith('Coloured by')")
 
 
-def test_arrows_are_those_that_can_be_told_apart(viewer: Viewer) -> None:
+def tisim_command(*arguments: object) -> None:
+    command = [sys.executable, "-m", "tisim", *map(str, arguments)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+def test_arrows_are_bundles_of_those_that_cannot_be_told_apart(viewer: Viewer) -> None:
     few = json.loads(viewer.get("ask/messages?most=5000&columns=20&lanes=4")[1])
     every = json.loads(viewer.get("ask/messages?most=5000")[1])
     assert every["all"] == few["all"] == len(every["messages"]) > 10 * len(few["messages"])
 
-    def waited(one: dict[str, Any]) -> float:
-        return float(one["arrived"] or 0) - float(one["received"] or 0)
-
-    waits = [waited(one) for one in few["messages"]]
+    assert sum(one["count"] for one in few["messages"]) == every["all"]
+    waits = [one["waited"] for one in few["messages"]]
     assert waits == sorted(waits, reverse=True)
-    assert waits[0] == waited(every["messages"][0])
+    assert sum(waits) == pytest.approx(sum(one["waited"] for one in every["messages"]))
+    assert {one["count"] for one in every["messages"]} == {1}
 
 
 def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:
@@ -349,6 +455,9 @@ def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path
         panel_says(driver, "What it waited for")
         panel_says(driver, f"The origin: rank {LATE} was in compute, on graphene-{LATE}")
         panel_says(driver, "it was busy, computing or transferring, for 9.")
+        # The flame graph has a box for each function, call and state.
+        open_tab(driver, "sites")
+        wait_for(driver, "return document.querySelector('canvas.flame')?.dataset.boxes >= 12")
         # By the critical path, too, and by who computes most.
         driver.execute_script("document.querySelector('[data-tab=path]').click()")
         panel_says(driver, "Its longest parts")

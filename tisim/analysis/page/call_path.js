@@ -1,11 +1,11 @@
 // The call path of one rank over time: functions, the call, and below them the messages inside
 // collectives.
 
-import { prepared, themed } from "./canvas.js";
+import { inkOn, prepared, themed } from "./canvas.js";
 import { bytes, time } from "./format.js";
+import { LEFT } from "./gantt.js";
 import { Asker } from "./server.js";
 
-const LEFT = 64;
 const ROW = 18; // pixels
 const MESSAGE = 6;
 // Colours of functions by their names, as light as text on them needs.
@@ -14,7 +14,7 @@ const COLOURS = [
   ["#FFFF99", "#8DD3C7", "#D9D9D9", "#FCCDE5", "#BC9FCB"],
 ].flat();
 
-function colourOf(name) {
+export function colourOf(name) {
   let sum = 7;
   for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)) % 65521;
   return COLOURS[sum % COLOURS.length];
@@ -141,11 +141,11 @@ export class CallPathChart {
 }
 
 // A function or a call, with its name where there is room.
-function drawSpan(context, left, right, top, name) {
-  context.fillStyle = colourOf(name);
+export function drawSpan(context, left, right, top, name, colour = colourOf(name)) {
+  context.fillStyle = colour;
   context.fillRect(left, top, Math.max(right - left - 0.5, 0.6), ROW - 1);
   if (right - left < 24) return;
-  context.fillStyle = "#1c1c1c";
+  context.fillStyle = inkOn(colour);
   context.save();
   context.beginPath();
   context.rect(left, top, right - left - 2, ROW);

@@ -11,6 +11,13 @@ export function themed(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// Black or white, whichever can be read on a colour such as #0170A9.
+export function inkOn(colour) {
+  const value = Number.parseInt(colour.slice(1), 16);
+  const light = 0.3 * (value >> 16) + 0.59 * ((value >> 8) & 0xff) + 0.11 * (value & 0xff);
+  return light > 140 ? "#111111" : "#ffffff";
+}
+
 // A colour such as #0170A9 as a pixel.
 export function pixel(colour) {
   const value = Number.parseInt(colour.slice(1), 16);
@@ -43,18 +50,21 @@ export function prepared(canvas, height = null) {
   return { context, ...size };
 }
 
-export function drawArrow(context, [x0, y0], [x1, y1]) {
-  context.beginPath();
-  context.moveTo(x0, y0);
-  context.lineTo(x1, y1);
-  context.stroke();
-  const angle = Math.atan2(y1 - y0, x1 - x0);
-  context.beginPath();
-  context.moveTo(x1, y1);
-  for (const side of [-0.4, 0.4]) {
-    context.lineTo(x1 - 7 * Math.cos(angle + side), y1 - 7 * Math.sin(angle + side));
+// Arrows [x, y, to x, to y], which are no darker where they cross.
+export function drawArrows(context, arrows) {
+  const [lines, heads] = [new Path2D(), new Path2D()];
+  for (const [x, y, toX, toY] of arrows) {
+    lines.moveTo(x, y);
+    lines.lineTo(toX, toY);
+    const angle = Math.atan2(toY - y, toX - x);
+    heads.moveTo(toX, toY);
+    for (const side of [-0.4, 0.4]) {
+      heads.lineTo(toX - 7 * Math.cos(angle + side), toY - 7 * Math.sin(angle + side));
+    }
+    heads.closePath();
   }
-  context.fill();
+  context.stroke(lines);
+  context.fill(heads);
 }
 
 // The critical path as lines [x, y, to x, to y] in a picture of some width. Where it turns too
@@ -75,7 +85,7 @@ export function drawPathLine(context, lines, pictureWidth) {
   context.save();
   context.lineCap = "round";
   if (isDense) {
-    context.globalAlpha = 0.25;
+    context.globalAlpha = 0.4;
     stroke(lines, 1, "--path");
     context.globalAlpha = 1;
   }
@@ -83,6 +93,12 @@ export function drawPathLine(context, lines, pictureWidth) {
   stroke(heavy, 5, "--ground");
   stroke(heavy, 2.5, "--path");
   context.restore();
+}
+
+// A text in the middle of a place, as far as the picture reaches.
+export function drawText(context, text, x, y, pictureWidth) {
+  const size = context.measureText(text).width;
+  context.fillText(text, Math.max(0, Math.min(x - size / 2, pictureWidth - size)), y);
 }
 
 // Instants below a picture whose lower edge is `top`.

@@ -2,31 +2,40 @@
 // A run (embedded.js or server.js) answers what a window shows.
 
 import {
-  drawArrow,
+  drawArrows,
   drawPathLine,
   drawTimes,
+  inkOn,
   pixel,
   prepared,
   sizeOf,
   themed,
   tip,
 } from "./canvas.js";
-import { ticks } from "./format.js";
+import { percent, ticks } from "./format.js";
 import { listenToMouse } from "./gestures.js";
-import { paint } from "./tile.js";
+import { barsOf, cellsAt, paint } from "./tile.js";
 
 const LEAST_LANE = 4; // pixels
+const LEAST_GROUP = 11; // of a lane of several ranks, which has its name beside it
 const MOST = { columns: 4096, lanes: 2048 };
-const ARROWS = 2000;
-const ARROW = 10; // pixels: of the arrows that begin and end in the same cells, one is drawn
+const ARROWS = 500;
+const ARROW = 16; // pixels: the arrows that begin and end in the same cells are one
+const FEW_ARROWS = 60; // more are fainter
+const STRENGTHS = 5; // of arrows
 const MOST_LABELS = 3;
+const NAMED = { height: 14, width: 40 }; // pixels of a bar with room for a name
+const DIMMED = 0.66; // how far the ground covers what is not on the critical path
+const EMPTY = "Nothing happens here: the ranks have ended, or have not begun.";
+
+export const LEFT = 76; // pixels: the names of lanes
 
 export class Gantt {
   // `say` shows an error; `of` is "a" or "b", one of two runs; `margins` and `height` are those of
   // the picture in pixels. Without a height it has that of its style.
   constructor(canvas, view, run, { say, of = "a", margins = {}, height = null } = {}) {
     Object.assign(this, { canvas, view, run, of, height, messages: [], notes: {} });
-    this.margins = { left: 64, right: 0, top: 0, bottom: 22, ...margins };
+    this.margins = { left: LEFT, right: 0, top: 0, bottom: 22, ...margins };
     this.tile = null;
     this.image = null;
     this.path = null; // the critical path of the window
@@ -59,7 +68,7 @@ export class Gantt {
     const { of, view } = this;
     this.measure();
     const { width, height, ratio } = this.area;
-    const lanes = Math.min(view.ranks, Math.max(1, Math.floor(height / LEAST_LANE)), MOST.lanes);
+    const lanes = this.lanesFor(view.ranks, height);
     const columns = Math.min(Math.round(width * ratio), MOST.columns);
     const cells = Math.min(Math.ceil(width / ARROW), MOST.columns);
     const shown = { of, ...view.window() };
@@ -79,8 +88,17 @@ export class Gantt {
     this.draw();
   }
 
+  // A lane is a rank, or a group of ranks: 2, 4, 8, ... of them, so that each group has a name.
+  lanesFor(ranks, height) {
+    if (this.run.rowSize || ranks * LEAST_LANE <= height) return Math.min(ranks, MOST.lanes);
+    let size = 2;
+    while (Math.ceil(ranks / size) * LEAST_GROUP > height && size < ranks) size *= 2;
+    return Math.min(Math.ceil(ranks / size), MOST.lanes);
+  }
+
   useTile(tile) {
     this.tile = tile;
+    this.bars = null;
     const { height, ratio } = this.area;
     const colours = this.run.legend(tile).map(({ colour }) => pixel(colour));
     const image = paint(tile, Math.round(height * ratio), colours, pixel(themed("--empty")));
@@ -133,8 +151,32 @@ export class Gantt {
     const exactPosition = first + down * this.positions;
     const position = Math.max(first, Math.min(Math.floor(exactPosition), last));
     const isInside = share >= 0 && share <= 1 && down >= 0 && exactPosition <= last + 1;
+    const isBeside = share < 0 && down >= 0 && down <= 1;
     const rank = this.view.rankAt(position);
-    return { time: begin + share * (end - begin), rank, position, exactPosition, isInside };
+    return {
+      time: begin + share * (end - begin),
+      rank,
+      position,
+      exactPosition,
+      isInside,
+      isBeside,
+    };
+  }
+
+  // What the tile has under a point: lines of words; "" where there is nothing.
+  sharesAt({ time, position }) {
+    const { tile, view } = this;
+    if (!tile) return { count: 0, lines: [] };
+    const column = Math.floor(((time - tile.begin) / (tile.end - tile.begin)) * tile.columns);
+    const ranks = tile.last - tile.first + 1;
+    const lane = Math.floor(((position - tile.first) * tile.lanes) / ranks);
+    const { from, to } = cellsAt(tile, column, lane);
+    const classes = this.run.legend(tile);
+    const cells = [];
+    for (let i = from; i < to; i += 1) cells.push([tile.share[i] / 255, classes[tile.key[i]].name]);
+    cells.sort((a, b) => b[0] - a[0]);
+    const lines = cells.map(([share, name]) => `${percent(share)} ${name || "other"}`);
+    return { lines, isOne: view.ranks === tile.lanes && cells.length === 1 };
   }
 
   draw() {
@@ -152,8 +194,11 @@ export class Gantt {
     context.fillStyle = themed("--empty");
     context.fillRect(left, top, width, height);
     this.drawImage(context);
+    if (this.path) this.brighten(context);
+    this.nameBars(context);
     this.drawMessages(context);
     if (this.path) this.drawPath(context, width);
+    if (this.tile && !this.tile.cells) this.say(context, this.tile.note || EMPTY);
     this.drawOutliers(context);
     this.drawSelection(context);
     context.restore();
@@ -161,10 +206,12 @@ export class Gantt {
     context.textBaseline = "middle";
     context.textAlign = "right";
     if (this.run.rowSize) this.nameRows(context);
+    else if (this.hasGroups) this.nameLanes(context);
     else this.nameRanks(context);
     this.drawGroups(context);
     const path = this.path ? this.path.start.length : 0; // parts that are drawn
-    Object.assign(this.canvas.dataset, { begin, end, first, last, path });
+    const { named } = this; // bars
+    Object.assign(this.canvas.dataset, { begin, end, first, last, path, named });
     this.canvas.dispatchEvent(new CustomEvent("drawn"));
   }
 
@@ -177,15 +224,93 @@ export class Gantt {
     context.drawImage(this.image, x, y, right - x, bottom - y);
   }
 
-  // The messages that were waited for longest are drawn last, on top.
-  drawMessages(context) {
-    context.strokeStyle = context.fillStyle = themed("--ink");
-    context.lineWidth = 1;
-    for (const { source, destination, started, arrived } of [...this.messages].reverse()) {
-      if (arrived === null || started === null) continue;
-      const tail = [this.x(started), this.middle(source)];
-      drawArrow(context, tail, [this.x(arrived), this.middle(destination)]);
+  say(context, text) {
+    const { left, top, width, height } = this.area;
+    context.fillStyle = themed("--faint");
+    context.textAlign = "center";
+    context.fillText(text, left + width / 2, top + height / 2, width - 16);
+    context.textAlign = "left";
+  }
+
+  // The names of what is alone in a bar that has room for it.
+  nameBars(context) {
+    const { tile } = this;
+    this.named = 0;
+    if (!tile || !tile.cells) return;
+    const laneHeight =
+      this.y(tile.first + (tile.last - tile.first + 1) / tile.lanes) - this.y(tile.first);
+    const columnWidth = (this.x(tile.end) - this.x(tile.begin)) / tile.columns;
+    if (laneHeight < NAMED.height) return;
+    const least = Math.ceil(NAMED.width / columnWidth);
+    if (this.bars?.least !== least) this.bars = { least, all: barsOf(tile, least) };
+    const classes = this.run.legend(tile);
+    const scale = (tile.last - tile.first + 1) / tile.lanes;
+    for (const { lane, key, from, to } of this.bars.all) {
+      const { name, colour } = classes[key];
+      const width = (to - from) * columnWidth;
+      if (context.measureText(name).width + 8 > width) continue;
+      context.fillStyle = this.path ? themed("--ink") : inkOn(colour);
+      const y = this.y(tile.first + (lane + 0.5) * scale);
+      // Beside the critical path, which runs through the middle.
+      const beside = this.path && laneHeight >= 3 * NAMED.height ? NAMED.height : 0;
+      const x = this.x(tile.begin) + from * columnWidth;
+      context.fillText(name, Math.max(x, this.area.left) + 4, y - beside);
+      this.named += 1;
     }
+  }
+
+  // Arrows, the stronger the more was waited for them, those on top. Many are fainter, so that the
+  // states remain to be seen.
+  drawMessages(context) {
+    const known = this.messages.filter((one) => one.arrived !== null && one.started !== null);
+    const most = known.reduce((value, { waited }) => Math.max(value, waited ?? 0), 0);
+    const few = Math.min(1, Math.sqrt(FEW_ARROWS / Math.max(known.length, 1)));
+    const levels = Array.from({ length: STRENGTHS }, () => []);
+    for (const { source, destination, started, arrived, waited } of known) {
+      const part = most > 0 && waited !== undefined ? Math.sqrt(Math.max(waited, 0) / most) : 0.5;
+      const tail = [this.x(started), this.middle(source)];
+      const level = Math.min(Math.floor(part * STRENGTHS), STRENGTHS - 1);
+      levels[level].push([...tail, this.x(arrived), this.middle(destination)]);
+    }
+    context.save();
+    context.strokeStyle = context.fillStyle = themed("--arrow");
+    levels.forEach((arrows, level) => {
+      const part = level / (STRENGTHS - 1);
+      context.globalAlpha = (0.2 + 0.7 * part) * (0.35 + 0.65 * few);
+      context.lineWidth = 0.8 + 0.7 * part;
+      drawArrows(context, arrows);
+    });
+    context.restore();
+  }
+
+  // The upper and the lower edge of the row with a rank.
+  edges(rank) {
+    const { first, last } = this.view;
+    const position = this.view.positionOf(rank);
+    const rows = this.run.rowSize ? this.positions / this.rowSize : (this.tile?.lanes ?? 1);
+    const size = this.run.rowSize ? this.rowSize : (last - first + 1) / rows;
+    const top = this.y(first + Math.floor((position - first) / size) * size);
+    return [top, this.y(first + size) - this.y(first)];
+  }
+
+  // Covers all but what the critical path consists of.
+  brighten(context) {
+    const { left, top, width, height } = this.area;
+    context.save();
+    context.globalAlpha = DIMMED;
+    context.fillStyle = themed("--ground");
+    context.fillRect(left, top, width, height);
+    context.globalAlpha = 1;
+    context.beginPath();
+    const { start, end, source, destination } = this.path;
+    for (let i = 0; i < start.length; i += 1) {
+      if (source[i] !== destination[i]) continue;
+      const [x, [y, row]] = [this.x(start[i]), this.edges(source[i])];
+      context.rect(x, y, Math.max(this.x(end[i]) - x, 1), row);
+    }
+    context.clip();
+    this.drawImage(context);
+    context.restore();
   }
 
   drawPath(context, width) {
@@ -262,6 +387,31 @@ export class Gantt {
     }
   }
 
+  // Whether lanes are groups of ranks, which a click on their names opens.
+  get hasGroups() {
+    return !this.run.rowSize && this.tile !== null && this.tile.lanes < this.view.ranks;
+  }
+
+  // The positions of the group that a position is in.
+  groupOf(position) {
+    const { first, ranks } = this.view;
+    const { lanes } = this.tile;
+    const lane = Math.floor(((position - first) * lanes) / ranks);
+    const begin = (number) => first + Math.ceil((number * ranks) / lanes);
+    return { first: begin(lane), last: begin(lane + 1) - 1 };
+  }
+
+  nameLanes(context) {
+    const { left } = this.area;
+    const every = Math.ceil((13 * this.tile.lanes) / this.area.height);
+    context.fillStyle = themed("--accent");
+    for (let lane = 0; lane < this.tile.lanes; lane += every) {
+      const at = this.view.first + Math.ceil((lane * this.view.ranks) / this.tile.lanes);
+      const { first, last } = this.groupOf(at);
+      context.fillText(`${first}\u2013${last}`, left - 6, this.y((first + last + 1) / 2), left - 8);
+    }
+  }
+
   nameRanks(context) {
     const { left, height } = this.area;
     const { first, last, ranks } = this.view;
@@ -303,13 +453,22 @@ export class Gantt {
         this.frame = frame;
         this.draw();
       },
+      clickedBeside: (point) => {
+        if (this.hasGroups) this.view.show(this.groupOf(point.position));
+      },
     });
+    this.canvas.addEventListener("pointerleave", () => tip.hide());
   }
 
-  // A run that describes its rows does so where the mouse is.
-  point(event, { isInside, position, time }) {
+  // What is under the mouse: a run that has all its states describes them, another is asked.
+  point(event, point) {
     const { run, view, rowSize } = this;
-    if (!run.describe) return;
+    const { isInside, position, time } = point;
+    if (!run.describe) {
+      this.canvas.style.cursor = this.hasGroups && point.isBeside ? "pointer" : "";
+      this.asked?.(event, point);
+      return;
+    }
     const first = view.first + Math.floor((position - view.first) / rowSize) * rowSize;
     const last = Math.min(first + rowSize - 1, view.last);
     if (isInside && time <= run.end) tip.show(event, run.describe(view, first, last, time));

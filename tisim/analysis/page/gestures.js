@@ -4,7 +4,8 @@
 const STILL = 4; // pixels that a click may move
 
 // `picture`: `at(event)`, the point under the mouse; `room()`, its width and height in pixels;
-// `pointed(event, point)`; `select(frame)`, the frame of a window that is being selected, or null.
+// `pointed(event, point)`; `clickedBeside(point)`, on the name of a lane; `select(frame)`, the
+// frame of a window that is being selected, or null.
 export function listenToMouse(canvas, view, picture) {
   const zoom = (event) => {
     event.preventDefault();
@@ -45,6 +46,7 @@ export function listenToMouse(canvas, view, picture) {
       view.show(between(start.point, point));
     } else if (start.isMoved) view.remember(start.span);
     else if (point.isInside) view.select({ rank: point.rank, time: point.time });
+    else if (point.isBeside) picture.clickedBeside(point);
   });
   canvas.addEventListener("pointercancel", () => {
     from = null;

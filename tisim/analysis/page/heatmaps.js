@@ -7,7 +7,7 @@ const DARK = [1, 40, 90];
 const LIGHT = [226, 238, 244];
 const ROW = 17; // pixels of a link
 
-function shade(part) {
+export function shade(part) {
   const mixed = LIGHT.map((light, i) => Math.round(light + (DARK[i] - light) * Math.min(part, 1)));
   return `rgb(${mixed.join(",")})`;
 }

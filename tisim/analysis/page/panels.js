@@ -1,8 +1,11 @@
 // The tables beside the picture: one a tab, of what the window shows.
 
 import { findings } from "./findings.js";
+import { flameGraph } from "./flame.js";
 import { bytes, instant, percent, time, whole } from "./format.js";
-import { Selection, linkColumn } from "./selected.js";
+import { histograms } from "./histograms.js";
+import { links } from "./links.js";
+import { Selection } from "./selected.js";
 import { Asker } from "./server.js";
 import { counts, element, instants, note, numbers, table, times, title, words } from "./tables.js";
 
@@ -25,6 +28,7 @@ const TABS = {
   links: { ask: ({ begin, end }) => ["links", { begin, end }], show: links },
   messages: { ask: (view) => ["messages", { ...view.window(), most: 400 }], show: messages },
   found: { ask: (view) => ["search", { ...view.window(), q: view.query }], show: found },
+  durations: { ask: (view) => ["durations", view.window()], show: histograms },
   differences: { ask: (view) => ["differences", view.window()], show: differences },
 };
 
@@ -47,6 +51,9 @@ export class Panels {
   async update(what) {
     const { box, view } = this;
     const { tab } = view;
+    if (tab !== this.shown && tab in TABS)
+      box.replaceChildren(note("Looking through the run \u2026"));
+    this.shown = tab;
     for (const one of this.tabs) one.setAttribute("aria-selected", String(one.dataset.tab === tab));
     this.selection.update(what);
     this.asker.stop();
@@ -76,8 +83,8 @@ export class Panels {
   }
 }
 
-const CALL = words("call", "kind");
-const STATE = words("state", "state");
+const CALL = words("call", "kind", { narrow: true });
+const STATE = words("state", "state", { narrow: true });
 const SUM = times("sum", "seconds");
 
 function statistics({ keys, seconds }, panels) {
@@ -150,8 +157,7 @@ function ranks(answer, { view, run }) {
 
 // The innermost function of a call path; the whole path is the title of its cell.
 function innermost(callPath) {
-  const functions = callPath.split(" > ");
-  return functions.length > 1 ? `\u2026 > ${functions.at(-1)}` : callPath;
+  return callPath.split(" > ").at(-1);
 }
 
 // The time of the window by the places in the program.
@@ -163,17 +169,21 @@ function sites({ known, rows }, panels) {
   const all = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
   const look = { text: innermost, title: (row) => row.path || null };
   const columns = [
-    words("call path", (row) => row.path || "between calls", look),
-    CALL,
-    STATE,
+    words("innermost", (row) => row.path || "between calls", look),
+    words("call and state", ({ kind, state }) => (kind === state ? kind : `${kind}, ${state}`)),
     SUM,
     numbers("share", (row) => row.seconds / all, percent),
     counts("times", "count"),
-    times("longest", "longest"),
   ];
   return [
-    title("States of the window by call path"),
-    table(columns, rows, { sorted: 3, click: (row) => panels.search(row) }),
+    title("The time of the window by call path"),
+    flameGraph(rows, panels),
+    note(
+      "Each function is as wide as the time of all ranks in it, from main downwards; the lowest " +
+        "boxes are states. A click makes one as wide as the picture, another click on what is " +
+        "above it goes back.",
+    ),
+    table(columns, rows, { sorted: 2, click: (row) => panels.search(row) }),
     note(
       "Calls have the path that they were made from; the pointer over a row shows all of it. " +
         "Computations that were sampled (tisim record --sample) are divided among their paths as " +
@@ -214,32 +224,6 @@ function path(answer, panels) {
   ];
 }
 
-// The load of the links, on the drawn topology.
-function links({ all, picture, rows }) {
-  const drawn = element("img", {
-    class: "platform",
-    title: "Larger, and smaller again",
-    alt: "The platform; links are coloured by their mean load in the window",
-    src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}`,
-    onclick: (event) => event.target.classList.toggle("large"),
-  });
-  const columns = [
-    linkColumn,
-    numbers("load", "load", percent),
-    numbers("carried", "bytes", (value) => bytes(Math.round(value))),
-    counts("messages", "messages"),
-    numbers("bandwidth", "bandwidth", (value) => `${bytes(value)}/s`),
-  ];
-  return [
-    title(`Links that are used in this time: ${whole(all)}`),
-    drawn,
-    table(columns, rows, { sorted: 1, most: 100 }),
-    note(
-      "Load: the mean part of the bandwidth that is used in the window, by messages of all ranks.",
-    ),
-  ];
-}
-
 function messages({ all, messages: rows }, panels) {
   if (all === null) return [note("The window has too many messages to list; zoom in.")];
   const waited = ({ arrived, received }) =>
@@ -257,7 +241,11 @@ function messages({ all, messages: rows }, panels) {
   const number = `${whole(rows.length)} of ${whole(all)}`;
   return [
     title(`${number} messages of the window, the longest waits first`),
-    table(columns, rows, { sorted: 5, click }),
+    table(columns, rows, {
+      sorted: 5,
+      click,
+      empty: "No message is posted or under way in this window.",
+    }),
   ];
 }
 
@@ -275,7 +263,11 @@ function found({ matches, seconds, states }, panels) {
   return [
     title(`${whole(matches)} states of the window, ${time(seconds)} in all`),
     note(`${view.query}; the longest first`),
-    table(columns, states, { sorted: 4, click }),
+    table(columns, states, {
+      sorted: 4,
+      click,
+      empty: "No state of the window fits. All (0) shows the whole run, which is searched then.",
+    }),
   ];
 }
 

@@ -1,15 +1,11 @@
 // The selected state: its call, its message, the chain of its causes, and who waits for it.
 
 import { bytes, instant, percent, time, whole } from "./format.js";
+import { linkColumn } from "./link_names.js";
 import { Asker } from "./server.js";
 import { element, note, numbers, table, times, title, words } from "./tables.js";
 
 const HINT = "Click a state in the picture: its call, its message and its cause are shown here.";
-
-// Links have long names: what they join is shown, and the name where the mouse is.
-export const linkColumn = words("link", (row) => row.words || row.link, {
-  title: (row) => row.link,
-});
 
 // Names and values, without those that are empty.
 function list(...pairs) {

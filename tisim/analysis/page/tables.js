@@ -4,6 +4,7 @@ import { instant, time, whole } from "./format.js";
 
 const SIZES = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 const NUMBER = /^([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(%|[kMGT]?B|[mun]?s)?(?:\/s)?$/;
+const NOTHING = "Nothing of that in this window.";
 const LONG = 12; // rows from which on a table of a report can be searched
 
 export function element(name, attributes = {}, ...children) {
@@ -92,7 +93,10 @@ export const instants = (name, value, step) =>
   numbers(name, value, (seconds) => instant(seconds, step));
 
 // A table of rows, the largest of column `sorted` first; a click on a row calls `click(row)`.
-export function table(columns, rows, { click = null, sorted = 0, filter = true, most = 500 } = {}) {
+// Without rows it says so, in the sentence `empty`.
+export function table(columns, rows, options = {}) {
+  const { click = null, sorted = 0, filter = true, most = 500, empty = NOTHING } = options;
+  if (!rows.length) return note(empty);
   const body = element("tbody");
   const rest = note("");
   let [by, isFalling, wanted] = [sorted, true, ""];

@@ -1,5 +1,7 @@
 // A picture of a window: cells of columns and lanes, as the server sends them.
 
+const WHOLE = 250; // 255ths of a cell that are taken for all of it
+
 // After a head in JSON: column and lane (16 bits each), class, share of the cell in 255ths, and
 // whether a state of the class in the cell is longer than a column (8 bits each).
 export function readTile(buffer) {
@@ -22,8 +24,46 @@ export function readTile(buffer) {
   };
 }
 
-// Draws a tile as pixels: each column of a lane is divided as its time is. A class with a state
-// that is longer than the column has a pixel at least, however many ranks the lane has.
+// The cells of a column of a lane, from the first to behind the last: they are sorted by both.
+export function cellsAt(tile, column, lane) {
+  const key = (i) => tile.column[i] * tile.lanes + tile.lane[i];
+  const wanted = column * tile.lanes + lane;
+  const first = (least) => {
+    let [low, high] = [0, tile.cells];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (key(middle) < least) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return { from: first(wanted), to: first(wanted + 1) };
+}
+
+// What is alone in at least so many columns of a lane: a bar from column to column.
+export function barsOf(tile, least) {
+  const bars = [];
+  const open = new Array(tile.lanes).fill(null);
+  const close = (bar) => {
+    if (bar && bar.to - bar.from >= least) bars.push(bar);
+  };
+  for (let i = 0; i < tile.cells; i += 1) {
+    const [column, lane, key] = [tile.column[i], tile.lane[i], tile.key[i]];
+    if (tile.share[i] < WHOLE) continue;
+    const bar = open[lane];
+    if (bar && bar.key === key && bar.to === column) bar.to += 1;
+    else {
+      close(bar);
+      open[lane] = { lane, key, from: column, to: column + 1 };
+    }
+  }
+  open.forEach(close);
+  return bars;
+}
+
+// Draws a tile as pixels: each column of a lane is divided as its time is, from below in the order
+// of the classes, as in pictures of reports. A class with a state that is longer than the column
+// has a pixel at least, however many ranks the lane has.
 export function paint(tile, height, colours, ground) {
   const { columns, lanes } = tile;
   const image = new ImageData(columns, height);
@@ -48,7 +88,8 @@ export function paint(tile, height, colours, ground) {
       let to = Math.min(room, Math.round((used * room) / 255));
       if (to === from && tile.seen[j] && from < room) to = from + 1;
       const colour = colours[tile.key[j]];
-      for (let y = top + from; y < top + to; y += 1) pixels[y * columns + tile.column[i]] = colour;
+      const [high, low] = [top + room - to, top + room - from];
+      for (let y = high; y < low; y += 1) pixels[y * columns + tile.column[i]] = colour;
       from = Math.max(from, to);
     }
     i = stop;

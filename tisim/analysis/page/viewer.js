@@ -1,5 +1,6 @@
 // The viewer: connects the pictures, the tables, the address and the server.
 
+import { BarTip } from "./bar_tip.js";
 import { CallPathChart } from "./call_path.js";
 import { instant, time, whole } from "./format.js";
 import { Gantt } from "./gantt.js";
@@ -54,6 +55,7 @@ function addSecond(run, view) {
   document.body.classList.add("two");
   const own = new SecondView(run, view, say);
   const chart = new Gantt($("chart-b"), own, run, { say, of: "b" });
+  new BarTip(chart);
   const names = [$("depth-chart-b"), $("depth-name-b")];
   const callPath = new CallPathChart(...names, null, own, say, "b", view);
   const delays = new Delays($("delays"), view, say);
@@ -86,9 +88,11 @@ function showLegend(run, view, tile) {
   $("legend").replaceChildren(...items);
   const width = time((tile.end - tile.begin) / tile.columns, 3);
   const ranks = view.ranks / tile.lanes;
-  const lanes = ranks > 1 ? `${ranks.toFixed(ranks < 10 ? 1 : 0)} ranks` : "a rank";
-  const columns = `a column ${width}; a column of a lane is divided as its time is.`;
-  $("said").textContent = `${tile.note ? `${tile.note} ` : ""}A lane is ${lanes}, ${columns}`;
+  const opens = "; a click on its name opens the group, Back closes it";
+  const lane =
+    ranks > 1 ? `A lane is a group of ${Math.ceil(ranks)} ranks${opens}.` : "A lane is a rank.";
+  const columns = `A column is ${width}, divided as its time is.`;
+  $("said").textContent = [tile.cells ? tile.note : "", lane, columns].filter(Boolean).join(" ");
 }
 
 // Asks for an order of ranks.
@@ -176,6 +180,7 @@ async function start() {
   $("order").replaceChildren(...orders);
   const view = new ViewerView(run);
   const chart = new Gantt($("chart"), view, run, { say });
+  new BarTip(chart);
   const overview = new Overview($("mini"), view, run, { say, isFramed: true });
   const callPath = new CallPathChart($("depth-chart"), $("depth-name"), $("depth"), view, say);
   const second = other ? addSecond(other, view) : null;

@@ -21,12 +21,14 @@ from tisim.analysis.viewer.call_path import CallPathView
 from tisim.analysis.viewer.call_sites import site_sums
 from tisim.analysis.viewer.causes import Causes, rows_of
 from tisim.analysis.viewer.critical_path import RunPath
+from tisim.analysis.viewer.durations import durations
 from tisim.analysis.viewer.findings import RunFindings
 from tisim.analysis.viewer.network import RunNetwork
 from tisim.analysis.viewer.rank_orders import RankOrders
 from tisim.analysis.viewer.search import Search
 from tisim.analysis.viewer.state_colours import RECORD_COLOURS, StateColours
 from tisim.errors import InputError
+from tisim.support.quantities import format_time
 
 if TYPE_CHECKING:
     Row = dict[str, object]
@@ -227,12 +229,16 @@ class _RunAnswers:
             "tile": self._tile,
             "statistics": self._statistics,
             "record": self._record,
+            "state": lambda query: self._causes.state(
+                count(query, "rank", run.ranks - 1), number(query, "time")
+            ),
             "messages": self._messages,
             "links": self._links,
             "order": self._order,
             "search": self._search,
             "findings": lambda query: found.all(),
             "sites": lambda query: site_sums(window(run, query, orders), sites),
+            "durations": lambda query: durations(window(run, query, orders)),
             "path": lambda query: path.within(window(run, query, orders)),
             "depth": lambda query: call_paths.within(
                 window(run, query, orders), count(query, "rank", run.ranks - 1)
@@ -292,6 +298,8 @@ class _RunAnswers:
         else:
             classes = self._classes(query)
         tile = part.tile(columns, lanes, classes)
+        if not len(tile.key):
+            note = self._why_empty(part)
         width = (part.end - part.begin) / columns
         ranks = np.bincount(np.arange(part.ranks) * lanes // part.ranks, minlength=lanes)
         whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
@@ -314,6 +322,11 @@ class _RunAnswers:
             seen.tobytes(),
         ]
         return b"".join(pieces)
+
+    def _why_empty(self, part: Window) -> str:
+        ranks = np.arange(self.run.ranks)
+        last = format_time(float(self._orders.ends[part.holds(ranks)].max()), 6)
+        return f"Nothing happens here: the last of the ranks shown has ended at {last}."
 
     def _statistics(self, query: Mapping[str, str]) -> Row:
         """Sums over the window by state and kind of action, and by lane and state."""
@@ -352,7 +365,8 @@ class _RunAnswers:
 
     def _links(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)
-        return self._network.used(part.begin, part.end)
+        is_drawn = query.get("picture") == "1"
+        return self._network.used(part.begin, part.end, is_drawn=is_drawn)
 
     def _messages(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)

@@ -7,6 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,13 @@ class RankSites:
 
     line: NDArray[np.int64]
     path: NDArray[np.int32]
+
+    def of_all(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The call paths of lines; -1: it has none."""
+        if not len(self.line):
+            return np.full(len(lines), -1)
+        place = np.minimum(np.searchsorted(self.line, lines), len(self.line) - 1)
+        return np.where(self.line[place] == lines, self.path[place], -1).astype(np.int64)
 
     def of(self, line: int) -> int:
         """The call path of a line; -1: it has none."""
@@ -189,7 +197,7 @@ class Sites:
 
 
 # Records of a window whose call sites are looked up; the trace is read up to the last of them.
-_MOST_RECORDS = 200_000
+_MOST_RECORDS = 3_000_000
 _MOST_ROWS = 1000
 
 
@@ -208,21 +216,34 @@ def site_sums(window: Window, sites: Sites) -> Row:
     rank, line = records.numbers("rank"), records.numbers("line")
     state, kind = records.numbers("state"), records.numbers("kind")
     seconds = np.maximum(records.seconds(window.begin, window.end), 0.0)
-    wanted: dict[int, set[int]] = {}
-    for one, of_line in {*zip(rank.tolist(), line.tolist(), strict=True)}:
-        wanted.setdefault(one, set()).add(of_line)
-    paths = sites.paths(wanted)
-    info = window.run.info
     sums: dict[tuple[str, int, int], list[float]] = {}
-    sampled = {} if sites.sampled is None else {one: sites.sampled.of_rank(one) for one in wanted}
-    rows = zip(rank.tolist(), line.tolist(), kind.tolist(), state.tolist(), seconds, strict=True)
-    for of_rank, of_line, of_kind, of_state, length in rows:
-        shares = sampled[of_rank].get(of_line) if sampled else None
-        for path, share in shares or [(paths.get((of_rank, of_line), ""), 1.0)]:
-            found = sums.setdefault((path, of_kind, of_state), [0.0, 0.0, 0.0])
-            found[0] += share * float(length)
-            found[1] += 1
-            found[2] = max(found[2], share * float(length))
+
+    def add(path: str, key: int, *numbers: float) -> None:
+        found = sums.setdefault((path, key >> 8, key & 255), [0.0, 0.0, 0.0])
+        found[0] += numbers[0]
+        found[1] += numbers[1]
+        found[2] = max(found[2], numbers[2])
+
+    # The records are sorted by rank.
+    key = kind << 8 | state
+    borders = np.flatnonzero(np.diff(rank, prepend=-1, append=-1)).tolist()
+    for low, high in pairwise(borders):
+        path = sites.of_rank(int(rank[low])).of_all(line[low:high])
+        shares = {} if sites.sampled is None else sites.sampled.of_rank(int(rank[low]))
+        is_sampled = np.isin(line[low:high], [*shares])
+        for place in (low + np.flatnonzero(is_sampled)).tolist():
+            for name, share in shares[int(line[place])]:
+                length = share * float(seconds[place])
+                add(name, int(key[place]), length, 1.0, length)
+        whole = np.where(is_sampled, -2, path) << 16 | key[low:high]
+        every, group = np.unique(whole, return_inverse=True)
+        longest = np.zeros(len(every))
+        np.maximum.at(longest, group, seconds[low:high])
+        columns = np.bincount(group, seconds[low:high]), np.bincount(group), longest
+        for one, *numbers in zip(every.tolist(), *(one.tolist() for one in columns), strict=True):
+            if one >> 16 != -2:
+                add(sites.names[one >> 16] if one >= 0 else "", one & 0xFFFF, *numbers)
+    info = window.run.info
     longest_first = sorted(sums.items(), key=lambda one: -one[1][0])[:_MOST_ROWS]
     return {
         "known": True,

@@ -231,6 +231,26 @@ class Causes:
             "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
         }
 
+    def state(self, rank: int, time: float) -> Row:
+        """What a rank does at a time, as far as it is known at once."""
+        state = self._at(self._run.states, rank, time)
+        if state is None:
+            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
+        shown = self._run.states_of(state)[0]
+        call = self._at(self._run.actions, rank, time)
+        line = int(state.numbers("line")[0])
+        sampled = self._sampled(rank, line)
+        of_call = {} if call is None else self._call(call)
+        peer, size = shown["peer"], shown["bytes"]
+        known_peer = peer if int(str(peer)) >= 0 else of_call.get("peer", -1)
+        return {
+            **{name: shown[name] for name in ("rank", "state", "kind", "start", "end", "cause")},
+            "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
+            "site": sampled[0][0] if sampled else self.sites.path(rank, line),
+            "peer": known_peer,
+            "size": size if int(str(size)) > 0 else of_call.get("bytes", -1),
+        }
+
     def _sampled(self, rank: int, line: int) -> list[tuple[str, float]]:
         """The call paths that a computation was sampled in, with their shares of it."""
         sampled = self.sites.sampled
@@ -351,7 +371,8 @@ class Causes:
         """Messages that are posted or under way in a window, the longest waits for them first.
 
         With `cells`, columns and lanes of a picture: of the messages that begin in one cell and end
-        in one cell, the one that was waited for longest.
+        in one cell, the one that was waited for longest, with their `count`. `waited` are the
+        seconds that all of them were waited for.
         """
         table = self._run.messages
         blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
@@ -367,11 +388,19 @@ class Causes:
         rows = Block.joined(parts)
         waited = np.nan_to_num(rows.reals("arrived") - rows.reals("received"), nan=0.0)
         order = np.argsort(-waited, kind="stable")
+        sums: NDArray[np.float64] = np.maximum(waited[order], 0.0)
+        count = np.ones(len(order), np.int64)
         if cells is not None:
             places = _cells_of(rows.rows(order), window, *cells)
-            order = order[np.sort(np.unique(places, axis=0, return_index=True)[1])]
-        order = order[:most]
-        return {"messages": _messages(rows.rows(order)), "all": len(rows)}
+            _, first, bundle = np.unique(places, axis=0, return_index=True, return_inverse=True)
+            of_bundle: NDArray[np.float64] = np.bincount(bundle, sums).astype(np.float64)
+            longest = np.argsort(-of_bundle, kind="stable")[:most]
+            count, sums = np.bincount(bundle)[longest], of_bundle[longest]
+            order = order[first[longest]]
+        told = _messages(rows.rows(order[:most]))
+        for row, number, seconds in zip(told, count.tolist(), sums.tolist(), strict=False):
+            row |= {"count": number, "waited": seconds}
+        return {"messages": told, "all": len(rows)}
 
 
 def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[np.int64]:

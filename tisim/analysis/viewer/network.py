@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +27,10 @@ _MOST_PAIRS = 50_000
 # The share of a message on the way back with network/crosstraffic.
 _CROSSTRAFFIC = 0.05
 _MOST_LINKS = 200
+# Hosts of a platform whose picture can be read beside the chart.
+_MOST_DRAWN = 200
+# Parts of a strip of the links of a level.
+_STRIP = 96
 
 
 class RunNetwork:
@@ -188,17 +194,61 @@ class RunNetwork:
         }
         return dict(sorted(rows.items(), key=lambda pair: -float(str(pair[1]["load"]))))
 
-    def used(self, begin: float, end: float) -> Row:
-        """The links that are used in some time, the fullest first, and a picture of them."""
-        from tisim.platform.drawing import RunLoad
-        from tisim.platform.drawing.picture import paint
+    @cached_property
+    def _levels(self) -> dict[str, list[int]]:
+        """The links of the platform by what they join, such as ``hosts to level 1``."""
+        every = range(len(self.settings.platform.links))
+        cables = cable_words(self.settings.platform.root, every)
+        found: dict[str, list[int]] = defaultdict(list)
+        for link in every:
+            found[_level_of(cables.get(link), self._words.get(link, ""))].append(link)
+        return found
 
+    def _level_rows(self, loaded: dict[int, Row]) -> list[Row]:
+        """Of each level that is used how full its links are, in their order."""
+        rows: list[Row] = []
+        for name, links in self._levels.items():
+            loads = np.array([float(str(loaded[i]["load"])) if i in loaded else 0.0 for i in links])
+            if not loads.any():
+                continue
+            parts = np.array_split(loads, min(len(loads), _STRIP))
+            rows.append(
+                {
+                    "name": name,
+                    "links": len(links),
+                    "used": int(np.count_nonzero(loads)),
+                    "mean": float(loads.mean()),
+                    "most": float(loads.max()),
+                    "loads": [float(part.max()) for part in parts],
+                }
+            )
+        return sorted(rows, key=lambda row: -float(str(row["most"])))
+
+    def used(self, begin: float, end: float, *, is_drawn: bool = False) -> Row:
+        """The links that are used in some time, the fullest first, by level, and a picture.
+
+        The picture is None where it could not be read, unless `is_drawn`.
+        """
         if self.unknown:
             return {"unknown": self.unknown}
         loaded = self.loaded(begin, end)
         if loaded is None:
             return {"unknown": "The window has too many messages to add up; zoom in."}
-        rows, own = [*loaded.values()], len(self.settings.platform.links)
+        is_small = len(self.settings.platform.hosts) <= _MOST_DRAWN
+        return {
+            "unknown": None,
+            "rows": [*loaded.values()][:_MOST_LINKS],
+            "all": len(loaded),
+            "levels": self._level_rows(loaded),
+            "picture": self._picture(loaded) if is_small or is_drawn else None,
+        }
+
+    def _picture(self, loaded: dict[int, Row]) -> str:
+        """The platform with its links coloured by their load."""
+        from tisim.platform.drawing import RunLoad
+        from tisim.platform.drawing.picture import paint
+
+        own = len(self.settings.platform.links)
         means = [
             (str(row["link"]), float(str(row["load"])))
             for link, row in loaded.items()
@@ -206,8 +256,25 @@ class RunNetwork:
         ]
         hosts = [self.settings.platform.hosts[int(host)].name for host in self.hosts]
         load = RunLoad(self.settings.platform, means, hosts, span="window")
-        picture = paint(self.settings.platform, load).svg()
-        return {"unknown": None, "rows": rows[:_MOST_LINKS], "all": len(rows), "picture": picture}
+        return paint(self.settings.platform, load).svg()
+
+
+def _level_of(cable: str | None, words: str) -> str:
+    """What a link joins, by its words as a cable of a cluster, or as a link of a host."""
+    if cable is None:
+        return f"hosts, {words.rpartition(', ')[2]}" if ", " in words else "between zones"
+    passed = re.fullmatch("all that passes (.*)", cable)
+    if passed:
+        return f"limiters of {_kind_of(passed[1])}"
+    first, joined, second = re.split(" (to|and) ", cable, maxsplit=1)
+    return f"{_kind_of(first)} {joined} {_kind_of(second)}"
+
+
+def _kind_of(vertex: str) -> str:
+    level = re.search(r"\blevel \d+", vertex)
+    if level:
+        return level[0]
+    return "blades" if vertex.startswith("blade ") else "switch" if "switch" in vertex else "hosts"
 
 
 def _common_domain(hosts: list[str]) -> str:

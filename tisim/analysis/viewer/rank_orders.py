@@ -82,8 +82,7 @@ class RankOrders:
             states = [info["states"].index(one) for one in WAITS]
             return self._most(self._longest if name == "longest" else self._seconds, 0, states)
         if name == "end":
-            ends = self._seconds.sum(axis=1)
-            return RankOrder(np.argsort(-ends, kind="stable"))
+            return RankOrder(np.argsort(-self.ends, kind="stable"))
         for column, known in enumerate((info["states"], info["kinds"])):
             if by == ("state", "kind")[column] and what in known:
                 return self._most(self._seconds, column, [known.index(what)])
@@ -95,6 +94,12 @@ class RankOrders:
         chosen = of_keys[:, np.isin(keys[:, column], wanted)]
         values = chosen.max(axis=1, initial=0.0) if of_keys is self._longest else chosen.sum(axis=1)
         return RankOrder(np.argsort(-values, kind="stable"))
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """The seconds at which ranks end: their states follow one another."""
+        ends: NDArray[np.float64] = self._seconds.sum(axis=1)
+        return ends
 
     @cached_property
     def _of_keys(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

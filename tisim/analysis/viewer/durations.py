@@ -1,0 +1,61 @@
+"""How long the calls of a window take: a histogram of each kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.analysis.timeline.run_file import Window
+from tisim.analysis.viewer.causes import rows_of
+
+if TYPE_CHECKING:
+    Row = dict[str, object]
+
+# Blocks of calls that are looked through: 16 million calls.
+_MOST_BLOCKS = 128
+# Bins are equal parts of a decade of seconds.
+_BINS_OF_A_DECADE = 8
+_FIRST_DECADE, _LAST_DECADE = -9, 4
+_EDGES = np.logspace(
+    _FIRST_DECADE, _LAST_DECADE, (_LAST_DECADE - _FIRST_DECADE) * _BINS_OF_A_DECADE + 1
+)
+
+
+def durations(window: Window) -> Row:
+    """Histograms of the seconds of whole calls that touch a window, by kind, the longest sum first.
+
+    `edges` are the borders of the bins, in seconds. A shorter call is in the first bin, a longer
+    one in the last; what takes no time at all is in none, and counted.
+    """
+    run = window.run
+    blocks = run.actions.overlapping(window.begin, window.end)
+    if len(blocks) > _MOST_BLOCKS:
+        return {"unknown": "The window has too many calls to look through; zoom in."}
+    kinds, seconds = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for block in blocks:
+        rows = window.rows_of(run.actions.read(block))
+        kinds.append(rows.numbers("kind"))
+        seconds.append(rows.reals("end") - rows.reals("start"))
+    kind, length = np.concatenate(kinds), np.concatenate(seconds)
+    order = np.argsort(kind, kind="stable")
+    used, first = np.unique(kind[order], return_index=True)
+    parts = np.split(length[order], first[1:]) if len(used) else []
+    told = rows_of(
+        kind=[run.info["kinds"][number] for number in used.tolist()],
+        count=[len(part) for part in parts],
+        seconds=[float(part.sum()) for part in parts],
+        median=[float(np.median(part)) for part in parts],
+        longest=[float(part.max()) for part in parts],
+        bins=[_histogram(part).tolist() for part in parts],
+    )
+    told = [row for row in told if row["longest"]]
+    told.sort(key=lambda row: -float(str(row["seconds"])))
+    return {"edges": _EDGES.tolist(), "kinds": told}
+
+
+def _histogram(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    taking = seconds[seconds > 0.0]
+    place = np.clip(np.searchsorted(_EDGES, taking, side="right") - 1, 0, len(_EDGES) - 2)
+    return np.bincount(place, minlength=len(_EDGES) - 1)
