@@ -1,5 +1,6 @@
 // What a simulation records, and what is made of it.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -7,14 +8,15 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <stdexcept>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "checks.hpp"
 #include "simulation/simulation.hpp"
-#include "timeline/critical_path.hpp"
 #include "timeline/formats/csv.hpp"
 #include "timeline/formats/paje.hpp"
 #include "timeline/formats/paraver.hpp"
@@ -22,6 +24,7 @@
 #include "timeline/formats/rows.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/time_window.hpp"
+#include "timeline/wait_causes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -244,20 +247,68 @@ void register_timeline(nb::module_& m) {
       .def("play", &play, "records"_a,
            "Raises tisim.InputError when an event is of a rank that a listener was not made for.");
 
-  nb::class_<CriticalPath>(m, "CriticalPath", "What a simulated time consists of.")
+  nb::class_<WaitCauses>(m, "WaitCauses", "What decided when: paths, and what waits are due to.")
       .def(
           "__init__",
-          [](CriticalPath* at, const Array<std::uint8_t>& states, std::int32_t rank, double time) {
+          [](WaitCauses* at, const Array<std::uint8_t>& states, std::size_t ranks) {
+            if (states.size() % sizeof(StateRow) != 0)
+              throw std::invalid_argument("these are no whole states");
             const auto* rows = reinterpret_cast<const StateRow*>(states.data());
-            new (at) CriticalPath({rows, states.size() / sizeof(StateRow)}, rank, time);
+            new (at) WaitCauses({rows, states.size() / sizeof(StateRow)}, ranks);
           },
-          nb::keep_alive<1, 2>(), "states"_a, "rank"_a, "time"_a)
+          nb::keep_alive<1, 2>(), "states"_a, "ranks"_a)
       .def(
-          "take",
-          [](CriticalPath& path, std::size_t count) {
-            return array_of(path.take(count), part_type());
+          "path",
+          [](const WaitCauses& causes, std::int32_t rank, double time) {
+            return array_of(causes.paths().path(rank, time), part_type());
           },
-          "count"_a, "The next parts, the latest first.");
+          "rank"_a, "time"_a, "The parts of the path to a time of a rank, the latest first.")
+      .def(
+          "of",
+          [](const WaitCauses& causes, std::uint32_t row) {
+            std::vector<std::tuple<std::int64_t, int, double>> found;
+            if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
+            for (const CauseShare& one : causes.of(row))
+              found.emplace_back(one.row == StatePaths::kNone ? -1 : one.row, one.state,
+                                 one.seconds);
+            return found;
+          },
+          "row"_a,
+          "Rows, their states and what they explain of a wait, the latest first; -1: before them.")
+      .def(
+          "late_path",
+          [](const WaitCauses& causes, std::uint32_t row) {
+            if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
+            return causes.late_path(row);
+          },
+          "row"_a, "The states on the path to the end of a wait since it left that of the rank.")
+      .def(
+          "sums",
+          [](const WaitCauses& causes) {
+            CauseSums sums;
+            {
+              const nb::gil_scoped_release released;
+              sums = causes.sums();
+            }
+            RowType type;
+            type.add("seconds", double{}, offsetof(CauseSum, seconds));
+            type.add("ranks", std::uint32_t{}, offsetof(CauseSum, ranks));
+            const nb::object row = type.make(sizeof(CauseSum));
+            return std::pair(array_of(sums.by_row, row), array_of(sums.by_rank, row));
+          },
+          "By row, and by rank and state: the seconds that others wait because of it, and how many "
+          "ranks do.")
+      .def(
+          "due_to",
+          [](const WaitCauses& causes, std::uint32_t row) {
+            if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
+            std::vector<std::tuple<std::int32_t, double, std::uint32_t>> found;
+            for (const DueRank& one : causes.due_to(row))
+              found.emplace_back(one.rank, one.seconds, one.wait);
+            return found;
+          },
+          "row"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "The ranks that wait because of a state, the seconds of each, and its longest wait.");
 }
 
 }  // namespace tisim

@@ -1,38 +1,68 @@
 #include "timeline/critical_path.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tisim {
 
-// The state of `rank_` that ended at `time_`.
-const StateRow& CriticalPath::find() {
-  if (time_ == sought_) {
-    next_ = start_;  // a transfer without duration leads to another rank at the same time
-  } else {
-    start_ = next_;
-    sought_ = time_;
+StatePaths::StatePaths(std::span<const StateRow> states, std::size_t ranks)
+    : states_(states), rows_(states.size()), first_(ranks + 1) {
+  if (states.size() >= kNone) throw std::length_error("too many states to follow paths through");
+  for (const StateRow& row : states) {
+    if (row.rank < 0 || static_cast<std::size_t>(row.rank) >= ranks || row.state >= kStates)
+      throw std::invalid_argument("a state is of no rank, or unknown");
+    ++first_[static_cast<std::size_t>(row.rank) + 1];
   }
-  while (next_ > 0) {
-    const StateRow& row = states_[--next_];
-    if (row.rank == rank_ && row.end == time_) return row;
-  }
-  throw std::logic_error("the states of a rank do not tile its time");
+  for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
+  std::vector<std::uint32_t> next = first_;
+  for (std::uint32_t row = 0; row < states.size(); ++row)
+    rows_[next[static_cast<std::size_t>(states[row].rank)]++] = row;
 }
 
-std::vector<PathPart> CriticalPath::take(std::size_t count) {
+StatePaths::Node StatePaths::at(std::int32_t rank, double time) const {
+  if (rank < 0 || static_cast<std::size_t>(rank) + 1 >= first_.size() || time <= 0.0)
+    return {kNone, time};
+  const std::uint32_t* const begin = rows_.data() + first_[static_cast<std::size_t>(rank)];
+  const std::uint32_t* const end = rows_.data() + first_[static_cast<std::size_t>(rank) + 1];
+  const auto* const after = std::upper_bound(
+      begin, end, time, [&](double t, std::uint32_t row) { return t < states_[row].end; });
+  if (after != end && states_[*after].start < time)
+    return {static_cast<std::uint32_t>(after - rows_.data()), time};
+  if (after == begin) return {kNone, time};
+  return {static_cast<std::uint32_t>(after - rows_.data() - 1), states_[*(after - 1)].end};
+}
+
+StatePaths::Node StatePaths::previous(std::uint32_t place) const {
+  const StateRow& row = state_at(place);
+  if (place == first_[static_cast<std::size_t>(row.rank)]) return {kNone, row.start};
+  return {place - 1, row.start};
+}
+
+StatePaths::Node StatePaths::step(Node node, PathPart& part) const {
+  const StateRow& row = state_at(node.place);
+  part = {row.start, node.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
+  if (row.peer >= 0 && node.end == row.end) {
+    part.start = row.started;
+    part.bytes = row.bytes;
+    part.source = row.receives != 0 ? row.peer : row.rank;
+    part.destination = row.receives != 0 ? row.rank : row.peer;
+    part.state = static_cast<std::uint8_t>(State::transfer);
+    return at(row.by_peer != 0 ? row.peer : row.rank, part.start);
+  }
+  if (is_wait(row)) {
+    part.start = node.end;
+    return at(row.cause, node.end);
+  }
+  return previous(node.place);
+}
+
+std::vector<PathPart> StatePaths::path(std::int32_t rank, double time) const {
   std::vector<PathPart> parts;
-  while (time_ > 0.0 && parts.size() < count) {
-    const StateRow& row = find();
-    PathPart part{row.start, row.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
-    if (row.peer >= 0) {
-      part.start = row.started;
-      part.bytes = row.bytes;
-      part.source = row.receives != 0 ? row.peer : row.rank;
-      part.destination = row.receives != 0 ? row.rank : row.peer;
-      part.state = static_cast<std::uint8_t>(State::transfer);
-      if (row.by_peer != 0) rank_ = row.peer;
-    }
-    time_ = part.start;
+  std::size_t left = size() + first_.size();
+  for (Node node = at(rank, time); !node.is_none();) {
+    if (left-- == 0) throw std::logic_error("a path of states goes round in a circle");
+    PathPart part;
+    node = step(node, part);
     if (part.start < part.end) parts.push_back(part);
   }
   return parts;

@@ -1,9 +1,10 @@
-// The chain of computations and transfers that a simulated time consists of.
+// The chains of computations and transfers that decide when something happens.
 //
-// From the end of the rank that finishes last one goes back: through what it did until a message
-// woke it, through the transfer of that message, and on from the rank whose call started the
-// transfer. Each part begins where the one before it ended, so that together they are the
-// simulated time.
+// From what a rank has done by some time one goes back: through its states until a message woke it,
+// through the transfer of that message, and on from the rank whose call started the transfer; where
+// a rank waited, on from the rank that it waited for. Each part begins where the one before it
+// ended. From the end of the rank that finishes last, that is the critical path: together the
+// parts are the simulated time.
 #pragma once
 
 #include <cstddef>
@@ -24,30 +25,43 @@ struct PathPart {
   std::uint8_t kind;                 // of the action, of a transfer that of the rank that it woke
 };
 
-class CriticalPath {
+class StatePaths {
  public:
-  // Of states in the order of their ends, which live longer than this. `rank` finished last, at
-  // `time`; everything began at 0.
-  CriticalPath(std::span<const StateRow> states, std::int32_t rank, double time)
-      : states_(states),
-        rank_(rank),
-        time_(time),
-        next_(states.size()),
-        start_(next_),
-        sought_(time) {}
+  // Of states in the order of their ends, which live longer than this; std::invalid_argument where
+  // one is of a rank that is not below `ranks`. Everything began at 0.
+  StatePaths(std::span<const StateRow> states, std::size_t ranks);
 
-  // The next parts, the latest first; none when all have been taken.
-  std::vector<PathPart> take(std::size_t count);
+  // A state up to a time. `place` counts the states by rank and time.
+  struct Node {
+    std::uint32_t place;
+    double end;
+    bool is_none() const { return place == kNone; }
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  std::size_t size() const { return rows_.size(); }
+  std::size_t ranks() const { return first_.size() - 1; }
+  std::uint32_t row_at(std::size_t place) const { return rows_[place]; }
+  const StateRow& state_at(std::size_t place) const { return states_[rows_[place]]; }
+
+  // What a rank does just before a time; none where the states begin.
+  Node at(std::int32_t rank, double time) const;
+  // The state of the same rank before that at a place.
+  Node previous(std::uint32_t place) const;
+  // The node and what came before it on its path; the part may have no length.
+  Node step(Node node, PathPart& part) const;
+  // The parts of the path to a time of a rank, the latest first.
+  std::vector<PathPart> path(std::int32_t rank, double time) const;
 
  private:
-  const StateRow& find();
-
   std::span<const StateRow> states_;
-  std::int32_t rank_;
-  double time_;
-  std::size_t next_;   // the row before which to look
-  std::size_t start_;  // the same for all that ended at `sought_`
-  double sought_;
+  std::vector<std::uint32_t> rows_;   // places of `states_`, by rank and end
+  std::vector<std::uint32_t> first_;  // those of each rank
 };
+
+// Whether a rank waits for another one, which is known.
+inline bool is_wait(const StateRow& row) {
+  return row.state >= static_cast<std::uint8_t>(State::late_sender) && row.cause >= 0;
+}
 
 }  // namespace tisim

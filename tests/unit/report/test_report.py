@@ -206,7 +206,7 @@ def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
     text = late.read_text()
     for words in (
         "<b>Rank 7 once computes for 30 ms</b></a>, 30 times as long as usual, at ",
-        "11 ranks wait for it meanwhile, 319.1 ms together.",
+        "11 ranks wait because of it, 319 ms together.",
         "rank 7 computes for 30 ms, usually 1 ms",
         "tisim replay --speed x2",
     ):

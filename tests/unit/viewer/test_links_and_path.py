@@ -14,6 +14,7 @@ import pytest
 import tisim
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.viewer.causes import Causes
 from tisim.analysis.viewer.critical_path import RunPath
 from tisim.analysis.viewer.network import RunNetwork
 
@@ -110,7 +111,7 @@ def test_names_of_links_lack_the_domain_that_all_hosts_have(run_file: Path) -> N
 def test_it_is_the_path_of_the_result(replayed: tuple[tisim.Result, RunFile]) -> None:
     result, run = replayed
     known = result.critical_path.parts
-    whole = RunPath(run).within(Window(run, 0.0, run.end, 0, 3))
+    whole = RunPath(run, Causes(run)).within(Window(run, 0.0, run.end, 0, 3))
     assert whole["parts"] == len(known)
     assert whole["seconds"] == pytest.approx(run.end, rel=1e-12)
     drawn, kinds = whole["drawn"], whole["kinds"]
@@ -129,7 +130,7 @@ def test_a_window_has_the_parts_in_it(replayed: tuple[tisim.Result, RunFile]) ->
     result, run = replayed
     known = result.critical_path.parts
     begin, end = 0.03, 0.0305
-    shown = RunPath(run).within(Window(run, begin, end, 0, 3))
+    shown = RunPath(run, Causes(run)).within(Window(run, begin, end, 0, 3))
     inside = known[(known["end"] > begin) & (known["start"] < end)]
     drawn, ranks = shown["drawn"], shown["ranks"]
     assert isinstance(drawn, dict) and isinstance(ranks, list)
@@ -150,7 +151,7 @@ def test_a_file_that_lacks_what_it_needs_says_so(run_file: Path, tmp_path: Path)
                 content = json.dumps({**json.loads(content), "measured": True}).encode()
             target.writestr(member, content)
     run = RunFile(measured)
-    answer = RunPath(run).within(Window(run, 0.0, run.end, 0, 3))
+    answer = RunPath(run, Causes(run)).within(Window(run, 0.0, run.end, 0, 3))
     assert str(answer["unknown"]).startswith("This run was measured")
 
 
@@ -160,5 +161,5 @@ def test_a_run_without_messages(tmp_path: Path) -> None:
     shutil.copy(ROOT / "platforms/graphene.xml", tmp_path / "p.xml")
     tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", timeline=tmp_path / "run.tir")
     run = RunFile(tmp_path / "run.tir")
-    shown = RunPath(run).within(Window(run, 0.0, run.end, 0, 0))
+    shown = RunPath(run, Causes(run)).within(Window(run, 0.0, run.end, 0, 0))
     assert (shown["parts"], shown["seconds"]) == (1, pytest.approx(run.end))

@@ -449,12 +449,11 @@ def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path
         driver.execute_script("document.querySelector('#panel tbody tr').click()")
         panel_says(driver, f"{LATE} on graphene-{LATE}")
         panel_says(driver, "exchange (lu.c:")
-        panel_says(driver, "Who waits meanwhile: 7 ranks")
+        panel_says(driver, "Who waits because of it: 7 ranks")
         # One of those that wait leads back to it, also through others that wait.
         driver.execute_script("document.querySelectorAll('#panel tbody tr')[6].click()")
         panel_says(driver, "What it waited for")
-        panel_says(driver, f"The origin: rank {LATE} was in compute, on graphene-{LATE}")
-        panel_says(driver, "it was busy, computing or transferring, for 9.")
+        panel_says(driver, f"The origin: rank {LATE} in compute, on graphene-{LATE}")
         # The flame graph has a box for each function, call and state.
         open_tab(driver, "sites")
         wait_for(driver, "return document.querySelector('canvas.flame')?.dataset.boxes >= 12")

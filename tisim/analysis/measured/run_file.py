@@ -156,6 +156,11 @@ def _states(actions: Actions, waits: Waits, row_type: np.dtype[np.void]) -> NDAr
     parts["kind"][:, 0] = kind_names().index("compute")
     parts["peer"][:, :2] = -1
     parts["bytes"][:, :2] = -1
+    # A transfer begins when the other side has called, or with the call.
+    parts["started"] = -1.0
+    parts["started"][:, 2] = until
+    parts["receives"][:, 2] = waits.state != STATES.index("late receiver")
+    parts["by_peer"][:, 2] = until > start
     flat = parts.reshape(-1)
     kept: NDArray[np.void] = flat[flat["end"] > flat["start"]]
     return kept

@@ -101,7 +101,7 @@ export class Selection {
       ...messageParts(answer.message, step),
       ...(messages.length > 1 ? this.messagesParts(state.rank, messages) : []),
       ...(route ? routeParts(route) : []),
-      ...this.waitingParts(state, waiting),
+      ...this.waitingParts(waiting),
     );
   }
 
@@ -112,36 +112,42 @@ export class Selection {
     return box;
   }
 
-  // The chain of causes of a wait, up to its origin.
-  chainParts({ state, chain }) {
-    if (!chain.length) return [];
-    const items = chain.map((cause) => {
-      const all = cause.end - cause.start;
-      const since = cause.longer === null ? "meanwhile" : "since both last met";
-      const part = cause.within < 0.995 * all ? `, ${time(cause.within)} of it ${since}` : "";
-      const what = `${cause.state} in ${cause.kind} (line ${cause.line})`;
-      const text = `rank ${cause.rank}: ${what}, ${time(all).replace(" ", "\u00a0")}${part}`;
-      const button = { onclick: () => this.goTo(cause) };
-      return element("li", {}, element("button", button, this.swatch(cause.state), text));
+  // What a wait is due to: shares that add up to it, and the ranks on the way to the largest.
+  chainParts({ chain, causes }) {
+    if (!causes.length) return [];
+    const steps = chain.map((step) => {
+      const what = `${step.state} in ${step.kind} (line ${step.line}), ${time(step.end - step.start)}`;
+      const part = `: explains ${time(step.explains)}, ${percent(step.share)}`;
+      const text = `rank ${step.rank}: ${what.replace(/ (?=[^ ]+$)/, "\u00a0")}${part}`;
+      const button = { onclick: () => this.goTo(step) };
+      return element("li", {}, element("button", button, this.swatch(step.state), text));
     });
-    const end = this.originWords(chain.at(-1), (chain.at(-2) ?? state).rank);
+    const columns = [
+      words("rank", ({ rank }) => (rank < 0 ? "" : String(rank))),
+      words("in", ({ state }) => state),
+      times("explains", "explains"),
+      numbers("share", "share", percent),
+      numbers("parts", "parts", whole),
+    ];
+    const click = (cause) => cause.start !== undefined && this.goTo(cause);
     return [
       title("What it waited for"),
-      element("p", {}, end),
-      element("ol", { class: "chain" }, ...items),
+      element("p", {}, this.causeWords(causes[0])),
+      table(columns, causes, { sorted: 2, filter: false, click }),
+      ...(steps.length ? [note("The way to the largest cause:")] : []),
+      element("ol", { class: "chain" }, ...steps),
     ];
   }
 
-  // The end of a chain in words; `other` waits for it.
-  originWords({ rank, state, longer }, other) {
+  // The largest cause in words.
+  causeWords({ rank, state, explains, share, origin }) {
     const { run } = this.chart;
-    if (run.states.find(({ name }) => name === state).wait) {
-      return "The chain ends here: nothing else is known of the last cause.";
-    }
-    const than = `for ${time(longer)} longer than rank ${other}`;
-    const how = ` Since both last met, it was busy, computing or transferring, ${than}.`;
-    const busy = longer > 0 ? how : "";
-    return `The origin: rank ${rank} was in ${state}, on ${run.hosts[run.hostOf[rank]]}.${busy}`;
+    if (rank < 0) return "The two ranks met too long ago: what the wait is due to is not known.";
+    const what = `rank ${rank} in ${state}, on ${run.hosts[run.hostOf[rank]]}`;
+    const part = `explains ${time(explains)} of the wait, ${percent(share)}.`;
+    return origin
+      ? `The origin: ${what}. It ${part}`
+      : `No single origin: the largest cause, ${what}, ${part}`;
   }
 
   // The messages of one call: a collective, or a receive and a send.
@@ -165,20 +171,18 @@ export class Selection {
     ];
   }
 
-  waitingParts({ start, end }, waiting) {
+  waitingParts(waiting) {
     if (waiting === null) {
-      return [note("Too many states are under way meanwhile to find those that wait for it.")];
+      return [note("The run has too many states to find those that wait because of it.")];
     }
     if (!waiting.length) return [];
     const all = waiting.reduce((sum, { seconds }) => sum + seconds, 0);
-    const click = ({ rank }) => this.go(rank, end - (end - start) * 1e-6);
-    const columns = [numbers("rank", "rank"), times("waits", "seconds")];
+    const columns = [numbers("rank", "rank"), times("waits", "seconds"), words("in", "state")];
     return [
-      title(`Who waits meanwhile: ${plural(waiting.length, "rank")}, ${time(all)} in all`),
-      table(columns, waiting, { sorted: 1, filter: false, click, most: 50 }),
+      title(`Who waits because of it: ${plural(waiting.length, "rank")}, ${time(all)} in all`),
+      table(columns, waiting, { sorted: 1, filter: false, click: this.goTo.bind(this), most: 50 }),
       note(
-        "For this rank, or for one that waits for it, while the state lasts. A click shows " +
-          "what the rank does at its end.",
+        "All that they wait because of it, also later. A click shows the longest of these waits.",
       ),
     ];
   }

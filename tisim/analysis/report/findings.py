@@ -65,8 +65,8 @@ def findings(
         yield Finding(
             f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
             f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
-            f"{format_time(outlier.start, 6)}, {place}. {outlier.waiting:,} ranks wait for it "
-            f"meanwhile, {format_time(outlier.waited)} together.",
+            f"{format_time(outlier.start, 6)}, {place}. {outlier.waiting:,} ranks wait "
+            f"because of it, {format_time(outlier.waited)} together.",
             around(outlier.start, outlier.end, outlier.rank),
             "selected",
             (outlier.rank, (outlier.start + outlier.end) / 2),

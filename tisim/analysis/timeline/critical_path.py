@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tisim import _core
 from tisim.analysis.timeline.columns import (
     STATES,
     categories,
     frame,
     kind_names,
-    structured,
     with_units,
 )
 from tisim.analysis.timeline.links import RouteTable
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.analysis.timeline.event_store import EventStore
+    from tisim.analysis.timeline.causes import WaitCauses
 
 #: What could be faster, and the part of the path that would vanish with it.
 GAINS = {
@@ -39,13 +36,6 @@ GAINS = {
 _SELDOM = ("I/O",)
 # So many parts are added up by themselves: rounding errors stay small.
 _BLOCK = 65_536
-
-
-def path_rows(states: NDArray[np.void], rank: int, end: float) -> NDArray[np.void]:
-    """The parts of the path that ends with a rank at a time, the latest first (`part_type`)."""
-    import numpy as np
-
-    return structured(_core.CriticalPath(states.view(np.uint8), rank, end).take(sys.maxsize))
 
 
 def sums_by_kind(
@@ -80,8 +70,8 @@ class CriticalPath:
 
     Parameters
     ----------
-    store
-        The events, on disk.
+    causes
+        Follows paths through the states of the run.
     finish
         Seconds at which each rank ended; shape (ranks,).
     routes
@@ -93,9 +83,9 @@ class CriticalPath:
         The rank that finishes last.
     """
 
-    def __init__(self, store: EventStore, finish: NDArray[np.float64], routes: RouteTable) -> None:
+    def __init__(self, causes: WaitCauses, finish: NDArray[np.float64], routes: RouteTable) -> None:
         self.rank = int(finish.argmax())
-        self._store = store
+        self._causes = causes
         self._end = float(finish[self.rank])
         self._ranks = len(finish)
         self._routes = routes
@@ -227,7 +217,7 @@ class CriticalPath:
     @cached_property
     def _rows(self) -> NDArray[np.void]:
         """The parts, the latest first."""
-        return path_rows(self._store.read("states"), self.rank, self._end)
+        return self._causes.path(self.rank, self._end)
 
     @cached_property
     def _latency(self) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from tisim import _core
 from tisim.analysis.result_json import OUTLIER_FIELDS
+from tisim.analysis.timeline.causes import WaitCauses
 from tisim.analysis.timeline.columns import (
     ACTION_COLUMNS,
     MESSAGE_COLUMNS,
@@ -207,7 +208,12 @@ class EventLog:
     @cached_property
     def outliers(self) -> list[Outlier]:
         """Computations that took far longer than those like them."""
-        return find_outliers(self.store, self.run.end)
+        return find_outliers(self.store, self.run.end, self.causes)
+
+    @cached_property
+    def causes(self) -> WaitCauses:
+        """What waits are due to."""
+        return WaitCauses(self.store.read("states"), self.run.ranks)
 
     @cached_property
     def slow_ranks(self) -> list[SlowRanks]:
@@ -218,7 +224,7 @@ class EventLog:
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of."""
         routes = RouteTable(self.run.settings, self.run.hosts)
-        return CriticalPath(self.store, self.finish, routes)
+        return CriticalPath(self.causes, self.finish, routes)
 
     def to_dict(self) -> BreakdownDict:
         """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.

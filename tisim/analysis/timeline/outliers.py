@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.columns import STATES, WAITS, kind_names
+from tisim.analysis.timeline.columns import kind_names
 from tisim.traces.call_paths import call_paths_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # Ranks, the ranks that are waited for, start and end.
-    WaitColumns = tuple[
-        NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
-    ]
-
+    from tisim.analysis.timeline.causes import WaitCauses
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.run import Run
 
@@ -51,8 +47,8 @@ class Outlier:
     end: float
     usual: float  # seconds: the median of those like it
     alike: int  # how many these are
-    waited: float = 0.0  # seconds that others waited meanwhile for the rank, or for who did; summed
-    waiting: int = 0  # how many ranks did
+    waited: float = 0.0  # seconds that others wait because of it (`WaitCauses`)
+    waiting: int = 0  # how many ranks do
 
     @property
     def seconds(self) -> float:
@@ -69,7 +65,7 @@ class SlowRanks:
     ratio: float  # their mean time of computing by the median of all ranks
 
 
-def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
+def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> list[Outlier]:
     """The computations that took far longer than those like them.
 
     Those first for which other ranks waited longest. Short ones that nobody waited for are left
@@ -105,15 +101,11 @@ def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
     )
     worst = np.flatnonzero(chosen)
     worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
-    if not len(worst):
-        return []
-    states = store.read("states")
-    states = states[np.isin(states["state"], [STATES.index(name) for name in WAITS])]
-    waits = states["rank"], states["cause"], states["start"], states["end"]
     found = []
     for one in worst.tolist():
         place = computes[one]
-        who, waited = waits_due_to(int(rank[place]), start[place], end[place], waits)
+        row = causes.row_of(int(rank[place]), start[place], end[place])
+        waited, waiting = (0.0, 0) if row is None else causes.sum_of(row)
         found.append(
             Outlier(
                 int(rank[place]),
@@ -124,8 +116,8 @@ def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
                 float(end[place]),
                 float(usual[one]),
                 int(alike[one]),
-                float(waited.sum()),
-                len(who),
+                waited,
+                waiting,
             )
         )
     noticed = [
@@ -229,26 +221,3 @@ def _medians(
     usual, alike = np.empty(len(order)), np.empty(len(order), np.int64)
     usual[order], alike[order] = np.repeat(middle, count), np.repeat(count, count)
     return usual, alike
-
-
-def waits_due_to(
-    rank: int, begin: float, end: float, waits: WaitColumns
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Who waits for a rank in some time, or for those who do, and for how long in that time.
-
-    The ranks that wait, ascending, and the seconds of each.
-    """
-    import numpy as np
-
-    of_rank, cause, start, stop = waits
-    inside = np.flatnonzero((start < end) & (stop > begin) & (cause >= 0))
-    ranks, causes = of_rank[inside], cause[inside]
-    late, size = np.array([rank]), 0
-    while len(late) > size:
-        size = len(late)
-        late = np.union1d(late, ranks[np.isin(causes, late)])
-    due = np.isin(causes, late) & (ranks != rank)
-    meanwhile = np.minimum(stop[inside], end) - np.maximum(start[inside], begin)
-    found, place = np.unique(ranks[due], return_inverse=True)
-    seconds = np.bincount(place, weights=meanwhile[due], minlength=len(found))
-    return found.astype(np.int64), seconds.astype(np.float64)

@@ -222,8 +222,8 @@ class _RunAnswers:
         self._network = RunNetwork(run)
         sites = self._causes.sites
         self._colours = StateColours(run, sites)
-        call_paths, path = CallPathView(run, sites), RunPath(run)
-        found = RunFindings(run, self._network)
+        call_paths, path = CallPathView(run, sites), RunPath(run, self._causes)
+        found = RunFindings(run, self._network, self._causes)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
             "run": self._run,
             "tile": self._tile,

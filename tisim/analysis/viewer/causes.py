@@ -1,24 +1,19 @@
-"""The state of a rank at a time, the message that ended it, and the chain of its causes.
-
-The chain of delays follows Boehme, Wolf, de Supinski, Schulz, Geimer: "Identifying the root causes
-of wait states in large-scale parallel applications" (2010). A rank is late because, since it last
-met the rank that waits for it, it was busy for longer, or waited itself.
-"""
+"""The state of a rank at a time, the message that ended it, and what it is due to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.columns import BETWEEN_CALLS, WAITS
-from tisim.analysis.timeline.outliers import between, waits_due_to
+from tisim.analysis.timeline.causes import ORIGIN, Cause, WaitCauses
+from tisim.analysis.timeline.columns import BETWEEN_CALLS
+from tisim.analysis.timeline.outliers import between
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.reader import Block
+from tisim.analysis.timeline.run_file.reader import Block, rows_in_order
 from tisim.analysis.viewer.call_sites import Sites
 from tisim.errors import InputError
 
@@ -27,175 +22,14 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# A chain of waits is followed so far.
-_LONGEST_CHAIN = 64
-# Blocks that are looked through for the last time that two ranks met, and states since then.
-_MOST_BLOCKS_BACK = 4
-_MOST_STATES = 1 << 17
-# All ranks of the communicator meet in these.
-_MEETINGS = frozenset(
-    ["allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "reducescatter"]
-)
-
-
-@dataclass(frozen=True)
-class _Wait:
-    """A rank waits for another one from `begin` to `end`."""
-
-    rank: int
-    cause: int
-    begin: float
-    end: float
-
-
-class DelayChain:
-    """Follows waits to what delayed those who were waited for."""
-
-    def __init__(self, run: RunFile) -> None:
-        self._run = run
-        states = run.info["states"]
-        self._waits = [states.index(name) for name in WAITS if name in states]
-
-    def of(self, state: Row) -> list[Row]:
-        """The states that a wait is due to, one after another, from the rank it waits for.
-
-        Each is a row of the table of states in words. ``within`` are its seconds since the rank and
-        the one that waits for it last met; ``longer``, by how many seconds the rank was busy for
-        longer than the other since then, None where that is not known.
-        """
-        chain: list[Row] = []
-        seen: set[tuple[int, float]] = set()
-        while state["state"] in WAITS and int(str(state["cause"])) >= 0:
-            wait = _Wait(
-                int(str(state["rank"])),
-                int(str(state["cause"])),
-                float(str(state["start"])),
-                float(str(state["end"])),
-            )
-            if (wait.cause, wait.end) in seen or len(chain) >= _LONGEST_CHAIN:
-                break
-            seen.add((wait.cause, wait.end))
-            found = self._delay(wait) or self._meanwhile(wait)
-            if found is None:
-                break
-            chain.append(found)
-            state = found
-        return chain
-
-    def _meanwhile(self, wait: _Wait) -> Row | None:
-        """The longest state of the cause during the wait."""
-        if not wait.begin < wait.end:
-            return None
-        rows = self._states(wait.cause, wait.begin, wait.end)
-        if rows is None or not len(rows):
-            return None
-        return self._longest(rows, wait.begin, wait.end)
-
-    def _delay(self, wait: _Wait) -> Row | None:
-        """The state that delayed the cause since both last met; None: unknown."""
-        since = self._last_met(wait)
-        if since is None:
-            return None
-        late = self._states(wait.cause, since[1], wait.end)
-        other = self._states(wait.rank, since[0], wait.begin)
-        if late is None or other is None or not len(late):
-            return None
-        busy, waiting = self._sums(late, since[1], wait.end)
-        longer = busy - self._sums(other, since[0], wait.begin)[0]
-        is_wait = np.isin(late.numbers("state"), self._waits)
-        known = is_wait & (late.numbers("cause") >= 0)
-        chosen = known if waiting > max(longer, 0.0) and known.any() else ~is_wait
-        if not chosen.any():
-            return None
-        return {**self._longest(late.rows(chosen), since[1], wait.end), "longer": longer}
-
-    def _states(self, rank: int, begin: float, end: float) -> Block | None:
-        if not begin < end:
-            return self._run.states.none()
-        return Window(self._run, begin, end, rank, rank).records(_MOST_STATES)
-
-    def _sums(self, rows: Block, begin: float, end: float) -> tuple[float, float]:
-        """Seconds in which a rank was busy, and waited, in a part of the time."""
-        inside = np.maximum(rows.seconds(begin, end), 0.0)
-        is_wait = np.isin(rows.numbers("state"), self._waits)
-        return float(inside[~is_wait].sum()), float(inside[is_wait].sum())
-
-    def _longest(self, rows: Block, begin: float, end: float) -> Row:
-        """The longest state in a part of the time."""
-        inside = rows.seconds(begin, end)
-        place = int(inside.argmax())
-        found: Row = self._run.states_of(rows.rows(slice(place, place + 1)))[0]
-        return {**found, "within": float(inside[place]), "longer": None}
-
-    def _last_met(self, wait: _Wait) -> tuple[float, float] | None:
-        """The last meeting, before a wait, of the waiting rank and its cause: a time of each.
-
-        They meet when they exchange a message or take part in a collective of all to all. Of the
-        message, that is when its source sends, and its destination has it. The beginning of the run
-        is a meeting of all. None: it would take too long to find.
-        """
-        message = self._last_message(wait)
-        if message is None:
-            return None
-        collective = self._end_of_collective(wait.rank, wait.begin, message[0])
-        late = self._end_of_collective(wait.cause, wait.end, message[1])
-        if collective is None or late is None:
-            return None
-        # Both have taken part in it, or neither has since the message.
-        return (collective, late) if collective > message[0] and late > message[1] else message
-
-    def _last_message(self, wait: _Wait) -> tuple[float, float] | None:
-        table = self._run.messages
-        for count, block in enumerate(_backwards(table, wait.begin, "arrived")):
-            if count == _MOST_BLOCKS_BACK:
-                return None
-            rows = table.read(block)
-            source, destination = rows.numbers("source"), rows.numbers("destination")
-            arrived = rows.reals("arrived")
-            fits = (source == wait.rank) & (destination == wait.cause)
-            fits |= (source == wait.cause) & (destination == wait.rank)
-            places = np.flatnonzero(fits & (arrived <= wait.begin))
-            if len(places):
-                last = int(places[np.argmax(arrived[places])])
-                has = float(np.nanmax([arrived[last], rows.reals("received")[last]]))
-                sent = float(np.fmin(rows.reals("posted")[last], has))
-                is_sender = int(source[last]) == wait.rank
-                return (sent, has) if is_sender else (has, sent)
-        return 0.0, 0.0
-
-    def _end_of_collective(self, rank: int, time: float, since: float) -> float | None:
-        """The time when a rank last left a collective of all to all, `since` at the earliest.
-
-        None: it would take too long to find.
-        """
-        table = self._run.actions
-        kinds = self._run.info["kinds"]
-        meetings = [place for place, name in enumerate(kinds) if name in _MEETINGS]
-        latest = table.range_of("end")[1]
-        for count, block in enumerate(_backwards(table, time, "end")):
-            if latest[block] < since:
-                break
-            if count == _MOST_BLOCKS_BACK:
-                return None
-            rows = table.read(block)
-            own = rows.of_rank(rank)
-            fits = np.isin(own.numbers("kind"), meetings) & (own.reals("end") <= time)
-            if fits.any():
-                return max(float(own.reals("end")[fits].max()), since)
-        return since
-
-
-def _backwards(table: BlockTable, time: float, column: str) -> list[int]:
-    """The blocks with rows up to a time, the last one first."""
-    least, most = table.range_of(column)
-    blocks = np.flatnonzero(least <= time)
-    return [int(block) for block in blocks[np.argsort(-most[blocks], kind="stable")]]
-
-
 # Blocks of messages that are looked through for the arrows of a window.
 _MOST_BLOCKS = 64
-# States that are looked through for those who wait for one.
-_MOST_RECORDS = 500_000
+#: States of a run that are all in memory for its paths: 1.2 GB.
+MOST_STATES = 20_000_000
+# Of a run with more states, so many up to a wait are looked through for what it is due to.
+_MOST_BEFORE = 4_000_000
+# Causes of a wait that are listed one by one.
+_MOST_CAUSES = 8
 # Call paths of a computation that are listed.
 _MOST_PATHS = 50
 # Messages of a call that are listed.
@@ -207,7 +41,7 @@ class Causes:
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
-        self._delays = DelayChain(run)
+        self._waits: tuple[list[int], WaitCauses] | None = None
         #: The call sites of the run.
         self.sites = Sites(run)
 
@@ -224,7 +58,7 @@ class Causes:
             "call": None if call is None else self._call(call),
             "message": self._message_of(state, call),
             "messages": [] if call is None else self._messages_in(call),
-            "chain": self._delays.of(shown),
+            **self._due_to(state),
             "waiting": self._waiting_for(state),
             "sampled": self._sampled(rank, line),
             "site": self.sites.path(rank, line) or self._between(rank, state),
@@ -351,21 +185,79 @@ class Causes:
         rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MOST_OF_CALL])
         return _messages(rows)
 
-    def _waiting_for(self, state: Block) -> list[Row] | None:
-        """Ranks that wait for the rank during a state, directly or not; None: too many states."""
-        rank = int(state.numbers("rank")[0])
-        begin, end = float(state.reals("start")[0]), float(state.reals("end")[0])
-        rows = Window(self._run, begin, end, 0, self._run.ranks - 1).records(_MOST_RECORDS)
-        if rows is None:
+    def waits_until(self, time: float) -> WaitCauses | None:
+        """What the waits up to a time are due to; None: the file does not have what that needs."""
+        table = self._run.path_states
+        if table is None:
             return None
-        waits = [self._run.info["states"].index(name) for name in WAITS]
-        rows = rows.rows(np.isin(rows.numbers("state"), waits))
-        who = rows.numbers("rank"), rows.numbers("cause")
-        ranks, seconds = waits_due_to(
-            rank, begin, end, (*who, rows.reals("start"), rows.reals("end"))
-        )
-        order = np.argsort(-seconds, kind="stable")
-        return rows_of(rank=ranks[order].tolist(), seconds=seconds[order].tolist())
+        blocks = [*range(table.blocks)]
+        if table.rows > MOST_STATES:
+            blocks = table.overlapping(0.0, time)
+            size = -(-table.rows // table.blocks)
+            blocks = blocks[-max(_MOST_BEFORE // size, 1) :]
+        if self._waits is None or self._waits[0] != blocks:
+            with self._run.reading():
+                rows = rows_in_order(table, "states", blocks)
+                self._waits = blocks, WaitCauses(rows, self._run.ranks)
+        return self._waits[1]
+
+    def _due_to(self, state: Block) -> Row:
+        """What a wait is due to: its causes, and the chain of ranks to the largest of them."""
+        found = self._found(state) if int(state.numbers("cause")[0]) >= 0 else None
+        if found is None:
+            return {"chain": [], "causes": []}
+        waits, row = found
+        causes = waits.of(row)
+        shown, rest = causes[:_MOST_CAUSES], causes[_MOST_CAUSES:]
+        if rest:
+            seconds, share = (sum(getattr(one, x) for one in rest) for x in ("seconds", "share"))
+            shown.append(Cause(-1, "others", seconds, share, sum(x.parts for x in rest), -1, 0.0))
+        return {
+            "chain": [
+                {**self._words(waits, step.row), "explains": step.seconds, "share": step.share}
+                for step in waits.chain(row, causes)
+            ],
+            "causes": [
+                {
+                    **(self._words(waits, one.row) if one.row >= 0 else {}),
+                    "rank": one.rank,
+                    "state": one.state,
+                    "explains": one.seconds,
+                    "share": one.share,
+                    "parts": one.parts,
+                    "origin": one.share >= ORIGIN,
+                }
+                for one in shown
+            ],
+        }
+
+    def _words(self, waits: WaitCauses, row: int) -> Row:
+        """A state in words."""
+        one, info = waits.rows[row], self._run.info
+        words: Row = {name: one[name].item() for name in ("rank", "line", "start", "end", "cause")}
+        return words | {"state": info["states"][one["state"]], "kind": info["kinds"][one["kind"]]}
+
+    def _waiting_for(self, state: Block) -> list[Row] | None:
+        """Ranks that wait because of a state; None: the run has too many states."""
+        if self._run.states.rows > MOST_STATES:
+            return None
+        found = self._found(state)
+        if found is None:
+            return []
+        waits, row = found
+        return [
+            {**self._words(waits, wait), "seconds": seconds}
+            for _, seconds, wait in waits.due_to(row)
+        ]
+
+    def _found(self, state: Block) -> tuple[WaitCauses, int] | None:
+        """What waits are due to, and the row of a state there."""
+        end = float(state.reals("end")[0])
+        waits = self.waits_until(end)
+        if waits is None:
+            return None
+        row = waits.row_of(int(state.numbers("rank")[0]), float(state.reals("start")[0]), end)
+        return None if row is None else (waits, row)
 
     def messages(self, window: Window, most: int, cells: tuple[int, int] | None = None) -> Row:
         """Messages that are posted or under way in a window, the longest waits for them first.

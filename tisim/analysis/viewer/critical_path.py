@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.critical_path import sums_by_kind
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.reader import path_parts
 from tisim.analysis.timeline.run_file.window import longest_of_cells
-from tisim.analysis.viewer.causes import rows_of
+from tisim.analysis.viewer.causes import MOST_STATES, Causes, rows_of
 
 if TYPE_CHECKING:
     Row = dict[str, object]
 
-# States of a run whose path is followed: they are copied to a temporary file of 1 GB at most.
-_MOST_STATES = 20_000_000
 # Parts that are drawn, and that are listed.
 _MOST_DRAWN = 4000
 _MOST_ROWS = 200
@@ -30,8 +27,9 @@ class RunPath:
     The core follows it, as for the critical path of a result, through the states of the run file.
     """
 
-    def __init__(self, run: RunFile) -> None:
+    def __init__(self, run: RunFile, causes: Causes) -> None:
         self._run = run
+        self._causes = causes
 
     @property
     def unknown(self) -> str | None:
@@ -43,8 +41,8 @@ class RunPath:
             )
         if self._run.path_states is None:
             return "An older tisim wrote this file, without what the critical path needs."
-        if self._run.states.rows > _MOST_STATES:
-            return f"The critical path is known of runs with up to {_MOST_STATES:,} states."
+        if self._run.states.rows > MOST_STATES:
+            return f"The critical path is known of runs with up to {MOST_STATES:,} states."
         return None
 
     def within(self, window: Window) -> Row:
@@ -91,7 +89,10 @@ class RunPath:
 
     @cached_property
     def _parts(self) -> NDArray[np.void]:
-        return path_parts(self._run)
+        causes = self._causes.waits_until(self._run.end)
+        assert causes is not None
+        last = causes.rows["rank"][causes.rows["end"] == self._run.end]
+        return causes.path(int(last.min()) if len(last) else 0, self._run.end)[::-1]
 
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:

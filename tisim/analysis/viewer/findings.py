@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.report.findings import BusiestLink, Finding, findings, shares_in_words
+from tisim.analysis.timeline.causes import WaitCauses
 from tisim.analysis.timeline.event_log import EventLog
 from tisim.analysis.timeline.event_store import EventStore
 from tisim.analysis.timeline.run import Run
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import rows_in_order
+from tisim.analysis.viewer.causes import Causes
 from tisim.analysis.viewer.network import RunNetwork
 
 if TYPE_CHECKING:
@@ -34,10 +36,12 @@ _TOO_MANY = (
 class _Records(EventStore):
     """The rows of the tables of a run file, in the order of their ends."""
 
-    def __init__(self, run: RunFile) -> None:
+    def __init__(self, run: RunFile, waits: WaitCauses | None) -> None:
         # Nothing is written: what an event store keeps in files, a run file has already.
-        self._tables = {"actions": run.actions, "states": run.path_states or run.states}
+        self._tables = {"actions": run.actions, "states": run.states}
         self._known: dict[str, NDArray[np.void]] = {}
+        if waits is not None:
+            self._known["states"] = waits.rows
 
     def read(self, name: str) -> NDArray[np.void]:
         if name not in self._known:
@@ -58,9 +62,10 @@ class _RecordedRun(Run):
 class RunFindings:
     """Sentences about a run, as its report has them, for the page of the viewer."""
 
-    def __init__(self, run: RunFile, network: RunNetwork) -> None:
+    def __init__(self, run: RunFile, network: RunNetwork, causes: Causes) -> None:
         self._run = run
         self._network = network
+        self._causes = causes
 
     def all(self) -> Row:
         """The sentences, each with the window, the tab and the state that show what it says."""
@@ -91,7 +96,8 @@ class RunFindings:
         return [*findings(log, trace, link, has_path=has_path)]
 
     def _log(self, is_known: bool) -> EventLog:
-        info, records = self._run.info, _Records(self._run)
+        waits = self._causes.waits_until(self._run.end)
+        info, records = self._run.info, _Records(self._run, waits)
         described = _RecordedRun(
             title=info["title"],
             # Of a run whose platform is not known nothing asks for it.
@@ -103,7 +109,10 @@ class RunFindings:
         states = records.read("states")
         finish = np.zeros(self._run.ranks)
         np.maximum.at(finish, states["rank"], states["end"])
-        return EventLog(records, described, finish)
+        log = EventLog(records, described, finish)
+        if waits is not None:
+            log.causes = waits
+        return log
 
     def _busiest_link(self) -> BusiestLink | None:
         first = next(iter((self._network.loaded(0.0, self._run.end) or {}).values()), None)

@@ -1,4 +1,4 @@
-"""Reads run files: tables of records by blocks, lists by rank or lane, and the critical path."""
+"""Reads run files: tables of records by blocks, and lists by rank or lane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from typing import IO, TYPE_CHECKING, cast
 
 from tisim.analysis.timeline.arrow import numpy_array
 from tisim.analysis.timeline.columns import field_of
-from tisim.analysis.timeline.critical_path import path_rows
 from tisim.analysis.timeline.run_file.schema import (
     COLUMNS,
     FORMAT,
@@ -251,9 +250,13 @@ class BlockTable:
             self._size -= self._room(oldest)
         return rows
 
+    def rows_of(self, block: int) -> int:
+        """Number of rows of a block."""
+        return int(self._file.metadata.row_group(block).num_rows)
+
     def _room(self, block: int) -> int:
         """Bytes of a block in memory at most."""
-        return int(self._file.metadata.row_group(block).num_rows) * 8 * len(self.columns)
+        return self.rows_of(block) * 8 * len(self.columns)
 
     def _load(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
         """A column of a block, and those that are read with it."""
@@ -352,7 +355,7 @@ class RunFile:
 
     @cached_property
     def path_states(self) -> BlockTable | None:
-        """The states with what the critical path needs; None where the file lacks that."""
+        """The states with what paths and causes need; None where the file lacks that."""
         whole = BlockTable(self._member(self._states_member))
         return whole if {*PATH_COLUMNS} <= {*whole.columns} else None
 
@@ -405,27 +408,19 @@ def _damaged(path: Path, error: Exception) -> InputError:
     )
 
 
-def path_parts(run: RunFile) -> NDArray[np.void]:
-    """The critical path of a run whose `path_states` are known, the earliest parts first.
+def rows_in_order(
+    table: BlockTable, name: str, blocks: Sequence[int] | None = None
+) -> NDArray[np.void]:
+    """Rows of `states` or `actions`, as the core has them, in the order of their ends.
 
-    Rows of the core's `part_type`.
-    """
-    assert run.path_states is not None
-    states = rows_in_order(run.path_states, "states")
-    at_end = states["rank"][states["end"] == run.end]
-    last = int(at_end.min()) if len(at_end) else 0
-    return path_rows(states, last, run.end)[::-1]
-
-
-def rows_in_order(table: BlockTable, name: str) -> NDArray[np.void]:
-    """All rows of `states` or `actions`, as the core has them, in the order of their ends.
-
-    Blocks follow one another in that order, but inside they are sorted by rank.
+    All of them, or those of some blocks. Blocks follow one another in that order, but inside they
+    are sorted by rank.
     """
     import numpy as np
 
-    every, first = np.zeros(table.rows, row_types()[name]), 0
-    for block in range(table.blocks):
+    chosen = range(table.blocks) if blocks is None else blocks
+    every, first = np.zeros(sum(map(table.rows_of, chosen)), row_types()[name]), 0
+    for block in chosen:
         columns = table.read(block)
         end = columns.reals("end")
         order = np.argsort(end, kind="stable")

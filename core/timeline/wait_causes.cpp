@@ -1,0 +1,167 @@
+#include "timeline/wait_causes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace tisim {
+
+namespace {
+
+// Paths are followed so far back: the time for a run stays proportional to its waits.
+constexpr int kMostSteps = 4096;
+
+}  // namespace
+
+std::uint32_t WaitCauses::place_of(std::uint32_t row) const {
+  return is_wait(states_[row]) ? place_in_rank(row) : StatePaths::kNone;
+}
+
+std::uint32_t WaitCauses::place_in_rank(std::uint32_t row) const {
+  const StateRow& state = states_[row];
+  // Of states without length several may end at once.
+  for (auto node = paths_.at(state.rank, state.end); !node.is_none();
+       node = paths_.previous(node.place))
+    if (paths_.row_at(node.place) == row) return node.place;
+  return StatePaths::kNone;
+}
+
+void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
+  const StateRow& wait = paths_.state_at(place);
+  parts.clear();
+  StatePaths::Node late{place, wait.end};
+  StatePaths::Node own = paths_.previous(place);
+  for (int steps = 0; late.place != own.place && steps < kMostSteps; ++steps) {
+    const bool is_late = own.is_none() || (!late.is_none() && late.end >= own.end);
+    StatePaths::Node& node = is_late ? late : own;
+    const std::uint32_t row = paths_.row_at(node.place);
+    PathPart part;
+    node = paths_.step(node, part);
+    if (part.start < part.end) parts.push_back({part.end - part.start, row, part.state, is_late});
+  }
+  // In one state, or parted too long ago: what is left of the longer one.
+  const double rest = late.end - own.end;
+  if (rest == 0.0) return;
+  const std::uint32_t row =
+      late.place == own.place && !late.is_none() ? paths_.row_at(late.place) : StatePaths::kNone;
+  const std::uint8_t state = row == StatePaths::kNone ? 0 : states_[row].state;
+  parts.push_back({std::abs(rest), row, state, rest > 0.0});
+}
+
+// Shares of the parts that walk() has found.
+void WaitCauses::explain(Room& room) {
+  room.shares.clear();
+  std::vector<Part>& parts = room.parts;
+  // Like cancels like: of the parts in one state, in the order of their lengths, each is paired
+  // with the nearest shorter one of the other path.
+  std::vector<std::uint32_t>& order = room.order;
+  order.resize(parts.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const Part &x = parts[a], &y = parts[b];
+    return std::tie(x.state, x.seconds, a) < std::tie(y.state, y.seconds, b);
+  });
+  std::vector<std::uint32_t>& open = room.open;
+  open.clear();
+  for (const std::uint32_t i : order) {
+    Part& part = parts[i];
+    if (!open.empty() && parts[open.back()].state != part.state) open.clear();
+    if (open.empty() || parts[open.back()].is_late == part.is_late) {
+      open.push_back(i);
+      continue;
+    }
+    part.seconds -= parts[open.back()].seconds;
+    parts[open.back()].seconds = 0.0;
+    open.pop_back();
+  }
+  // What the rank that waits has more leaves the smallest of the rest unexplained.
+  double spared = 0.0;
+  for (const Part& part : parts) spared += part.is_late ? 0.0 : part.seconds;
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(parts[a].seconds, b) < std::pair(parts[b].seconds, a);
+  });
+  for (const std::uint32_t i : order) {
+    if (!parts[i].is_late) continue;
+    const double taken = std::min(spared, parts[i].seconds);
+    parts[i].seconds -= taken;
+    spared -= taken;
+  }
+  for (const Part& part : parts)
+    if (part.is_late && part.seconds > 0.0)
+      room.shares.push_back({part.row, part.state, part.seconds});
+}
+
+std::vector<CauseShare> WaitCauses::of(std::uint32_t row) const {
+  Room room;
+  const std::uint32_t place = place_of(row);
+  if (place == StatePaths::kNone) return {};
+  walk(place, room.parts);
+  explain(room);
+  return room.shares;
+}
+
+std::vector<std::uint32_t> WaitCauses::late_path(std::uint32_t row) const {
+  std::vector<std::uint32_t> rows;
+  const std::uint32_t place = place_of(row);
+  if (place == StatePaths::kNone) return rows;
+  std::vector<Part> parts;
+  walk(place, parts);
+  for (const Part& part : parts) {
+    if (!part.is_late || part.row == StatePaths::kNone || part.row == row) continue;
+    rows.push_back(part.row);
+    const StatePaths::Node before = paths_.previous(place_in_rank(part.row));
+    if (part.state == static_cast<std::uint8_t>(State::transfer) && !before.is_none() &&
+        is_wait(paths_.state_at(before.place)))
+      rows.push_back(paths_.row_at(before.place));
+  }
+  return rows;
+}
+
+CauseSums WaitCauses::sums() const {
+  CauseSums sums;
+  sums.by_row.resize(states_.size());
+  sums.by_rank.resize(paths_.ranks() * static_cast<std::size_t>(kStates));
+  Room room;
+  for (std::uint32_t place = 0; place < paths_.size(); ++place) {
+    const StateRow& wait = paths_.state_at(place);
+    if (!is_wait(wait)) continue;
+    walk(place, room.parts);
+    explain(room);
+    for (const CauseShare& share : room.shares) {
+      if (share.row == StatePaths::kNone) continue;
+      sums.by_row[share.row].add(wait.rank, share.seconds);
+      const auto of = static_cast<std::size_t>(states_[share.row].rank);
+      sums.by_rank[of * static_cast<std::size_t>(kStates) + share.state].add(wait.rank,
+                                                                             share.seconds);
+    }
+  }
+  return sums;
+}
+
+std::vector<DueRank> WaitCauses::due_to(std::uint32_t row) const {
+  std::vector<DueRank> found;  // places are ordered by rank
+  const double begin = states_[row].start;
+  Room room;
+  for (std::uint32_t place = 0; place < paths_.size(); ++place) {
+    const StateRow& wait = paths_.state_at(place);
+    if (wait.end < begin || !is_wait(wait)) continue;
+    walk(place, room.parts);
+    if (std::ranges::none_of(room.parts,
+                             [&](const Part& part) { return part.is_late && part.row == row; }))
+      continue;
+    explain(room);
+    double seconds = 0.0;
+    for (const CauseShare& share : room.shares) seconds += share.row == row ? share.seconds : 0.0;
+    if (seconds == 0.0) continue;
+    if (found.empty() || found.back().rank != wait.rank) found.push_back({wait.rank, 0.0, 0.0, 0});
+    DueRank& due = found.back();
+    due.seconds += seconds;
+    if (seconds > due.most) {
+      due.most = seconds;
+      due.wait = paths_.row_at(place);
+    }
+  }
+  return found;
+}
+
+}  // namespace tisim

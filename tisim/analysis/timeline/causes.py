@@ -1,0 +1,193 @@
+"""What waits are due to, in words of the tables of states.
+
+The core has the definition (`core/timeline/wait_causes.hpp`); the report, the breakdown and the
+viewer show what is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim import _core
+from tisim.analysis.timeline.columns import STATES, structured
+
+#: A cause is called the origin of a wait if it explains so much of it.
+ORIGIN = 0.5
+# States of a rank that explain more than this part of the most are as good to be shown.
+_AS_MUCH = 0.5
+# Of a rank on the way that explains less of a wait than this, its own wait is shown.
+_LITTLE = 0.01
+# A chain has so many steps at most.
+_LONGEST_CHAIN = 64
+
+
+@dataclass(frozen=True)
+class Cause:
+    """All states of one kind of a rank that a wait, or all waits of a run, are due to.
+
+    `share` is the part that they explain; `row` the one of these states that explains most (-1:
+    not known), for `longest` seconds; `waiting` how many ranks wait because of them.
+    """
+
+    rank: int
+    state: str
+    seconds: float
+    share: float
+    parts: int
+    row: int
+    longest: float
+    waiting: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rank on the way from a wait back to its cause.
+
+    `row` is its state that explains most of the wait, or in which it waited itself; its states on
+    the way explain `seconds` in all, a `share` of the wait.
+    """
+
+    row: int
+    seconds: float
+    share: float
+
+
+class WaitCauses:
+    """What the waits of a run are due to.
+
+    Parameters
+    ----------
+    rows
+        The states of all ranks, in the order of their ends (`tisim._core.state_type`).
+    ranks
+        Number of ranks.
+    """
+
+    def __init__(self, rows: NDArray[np.void], ranks: int) -> None:
+        self.rows = rows
+        self._core = _core.WaitCauses(rows.view(np.uint8), ranks)
+
+    def path(self, rank: int, time: float) -> NDArray[np.void]:
+        """The parts of the path to a time of a rank, the latest first (`part_type`)."""
+        return structured(self._core.path(rank, time))
+
+    def row_of(self, rank: int, start: float, end: float) -> int | None:
+        """The row of a state."""
+        ends = self.rows["end"]
+        low, high = (int(np.searchsorted(ends, end, side)) for side in ("left", "right"))
+        part = self.rows[low:high]
+        found = np.flatnonzero((part["rank"] == rank) & (part["start"] == start))
+        return low + int(found[-1]) if len(found) else None
+
+    def of(self, row: int) -> list[Cause]:
+        """What a wait is due to, the largest share first: they add up to it. Empty: no wait."""
+        shares = self._core.of(row)
+        whole = float(self.rows["end"][row] - self.rows["start"][row])
+        parts: dict[tuple[int, int], list[tuple[float, int]]] = {}
+        for place, state, seconds in shares:
+            rank = int(self.rows["rank"][place]) if place >= 0 else -1
+            parts.setdefault((rank, state), []).append((seconds, place))
+        found = []
+        for (rank, state), explained in parts.items():
+            most = max(seconds for seconds, _ in explained)
+            # The latest of those that explain much: the chain to it is the shortest.
+            longest, place = next(one for one in explained if one[0] >= _AS_MUCH * most)
+            seconds = sum(one for one, _ in explained)
+            found.append(
+                Cause(
+                    rank,
+                    STATES[state] if place >= 0 else "earlier",
+                    seconds,
+                    seconds / whole,
+                    len(explained),
+                    place,
+                    longest,
+                )
+            )
+        return sorted(found, key=lambda one: -one.seconds)
+
+    def chain(self, row: int, causes: Sequence[Cause]) -> list[Step]:
+        """The ranks from a wait back to what explains most of it, one after another."""
+        if not causes or causes[0].row < 0:
+            return []
+        whole = float(self.rows["end"][row] - self.rows["start"][row])
+        explained: dict[int, float] = {}
+        for place, _, seconds in self._core.of(row):
+            explained[place] = explained.get(place, 0.0) + seconds
+        steps = []
+        for _, visit in groupby(self._core.late_path(row), lambda one: int(self.rows["rank"][one])):
+            places = [*dict.fromkeys(visit)]
+            shown = max(places, key=lambda one: explained.get(one, 0.0))
+            if is_last := causes[0].row in places:
+                shown = causes[0].row
+            elif explained.get(shown, 0.0) < _LITTLE * whole:
+                shown = max(places, key=self._waited)
+            seconds = sum(explained.get(one, 0.0) for one in places)
+            steps.append(Step(shown, seconds, seconds / whole))
+            if is_last:
+                break
+        if len(steps) > _LONGEST_CHAIN:
+            steps[_LONGEST_CHAIN - 1 :] = steps[-1:]
+        return steps
+
+    def _waited(self, row: int) -> float:
+        one = self.rows[row]
+        return float(one["end"] - one["start"]) if one["cause"] >= 0 else 0.0
+
+    @cached_property
+    def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void]]:
+        by_row, by_rank = self._core.sums()
+        return structured(by_row), structured(by_rank)
+
+    @cached_property
+    def all(self) -> list[Cause]:
+        """What all waits of the run are due to, the largest share first: they add up to them."""
+        by_row, by_rank = self._sums
+        used = np.flatnonzero(by_rank["seconds"] > 0)
+        whole = float(by_rank["seconds"].sum())
+        places = np.flatnonzero(by_row["seconds"] > 0)
+        rows = self.rows[places]
+        # Of a row that a message ended, its cause is the message.
+        transfer = STATES.index("transfer")
+        state = np.where(rows["peer"] >= 0, transfer, rows["state"])
+        key = rows["rank"].astype(np.int64) * len(STATES) + state
+        order = np.lexsort((by_row["seconds"][places], key))
+        last = np.flatnonzero(np.append(np.diff(key[order]) != 0, True)) if len(order) else order
+        most: Mapping[int, int] = dict(
+            zip(key[order[last]].tolist(), places[order[last]].tolist(), strict=True)
+        )
+        count = dict(
+            zip(key[order[last]].tolist(), np.diff(last, prepend=-1).tolist(), strict=True)
+        )
+        found = [
+            Cause(
+                key // len(STATES),
+                STATES[key % len(STATES)],
+                float(by_rank["seconds"][key]),
+                float(by_rank["seconds"][key]) / whole,
+                count.get(key, 0),
+                most.get(key, -1),
+                float(by_row["seconds"][most[key]]) if key in most else 0.0,
+                int(by_rank["ranks"][key]),
+            )
+            for key in used.tolist()
+        ]
+        return sorted(found, key=lambda one: (-one.seconds, one.rank))
+
+    def sum_of(self, row: int) -> tuple[float, int]:
+        """The seconds that others wait because of a state, and how many ranks do."""
+        one = self._sums[0][row]
+        return float(one["seconds"]), int(one["ranks"])
+
+    def due_to(self, row: int) -> list[tuple[int, float, int]]:
+        """The ranks that wait because of a state, those that wait longest first.
+
+        Of each its number, the seconds, and the row of the wait that the state explains most of.
+        """
+        return sorted(self._core.due_to(row), key=lambda one: -one[1])
