@@ -148,7 +148,7 @@ docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; wa
 bench: $(OPTIMISED) ## speed and memory, answers checked first
 	$(PY) -m benchmarks
 
-instructions: $(OPTIMISED) ## have the instructions of two small replays changed? (needs valgrind)
+instructions: $(OPTIMISED) ## have the instructions of small replays changed? (needs valgrind)
 	$(PY) -m benchmarks --instructions
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import instructions, replays, report, scale
+from benchmarks import instructions, replays, report, scale, topologies
 from benchmarks.answers import WrongAnswerError, check_answers
 from benchmarks.process import ProgramError
 
@@ -24,6 +24,7 @@ Examples:
   python -m benchmarks --large          that too; needs 8 GB and some minutes
   python -m benchmarks --quick          a minute; the page is left as it is
   python -m benchmarks --only 'lu.A.8*' some of it; the page is left as it is
+  python -m benchmarks --only '* on torus'   the patterns of the table of topologies there
   python -m benchmarks --instructions   has the work of a replay changed by more than 3 %?
 """
 )
@@ -57,14 +58,19 @@ def main(
         sys.exit(_compare_instructions(record))
     repeats = 1 if quick else repeats
     measured = report.Measured(repeats=repeats)
+    with_simgrid = replays.has_simgrid() and not no_simgrid
+    start_up = cache(lambda: scale.start_up_cpu(max(repeats, 3)))
     jobs = [
-        *_rate_jobs(measured, quick, only, repeats, replays.has_simgrid() and not no_simgrid),
+        *_rate_jobs(measured, quick, only, with_simgrid, start_up),
+        *_topology_jobs(measured, quick, only, large, with_simgrid, start_up),
         *_study_jobs(measured, quick, only, large),
     ]
     try:
         with _steps() as step:
             step("answers", 0.0)
             measured.answers = check_answers(quick, lambda part: step("answers", part))
+            if with_simgrid:
+                measured.agreements = topologies.check_times(lambda part: step("times", part))
             for number, (name, work) in enumerate(jobs):
                 step(name, number / len(jobs))
                 try:
@@ -89,17 +95,37 @@ _Job = tuple[str, Callable[[], object]]
 
 
 def _rate_jobs(
-    measured: report.Measured, quick: bool, only: str | None, repeats: int, with_simgrid: bool
+    measured: report.Measured,
+    quick: bool,
+    only: str | None,
+    with_simgrid: bool,
+    start_up: Callable[[], float],
 ) -> Iterator[_Job]:
-    start_up = cache(lambda: scale.start_up_cpu(max(repeats, 3)))
-
     def work(case: replays.Case) -> None:
-        measured.rates.append(replays.measure(case, repeats, start_up(), with_simgrid))
+        measured.rates.append(replays.measure(case, measured.repeats, start_up(), with_simgrid))
 
     for case in replays.cases():
         name = f"{case.trace.name} on {case.platform}"
         if (case.quick or not quick) and (only is None or fnmatch.fnmatch(name, only)):
             yield name, partial(work, case)
+
+
+def _topology_jobs(
+    measured: report.Measured,
+    quick: bool,
+    only: str | None,
+    large: bool,
+    with_simgrid: bool,
+    start_up: Callable[[], float],
+) -> Iterator[_Job]:
+    def work(case: topologies.Case) -> None:
+        cost = topologies.measure(case, measured.repeats, start_up(), with_simgrid)
+        measured.costs.append(cost)
+
+    for case in topologies.cases():
+        chosen = (case.is_smallest or not quick) and (large or not case.is_large)
+        if chosen and (only is None or fnmatch.fnmatch(case.name, only)):
+            yield case.name, partial(work, case)
 
 
 def _study_jobs(

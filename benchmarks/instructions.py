@@ -1,4 +1,4 @@
-"""Instructions of two small replays under valgrind: a measure that no other program disturbs.
+"""Instructions of small replays under valgrind: a measure that no other program disturbs.
 
 ``benchmarks/instructions.json`` has the numbers that were recorded. They depend on the compiler and
 on the versions of Python and numpy; on one machine they vary by a few millionths.
@@ -7,23 +7,34 @@ on the versions of Python and numpy; on one machine they vary by a few millionth
 from __future__ import annotations
 
 import json
-import platform
 import re
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from platform import machine, python_version
 
 from benchmarks.process import ROOT, run
-from benchmarks.traces import handed_out
+from benchmarks.topologies import SPARSE, platform_of
+from benchmarks.traces import TraceSource, handed_out
 
 RECORD = Path(__file__).with_name("instructions.json")
 #: A larger change is told of.
 TOLERANCE = 0.03
 
-# Trace, ranks, platform.
-_REPLAYS = (("lu.S.4", 4, "backbone"), ("cg.S.16", 16, "graphene"))
+
+def _of_class_s(name: str, ranks: int) -> TraceSource:
+    return handed_out(name, ROOT / "traces" / "npb.S.tar.xz", ranks)
+
+
+# Name, trace, platform.
+_REPLAYS: tuple[tuple[str, TraceSource, Callable[[], Path]], ...] = (
+    ("lu.S.4 on backbone", _of_class_s("lu.S.4", 4), lambda: ROOT / "platforms/backbone.xml"),
+    ("cg.S.16 on graphene", _of_class_s("cg.S.16", 16), lambda: ROOT / "platforms/graphene.xml"),
+    ("sparse.256 on a fat tree", SPARSE.make(256), lambda: platform_of("fat-tree", 256)),
+    ("sparse.256 on a torus", SPARSE.make(256), lambda: platform_of("torus", 256)),
+)
 # A replay is what so many in one process take more than one takes.
 _TIMES = 3
 
@@ -62,11 +73,9 @@ def count(progress: Callable[[float], None]) -> list[Count]:
     """
     recorded = json.loads(RECORD.read_text())["instructions"] if RECORD.is_file() else {}
     counts = []
-    for number, (trace, ranks, machine) in enumerate(_REPLAYS):
-        files = handed_out(trace, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
-        file = ROOT / "platforms" / f"{machine}.xml"
-        several, one = (_instructions(times, files, file) for times in (_TIMES, 1))
-        name = f"{trace} on {machine}"
+    for number, (name, trace, platform) in enumerate(_REPLAYS):
+        files, hosts = trace.get(), platform()
+        several, one = (_instructions(times, files, hosts) for times in (_TIMES, 1))
         counts.append(Count(name, round((several - one) / (_TIMES - 1)), recorded.get(name)))
         progress((number + 1) / len(_REPLAYS))
     return counts
@@ -76,8 +85,8 @@ def record(counts: list[Count]) -> None:
     """Write the numbers down."""
     content = {
         "what": "instructions of one replay; python -m benchmarks --instructions compares",
-        "machine": platform.machine(),
-        "python": platform.python_version(),
+        "machine": machine(),
+        "python": python_version(),
         "compiler": run(["c++", "--version"]).output.partition("\n")[0],
         "instructions": {one.name: one.instructions for one in counts},
     }

@@ -156,14 +156,31 @@ def has_simgrid() -> bool:
     return shutil.which("smpirun") is not None
 
 
+def replay_in_simgrid(
+    trace: TraceSource, platform: Path, timeout: float = 900.0
+) -> tuple[Run, float | None]:
+    """One replay by ``smpirun``: what it took, and the simulated time if it says that.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    platform
+        The file of the platform; its hosts lie beside it.
+    timeout
+        Seconds after which it is given up.
+    """
+    command = ["smpirun", "-np", str(trace.ranks), "-platform", platform]
+    command += ["-hostfile", platform.with_suffix(".hosts"), "-replay", trace.get_for_simgrid()]
+    command += ["--cfg=smpi/display-timing:yes", "--log=root.thres:warning"]
+    command += ["--log=smpi_kernel.thres:info", "--log=smpi_utils.thres:info"]
+    ran = run(command, timeout=timeout)
+    found = re.search(r"Simulat\w+ time: ([0-9.e+-]+)", ran.output)
+    return ran, float(found[1]) if found else None
+
+
 def _add_simgrid(rate: Rate) -> None:
-    case = rate.case
-    platform = ROOT / "platforms" / case.platform
-    command = ["smpirun", "-np", str(case.trace.ranks), "-platform", f"{platform}.xml"]
-    command += ["-hostfile", f"{platform}.hosts", "-replay", str(case.trace.get_for_simgrid())]
-    ran = run([*command, "--cfg=smpi/display-timing:yes", "--log=root.thres:warning",
-               "--log=smpi_kernel.thres:info", "--log=smpi_utils.thres:info"])  # fmt: skip
+    platform = ROOT / "platforms" / f"{rate.case.platform}.xml"
+    ran, rate.simgrid_simulated = replay_in_simgrid(rate.case.trace, platform)
     rate.simgrid_wall.append(ran.seconds)
     rate.simgrid_cpu.append(ran.cpu_seconds)
-    found = re.search(r"Simulat\w+ time: ([0-9.e+-]+)", ran.output)
-    rate.simgrid_simulated = float(found[1]) if found else None

@@ -8,12 +8,15 @@ import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from benchmarks import loggopsim
 from benchmarks.instructions import Count
 from benchmarks.process import ROOT, ProgramError, run
 from benchmarks.replays import Rate, has_simgrid
 from benchmarks.scale import Goal
+from benchmarks.topologies import KINDS, Cost, growth
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 _BEGIN = "<!-- written by python -m benchmarks: from here -->"
@@ -30,6 +33,8 @@ class Measured:
     goals: list[Goal] = field(default_factory=list)
     counts: list[Count] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    agreements: int = 0
+    costs: list[Cost] = field(default_factory=list)
 
 
 def markdown(measured: Measured) -> str:
@@ -37,6 +42,9 @@ def markdown(measured: Measured) -> str:
     parts = [_circumstances(measured)]
     if measured.rates:
         parts.append("### Replays\n\n" + _table(_RATE_HEAD, map(_rate_row, measured.rates)))
+    if measured.costs:
+        rows = map(partial(_cost_row, measured.costs), measured.costs)
+        parts.append("### Topologies\n\n" + _table(_COST_HEAD, rows))
     if measured.goals:
         head = ("what", "measured", "goal", "met")
         parts.append("### Scale and start-up\n\n" + _table(head, map(_goal_row, measured.goals)))
@@ -66,9 +74,10 @@ def _circumstances(measured: Measured) -> str:
     processors = os.cpu_count() or 1
     lines = [
         f"{day}, commit {_commit()}, {_processor()} ({processors} processors), Python "
-        f"{platform.python_version()}, {_simgrid()}. "
+        f"{platform.python_version()}, {_simgrid()}, {_loggopsim()}. "
         f"{measured.answers} cases of the reference were replayed first; every rank of each ended "
-        f"when it should. Medians of {measured.repeats}."
+        f"when it should. {measured.agreements} patterns of the table of topologies took as long "
+        f"as in SimGrid. Medians of {measured.repeats}."
     ]
     if load > processors / 2 + 1:
         lines.append(
@@ -99,6 +108,32 @@ def _rate_row(rate: Rate) -> tuple[str, ...]:
         *(f"{case.goal:,.0f}" if case.goal else "-", theirs, _times(rate.ratio)),
         *(_times(rate.cpu_ratio), _times(rate.process_ratio), f"{rate.peak_bytes / 1e6:.0f}"),
         difference,
+    )
+
+
+_COST_HEAD = (
+    *("trace", "platform", "ranks", "actions", "us an action", "times the cluster", "exponent"),
+    *("memory, MB", "SimGrid, s", "times as fast", "LogGOPSim, us", "differs by"),
+)
+
+
+def _cost_row(costs: Sequence[Cost], cost: Cost) -> tuple[str, ...]:
+    case = cost.case
+    flat = [
+        other.per_action
+        for other in costs
+        if (other.case.pattern.name, other.case.ranks, other.case.kind)
+        == (case.pattern.name, case.ranks, KINDS[0])
+    ]
+    exponent, bound, difference = growth(costs, cost), cost.bound_cpu, cost.difference
+    return (
+        *(case.pattern.name, case.kind, f"{case.ranks:,}", f"{cost.work:,}"),
+        *(f"{cost.per_action * 1e6:.3g}", _times(cost.per_action / flat[0] if flat else None)),
+        "-" if exponent is None else f"{exponent:+.2f}",
+        f"{cost.peak_bytes / 1e6:.0f}",
+        *(_times(cost.simgrid_cpu), _times(cost.times_as_fast)),
+        _times(None if bound is None else bound / cost.work * 1e6),
+        "-" if difference is None else f"{difference:.0e}",
     )
 
 
@@ -143,6 +178,10 @@ def _simgrid() -> str:
         return "no SimGrid"
     first, *_ = run(["smpirun", "--version"]).output.splitlines()
     return f"{first.strip()}, `smpirun -replay`"
+
+
+def _loggopsim() -> str:
+    return "no LogGOPSim" if loggopsim.missing() else "LogGOPSim"
 
 
 def _processor() -> str:

@@ -11,7 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import answers, instructions, more_ranks, process, replays, report, scale, traces
+from benchmarks import (
+    answers,
+    instructions,
+    loggopsim,
+    more_ranks,
+    process,
+    replays,
+    report,
+    scale,
+    topologies,
+    traces,
+)
 from tisim import Platform
 from tisim.traces import check
 from tisim.traces.generate import Ring
@@ -75,6 +86,81 @@ def test_cases_have_goals_or_stand_in() -> None:
     assert any(case.quick for case in cases)
     names = [(case.trace.name, case.platform) for case in cases]
     assert len({*names}) == len(names)
+
+
+# Topologies
+
+
+def test_patterns_reach_as_many_ranks_as_the_table_promises() -> None:
+    sizes = {pattern.name: max(pattern.sizes) for pattern in topologies.patterns()}
+    assert sizes["sparse"] == sizes["halo3d"] == 16384
+    assert sizes["incast"] == 10_000
+    assert sizes["halo3d, one iteration"] == sizes["ring, one iteration"] == 1_000_000
+    names = [case.name for case in topologies.cases()]
+    assert len({*names}) == len(names)
+    assert "transpose of 256 on fat-tree" in names
+
+
+def test_an_incast_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    (incast,) = (one for one in topologies.patterns() if one.name == "incast")
+    assert check(incast.make(5).get()).sound
+    monkeypatch.setattr(loggopsim, "missing", lambda: "not here")
+    case = topologies.Case(incast, 5, "cluster")
+    cost = topologies.measure(case, repeats=2, start_up=0.0, with_simgrid=False)
+    assert (cost.actions, len(cost.cpu), cost.times_as_fast, cost.difference) == (19, 2, None, None)
+    packed = next(one for one in topologies.patterns() if one.name.startswith("ring"))
+    assert check(packed.make(3).get()).ranks == 3
+    assert packed.make(3).get().suffix == ".tit"
+
+
+def cost(ranks: int, kind: str, cpu: float) -> topologies.Cost:
+    case = topologies.Case(topologies.SPARSE, ranks, kind)
+    return topologies.Cost(case, 0.5, 1000 * ranks, 2.0, [cpu], 50_000_000)
+
+
+def test_costs_are_compared_with_the_cluster_and_with_fewer_ranks() -> None:
+    flat, small, large = cost(8, "cluster", 2.5), cost(8, "torus", 4.5), cost(16, "torus", 32.5)
+    small.simgrid_cpu, small.simgrid_simulated, small.bound_cpu = 9.0, 2.0002, 0.8
+    assert topologies.growth([flat, small, large], small) is None
+    assert topologies.growth([flat, small, large], large) == pytest.approx(2.0)
+    text = report.markdown(report.Measured(costs=[flat, small, large]))
+    assert "| sparse | torus | 8 | 8,000 | 500 | 2 | - | 50 | 9 | 2 | 100 | 1e-04 |" in text
+    assert "| sparse | torus | 16 | 16,000 | 2e+03 | - | +2.00 | 50 | - | - | - | - |" in text
+
+
+def test_a_wrong_time_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_simgrid(*_: object) -> tuple[None, float]:
+        return None, 1.0
+
+    monkeypatch.setattr(topologies, "replay_in_simgrid", in_simgrid)
+    with pytest.raises(answers.WrongAnswerError, match=r"sparse of 64 on cluster: tisim 0\.00"):
+        topologies.check_times(lambda part: None)
+
+
+def test_schedules_in_goal(tmp_path: Path) -> None:
+    lines = (
+        ["init", "compute 3.2", "irecv 1 0 8", "isend 1 0 8", "waitall", "allreduce 8 1"],
+        ["init", "send 0 0 8", "recv 0 0 8", "alltoall 4 4", "finalize"],
+    )
+    files = [tmp_path / "0", tmp_path / "1"]
+    for rank, (file, actions) in enumerate(zip(files, lines, strict=True)):
+        file.write_text("".join(f"{rank} {action}\n" for action in actions))
+    assert "".join(loggopsim.schedules(files)).split("\n\n") == [
+        "num_ranks 2",
+        "rank 0 {\nl0: calc 100\n"
+        "l1: recv 8b from 1 tag 0\nl1 requires l0\nl2: send 8b to 1 tag 0\nl2 requires l0\n"
+        "l3: calc 0\nl3 requires l1\nl3 requires l2\n"
+        "l4: recv 8b from 1 tag 9999\nl4 requires l3\n"
+        "l5: send 8b to 1 tag 9999\nl5 requires l3\n"
+        "l6: calc 0\nl6 requires l4\nl6 requires l5\n}",
+        "rank 1 {\nl0: send 8b to 0 tag 0\nl1: recv 8b from 0 tag 0\nl1 requires l0\n"
+        "l2: recv 4b from 0 tag 9999\nl2 requires l1\n"
+        "l3: send 4b to 0 tag 9999\nl3 requires l1\n"
+        "l4: calc 0\nl4 requires l2\nl4 requires l3\n}\n",
+    ]
+    files[0].write_text("0 bcast 8 0\n")
+    with pytest.raises(ValueError, match="no GOAL for bcast 8 0"):
+        [*loggopsim.schedules(files)]
 
 
 # Programs
@@ -178,9 +264,7 @@ def test_without_valgrind_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_recorded_is_what_is_counted() -> None:
     recorded = json.loads(instructions.RECORD.read_text())
-    assert [*recorded["instructions"]] == [
-        f"{trace} on {machine}" for trace, _, machine in instructions._REPLAYS
-    ]
+    assert [*recorded["instructions"]] == [name for name, _, _ in instructions._REPLAYS]
 
 
 def test_extrapolated_traces_are_compared_and_replayed(
