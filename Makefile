@@ -156,6 +156,7 @@ verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
 
 torture: $(BUILT) ## CASES random hostile calls of all commands, drawn from SEED
 	$(PY) -m tests.torture.campaign --cases $(CASES) --seed $(SEED)
+	$(PY) -m tests.torture.kills --kills $$(($(CASES) / 20)) --seed $(SEED)
 
 validate: $(BUILT) ## real runs on namespaces beside their predictions, into docs/validation.md (needs root, Open MPI)
 	$(PY) -m benchmarks.validation --write --html build/validation --keep build/validation

@@ -18,8 +18,8 @@ trace = "ring.tit"
 platform = "backbone.xml"
 seed = 3
 [vary]
-bandwidth = [1, "x2"]
-latency = { small = 0.5, large = "5us" }
+bandwidth = ["x1", "x2"]
+latency = { small = "x0.5", large = "5us" }
 mapping = ["block", "random:2"]
 compute_noise = [0.1]
 [prices]

@@ -19,8 +19,10 @@ from random import Random
 from tests.torture.case import Case
 from tisim.commands.cli import INTERNAL_ERROR
 
-#: Seconds of processor or wall-clock time after which a case hangs.
-LONGEST = 10.0
+# Seconds of processor time, and of the clock where others use the processors, too, after which a
+# case hangs.
+_LONGEST = 10
+_MOST_PATIENCE = 120.0
 _MEMORY = 4 << 30
 _PIPE = 1 << 20
 _LONGEST_NAME = 100
@@ -48,7 +50,7 @@ def run_case(case: Case, sound: Path, directory: Path) -> str:
     os.close(writer)
     start = time.monotonic()
     status = None
-    while status is None and time.monotonic() < start + LONGEST + _patience():
+    while status is None and time.monotonic() < start + _MOST_PATIENCE:
         done, code = os.waitpid(child, os.WNOHANG)
         status = code if done else time.sleep(0.005)
     if status is None:
@@ -57,13 +59,8 @@ def run_case(case: Case, sound: Path, directory: Path) -> str:
     with os.fdopen(reader, errors="replace") as file:
         said = file.read()
     if status is None:
-        return f"hangs for {LONGEST:g} s: {said[-1000:]}"
+        return f"waits for {_MOST_PATIENCE:g} s: {said[-1000:]}"
     return _judged(case, directory, outputs, os.waitstatus_to_exitcode(status), said)
-
-
-def _patience() -> float:
-    """Seconds more where other processes want the processors, too."""
-    return 5.0 * max(os.getloadavg()[0] / (os.cpu_count() or 1) - 0.5, 0)
 
 
 def _be_the_command(case: Case, directory: Path, said: int) -> None:
@@ -73,11 +70,13 @@ def _be_the_command(case: Case, directory: Path, said: int) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+        resource.setrlimit(resource.RLIMIT_CPU, (used + _LONGEST, used + _LONGEST))
         _redirect(case, said)
         sys.argv = ["tisim", *case.words]
-        _prepare(case, directory)
         from tisim.__main__ import main
 
+        _prepare(case, directory)
         main()
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 98
@@ -142,6 +141,8 @@ def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said:
         return f"a traceback: {said[-3000:]}"
     if status == INTERNAL_ERROR:
         return said
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"hangs for {_LONGEST} s: {said[-1000:]}"
     if status not in (0, 1, 2, 130) and not (status == -signal.SIGINT and case.fault == "int"):
         return f"ended with {status}: {said[-1000:]}"
     if status == 2 and not said.strip() and case.fault != "stderr":
@@ -152,14 +153,14 @@ def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said:
     for path in outputs:
         if path.is_file():
             content = path.read_bytes()
-            if content != _OLD and (why := _what_is_cut(path, content)):
+            if content != _OLD and (why := what_is_cut(path, content)):
                 return f"wrote half of {path.name} ({why}), status {status}: {said[-500:]}"
         elif case.overwrites:
             return f"the old {path.name} is gone"
     return ""
 
 
-def _what_is_cut(path: Path, content: bytes) -> str:
+def what_is_cut(path: Path, content: bytes) -> str:
     """Why a file that was written is not a whole one."""
     try:
         if path.suffix == ".json":

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypedDict, cast
@@ -14,6 +14,7 @@ from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
 from tisim.models.jitter import JitterDict
 from tisim.support.reading import parse_json, read_text
+from tisim.support.shapes import misfit
 
 #: The columns of seconds.
 TimeName = Literal["finish", "compute", "communication", "other"]
@@ -196,31 +197,16 @@ def read_file(path: str | os.PathLike[str]) -> ResultDict:
 def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     """Read the JSON of a result; the `path` where it comes from is for messages of errors."""
     result = parse_json(text, path, "; write a result with: tisim replay --json FILE ...")
-    rows = result.get("ranks") if isinstance(result, dict) else None
-    time = result.get("simulated_time") if isinstance(result, dict) else None
-    if not (
-        isinstance(result, dict)
-        and isinstance(rows, list)
-        and rows
-        and all(_is_row(row) for row in rows)
-        and _is_finite(time)
-        and isinstance(result.get("changes", {}), dict)
-    ):
+    why = misfit(result, ResultDict)
+    found = cast("ResultDict", result)
+    if why is None and not found["ranks"]:
+        why = "it has no ranks"
+    if why is None:
+        times = (row[name] for row in found["ranks"] for name in MEASURED_TIMES)
+        if not all(map(math.isfinite, (found["simulated_time"], *times))):
+            why = "a time is no number"
+    if why is not None:
         raise InputError(
-            "this is not a result; write one with: tisim replay --json FILE ...", file=path
+            f"this is not a result ({why}); write one with: tisim replay --json FILE ...", file=path
         )
-    return cast("ResultDict", result)
-
-
-def _is_row(row: object) -> bool:
-    return isinstance(row, dict) and all(
-        isinstance(row.get(name), str) if name == "host" else _is_finite(row.get(name))
-        for name in COLUMNS
-    )
-
-
-def _is_finite(value: object) -> bool:
-    """Whether it is a number that a time or a sum can be."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) <= sys.float_info.max
+    return found

@@ -331,7 +331,7 @@ def _final(path: _Path) -> Path:
 
 def _beside(target: Path, suffix: str = ".part") -> Path:
     """A name that no other file has, in the directory of the target."""
-    stem = target.stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
+    stem = os.fsdecode(os.fsencode(target.stem)[:_LONGEST_STEM])
     return target.with_name(f".{stem}-{os.urandom(6).hex()}{suffix}")
 
 

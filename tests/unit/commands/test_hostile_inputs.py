@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
+from tisim.analysis.result_json import COLUMNS
 from tisim.commands import cli
 from tisim.errors import InputError
 from tisim.support.limits import LIMIT_VARIABLE
@@ -106,34 +107,32 @@ main(["check", {str(pipe)!r}])
 
 
 def result(**changes: object) -> str:
-    row = {
-        "rank": 0,
-        "host": "h",
-        "finish": 1.0,
-        "compute": 1.0,
-        "communication": 0.0,
-        "other": 0.0,
-        "actions": 1,
-        "bytes_sent": 0,
-        "messages_sent": 0,
-    }
-    return json.dumps({"simulated_time": 1.0, "ranks": [row]} | changes)
+    row = {name: 0 if name != "host" else "h" for name in COLUMNS}
+    head = {"tisim": "1", "trace": "t", "platform": "p", "simulated_time": 1.5, "actions": 1}
+    rest = {"wall_time": 1.0, "config": {}, "warnings": [], "ranks": [row]}
+    return json.dumps(head | rest | changes)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[" * 100_000, "DIR/a.json: this JSON is nested too deeply; .*"),
-        (f'{{"simulated_time": {"9" * 6000}}}', "DIR/a.json: this JSON has a number that is .*"),
-        (result(simulated_time=10**400), "DIR/a.json: this is not a result; .*"),
-        (result(simulated_time="soon"), "DIR/a.json: this is not a result; .*"),
-        (result().replace('"finish": 1.0', '"finish": 1e400'), "DIR/a.json: this is not a .*"),
-        (result().replace('"finish": 1.0', '"finish": NaN'), "DIR/a.json: this is not a .*"),
+        ("[" * 100_000, "this JSON is nested too deeply; .*"),
+        (f'{{"simulated_time": {"9" * 6000}}}', "this JSON has a number that is too long; .*"),
+        (result(simulated_time=10**400), r"this is not a result \(simulated_time is 1000.*"),
+        (result(simulated_time="soon"), r"this is not a result \(simulated_time is 'soon'\); .*"),
+        (result().replace("1.5", "1e400"), r"this is not a result \(a time is no number\); .*"),
+        (result().replace("1.5", "NaN"), r"this is not a result \(a time is no number\); .*"),
+        (result(warnings=0), r"this is not a result \(warnings is 0\); .*"),
+        (result(breakdown={"states": {}}), r"this is not a result \(breakdown has no 'gains'\).*"),
+        (result(ranks=[]), r"this is not a result \(it has no ranks\); .*"),
+        (result(ranks=[{}]), r"this is not a result \(ranks\[0\] has no 'actions'\); .*"),
     ],
 )
 def test_results(tisim: CommandLine, content: str, message: str) -> None:
     path = tisim.write("a.json", content)
-    refused(tisim, tisim("compare", path, path), message)
+    refused(tisim, tisim("compare", path, path), f"DIR/a.json: {message}")
+    sound = tisim.write("b.json", result())
+    assert tisim("compare", sound, sound).status == 0
 
 
 def test_studies_nested_without_end(tisim: CommandLine) -> None:

@@ -181,7 +181,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ("text", "place", "problem"),
     [
         ("{\n\n,", ":3", "this is not JSON"),
-        ("[]", "", "this is not a result; write one with"),
+        ("[]", "", "this is not a result (it is [])"),
         ('{"ranks": []}', "", "this is not a result"),
         ('{"ranks": [{"rank": 0}]}', "", "this is not a result"),
         (

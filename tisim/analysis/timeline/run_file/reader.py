@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import threading
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +29,7 @@ from tisim.analysis.timeline.run_file.schema import (
 )
 from tisim.analysis.timeline.run_file.writer import row_types
 from tisim.errors import InputError
+from tisim.support.shapes import misfit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -326,7 +329,16 @@ class RunFile:
             if isinstance(error, pa.ArrowException) or error.errno is None:  # of Arrow
                 raise _damaged(self.path, error) from None
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.path) from None
-        except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException) as error:
+        except (
+            zipfile.BadZipFile,
+            KeyError,
+            ValueError,
+            NotImplementedError,
+            RecursionError,
+            zlib.error,
+            EOFError,
+            pa.ArrowException,
+        ) as error:
             raise _damaged(self.path, error) from None
         self.states, self.actions, self.messages = tables
 
@@ -398,7 +410,24 @@ def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
             "write it again, or use the tisim that wrote it",
             file=path,
         )
+    why = misfit(info, RunInfo) or _impossible(cast(RunInfo, info))
+    if why is not None:
+        raise ValueError(f"{INFO}: {why}")
     return cast(RunInfo, info)
+
+
+def _impossible(info: RunInfo) -> str | None:
+    """What numbers of a run file cannot be; None: they can."""
+    states, kinds = len(info["states"]), len(info["kinds"])
+    if info["ranks"] < 1 or len(info["host_of"]) != info["ranks"]:
+        return "it has not a host for each rank"
+    if not all(0 <= host < len(info["hosts"]) for host in info["host_of"]):
+        return "a rank is on no host"
+    if any(len(key) != 2 or min(key) < 0 for key in info["keys"]):
+        return "a key is no pair of a state and a kind"
+    if any(state >= states or kind >= kinds for state, kind in info["keys"]):
+        return "a key is of no state or kind"
+    return None if 0 <= info["end"] < math.inf else "it has no end"
 
 
 def _damaged(path: Path, error: Exception) -> InputError:

@@ -1,0 +1,80 @@
+"""Whether what a file says has the form that its type describes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import (
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+
+def misfit(value: object, kind: object, place: str = "") -> str | None:
+    """Where a value of JSON does not have the form of a type, and what is there; None: it fits.
+
+    Types are those that describe JSON: numbers, texts, lists, tuples, mappings of texts, typed
+    dictionaries, unions and literals; ``object`` takes everything. Numbers fit a float.
+    """
+    if is_typeddict(kind):
+        return _misfit_of_keys(value, kind, place)
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in (Required, NotRequired):
+        return misfit(value, inner[0], place)
+    if origin in (Union, UnionType):
+        found = [misfit(value, one, place) for one in inner]
+        return None if None in found else found[0]
+    if origin is Literal:
+        return None if value in inner else _said(value, place)
+    if origin in (dict, Mapping):
+        if not isinstance(value, dict):
+            return _said(value, place)
+        parts = [(one, inner[1], f"{place}.{key}") for key, one in value.items()]
+    elif origin is list:
+        if not isinstance(value, list):
+            return _said(value, place)
+        parts = [(one, inner[0], f"{place}[{n}]") for n, one in enumerate(value)]
+    elif origin is tuple:
+        if not isinstance(value, list) or len(value) != len(inner):
+            return _said(value, place)
+        parts = [(one, inner[n], f"{place}[{n}]") for n, one in enumerate(value)]
+    else:
+        return None if _is_plain(value, origin) else _said(value, place)
+    return next((why for part in parts if (why := misfit(*part)) is not None), None)
+
+
+def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
+    if not isinstance(value, dict):
+        return _said(value, place)
+    assert isinstance(kind, type)
+    lacking = kind.__required_keys__ - value.keys()  # type: ignore[attr-defined]
+    if lacking:
+        return f"{place.lstrip('.') or 'it'} has no {min(lacking)!r}"
+    hints = get_type_hints(kind)
+    parts = ((value[key], hints[key], f"{place}.{key}") for key in hints.keys() & value.keys())
+    return next((why for part in parts if (why := misfit(*part)) is not None), None)
+
+
+def _is_plain(value: object, kind: object) -> bool:
+    if kind is object:
+        return True
+    if kind in (int, float):
+        is_number = isinstance(value, int if kind is int else int | float)
+        return is_number and not isinstance(value, bool) and _is_in_range(value)
+    return isinstance(value, NoneType if kind is None else kind)  # type: ignore[arg-type]
+
+
+def _is_in_range(value: object) -> bool:
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+
+
+def _said(value: object, place: str) -> str:
+    shown = f"{value!r}"[:40]
+    return f"{place.lstrip('.') or 'it'} is {shown}"
