@@ -11,6 +11,9 @@ import importlib
 import json
 import os
 import re
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,9 +206,28 @@ def relink_source(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = relinked(source[0], file, file)
 
 
+def write_demo(app: Sphinx, error: Exception | None) -> None:
+    """Write the viewer of a run in which one rank is late, which the front page shows."""
+    if error is not None or app.builder.format != "html":
+        return
+    from tisim.analysis.timeline.run_file import RunFile
+    from tisim.analysis.viewer.folder import write_folder
+
+    sys.path.insert(0, str(DOCS / "pictures"))
+    from viewer_pictures import PLATFORM, delayed
+
+    demo = Path(app.outdir) / "demo"
+    shutil.rmtree(demo, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as name:
+        run = Path(name) / "lu.tir"
+        tisim.replay(delayed(Path(name)), platform=PLATFORM, timeline=run)
+        write_folder(RunFile(run), demo)
+
+
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx about the links and the formulas."""
+    """Tell Sphinx about the links and the formulas, and what to do in the end."""
     app.connect("source-read", relink_source)
+    app.connect("build-finished", write_demo)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
 
 

@@ -16,6 +16,7 @@ import click
 from tisim.commands import named_hosts
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
+from tisim.support.quantities import format_bytes
 
 
 @click.command(
@@ -27,6 +28,7 @@ Examples:
   tisim view real.tir predicted.tir            # two runs of one program, aligned by their calls
   tisim view --platform p.xml traces/ real.tir # a prediction, and a real run beside it
   tisim view --browser run.tir                 # and opens a browser
+  tisim view --static lu-run/ run.tir          # a folder for a web server
 """,
 )
 @click.option(
@@ -52,6 +54,12 @@ Examples:
     "tisim.analysis.viewer.NotebookView('run.tir') shows the run as a widget, wherever "
     "the kernel runs.",
 )
+@click.option(
+    "--static",
+    "folder",
+    metavar="DIR",
+    help="Write the page into a new folder that any web server can show, without search, and end.",
+)
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)
 def view_command(
@@ -60,6 +68,7 @@ def view_command(
     port: int,
     browser: bool,
     notebook: bool,
+    folder: str | None,
     run: str,
     other: str | None,
 ) -> int:
@@ -71,6 +80,8 @@ def view_command(
     and where their times differ. The page is served on this machine only, to anyone who has the
     printed address. Stop with Ctrl-C.
     """
+    if folder is not None and other is not None:
+        raise InputError("--static shows one run")
     if platform_file is None:
         if hosts is not None:
             raise InputError("--hosts goes with --platform")
@@ -78,12 +89,12 @@ def view_command(
             raise InputError(
                 "is a directory and no run file; --platform FILE replays a trace first", file=run
             )
-        _show([run, other], port, browser, notebook)
+        _show([run, other], port, browser, notebook, folder)
         return 0
-    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tisim-") as folder:
-        made = Path(folder) / "run.tir"
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tisim-") as replayed:
+        made = Path(replayed) / "run.tir"
         _replay(run, platform_file, hosts, made)
-        _show([str(made), other], port, browser, notebook)
+        _show([str(made), other], port, browser, notebook, folder)
     return 0
 
 
@@ -130,11 +141,21 @@ def _tunnel(address: str) -> str | None:
     return f"ssh -N -L {port}:127.0.0.1:{port} {server}{f'{user}@' if user else ''}{parts[2]}"
 
 
-def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool) -> None:
+def _show(
+    paths: Sequence[str | None], port: int, browser: bool, notebook: bool, folder: str | None
+) -> None:
     from tisim.analysis.timeline.run_file import RunFile
     from tisim.analysis.viewer import serve
 
     runs = [RunFile(path) for path in paths if path is not None]
+
+    if folder is not None:
+        from tisim.analysis.viewer.folder import write_folder
+
+        size = write_folder(runs[0], folder)
+        click.echo(f"tisim: wrote {folder}, {format_bytes(size)} for any web server, such as")
+        click.echo(f"  python3 -m http.server --bind 127.0.0.1 --directory {folder}")
+        return
 
     def ready(address: str) -> None:
         click.echo(address)

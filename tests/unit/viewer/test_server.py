@@ -42,7 +42,7 @@ def test_a_trace_is_replayed_first() -> None:
         (["text.tir"], "text.tir: is no run file, or damaged.*"),
         (["."], ".: is a directory and no run file; --platform FILE replays a trace first"),
         (["--hosts", "hosts.txt", "run.tir"], "--hosts goes with --platform"),
-        (["--platform", "nothing.xml", "text.tir"], "text.tir:1: a line starts with .*"),
+        (["--platform", "nothing.xml", "text.tir"], "nothing.xml: cannot read this file: .*"),
     ],
 )
 def test_what_it_cannot_show(

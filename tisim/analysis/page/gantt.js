@@ -165,7 +165,7 @@ export class Gantt {
 
   // What the tile has under a point: lines of words; "" where there is nothing.
   sharesAt({ time, position }) {
-    const { tile, view } = this;
+    const { tile } = this;
     if (!tile) return { count: 0, lines: [] };
     const column = Math.floor(((time - tile.begin) / (tile.end - tile.begin)) * tile.columns);
     const ranks = tile.last - tile.first + 1;
@@ -176,7 +176,7 @@ export class Gantt {
     for (let i = from; i < to; i += 1) cells.push([tile.share[i] / 255, classes[tile.key[i]].name]);
     cells.sort((a, b) => b[0] - a[0]);
     const lines = cells.map(([share, name]) => `${percent(share)} ${name || "other"}`);
-    return { lines, isOne: view.ranks === tile.lanes && cells.length === 1 };
+    return { lines, isOne: ranks === tile.lanes && cells.length === 1 };
   }
 
   draw() {
@@ -247,14 +247,15 @@ export class Gantt {
     const scale = (tile.last - tile.first + 1) / tile.lanes;
     for (const { lane, key, from, to } of this.bars.all) {
       const { name, colour } = classes[key];
-      const width = (to - from) * columnWidth;
-      if (context.measureText(name).width + 8 > width) continue;
+      const { left, width } = this.area;
+      const begin = Math.max(this.x(tile.begin) + from * columnWidth, left);
+      const end = Math.min(this.x(tile.begin) + to * columnWidth, left + width);
+      if (context.measureText(name).width + 8 > end - begin) continue;
       context.fillStyle = this.path ? themed("--ink") : inkOn(colour);
       const y = this.y(tile.first + (lane + 0.5) * scale);
       // Beside the critical path, which runs through the middle.
       const beside = this.path && laneHeight >= 3 * NAMED.height ? NAMED.height : 0;
-      const x = this.x(tile.begin) + from * columnWidth;
-      context.fillText(name, Math.max(x, this.area.left) + 4, y - beside);
+      context.fillText(name, begin + 4, y - beside);
       this.named += 1;
     }
   }
@@ -285,7 +286,7 @@ export class Gantt {
 
   // The upper and the lower edge of the row with a rank.
   edges(rank) {
-    const { first, last } = this.view;
+    const { first, last } = this.run.rowSize || !this.tile ? this.view : this.tile;
     const position = this.view.positionOf(rank);
     const rows = this.run.rowSize ? this.positions / this.rowSize : (this.tile?.lanes ?? 1);
     const size = this.run.rowSize ? this.rowSize : (last - first + 1) / rows;
@@ -389,13 +390,14 @@ export class Gantt {
 
   // Whether lanes are groups of ranks, which a click on their names opens.
   get hasGroups() {
-    return !this.run.rowSize && this.tile !== null && this.tile.lanes < this.view.ranks;
+    const { tile } = this;
+    return !this.run.rowSize && tile !== null && tile.lanes < tile.last - tile.first + 1;
   }
 
   // The positions of the group that a position is in.
   groupOf(position) {
-    const { first, ranks } = this.view;
-    const { lanes } = this.tile;
+    const { first, last, lanes } = this.tile;
+    const ranks = last - first + 1;
     const lane = Math.floor(((position - first) * lanes) / ranks);
     const begin = (number) => first + Math.ceil((number * ranks) / lanes);
     return { first: begin(lane), last: begin(lane + 1) - 1 };
@@ -406,7 +408,8 @@ export class Gantt {
     const every = Math.ceil((13 * this.tile.lanes) / this.area.height);
     context.fillStyle = themed("--accent");
     for (let lane = 0; lane < this.tile.lanes; lane += every) {
-      const at = this.view.first + Math.ceil((lane * this.view.ranks) / this.tile.lanes);
+      const ranks = this.tile.last - this.tile.first + 1;
+      const at = this.tile.first + Math.ceil((lane * ranks) / this.tile.lanes);
       const { first, last } = this.groupOf(at);
       context.fillText(`${first}\u2013${last}`, left - 6, this.y((first + last + 1) / 2), left - 8);
     }

@@ -67,8 +67,14 @@ export class Panels {
   }
 
   show(answer) {
-    const { unknown } = answer;
+    const { unknown, prepared } = answer;
     const parts = unknown ? [note(unknown)] : TABS[this.view.tab].show(answer, this);
+    if (prepared) {
+      const step = (prepared.end - prepared.begin) / 1000;
+      const words = (at) => instant(at, step, prepared.end);
+      const span = `${words(prepared.begin)} to ${words(prepared.end)}`;
+      parts.unshift(note(`Prepared for ${span}, all ranks.`));
+    }
     this.box.replaceChildren(...parts);
   }
 

@@ -1,8 +1,10 @@
-// Questions to the viewer's server, or, in a widget of a notebook, to its kernel.
+// Questions to the viewer's server, in a widget of a notebook to its kernel, or to a folder.
 
+import { askFolder, folder } from "./prepared.js";
 import { readTile } from "./tile.js";
 
 export async function ask(name, query = {}, { signal } = {}) {
+  if (folder) return askFolder(name, query);
   // Null where the page is not in a frame, or in one of a page of another origin.
   const carry = window.frameElement?.askKernel;
   if (carry) {

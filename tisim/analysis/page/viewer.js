@@ -7,6 +7,7 @@ import { Gantt } from "./gantt.js";
 import { listenToKeys, windowKeys } from "./gestures.js";
 import { Overview } from "./overview.js";
 import { Panels, addBookmark } from "./panels.js";
+import { folder } from "./prepared.js";
 import { Delays, SecondView } from "./second_run.js";
 import { ask, serverRun } from "./server.js";
 import { element } from "./tables.js";
@@ -76,7 +77,7 @@ function addSecond(run, view) {
   return { chart, delays };
 }
 
-function showLegend(run, view, tile) {
+function showLegend(run, tile) {
   const classes = run.legend(tile);
   const present = [...new Set(tile.key)].sort((a, b) => a - b);
   const items = present.map((key) => {
@@ -87,7 +88,7 @@ function showLegend(run, view, tile) {
   });
   $("legend").replaceChildren(...items);
   const width = time((tile.end - tile.begin) / tile.columns, 3);
-  const ranks = view.ranks / tile.lanes;
+  const ranks = (tile.last - tile.first + 1) / tile.lanes;
   const opens = "; a click on its name opens the group, Back closes it";
   const lane =
     ranks > 1 ? `A lane is a group of ${Math.ceil(ranks)} ranks${opens}.` : "A lane is a rank.";
@@ -143,6 +144,15 @@ function wireTools(view, panels) {
   });
 }
 
+// Hides what a folder of prepared answers does not have.
+function hideUnprepared() {
+  const colours = ["procedure", "distance", "cause"].map((by) => `#by [value=${by}]`);
+  const tools = ["#search-form", "#order", "label:has(#order)", "label:has(#stack)"];
+  for (const one of [...colours, ...tools, "[data-tab=found]"]) {
+    for (const part of document.querySelectorAll(one)) part.hidden = true;
+  }
+}
+
 // Shows what has changed in the tools, and keeps it in the address.
 class Address {
   constructor(view) {
@@ -178,6 +188,7 @@ async function start() {
   $("facts").textContent = other ? "" : factsOf(run);
   const orders = run.orders.map(({ name, words }) => element("option", { value: name }, words));
   $("order").replaceChildren(...orders);
+  if (folder) hideUnprepared();
   const view = new ViewerView(run);
   const chart = new Gantt($("chart"), view, run, { say });
   new BarTip(chart);
@@ -203,7 +214,7 @@ async function start() {
     panels.update(what);
     if (view.stack) callPath.request();
   });
-  chart.canvas.addEventListener("tile", (event) => showLegend(run, view, event.detail));
+  chart.canvas.addEventListener("tile", (event) => showLegend(run, event.detail));
   const go = (event) => {
     const { time: at, down } = overview.at(event);
     view.centre(at, Math.floor(down * run.ranks));

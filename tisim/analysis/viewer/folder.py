@@ -1,0 +1,167 @@
+"""The viewer as a folder of files that any web server can show: prepared pictures and answers.
+
+Pictures are tiles of a pyramid: level z divides the time of the run into 2^z parts, each with as
+many columns, of all ranks. Answers are about windows: level w has windows of a 2^w-th of the time,
+each of which overlaps the next by half. `page/prepared.js` reads all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.viewer.answers import Answers
+from tisim.analysis.viewer.server import page_files
+from tisim.errors import InputError
+from tisim.support.files import new_directory
+
+if TYPE_CHECKING:
+    Row = dict[str, object]
+
+_COLUMNS = 1024
+# Lanes of a tile: ranks, or groups of 2, 4, 8, ... of them.
+_MOST_LANES = 128
+# The pyramid grows until a column of a lane has few states, or it has this many levels or bytes.
+_STATES_OF_A_COLUMN = 0.05
+_MOST_LEVELS = 9
+_MOST_BYTES = 24_000_000
+# Levels of windows whose answers are all prepared, and with messages and the critical path.
+_WINDOWS, _PICTURED_WINDOWS = 4, 7
+_ARROW_COLUMNS, _ARROWS = 64, 400
+_RANK_ROWS = 2048
+# States whose causes are prepared: the longest waits, and what their chains lead to.
+_WAITS, _RECORDS = 300, 800
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
+_SERVE = "This folder needs a web server: run python3 -m http.server in it."
+
+
+def write_folder(run: RunFile, path: str | os.PathLike[str]) -> int:
+    """Write a new folder that shows a run, and say how many bytes it has.
+
+    Parameters
+    ----------
+    run
+        The run.
+    path
+        The folder, which does not exist, or is empty.
+
+    Raises
+    ------
+    InputError
+        When the folder has something in it, or cannot be written.
+    """
+    with new_directory(path) as folder:
+        files = page_files()
+        _write(folder / "index.html", _page(files.pop("viewer.html").decode()))
+        for name, content in files.items():
+            _write(folder / "page" / name, content)
+        for name, content in _prepared(run):
+            _write(folder / "answers" / name, content)
+        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+
+
+def _page(html: str) -> bytes:
+    """The page, which says where its answers are, and what it needs until it has begun."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    for before, after in (
+        ('<html lang="en">', '<html lang="en" data-prepared="answers">'),
+        ('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}'),
+        ('<p id="message" role="alert" hidden></p>', f'<p id="message" role="alert">{_SERVE}</p>'),
+    ):
+        if before not in html:
+            raise ValueError(f"the page lacks {before}")
+        html = html.replace(before, after, 1)
+    return html.encode()
+
+
+def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
+    """The names and the contents of the prepared answers; deflated, but for the index."""
+    answers = Answers([run])
+
+    def ask(name: str, **query: object) -> bytes:
+        found = answers.answer(name, {key: str(value) for key, value in query.items()})
+        assert found is not None
+        return found
+
+    size = 1
+    while -(-run.ranks // size) > _MOST_LANES:
+        size *= 2
+    lanes = -(-run.ranks // size)
+    told = json.loads(ask("run"))
+    told["orders"] = told["orders"][:1]
+    yield "run.z", zlib.compress(json.dumps(told).encode())
+    yield "findings.z", zlib.compress(ask("findings"))
+    levels, written = 0, 0
+    while levels < _MOST_LEVELS and written < _MOST_BYTES and run.end > 0.0:
+        parts = 1 << levels
+        for part in range(parts):
+            begin, end = run.end * part / parts, run.end * (part + 1) / parts
+            query = {"begin": begin, "end": end, "columns": _COLUMNS, "lanes": lanes, "by": "key"}
+            tile = zlib.compress(ask("tile", **query))
+            written += len(tile)
+            yield f"tile-{levels}-{part}.z", tile
+        levels += 1
+        if run.states.rows <= _STATES_OF_A_COLUMN * _COLUMNS * lanes * parts:
+            break
+    for level in range(_PICTURED_WINDOWS):
+        for part in range((2 << level) - 1):
+            window = _window(run, level, part)
+            arrows = {"columns": _ARROW_COLUMNS, "lanes": lanes, "most": _ARROWS}
+            found = {"path": ask("path", **window), "messages": ask("messages", **window, **arrows)}
+            if level < _WINDOWS:
+                found["statistics"] = ask("statistics", **window, lanes=_RANK_ROWS)
+                for name in ("durations", "sites", "links"):
+                    found[name] = ask(name, **window)
+            whole = {name: json.loads(answer) for name, answer in found.items()}
+            yield f"window-{level}-{part}.z", zlib.compress(json.dumps(whole).encode())
+    yield "records.z", zlib.compress(json.dumps([*_records(answers)]).encode())
+    index = {
+        "levels": levels,
+        "columns": _COLUMNS,
+        "windows": _WINDOWS,
+        "pictured": _PICTURED_WINDOWS,
+    }
+    yield "index.json", json.dumps(index).encode()
+
+
+def _window(run: RunFile, level: int, part: int) -> dict[str, object]:
+    """A window of a level: they begin at each half of their length."""
+    parts = 2 << level
+    return {"begin": run.end * part / parts, "end": run.end * (part + 2) / parts}
+
+
+def _records(answers: Answers) -> Iterator[Row]:
+    """The states that findings lead to, and the longest waits, with what their causes lead to."""
+    found = json.loads(answers.answer("findings", {}) or b"{}")["findings"]
+    waits = json.loads(answers.answer("search", {"q": "wait > 0s", "most": str(_WAITS)}) or b"{}")
+    wanted = deque(tuple(one["point"]) for one in found if one["point"])
+    wanted.extend((one["rank"], (one["start"] + one["end"]) / 2) for one in waits["states"])
+    known: set[tuple[int, float]] = set()
+    while wanted and len(known) < _RECORDS:
+        rank, time = wanted.popleft()
+        try:
+            answer = answers.answer("record", {"rank": str(rank), "time": repr(float(time))})
+        except InputError:
+            continue  # the trace of the rank is over by then
+        record = json.loads(answer or b"{}")
+        state = record["state"]
+        if (state["rank"], state["start"]) in known:
+            continue
+        known.add((state["rank"], state["start"]))
+        wanted.extend((one["rank"], (one["start"] + one["end"]) / 2) for one in record["chain"])
+        yield record
