@@ -82,7 +82,7 @@ def test_lost_time_is_ascribed_to_the_delays(
     lost = waited - float(before.waits["seconds"].sum())
     states = log.store.read("states")
     sums = [
-        log.causes.sum_of(int(row))[0]
+        log.wait_causes.sum_of(int(row))[0]
         for row in np.flatnonzero(
             np.isin(
                 states["rank"].astype(np.int64) << 32 | states["line"],
@@ -92,4 +92,4 @@ def test_lost_time_is_ascribed_to_the_delays(
     ]
     assert 0.95 * lost <= sum(sums) <= waited
     # All of it is ascribed to something.
-    assert sum(cause.seconds for cause in log.causes.all) == pytest.approx(waited, rel=1e-9)
+    assert sum(cause.seconds for cause in log.wait_causes.all) == pytest.approx(waited, rel=1e-9)

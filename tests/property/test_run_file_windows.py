@@ -98,3 +98,24 @@ def test_many_records_are_drawn_from_wide_parts(
     assert level is not None and (level["group"], level["parts"]) == (1, finest)
     assert window.level(9 * finest, 300, is_exact=False) is None
     assert window.level(4 * finest, 300) is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_sums_count_the_states_that_overlap_a_window(run: RunFile, data: st.DataObject) -> None:
+    begin = data.draw(st.floats(0, 0.98)) * run.end
+    end = begin + run.end * data.draw(st.sampled_from([1e-7, 1e-5, 1e-3, 0.02]))
+    first, last = sorted(data.draw(st.tuples(st.integers(0, 299), st.integers(0, 299))))
+    window = Window(run, begin, end, first, last)
+    states = np.array([state for state, _ in run.info["keys"]], np.int32)
+    tile = window.sums(1, states)
+    rows = window.records(1 << 30)
+    assert rows is not None
+    inside = (rows.reals("end") > window.begin) & (rows.reals("start") < window.end)
+    expected = np.bincount(rows.numbers("state")[inside], minlength=256)
+    counted = np.zeros(256, np.int64)
+    counted[tile.key] = tile.count
+    # Of states without length only those inside count.
+    timed = rows.reals("end") > rows.reals("start")
+    least = np.bincount(rows.numbers("state")[inside & timed], minlength=256)
+    assert (counted >= least).all() and (counted <= expected).all()

@@ -318,6 +318,16 @@ class Result:
         return self.require_event_log().waits
 
     @property
+    def causes(self) -> pd.DataFrame:
+        """What all waits are due to, the largest share first.
+
+        One row for each `rank` and `state` that explains waits of others: `seconds` of all waits,
+        their `share`, how many `ranks` wait because of it, in how many `parts` it is, and `start`,
+        `end` and `line` of the one that explains most.
+        """
+        return self.require_event_log().causes
+
+    @property
     def matrix(self) -> pd.DataFrame:
         """The communication matrix: one row for each pair of ranks that exchanged messages.
 

@@ -70,6 +70,20 @@ class WaitDict(TypedDict):
     seconds: float
 
 
+class CauseDict(TypedDict):
+    """States of a rank that waits are due to: a row of `tisim.Result.causes`."""
+
+    rank: int
+    state: str
+    seconds: float
+    share: float
+    ranks: int
+    parts: int
+    start: float
+    end: float
+    line: int
+
+
 class OutlierDict(TypedDict):
     """A computation far longer than those like it; see `tisim.analysis.timeline.outliers`."""
 
@@ -110,6 +124,7 @@ class BreakdownDict(TypedDict):
     states: dict[str, float]
     kinds: dict[str, KindDict]
     waits: list[WaitDict]
+    causes: list[CauseDict]
     outliers: list[OutlierDict]
     slow_ranks: list[SlowRanksDict]
     gains: dict[str, float]

@@ -27,6 +27,7 @@ def print_breakdown(result: Result) -> None:
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
     _print("Computations that took far longer than others like them", _outliers(result), (6,))
     _print("Ranks that compute longer than most", _slow_ranks(result), 2)
+    _print("Causes of the waits, largest first", _causes(result), 2)
     _print("Who waits for whom, longest first", _waits(result), 4)
     _print("The critical path, which the simulated time consists of", _path(result), 2)
     _print("What better machines could gain at most", _gains(result), 1)
@@ -73,6 +74,20 @@ def _waits(result: Result) -> Iterator[Row]:
         yield (row.state, row.kind, str(row.rank), str(row.cause), seconds, f"{row.count:,}")
     if len(rest):
         yield (f"and {len(rest):,} more", "", "", "", waited[-1], f"{rest['count'].sum():,}")
+
+
+def _causes(result: Result) -> Iterator[Row]:
+    shown, rest = result.causes.head(_ROWS), result.causes.iloc[_ROWS:]
+    waited = time_column("others wait", [*shown["seconds"], float(rest["seconds"].sum())])
+    begins = time_column("longest begins", [*shown["start"]])
+    lasts = time_column("lasts", [*(shown["end"] - shown["start"])])
+    yield ("rank", "in", waited[0], "share", "ranks", "parts", begins[0], lasts[0])
+    for place, row in enumerate(shown.itertuples(), 1):
+        times = f"{row.ranks:,}", f"{row.parts:,}", begins[place], lasts[place]
+        yield (str(row.rank), row.state, waited[place], _percent(row.share), *times)
+    if len(rest):
+        share, parts = _percent(rest["share"].sum()), f"{rest['parts'].sum():,}"
+        yield (f"and {len(rest):,} more", "", waited[-1], share, "", parts, "", "")
 
 
 def _outliers(result: Result) -> Iterator[Row]:

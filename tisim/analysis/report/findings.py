@@ -81,18 +81,17 @@ def findings(
             around(0.0, end, *slow.ranks),
             "ranks",
         )
-    waits = log.waits
-    if len(waits):
-        first = waits.groupby("state", observed=True)["seconds"].sum().idxmax()
-        causes = waits.groupby("cause")["seconds"].sum()
-        cause = int(causes.idxmax())
-        rank, begin, stop = log.longest_wait_for(cause)
+    causes = log.causes
+    if len(causes):
+        first = spent[[*WAITS]].idxmax()
+        late = causes.iloc[0]
+        times = f", {late['parts']:,} times" if late["parts"] > 1 else ""
         yield Finding(
-            f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}. **Rank {cause}** is "
-            f"waited for longest, {causes.max() / causes.sum():.1%} of all waiting.",
-            around(begin, stop, rank, cause),
+            f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}. {late['share']:.1%} of "
+            f"all waiting is due to **rank {late['rank']} in {late['state']}**{times}.",
+            around(late["start"], late["end"], int(late["rank"])),
             "selected",
-            (rank, (begin + stop) / 2),
+            (int(late["rank"]), (late["start"] + late["end"]) / 2),
         )
     if has_path:
         gains = log.critical_path.gains

@@ -255,17 +255,17 @@ class PageParts:
         return table(["state", "the rank is"], rows, texts=2)
 
     def waits(self) -> str:
-        """Wait states, who is waited for, and who waits for whom."""
+        """Wait states, what they are due to, and who waits for whom."""
         waits = self._result.waits
         return (
             '<p class="note">Wait states are those of Scalasca: time in which a rank can do '
-            "nothing because another one has not come yet. The rank that it waits for is the "
-            "cause.</p>"
+            "nothing because another one has not come yet.</p>"
             f"<h2>Computations that took far longer than others like them</h2>"
             f"{outlier_table(self._result)}"
             f"<h2>By wait state, mean over ranks</h2>{self._wait_states(waits)}"
-            f"<h2>Ranks that are waited for</h2>{self._causes(waits)}"
-            f"<h2>Who waits for whom</h2>{self._wait_pairs(waits)}"
+            '<h2>Causes of the waits</h2><p class="note">What the waits of all ranks are due to, '
+            "also where others pass it on: shares add up to all waiting.</p>"
+            f"{self._causes()}<h2>Who waits for whom</h2>{self._wait_pairs(waits)}"
         )
 
     def _wait_states(self, waits: pd.DataFrame) -> str:
@@ -284,24 +284,29 @@ class PageParts:
         ]
         return table(["wait state", "the rank is", mean, "share", "times"], rows, 2)
 
-    def _causes(self, waits: pd.DataFrame) -> str:
-        by_state = waits.pivot_table(
-            index="cause", columns="state", values="seconds", aggfunc="sum", observed=True
-        ).fillna(0.0)
-        totals = by_state.sum(axis=1).sort_values(ascending=False, kind="stable")
-        name, *times = time_column("others wait for it, sum", [*totals.head(_ROWS)])
+    def _causes(self) -> str:
+        causes = self._result.causes
+        shown = causes.head(_ROWS)
+        name, *times = time_column("others wait, sum", [*shown["seconds"]])
+        begin, *begins = time_column("longest begins", [*shown["start"]])
+        last, *lasts = time_column("lasts", [*(shown["end"] - shown["start"])])
         rows = [
             (
-                str(cause),
-                escape(self._result.hosts[int(cause)]),
-                time,
-                percent(total / self._whole),
-                bar(by_state.loc[cause].to_dict(), float(totals.iloc[0]), small=True),
+                str(row.rank),
+                escape(self._result.hosts[row.rank]),
+                row.state,
+                times[place],
+                percent(row.share),
+                f"{row.ranks:,}",
+                f"{row.parts:,}",
+                begins[place],
+                lasts[place],
             )
-            for time, (cause, total) in zip(times, totals.head(_ROWS).items(), strict=True)
+            for place, row in enumerate(shown.itertuples())
         ]
-        head = ["rank", "host", name, "share", ""]
-        return table(head, rows, 2) + rest(len(totals), _ROWS)
+        head = ["rank", "host", "in", name, "share", "ranks", "parts", begin, last]
+        windows = [f"{row.start!r},{row.end!r},{row.rank}" for row in shown.itertuples()]
+        return table(head, rows, 3, windows) + rest(len(causes), _ROWS)
 
     def _wait_pairs(self, waits: pd.DataFrame) -> str:
         shown = waits.head(_ROWS)

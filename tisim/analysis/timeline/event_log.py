@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.analysis.result_json import BreakdownDict, LinkDict, OutlierDict
+    from tisim.analysis.result_json import BreakdownDict, CauseDict, LinkDict, OutlierDict
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.links import Links
     from tisim.analysis.timeline.run import Run
@@ -173,13 +173,6 @@ class EventLog:
         ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
         return with_units(ordered)
 
-    def longest_wait_for(self, cause: int) -> tuple[int, float, float]:
-        """The longest wait for a rank: who waits, its start and its end (s)."""
-        rows = self.store.read("states")
-        rows = rows[rows["cause"] == cause]
-        row = rows[int((rows["end"] - rows["start"]).argmax())]
-        return int(row["rank"]), float(row["start"]), float(row["end"])
-
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
@@ -208,12 +201,32 @@ class EventLog:
     @cached_property
     def outliers(self) -> list[Outlier]:
         """Computations that took far longer than those like them."""
-        return find_outliers(self.store, self.run.end, self.causes)
+        return find_outliers(self.store, self.run.end, self.wait_causes)
 
     @cached_property
-    def causes(self) -> WaitCauses:
-        """What waits are due to."""
+    def wait_causes(self) -> WaitCauses:
+        """What each wait is due to."""
         return WaitCauses(self.store.read("states"), self.run.ranks)
+
+    @cached_property
+    def causes(self) -> pd.DataFrame:
+        """What all waits are due to: one row for each `rank` and `state` that explains some."""
+        import numpy as np
+        import pandas as pd
+
+        found = self.wait_causes.all
+        longest = self.wait_causes.rows[[one.row for one in found]]
+        return frame(
+            {
+                "rank": np.array([one.rank for one in found], np.int32),
+                "state": pd.Categorical([one.state for one in found], STATES),
+                "seconds": np.array([one.seconds for one in found], np.float64),
+                "share": np.array([one.share for one in found], np.float64),
+                "ranks": np.array([one.waiting for one in found], np.int32),
+                "parts": np.array([one.parts for one in found], np.int64),
+                **{name: longest[name] for name in ("start", "end", "line")},
+            }
+        )
 
     @cached_property
     def slow_ranks(self) -> list[SlowRanks]:
@@ -224,16 +237,17 @@ class EventLog:
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of."""
         routes = RouteTable(self.run.settings, self.run.hosts)
-        return CriticalPath(self.causes, self.finish, routes)
+        return CriticalPath(self.wait_causes, self.finish, routes)
 
     def to_dict(self) -> BreakdownDict:
         """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
 
         `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
         what they are in each state. `waits`: seconds by wait state and the rank that was waited
-        for. `outliers`: computations that took far longer than those like them (`Outlier`).
-        `slow_ranks`: few ranks that compute longer than most, by host (`SlowRanks`). `gains`: by
-        how much the simulated time could shrink at most. `links`: what each used link carried.
+        for. `causes`: what all waits are due to (`causes`). `outliers`: computations that took far
+        longer than those like them (`Outlier`). `slow_ranks`: few ranks that compute longer than
+        most, by host (`SlowRanks`). `gains`: by how much the simulated time could shrink at most.
+        `links`: what each used link carried.
         """
         by_kind = self.breakdown.by_kind
         states = [state for state in STATES if by_kind[state].any()]
@@ -252,6 +266,7 @@ class EventLog:
                 {"state": str(state), "cause": int(cause), "seconds": float(seconds)}
                 for (state, cause), seconds in waits.items()
             ],
+            "causes": cast("list[CauseDict]", self.causes.to_dict("records")),
             "outliers": [
                 cast("OutlierDict", {name: getattr(one, name) for name in OUTLIER_FIELDS})
                 for one in self.outliers

@@ -110,8 +110,8 @@ class RunFindings:
         finish = np.zeros(self._run.ranks)
         np.maximum.at(finish, states["rank"], states["end"])
         log = EventLog(records, described, finish)
-        if waits is not None:
-            log.causes = waits
+        # Of a file without what they need no causes are known.
+        log.wait_causes = waits or WaitCauses(states[:0], self._run.ranks)
         return log
 
     def _busiest_link(self) -> BusiestLink | None:

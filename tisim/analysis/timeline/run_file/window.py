@@ -33,7 +33,7 @@ class Tile:
 
     `key` is the class of states, what they are coloured by; `seconds` are those in states of the
     class, summed over the ranks of the lane; `longest` has those of the longest of these states, as
-    a whole, and `count` the states that end in the cell.
+    a whole, and `count` the states that end in the cell (of sums, that touch it).
     """
 
     column: NDArray[np.uint32]
@@ -120,9 +120,36 @@ class Window:
         """Sums over the time of the window, by lane: a picture of one column.
 
         At the borders of a window that is not narrow, what lies in a thousandth of its time is
-        divided evenly.
+        divided evenly. States that end after the window count too.
         """
-        return self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
+        tile = self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
+        self._count_unfinished(tile, lanes, classes)
+        return tile
+
+    def _count_unfinished(self, tile: Tile, lanes: int, classes: NDArray[np.int32]) -> None:
+        """Count the states that the window begins or lies in, and that end after it."""
+        import numpy as np
+
+        ranks = self._ranks_shown()
+        lane = np.arange(self.ranks) * lanes // self.ranks
+        of_keys = np.full(1 << 16, -1, np.int64)
+        pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
+        of_keys[pairs[:, 0] << 8 | pairs[:, 1]] = classes
+        # The cells of a tile of one column are in the order of lane and class.
+        cells = tile.lane.astype(np.int64) << 32 | tile.key
+        for number in overlapping(self.run.info["spans"], self.end, self.end):
+            with self.run.reading():
+                begins, offsets, ends, keys = self.run.spans.states(number)
+                ended = np.append(0, np.cumsum(ends <= self.end))
+                first, stop = offsets[ranks], offsets[ranks + 1]
+                at = first + ended[stop] - ended[first]
+                left = at < stop
+                before = ends[np.maximum(at - 1, 0)]
+                left &= np.where(at > first, before, begins[ranks]) < self.end
+                found = lane[left] << 32 | of_keys[keys[at[left]]]
+            if len(cells):
+                place = np.minimum(np.searchsorted(cells, found), len(cells) - 1)
+                np.add.at(tile.count, place[cells[place] == found], 1)
 
     def _summed(
         self,
