@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry, action, collective, default_registry
+    from tisim.analysis.compare import compare
     from tisim.analysis.result import Result
     from tisim.config import Config
     from tisim.errors import InputError, SimulationError, TisimError
@@ -36,6 +37,7 @@ _HOME_OF = {
     "Trace": "tisim.traces",
     "action": "tisim.actions.registry",
     "collective": "tisim.actions.registry",
+    "compare": "tisim.analysis.compare",
     "default_registry": "tisim.actions.registry",
     "extrapolation": "tisim.traces.extrapolation",
     "replay": "tisim.simulation.replay",
@@ -56,6 +58,7 @@ __all__ = [
     "__version__",
     "action",
     "collective",
+    "compare",
     "default_registry",
     "extrapolation",
     "replay",
@@ -104,4 +107,4 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

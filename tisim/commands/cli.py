@@ -13,37 +13,65 @@ import click
 from tisim.errors import InputError, TisimError
 from tisim.support.limits import DEFAULT_LIMIT, LIMIT_VARIABLE, unpacking_limit
 
-# Sub-commands in the order of the help: module and name of each, which is loaded when it is used,
-# and what the help says of it.
-_COMMANDS = {
-    "replay": ("replay.replay_command", "Predict the run time of an MPI program from its trace."),
-    "view": ("view.view_command", "Explore a run in a browser."),
-    "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),
-    "compare": ("compare.compare_command", "Explain the difference between two results."),
-    "record": ("record.record_command", "Run an MPI program and record its trace."),
-    "execute": ("execute.execute_command", "Execute a trace on a real MPI library and time it."),
-    "validate": ("validate.validate_command", "Compare predictions with real runs."),
-    "cc": ("counting.cc_command", "Compile C with instruction counting for 'record'."),
-    "c++": ("counting.cxx_command", "Compile C++ with instruction counting for 'record'."),
-    "fc": ("counting.fc_command", "Compile Fortran with instruction counting for 'record'."),
-    "import": (
-        "import_trace.import_command",
-        "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
-    ),
-    "generate": ("generate.generate_command", "Generate synthetic traces for scaling studies."),
-    "extrapolate": ("extrapolate.extrapolate_command", "Extrapolate traces to more ranks."),
-    "check": ("check.check_command", "Check a trace for errors and count its actions."),
-    "inspect": ("inspect.inspect_command", "Summarise an application: phases, loops, calls."),
-    "pack": ("pack.pack_command", "Pack a trace into one small file that is fast to read."),
-    "unpack": ("pack.unpack_command", "Restore the text files of a packed trace."),
-    "platform": ("platform.platform_command", "Describe or draw a platform, or create one."),
-    "calibrate": ("calibrate.calibrate_command", "Fit a platform's parameters to measurements."),
-    "benchmark": ("benchmark.benchmark_command", "Measure message times with a small MPI program."),
-    "completion": (
-        "completion.completion_command",
-        "Print the completion script for bash, zsh or fish.",
-    ),
+# Sub-commands in the order of the help, in groups: module and name of each, which is loaded when it
+# is used, and what the help says of it.
+_GROUPS = {
+    "Predict": {
+        "replay": (
+            "replay.replay_command",
+            "Predict the run time of an MPI program from its trace.",
+        ),
+    },
+    "Traces": {
+        "record": ("record.record_command", "Run an MPI program and record its trace."),
+        "cc": ("counting.cc_command", "Compile with instruction counting for 'record'."),
+        "c++": ("counting.cxx_command", "Compile with instruction counting for 'record'."),
+        "fc": ("counting.fc_command", "Compile with instruction counting for 'record'."),
+        "import": (
+            "import_trace.import_command",
+            "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
+        ),
+        "generate": (
+            "generate.generate_command",
+            "Generate synthetic traces for scaling studies.",
+        ),
+        "extrapolate": ("extrapolate.extrapolate_command", "Extrapolate traces to more ranks."),
+        "check": ("check.check_command", "Check a trace for errors and count its actions."),
+        "inspect": ("inspect.inspect_command", "Summarise an application: phases, loops, calls."),
+        "pack": ("pack.pack_command", "Pack a trace into one small file that is fast to read."),
+        "unpack": ("pack.unpack_command", "Restore the text files of a packed trace."),
+    },
+    "Platforms and calibration": {
+        "platform": ("platform.platform_command", "Describe or draw a platform, or create one."),
+        "benchmark": (
+            "benchmark.benchmark_command",
+            "Measure message times with a small MPI program.",
+        ),
+        "calibrate": (
+            "calibrate.calibrate_command",
+            "Fit a platform's parameters to measurements.",
+        ),
+    },
+    "Studies": {
+        "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),
+        "execute": (
+            "execute.execute_command",
+            "Execute a trace on a real MPI library and time it.",
+        ),
+        "validate": ("validate.validate_command", "Compare predictions with real runs."),
+    },
+    "Looking": {
+        "view": ("view.view_command", "Explore a run in a browser."),
+        "compare": ("compare.compare_command", "Explain the difference between two results."),
+    },
+    "Shell": {
+        "completion": (
+            "completion.completion_command",
+            "Print the completion script for bash, zsh or fish.",
+        ),
+    },
 }
+_COMMANDS = {name: of for group in _GROUPS.values() for name, of in group.items()}
 
 
 #: The exit status of an error of tisim itself, as sysexits.h has it.
@@ -82,8 +110,13 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+        column = max(map(len, _COMMANDS))
+        for title, group in _GROUPS.items():
+            names: dict[str, str] = {}  # commands that do the same, such as cc and c++, on one line
+            for name, (_, summary) in group.items():
+                names[summary] = f"{names[summary]}, {name}" if summary in names else name
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(column), text) for text, name in names.items()])
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

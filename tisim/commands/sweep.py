@@ -11,8 +11,9 @@ import click
 
 from tisim.commands import digits_option, print_table, report_written
 from tisim.errors import TisimError
+from tisim.platform.trust import basis_of, trust_text
 from tisim.studies.sweep.run import SweepInterrupted, sweep
-from tisim.studies.sweep.study import read_prices, read_study
+from tisim.studies.sweep.study import Study, read_prices, read_study
 from tisim.support.files import check_writable
 from tisim.support.quantities import format_seconds
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # A table of more scenarios than this is left to the file.
 _MOST_SHOWN = 40
 # Texts in it are cut at this length.
-_WIDEST = 28
+_WIDEST = 60
 
 
 @click.command(
@@ -94,10 +95,11 @@ def sweep_command(
         return 130
     for warning in dict.fromkeys(text for text in frame["warnings"] if text):
         click.echo(f"tisim: warning: {warning}", err=True)
-    _print(frame, target)
+    trust = _trust(arguments)
+    _print(frame, target, trust)
     report_written(*copy.written(), target)
     if report is not None:
-        report.write(frame)
+        report.write(frame, trust)
     failures = frame[frame["error"].notna()]
     if len(failures):
         first = failures.iloc[0]
@@ -106,6 +108,12 @@ def sweep_command(
             f"{first['error']}"
         )
     return 0
+
+
+def _trust(arguments: Study) -> str:
+    """How far to trust the times; empty where several platforms are compared."""
+    platform = arguments.get("platform")
+    return "" if platform is None else trust_text(platform, basis_of(platform))
 
 
 class _Report:
@@ -121,10 +129,11 @@ class _Report:
         self._file, self._name = file, study.stem
         self._prices = None if prices is None else Prices(prices)
 
-    def write(self, frame: pd.DataFrame) -> None:
+    def write(self, frame: pd.DataFrame, trust: str) -> None:
         from tisim.studies.sweep.report import write_sweep_report
 
-        write_sweep_report(frame, self._file, prices=self._prices, title=f"Sweep {self._name}")
+        title = f"Sweep {self._name}"
+        write_sweep_report(frame, self._file, prices=self._prices, title=title, trust=trust)
         report_written(self._file)
 
 
@@ -143,7 +152,7 @@ class _Copy:
         return self._path.stat().st_ctime_ns if self._path.exists() else 0
 
 
-def _print(frame: pd.DataFrame, target: str) -> None:
+def _print(frame: pd.DataFrame, target: str, trust: str) -> None:
     if len(frame) <= _MOST_SHOWN:
         rows = [("", row) for _, row in frame.iterrows()]
     else:
@@ -152,7 +161,8 @@ def _print(frame: pd.DataFrame, target: str) -> None:
         rows = list(ends)
     _print_table(frame, rows)
     plural = "s" if len(frame) != 1 else ""
-    click.echo(f"\n{len(frame):,} scenario{plural} in {target}")
+    said = f"trust: {trust}\n" if trust else ""
+    click.echo(f"\n{said}{len(frame):,} scenario{plural} in {target}")
 
 
 def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> None:
@@ -161,7 +171,7 @@ def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> 
     varied = columns[1 : columns.index("simulated_time")]
     named = any(name for name, _ in rows)
     lines: list[tuple[str, ...]] = []
-    head = (*(_cut(name) for name in varied), "simulated time", "ratio", "compute")
+    head = (*varied, "simulated time", "ratio", "compute")
     lines.append((*(("",) if named else ()), *head, "communication"))
     for name, row in rows:
         values = (_cut(str(row[axis])) if row[axis] == row[axis] else "" for axis in varied)

@@ -295,3 +295,12 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
         said,
     )
     assert [path.name for path in tisim.directory.iterdir()] == ["trace"]
+
+
+def test_the_help_groups_commands(tisim: CommandLine) -> None:
+    text = tisim("--help").out
+    titles = re.findall(r"^(\w.*):$", text, re.MULTILINE)
+    groups = ["Predict", "Traces", "Platforms and calibration", "Studies", "Looking", "Shell"]
+    assert titles[-6:] == groups
+    assert "  cc, c++, fc  Compile with instruction counting" in text
+    assert "\n  record       Run an MPI program" in text

@@ -103,6 +103,16 @@ def test_other_hosts_and_speeds() -> None:
     assert "options, hosts and compute are the same: the network is another one" in wires
 
 
+def test_results_are_compared_as_they_are(tmp_path: Path) -> None:
+    result = tisim.replay(RING, platform=GRAPHENE)
+    file = tmp_path / "a.json"
+    file.write_text(result.to_json())
+    for one in (result, file, str(file)):
+        assert tisim.compare(one, result.to_dict()).reasons == (
+            "both take the same simulated time",
+        )
+
+
 def test_what_was_changed_is_said() -> None:
     changed = replayed(bandwidth="10x", latency="10%", mapping="block")
     assert changed["changes"] == {"bandwidth": "x10", "latency": "x0.1", "mapping": "block"}

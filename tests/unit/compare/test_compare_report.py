@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, ROOT
 from tisim import InputError
+from tisim.analysis.report.charts import Step, waterfall
 from tisim.commands.compare import compare_command
 
 LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
@@ -27,15 +29,30 @@ def test_the_page(tmp_path: Path) -> None:
     assert "b takes 0.9985 times as long as a" in outcome.output
     text = page.read_text()
     assert re.findall("<h2>(.*?)</h2>", text) == [
+        "Where the difference comes from",
         "Summary",
         "Where the time goes",
         "Ranks",
         "Options and other inputs that differ",
     ]
-    assert text.count("<svg") == 4
+    assert text.count("<svg") == 5
+    first = text.index(
+        "<b>b takes 0.9985 times as long as a (-122.884 us); most of it is the state"
+    )
+    assert first < text.index("<svg") < text.index("b&lt;.json")
+    assert "the axis does not begin at 0" in text
     assert "b&lt;.json" in text
     assert "b takes 0.9985 times as long as a" in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+def test_a_waterfall_ends_where_b_does() -> None:
+    steps = [Step("a", 4.0, is_sum=True), Step("wait", -3.0), Step("b", 1.0, is_sum=True)]
+    drawn = waterfall(steps, label="time", show=lambda value: f"{value:g} s")
+    width = [float(value) for value in re.findall(r'<rect .*? width="([^"]+)"', drawn)]
+    assert width[0] == pytest.approx(width[1] + width[2], abs=0.2)
+    assert "-3 s" in drawn
+    assert "does not begin at 0" not in drawn
 
 
 def test_equal_results_have_no_charts(tmp_path: Path) -> None:

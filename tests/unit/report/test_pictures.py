@@ -104,13 +104,21 @@ def test_few_actions_are_drawn_one_by_one(ring: tisim.Result, tmp_path: Path) ->
     assert "<image" not in text
 
 
-def test_many_actions_are_drawn_as_shares(lu: tisim.Result, tmp_path: Path) -> None:
+def test_a_long_run_is_a_strip_above_its_typical_part(lu: tisim.Result, tmp_path: Path) -> None:
     draw_gantt(lu, tmp_path / "lu.svg")
     text = (tmp_path / "lu.svg").read_text()
-    assert "Each column of 66.1 us shows the shares of that time that the rank spends" in text
-    assert "Arrows: the 40 of 4,619 messages that were waited for longest." in text
+    assert "Below: the framed part. Each bar is what a rank is doing. Arrows: all " in text
+    assert text.count("simulated time, ms") == 2
     assert text.count("<image") == 1
     assert len(text) < 300_000
+
+
+def test_a_long_part_is_drawn_as_shares(lu: tisim.Result, tmp_path: Path) -> None:
+    draw_gantt(lu, tmp_path / "lu.svg", end=0.079)
+    text = (tmp_path / "lu.svg").read_text()
+    assert "Each column of 65.8 us shows the shares of that time that the rank spends" in text
+    assert "Arrows: the 40 of 4," in text
+    assert text.count("<image") == 1
 
 
 def test_colours_take_as_much_room_as_states_take_time(lu: tisim.Result) -> None:
@@ -255,3 +263,12 @@ def test_notebooks_show_objects_as_tables(lu: tisim.Result, tmp_path: Path) -> N
     trace.write_text("0 compute 1\n")
     shown = tisim.Trace.open(trace)._repr_html_()
     assert "a&lt;b.txt" in shown and "a<b.txt" not in shown
+
+
+def test_a_result_without_events_has_pictures_that_say_so() -> None:
+    """Completion in notebooks looks at every attribute."""
+    result = tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE)
+    plot = result.plot
+    assert "plot" in dir(result)
+    with pytest.raises(tisim.TisimError, match="replay with event_log=True"):
+        plot.gantt()

@@ -101,6 +101,7 @@ def test_the_page_of_a_study(root: Path, tmp_path: Path) -> None:
     headings = re.findall("<h2>(.*?)</h2>", text)
     assert headings == [
         "Summary",
+        "What to do next",
         "What matters most",
         "Time against cost",
         "Time over each axis",
@@ -109,6 +110,12 @@ def test_the_page_of_a_study(root: Path, tmp_path: Path) -> None:
     ]
     assert text.count("<svg") == 5
     assert "http" not in text.replace("http-equiv", "")
+    assert "Try values of bandwidth beyond x4: the time still falls there." in text
+    assert "Leave out smpi/coll-selector: it changes the time by less than 1%." in text
+    fastest = "--bandwidth x4 --config smpi/coll-selector=ompi --report fastest.html TRACE"
+    assert fastest in text
+    assert "no real runs stand beside graphene.xml" in text
+    assert ">bandwidth, times</text>" in text
     assert "bandwidth matters most: from x4 to x1 the time grows by a factor of 1.15" in text
     assert text.count("</tr>") == 1 + 3 + 1 + 6
 
@@ -124,6 +131,7 @@ def test_replicates_become_ranges_and_failures_are_said(tmp_path: Path) -> None:
     text = (tmp_path / "r.html").read_text()
     assert "from the least to the greatest" in text
     assert "1 scenarios failed" in text
+    assert "Correct what fails first: a=3, b=y: SimulationError" in text
     assert "&lt;deadlock&gt;" in text
     assert text.count("the numbers of &lt;alltoallv&gt; are data") == 1
 
@@ -154,3 +162,13 @@ def test_what_is_wrong_is_said_before_the_sweep(root: Path, tmp_path: Path) -> N
     outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.pdf")])
     assert "call it .html" in str(outcome.exception)
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_long_names_of_categories_are_points_with_slanted_names(tmp_path: Path) -> None:
+    names = [f"platform-of-the-year-{year}" for year in range(2020, 2026)]
+    frame = rows({(n, name): 1.0 + n for n in (1, 2) for name in names})
+    write_sweep_report(frame, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert text.count('transform="rotate(-30') == 6
+    for name in names:
+        assert f">{name}</text>" in text

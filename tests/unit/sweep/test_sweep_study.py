@@ -144,7 +144,7 @@ def test_the_command_prints_a_table_and_writes_the_rows(
     status, out, err = run([str(study)], capsys)
     assert status == 0
     assert all(line.startswith("tisim: wrote ") for line in err.splitlines())
-    header, first, second, _, last = out.splitlines()
+    header, first, second, _, trust, last = out.splitlines()
     assert header.split() == [
         "bandwidth",
         "simulated",
@@ -155,6 +155,7 @@ def test_the_command_prints_a_table_and_writes_the_rows(
     ]
     assert first.split()[0] == "x1"
     assert second.split()[0] == "x2"
+    assert trust.startswith("trust: no measurements and no real runs stand beside graphene.xml")
     assert last == "2 scenarios in study.csv"
     assert len((tmp_path / "study.csv").read_text().splitlines()) == 3
 

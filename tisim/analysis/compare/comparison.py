@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from tisim.analysis.result import Result
 from tisim.analysis.result_json import (
     COLUMNS,
     COUNTS,
@@ -14,6 +16,7 @@ from tisim.analysis.result_json import (
     RankRow,
     ResultDict,
     TimeName,
+    read_file,
 )
 from tisim.support.quantities import format_result_time
 
@@ -231,6 +234,21 @@ def _changes(comparison: Comparison) -> Iterator[str]:
             yield f"{which} has {', '.join(words)}"
 
 
+def headline(comparison: Comparison) -> str:
+    """The difference in a sentence: by how much, what was changed, and what most of it is."""
+    parts = [*_programs(comparison), next(_verdict(comparison)), *_changes(comparison)]
+    causes = comparison.states or comparison.times[:-1]
+    most = max(causes, key=lambda one: abs(one.change))
+    if comparison.simulated_time.differs and most.differs:
+        what = "the state " if comparison.states else ""
+        parts.append(f"most of it is {what}{most.name} ({_signed(most.change)} {_MEAN})")
+    return f"{'; '.join(parts)}."
+
+
+def _signed(seconds: float) -> str:
+    return format_result_time(seconds, signed=True)
+
+
 def _verdict(comparison: Comparison) -> Iterator[str]:
     time = comparison.simulated_time
     if not time.differs:
@@ -366,20 +384,22 @@ _RANK_TIMES: tuple[TimeName, ...] = ("compute", "communication", "other")
 _MEANS: tuple[TimeName, ...] = (*_RANK_TIMES, "finish")
 
 _Rows = Sequence[RankRow]
+Comparable = Result | ResultDict | str | os.PathLike[str]
 
 
-def compare(a: ResultDict, b: ResultDict) -> Comparison:
+def compare(a: Comparable, b: Comparable) -> Comparison:
     """Compare two results.
 
     Parameters
     ----------
     a, b
-        What `Result.to_dict` gives, or `read_result`.
+        Results, what `Result.to_dict` gives, or names of files of ``tisim replay --json``.
 
     Returns
     -------
     Comparison
     """
+    a, b = _as_dict(a), _as_dict(b)
     has_a, has_b = breakdown_of(a) is not None, breakdown_of(b) is not None
 
     def by(times: Callable[[ResultDict], dict[str, float]]) -> tuple[Difference, ...]:
@@ -402,6 +422,12 @@ def compare(a: ResultDict, b: ResultDict) -> Comparison:
         trust=(str(a.get("trust", "")), str(b.get("trust", ""))),
     )
     return dataclasses.replace(comparison, reasons=find_reasons(comparison))
+
+
+def _as_dict(result: Comparable) -> ResultDict:
+    if isinstance(result, str | os.PathLike):
+        return read_file(result)
+    return result.to_dict() if isinstance(result, Result) else result
 
 
 def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:

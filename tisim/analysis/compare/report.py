@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from html import escape
 
-from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference, shorten
-from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars
+from tisim.analysis.compare.comparison import (
+    Comparison,
+    Difference,
+    RankDifference,
+    headline,
+    shorten,
+)
+from tisim.analysis.report.charts import Bar, Curve, Step, curves, diverging_bars, waterfall
 from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.support.files import write_file
-from tisim.support.quantities import format_number, format_result_time, format_time, unit_of_time
+from tisim.support.quantities import (
+    DIGITS,
+    format_number,
+    format_result_time,
+    format_time,
+    unit_of_time,
+)
 
 _BARS, _RANKS, _DETAILS = 12, 1000, 200
+# States of a waterfall at most, and the part of the difference that each has at least.
+_STEPS, _SHOWN_PART = 8, 0.005
 # A smaller part of the time comes from adding it up in another order.
 _ROUNDING = 1e-6
 _NAMES = {
@@ -44,7 +59,10 @@ def write_comparison_report(
         If the suffix is another, or the file cannot be written.
     """
     check_report(path)
-    sections = [("Summary", _summary(comparison, a, b))]
+    first = f"<p><b>{escape(headline(comparison))}</b></p>"
+    if comparison.simulated_time.differs:
+        first += figures([_waterfall(comparison)])
+    sections = [("Where the difference comes from", first), ("Summary", _summary(comparison, a, b))]
     least = _ROUNDING * (comparison.simulated_time.a or 0.0)
     charts = [
         _bars(caption, [one for one in differences if abs(one.change) > least])
@@ -68,6 +86,27 @@ def write_comparison_report(
         head = ("", "a", "b", "difference", "b / a")
         sections.append(("Further numbers that differ", table(head, more)))
     write_file(path, static_page("Two results", sections))
+
+
+def _waterfall(comparison: Comparison) -> str:
+    """How the time of a becomes that of b, state by state, or else by compute and communication."""
+    time = comparison.simulated_time
+    causes = sorted(comparison.states or comparison.times[:-1], key=lambda one: -abs(one.change))
+    least = _SHOWN_PART * abs(time.change)
+    shown = [one for one in causes[:_STEPS] if one.differs and abs(one.change) >= least]
+    rest = time.change - math.fsum(one.change for one in shown)
+    steps = [Step("a", time.a or 0.0, is_sum=True)]
+    steps += [Step(one.name, one.change) for one in shown]
+    if abs(rest) > max(least, _ROUNDING * (time.a or 0.0)):
+        steps.append(Step("rest, and ranks that end apart", rest))
+    steps.append(Step("b", time.b or 0.0, is_sum=True))
+    unit, factor = unit_of_time(max(time.a or 0.0, time.b or 0.0))
+    scaled = [step._replace(change=step.change * factor) for step in steps]
+    chart = waterfall(
+        scaled, label="simulated time", show=lambda value: f"{value:.{DIGITS.get()}g} {unit}"
+    )
+    what = "state" if comparison.states else "part"
+    return figure(chart, f"From a to b: the change of each {what} of the time, mean over ranks.")
 
 
 def _summary(comparison: Comparison, a: str, b: str) -> str:

@@ -72,7 +72,7 @@ def longest_awaited(messages: NDArray[np.void], most: int) -> NDArray[np.void]:
 # With more lanes they cannot be distinguished, more bars are narrower than a pixel, and more arrows
 # hide the bars. Of more messages than `_ARROWS`, those that were waited for longest are drawn.
 _LANES = 64
-_BARS = 2500
+BARS = 2500
 _ARROWS = 200
 _AWAITED = 40
 # Resolution of a chart of shares: columns over the time, rows over the height of all lanes.
@@ -89,16 +89,31 @@ class GanttChart:
         self._begin, self._end = begin, end
         self._unit, self._factor = unit_of_time(end)
 
-    def draw(self, axes: Axes) -> str:
+    def draw(self, axes: Axes, *, titled: bool = True) -> str:
         """Draw it; how to read what was drawn."""
         bars = self._bars()
         states = self._draw_shares(axes) if bars is None else self._draw_bars(axes, bars)
         self._frame_lanes(axes)
         messages = self._draw_messages(axes)
-        self._label_axes(axes)
+        self._label_axes(axes, titled=titled)
         part = self._begin > 0 or self._end < self._log.run.end
         shares = " Percentages are those of the whole simulation." if part else ""
         return f"{states} {messages}{shares}"
+
+    def draw_overview(self, axes: Axes, part: GanttChart) -> None:
+        """Draw it without its messages, and a frame around a part of it."""
+        self._draw_shares(axes)
+        self._frame_lanes(axes)
+        self._label_axes(axes, titled=True)
+        axes.set_yticks([])
+        axes.axvspan(
+            part._begin * self._factor,
+            part._end * self._factor,
+            facecolor="none",
+            edgecolor="#000000",
+            linewidth=1.5,
+            zorder=5,
+        )
 
     def legend(self) -> list[Patch]:
         """The states that occur, with their parts of all time."""
@@ -117,12 +132,13 @@ class GanttChart:
             if spent[state] > 0
         ]
 
-    def _label_axes(self, axes: Axes) -> None:
+    def _label_axes(self, axes: Axes, *, titled: bool) -> None:
         """Title, axes and ticks."""
         lanes, run = self.lanes, self._log.run
         unit, factor = unit_of_time(run.end)
-        title = f"{run.title}: {run.end * factor:.6g} {unit}"
-        axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+        if titled:
+            title = f"{run.title}: {run.end * factor:.6g} {unit}"
+            axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
         axes.set_xlim(self._begin * self._factor, self._end * self._factor or 1.0)
         axes.set_ylim(lanes.count - 0.5, -0.5)
         places = list(range(0, lanes.count, max(1, -(-lanes.count // 20))))
@@ -135,11 +151,11 @@ class GanttChart:
     def _bars(self) -> NDArray[np.void] | None:
         """The states to draw one by one, unless they are too many."""
         whole = self._begin == 0 and self._end == self._log.run.end
-        if self.lanes.size > 1 or (whole and self._log.store.count("states") > _BARS):
+        if self.lanes.size > 1 or (whole and self._log.store.count("states") > BARS):
             return None
         rows = self._log.store.read("states")
         chosen = rows[(rows["end"] > self._begin) & (rows["start"] < self._end)]
-        return chosen if len(chosen) <= _BARS else None
+        return chosen if len(chosen) <= BARS else None
 
     def _draw_bars(self, axes: Axes, bars: NDArray[np.void]) -> str:
         from matplotlib.collections import PolyCollection

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import textwrap
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.analysis.pictures.gantt import GanttChart
+from tisim.analysis.pictures.gantt import BARS, GanttChart
 from tisim.errors import InputError
 from tisim.support.files import write_file
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
 
 _FORMATS = (".svg", ".png")
+# Height of the strip that shows a whole run, in inches.
+_STRIP_HEIGHT = 1.3
+# Letters of a line of the note below.
+_NOTE_WIDTH = 160
+# States of a rank in the part that is drawn in detail, at least.
+_FEWEST_STATES = 20
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -35,10 +42,12 @@ def draw_gantt(
 ) -> None:
     """Draw what every rank was doing over time.
 
-    Bars are states, in the colours of `tisim.analysis.pictures.colours`; arrows are messages. Where
-    there are more states than can be seen, each column of a lane shows the shares of the time that
-    its ranks spend in each state; where there are more messages than can be seen, some are drawn,
-    chosen at random. The picture says so.
+    A whole run that is too long to be read is a strip on top; below it is the part of it whose
+    shares of states are most like those of the whole. Bars are states, in the colours of
+    `tisim.analysis.pictures.colours`; arrows are messages. Where there are more states than can be
+    seen, each column of a lane shows the shares of the time that its ranks spend in each state;
+    where there are more messages than can be seen, some are drawn, chosen at random. The picture
+    says so.
 
     Parameters
     ----------
@@ -47,7 +56,8 @@ def draw_gantt(
     path
         File whose suffix is ``.svg`` or ``.png``.
     begin, end
-        The part of the simulated time to draw, in seconds; all of it by default.
+        The part of the simulated time to draw, in seconds; by default all of it, or the strip and
+        the part.
 
     Raises
     ------
@@ -63,21 +73,39 @@ def draw_gantt(
     last = whole if end is None else min(end, whole)
     if not (0 <= begin < last or begin == last == whole == 0):
         raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; draw a part of that")
+    overview = None
+    if begin == 0 and last == whole:
+        from tisim.analysis.report.page_data import TYPICAL_STATES, typical_part
+
+        readable = min(max(BARS // log.run.ranks, _FEWEST_STATES), TYPICAL_STATES)
+        typical = typical_part(log, most=readable)
+        if typical != (0.0, whole):
+            overview = GanttChart(log, begin, last)
+            begin, last = typical
     chart = GanttChart(log, begin, last)
-    write_file(path, _picture(chart, Path(path).suffix.lower()[1:]))
+    write_file(path, _picture(chart, overview, Path(path).suffix.lower()[1:]))
 
 
-def _picture(chart: GanttChart, form: str) -> bytes:
+def _picture(chart: GanttChart, overview: GanttChart | None, form: str) -> bytes:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     height = max(1.6, min(6.4, 0.45 * chart.lanes.count))
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}):
-        figure = Figure(figsize=(11, height + 1.9), layout="constrained")
+        strip = 0.0 if overview is None else _STRIP_HEIGHT
+        figure = Figure(figsize=(11, height + strip + 1.9), layout="constrained")
         FigureCanvasAgg(figure)
-        notes = chart.draw(figure.add_subplot())
+        if overview is None:
+            notes = chart.draw(figure.add_subplot())
+        else:
+            grid = figure.add_gridspec(2, 1, height_ratios=[strip, height])
+            overview.draw_overview(figure.add_subplot(grid[0]), chart)
+            notes = (
+                f"Below: the framed part. {chart.draw(figure.add_subplot(grid[1]), titled=False)}"
+            )
         _add_legend(figure, chart)
+        notes = textwrap.fill(notes, _NOTE_WIDTH)
         figure.text(0.01, 0.0, notes, fontsize=8, color="#444444", va="top")
         buffer = io.BytesIO()
         save = partial(figure.savefig, buffer, format=form, bbox_inches="tight", pad_inches=0.12)

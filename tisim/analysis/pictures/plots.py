@@ -15,6 +15,7 @@ from tisim.support.quantities import unit_of_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tisim.analysis.result import Result
     from tisim.analysis.timeline.event_log import EventLog
 
 # Rows of the pictures at most.
@@ -28,12 +29,16 @@ class Plots:
 
     Parameters
     ----------
-    log
-        What happened.
+    result
+        A result; without an event log each method raises a TisimError.
     """
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    @property
+    def _log(self) -> EventLog:
+        return self._result.require_event_log()
 
     def gantt(
         self, axes: Axes | None = None, *, begin: float = 0.0, end: float | None = None

@@ -109,8 +109,11 @@ class Scale:
 
 
 _BARS_WIDTH, _BAR_ROW, _BARS_TOP = 720.0, 24.0, 12.0
-_BAR_NAME = 30
+_BAR_NAME = 44
 _LESS, _MORE = "#0072B2", "#D55E00"
+# A waterfall begins at 0 unless its least sum is above this part of the greatest.
+_NEAR_ZERO = 0.6
+_STEP_NAME = 40
 
 
 class Bar(NamedTuple):
@@ -157,11 +160,66 @@ def _end(bar: Bar, show: Callable[[float], str], high: bool) -> str:
     return f"{name}: {show(value)}" if name else show(value)
 
 
+class Step(NamedTuple):
+    """A row of a waterfall: what the sum is changed by, or the sum itself."""
+
+    name: str
+    change: float
+    is_sum: bool = False
+
+
+def waterfall(steps: Sequence[Step], *, label: str, show: Callable[[float], str]) -> str:
+    """Draw how one sum becomes another, a step a row.
+
+    The axis begins near the least sum where all are far from 0, and says so.
+    """
+    sums, ends = 0.0, []
+    for step in steps:
+        before = 0.0 if step.is_sum else sums
+        sums = step.change if step.is_sum else sums + step.change
+        ends.append((before, sums))
+    known = [end for step, pair in zip(steps, ends, strict=True) for end in pair[step.is_sum :]]
+    low, high = min(known), max(known)
+    low = 0.0 if low < _NEAR_ZERO * high else max(low - (high - low) / 3, 0.0)
+    left = _LETTER * max(len(shorten(step.name, _STEP_NAME)) for step in steps) + 18
+    margin = 6.6 * max(len(_step_text(step, show)) for step in steps) + 10
+    scale = Scale.over([low, high or 1.0], left, _BARS_WIDTH - margin)
+    scale = Scale(scale.low, scale.high, left, _BARS_WIDTH - margin)
+    bottom = _BARS_TOP + len(steps) * _BAR_ROW
+    parts = [line(left, _BARS_TOP - 4, left, bottom), line(left, bottom, _BARS_WIDTH, bottom)]
+    for value in scale.ticks():
+        parts.append(line(scale.place(value), bottom, scale.place(value), bottom + 4))
+        parts.append(text(scale.place(value), bottom + 16, show(value), anchor="middle"))
+    for row, (step, (before, after)) in enumerate(zip(steps, ends, strict=True)):
+        y = _BARS_TOP + row * _BAR_ROW
+        begin, end = sorted(scale.place(max(one, low)) for one in (before, after))
+        colour = "#666666" if step.is_sum else _MORE if step.change > 0 else _LESS
+        shape = (
+            f'<rect x="{begin:.1f}" y="{y + 3:.1f}" width="{max(end - begin, 1.5):.1f}" '
+            f'height="17" fill="{colour}"/>'
+        )
+        parts.append(text(left - 10, y + 16, shorten(step.name, _STEP_NAME), anchor="end"))
+        parts.append(titled(shape, f"{step.name}: {_step_text(step, show)}"))
+        parts.append(text(end + 5, y + 16, _step_text(step, show)))
+        if row + 1 < len(steps):
+            at = scale.place(after)
+            parts.append(line(at, y + 20, at, y + _BAR_ROW + 3, 'class="grid"'))
+    label = f"{label} (the axis does not begin at 0)" if low > 0 else label
+    parts.append(text(_BARS_WIDTH / 2, bottom + 32, label, anchor="middle", faint=True))
+    return picture(_BARS_WIDTH, bottom + 38, parts, label)
+
+
+def _step_text(step: Step, show: Callable[[float], str]) -> str:
+    return f"{'+' if step.change > 0 and not step.is_sum else ''}{show(step.change)}"
+
+
 _WIDTH, _HEIGHT = 560.0, 320.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84.0, 14.0, 16.0, 50.0
+# Letters of the name of a value on an axis at most, and the height that slanted ones take.
+_TICK_NAME, _SLANTED_ROOM = 24, 76.0
 _NAMED = len(HUES)
 _LEGEND_ROW = 17.0
-_LEGEND_NAME = 60
+_LEGEND_NAME = 100
 
 
 class Curve(NamedTuple):
@@ -212,16 +270,19 @@ def curves(
             named = f"{curve.name}; " if curve.name else ""
             dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.4" fill="{colour}" opacity="{opacity}"/>'
             parts.append(titled(dot, f"{named}{x_label} {at}: {show_y(point[1])}"))
-    height = _HEIGHT
+    width, height = _WIDTH, _HEIGHT + (_SLANTED_ROOM if _is_slanted(x_names) else 0.0)
+    below = height
     if few and any(curve.name for curve in drawn):
         for place, curve in enumerate(drawn):
-            y = _HEIGHT + place * _LEGEND_ROW + 6
-            parts.append(
-                line(_LEFT, y - 4, _LEFT + 22, y - 4, f'stroke="{HUES[place]}" stroke-width="2.5"')
-            )
-            parts.append(text(_LEFT + 28, y, shorten(curve.name, _LEGEND_NAME)))
+            y = below + place * _LEGEND_ROW + 6
+            look = f'stroke="{HUES[place]}" stroke-width="2.5"'
+            mark = f'<circle cx="{_LEFT + 11}" cy="{y - 4:.1f}" r="3.4" fill="{HUES[place]}"/>'
+            parts.append(line(_LEFT, y - 4, _LEFT + 22, y - 4, look) if curve.joined else mark)
+            name = shorten(curve.name, _LEGEND_NAME)
+            parts.append(text(_LEFT + 28, y, name))
+            width = max(width, _LEFT + 28 + _LETTER * len(name))
         height += len(drawn) * _LEGEND_ROW + 4
-    return picture(_WIDTH, height, parts, f"{y_label} over {x_label}")
+    return picture(width, height, parts, f"{y_label} over {x_label}")
 
 
 def front(
@@ -271,6 +332,14 @@ def _frame(drawn: Sequence[Curve], x_names: Sequence[str] | None) -> _Frame:
     return _Frame(x, y)
 
 
+def _is_slanted(names: Sequence[str] | None) -> bool:
+    """Whether the names of an axis are too long to stand beside each other."""
+    if not names:
+        return False
+    longest = max(len(shorten(name, _TICK_NAME)) for name in names)
+    return longest * 6.5 > (_WIDTH - _RIGHT - _LEFT) / len(names)
+
+
 def _axes(
     frame: _Frame,
     x_label: str,
@@ -285,21 +354,24 @@ def _axes(
         parts.append(line(_LEFT, y, right, y, 'class="grid"'))
         parts.append(text(_LEFT - 6, y + 4, show_y(value), anchor="end"))
     if x_names is not None:
-        room = max(int((right - _LEFT) / max(len(x_names), 1) / 6.5), 4)
-        named = [(float(place), shorten(name, room)) for place, name in enumerate(x_names)]
+        named = [(float(place), shorten(name, _TICK_NAME)) for place, name in enumerate(x_names)]
     else:
         named = [(value, f"{value:g}") for value in frame.x.ticks()]
+    slanted = _is_slanted(x_names)
     for value, name in named:
         x = frame.x.place(value)
         parts.append(line(x, bottom, x, bottom + 4))
-        parts.append(text(x, bottom + 17, name, anchor="middle"))
-    parts.append(text((_LEFT + right) / 2, bottom + 36, x_label, anchor="middle"))
+        tick = text(x, bottom + 17, name, anchor="end" if slanted else "middle")
+        turn = f'<text transform="rotate(-30 {x:.1f} {bottom + 12:.1f})"'
+        parts.append(tick.replace("<text", turn, 1) if slanted else tick)
+    room = _SLANTED_ROOM if slanted else 0.0
+    parts.append(text((_LEFT + right) / 2, bottom + 36 + room, x_label, anchor="middle"))
     parts.append(text(4, 10, y_label, faint=True))
     return parts
 
 
 _CELL_WIDTH, _CELL_HEIGHT = 74.0, 26.0
-_CELL_NAME = 22
+_CELL_NAME = 40
 _LETTER = 7.0  # the width of a letter, about
 # From the least value to the greatest: lighter to darker, in grey too.
 _HEAT = ((247, 244, 225), (242, 196, 109), (217, 115, 54), (139, 38, 64), (58, 14, 62))
@@ -321,20 +393,22 @@ def heat_map(
     # The name of the rows may be as long as it is: it has a line of its own above them.
     top = 58.0
     parts = [text(left, 12, column_label, faint=True), text(0, 50, row_label, faint=True)]
+    longest = max(len(shorten(name, _CELL_NAME)) for name in columns)
+    cell_width = max(_CELL_WIDTH, _LETTER * longest + 8)
     for place, name in enumerate(columns):
-        x = left + (place + 0.5) * _CELL_WIDTH
-        parts.append(text(x, 32, shorten(name, 10), anchor="middle"))
+        x = left + (place + 0.5) * cell_width
+        parts.append(text(x, 32, shorten(name, _CELL_NAME), anchor="middle"))
     for row, (name, cells) in enumerate(zip(rows, values, strict=True)):
         y = top + row * _CELL_HEIGHT
         parts.append(text(left - 8, y + 17, shorten(name, _CELL_NAME), anchor="end"))
         for column, value in enumerate(cells):
             if value is None:
                 continue
-            x = left + column * _CELL_WIDTH
+            x = left + column * cell_width
             part = (value - low) / (high - low) if high > low else 0.0
             red, green, blue = blend(_HEAT, part)
             cell = (
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL_WIDTH - 1}" '
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{cell_width - 1}" '
                 f'height="{_CELL_HEIGHT - 1}" fill="rgb({red},{green},{blue})"/>'
             )
             where = f"{row_label} {name}, {column_label} {columns[column]}"
@@ -342,11 +416,11 @@ def heat_map(
             dark = 0.3 * red + 0.59 * green + 0.11 * blue < 140
             ink = "#FFFFFF" if dark else "#1C1C1C"
             parts.append(
-                f'<text x="{x + _CELL_WIDTH / 2:.1f}" y="{y + 17:.1f}" text-anchor="middle" '
+                f'<text x="{x + cell_width / 2:.1f}" y="{y + 17:.1f}" text-anchor="middle" '
                 f'style="fill:{ink}">{show(value)}</text>'
             )
     width = max(
-        left + len(columns) * _CELL_WIDTH,
+        left + len(columns) * cell_width,
         left + _LETTER * len(column_label),
         _LETTER * len(row_label),
     )

@@ -13,7 +13,9 @@ from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars, fro
 from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
-from tisim.platform.scaling import factor_of
+from tisim.platform.mapping import is_rule
+from tisim.platform.scaling import SCALED, factor_of
+from tisim.studies.sweep.axes import Axis
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
 from tisim.support.files import write_file
 from tisim.support.quantities import format_result_time, format_time
@@ -130,6 +132,22 @@ def _number(text: str) -> float:
         return math.nan
 
 
+# Effects below this part of the time are small.
+_SMALL = 0.01
+
+
+def _option(axis: str, value: str) -> str | None:
+    """The option of ``tisim replay`` that a value of an axis stands for; None: there is none."""
+    try:
+        kind = Axis.parse(axis)
+    except InputError:  # a column that no sweep has made
+        return None
+    if kind.kind == "config":
+        return f"--config {kind.target}={value}"
+    named = kind.kind in SCALED or (kind.kind == "mapping" and is_rule(value))
+    return f"--{kind.kind} {value}" if named and kind.target == "*" else None
+
+
 # Heat maps of so many pairs of axes, with so many values an axis; so many curves in a chart.
 _PAIRS, _VALUES, _CURVES = 6, 24, 60
 _ROWS = 2000
@@ -142,6 +160,7 @@ def write_sweep_report(
     *,
     prices: Prices | None = None,
     title: str = "A sweep",
+    trust: str = "",
 ) -> None:
     """Write one self-contained page on a sweep: what matters, curves, heat maps, all scenarios.
 
@@ -155,6 +174,8 @@ def write_sweep_report(
         What values cost: the page then has the scenarios that no other beats in cost and time.
     title
         Of the page.
+    trust
+        How far to trust the times, in a sentence (`Result.trust`).
 
     Raises
     ------
@@ -163,17 +184,18 @@ def write_sweep_report(
         do not fit the sweep.
     """
     check_report(path)
-    write_file(path, static_page(title, _Page(frame, prices).sections()))
+    write_file(path, static_page(title, _Page(frame, prices, trust).sections()))
 
 
 class _Page:
-    def __init__(self, frame: pd.DataFrame, prices: Prices | None) -> None:
+    def __init__(self, frame: pd.DataFrame, prices: Prices | None, trust: str) -> None:
         columns = list(frame.columns)
         self._axes = [
             name for name in columns[1 : columns.index("simulated_time")] if name != "replicate"
         ]
         self._frame = frame
         self._prices = prices
+        self._trust = trust
         done = frame[frame["error"].isna()]
         if not len(done):
             raise InputError("no scenario of the sweep succeeded; there is nothing to draw")
@@ -199,9 +221,14 @@ class _Page:
         texts = list(dict.fromkeys(run.values[axis] for run in self._runs if axis in run.values))
         return sorted(texts, key=_number) if _numeric(texts) else texts
 
+    def _label(self, axis: str) -> str:
+        """The name of an axis, and what its numbers are."""
+        are_factors = all(factor_of(value) is not None for value in self._varied[axis])
+        return f"{axis}, times" if are_factors else axis
+
     def sections(self) -> list[tuple[str, str]]:
         found = effects([*self._varied] or self._axes, [*self._runs, *self._baseline()])
-        parts = [("Summary", self._summary(found))]
+        parts = [("Summary", self._summary(found)), ("What to do next", said(self._next(found)))]
         if found:
             parts.append(("What matters most", self._tornado(found)))
         if self._prices is not None:
@@ -249,8 +276,49 @@ class _Page:
         failures = int(self._frame["error"].notna().sum())
         if failures:
             sentences.append(f"{failures} scenarios failed; the table says why.")
+        if self._trust:
+            sentences.append(f"How far to trust the times: {self._trust}.")
         sentences += [text for text in self._frame["warnings"].dropna().unique() if text]
         return numbers(facts) + said(sentences)
+
+    def _next(self, found: Sequence[Effect]) -> list[str]:
+        """What these scenarios suggest to try."""
+        advice = []
+        failures = self._frame[self._frame["error"].notna()]
+        if len(failures):
+            first = failures.iloc[0]
+            advice.append(f"Correct what fails first: {first['scenario']}: {first['error']}.")
+        for one in found:
+            if one.low_value in self._open_ends(one):
+                advice.append(
+                    f"Try values of {one.axis} beyond {one.low_value}: the time still falls there."
+                )
+        small = [one.axis for one in found if one.high - one.low < _SMALL]
+        if small and len(small) < len(found):
+            which = "it changes" if len(small) == 1 else "each changes"
+            advice.append(
+                f"Leave out {', '.join(small)}: {which} the time by less than {_SMALL:.0%}."
+            )
+        best = min(self._rows, key=lambda row: float(str(row["simulated_time"])))
+        options = [_option(axis, value) for axis, value in self._values(best).items()]
+        if options and None not in options:
+            advice.append(
+                "See what limits the fastest scenario: tisim replay --platform ... "
+                f"{' '.join(filter(None, options))} --report fastest.html TRACE"
+            )
+        if self._prices is None:
+            advice.append(
+                "Say what the values cost ([prices] in the study): the page then shows which "
+                "scenarios are worth their price."
+            )
+        return advice
+
+    def _open_ends(self, effect: Effect) -> tuple[str, ...]:
+        """The first and last value of a numeric axis at which the time still falls."""
+        values = self._varied.get(effect.axis, [])
+        if len(values) < 2 or not _numeric(values) or effect.high - effect.low < _SMALL:
+            return ()
+        return values[0], values[-1]
 
     def _tornado(self, found: Sequence[Effect]) -> str:
         bars = [
@@ -303,7 +371,7 @@ class _Page:
             drawn = [Curve("", together, joined=False)]
         chart = curves(
             drawn,
-            x_label=axis,
+            x_label=self._label(axis),
             y_label=_TIME,
             show_y=format_time,
             x_names=None if numeric else values,
