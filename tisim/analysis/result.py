@@ -358,7 +358,7 @@ class Result:
         """Pictures on axes of matplotlib: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
         from tisim.analysis.pictures.plots import Plots
 
-        return Plots(self)
+        return Plots(self.require_event_log)
 
     @property
     def file_tables(self) -> FileTables:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
     from tisim.traces.extrapolation import Extrapolation
     from tisim.traces.extrapolation.scaling import ScalingCurves
+
+#: Seconds after which a long extrapolation says what it may end with.
+PATIENCE = 1.0
 
 
 @click.command(
@@ -118,6 +123,7 @@ def extrapolate_command(
     """
     from tisim.platform import Platform
     from tisim.traces.extrapolation import extrapolate
+    from tisim.traces.extrapolation.next_sizes import undecided_grids
     from tisim.traces.extrapolation.recordings import Recordings
     from tisim.traces.trace import Trace
 
@@ -136,15 +142,16 @@ def extrapolate_command(
             "--report and --plot show recorded runs beside predicted ones, so they are not for "
             "--iterations"
         )
-    made = extrapolate(
-        traces,
-        ranks,
-        output,
-        prefer=prefer,
-        scaling=scaling,
-        approximate=approximate,
-        iterations=iterations,
-    )
+    with _said_if_long(undecided_grids([Trace.open(trace).ranks for trace in traces], ranks)):
+        made = extrapolate(
+            traces,
+            ranks,
+            output,
+            prefer=prefer,
+            scaling=scaling,
+            approximate=approximate,
+            iterations=iterations,
+        )
     if show:
         for parameter in made.parameters:
             click.echo(
@@ -183,6 +190,23 @@ def extrapolate_command(
         _draw(made, curves, report_file, plot_file)
     if recorded is not None and not _checked(made, output, recorded, machine):
         raise SystemExit(1)
+
+
+@contextmanager
+def _said_if_long(sentences: Sequence[str]) -> Iterator[None]:
+    """Say what may be refused at the end, if that is not soon."""
+
+    def say() -> None:
+        for sentence in sentences:
+            click.echo(f"tisim: {sentence}", err=True)
+
+    timer = threading.Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _check_output(output: str, inputs: Sequence[str]) -> None:

@@ -219,7 +219,7 @@ def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
 def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str) -> None:
     run = tmp_path / "run.json"
     row = {**dict.fromkeys(COLUMNS, 0), "host": "a"}
-    run.write_text(text or json.dumps({"ranks": [row]}))
+    run.write_text(text or json.dumps({"ranks": [row], "simulated_time": 0}))
     graphene = str(root / "platforms/graphene.xml")
     arguments = [graphene, "--draw", str(tmp_path / "g.svg"), "--load", str(run)]
     outcome = CliRunner().invoke(platform_command, arguments)
@@ -291,3 +291,11 @@ def test_a_zone_with_routes_is_drawn_as_they_lie(tmp_path: Path) -> None:
     )
     lengths = [math.dist((float(a), float(b)), (float(c), float(d))) for a, b, c, d in lines][:12]
     assert max(lengths) < 1.2 * min(lengths)
+
+
+@pytest.mark.parametrize("parameters", ["3;4,4,4;1,4,4;1,1,1", "2;16,4;1,4;1,4", "2;8,8;1,8;1,1"])
+def test_a_fat_tree_of_64_hosts_fits_a_page(tmp_path: Path, parameters: str) -> None:
+    tree = shapes(cluster(tmp_path, "FAT_TREE", parameters, 64), tmp_path / "p.svg")
+    assert float(tree.get("width", 0)) < 595  # points: the width of A4
+    hosts = [(one.get("cx"), one.get("cy")) for one in tree.iter() if one.tag.endswith("circle")]
+    assert len(set(hosts)) == len(hosts) == 64

@@ -427,7 +427,7 @@ def compare(a: Comparable, b: Comparable) -> Comparison:
 def _as_dict(result: Comparable) -> ResultDict:
     if isinstance(result, str | os.PathLike):
         return read_file(result)
-    return result.to_dict() if isinstance(result, Result) else result
+    return result if isinstance(result, dict) else result.to_dict()
 
 
 def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from tisim.support.quantities import unit_of_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tisim.analysis.result import Result
     from tisim.analysis.timeline.event_log import EventLog
 
 # Rows of the pictures at most.
@@ -29,16 +29,16 @@ class Plots:
 
     Parameters
     ----------
-    result
-        A result; without an event log each method raises a TisimError.
+    log
+        Gives the event log; each method calls it.
     """
 
-    def __init__(self, result: Result) -> None:
-        self._result = result
+    def __init__(self, log: Callable[[], EventLog]) -> None:
+        self._event_log = log
 
     @property
     def _log(self) -> EventLog:
-        return self._result.require_event_log()
+        return self._event_log()
 
     def gantt(
         self, axes: Axes | None = None, *, begin: float = 0.0, end: float | None = None

@@ -15,6 +15,8 @@ from tisim.platform.zones.fattree import FatTreeCluster
 # between two levels than that, the switches of a part of the tree become one box.
 _HOSTS, _ITEMS, _CABLES = 2048, 128, 1500
 _PAPER = 1400.0
+# Hosts stand in one row if it is no wider than this, so that trees of 64 hosts fit a page.
+_ROW = 480.0
 _DOT = 2 * HOST + 2
 # Between two levels: points, and part of the width of the picture.
 _LEVEL, _STEEP = 110.0, 0.09
@@ -56,7 +58,10 @@ class _Levels:
         if not self._dots:
             return 1, max(14.0, min(90.0, _PAPER / parts))
         hosts = self._zone.hosts // parts
-        side = hosts if hosts * parts * _DOT <= _PAPER else math.ceil(math.sqrt(hosts))
+        side = hosts
+        if hosts * parts * _DOT > _ROW:
+            most = max(math.floor((_ROW / parts - 6) / _DOT), math.ceil(math.sqrt(hosts)))
+            side = math.ceil(hosts / math.ceil(hosts / most))  # rows of the same length
         return side, max(side * _DOT + 6, 14.0)
 
     def layout(self) -> Layout:
@@ -79,7 +84,8 @@ class _Levels:
             for host in range(zone.hosts):
                 part, place = divmod(host, each)
                 row, column = divmod(place, self._columns)
-                x = part * self._column + (column + 0.5) * _DOT + 3
+                # Every other row stands between the hosts above it, so that cables reach it.
+                x = part * self._column + (column + 0.5 + row % 2 / 2) * _DOT + 3
                 self._items.append(Item(x, y + row * _DOT))
             self._item_of[: zone.hosts] = np.arange(zone.hosts)
             self._captions.append((y, f"{zone.hosts:,} hosts"))

@@ -63,8 +63,13 @@ class Findings:
         self.known |= asked
         return bool(asked)
 
-    def only(self, site: str, what: str, found: list[tuple[str, str, T]]) -> tuple[str, T]:
-        """The one that is left of (family, text, value), by preference where there are several."""
+    def only(
+        self, site: str, what: str, found: list[tuple[str, str, T]], example: str = ""
+    ) -> tuple[str, T]:
+        """The one that is left of (family, text, value), by preference where there are several.
+
+        `example` names a size that tells them apart.
+        """
         preferred = [(text, value) for family, text, value in found if self.prefers(family, text)]
         if preferred:
             return preferred[0]
@@ -76,7 +81,7 @@ class Findings:
         more = f"; and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
         self.ambiguous.append(
             f"{site}: {what} could be any of: {shown}{more}; they differ at {self.ranks} ranks; "
-            "record another size that tells them apart, or choose one, as with "
+            f"record another size that tells them apart{example}, or choose one, as with "
             f"--prefer {found[0][0]!r}"
         )
         return found[0][1], found[0][2]

@@ -48,9 +48,12 @@ class Grid:
     name: str
     #: Its sides for a number of ranks.
     sides: Sides
+    #: Whether one side is the same for all of them.
+    is_fixed: bool = False
 
 
-def _families(sizes: Sequence[int]) -> list[Grid]:
+def families(sizes: Sequence[int]) -> list[Grid]:
+    """The grids that are tried."""
     grids = [Grid("a line", lambda ranks: (ranks,))]
     for dimensions in (2, 3, 4):
         for reverse in (False, True):
@@ -77,6 +80,7 @@ def _families(sizes: Sequence[int]) -> list[Grid]:
                     f"side {at + 1} of a grid of {dimensions + 1} fixed at {side}, "
                     f"the others {rest.name}",
                     partial(_fixed, side, rest.sides, at),
+                    is_fixed=True,
                 )
                 for at in range(dimensions + 1)
             ]
@@ -89,7 +93,7 @@ def known_grids(sizes: Sequence[int], target: int) -> list[Grid]:
     Traces say nothing of an axis along which none of them has two ranks.
     """
     known: dict[tuple[tuple[int, ...], ...], Grid] = {}
-    for grid in _families([*sizes, target]):
+    for grid in families([*sizes, target]):
         sides = [grid.sides(ranks) for ranks in (*sizes, target)]
         has_all = [side for side in sides if side is not None]
         if len(has_all) < len(sides):

@@ -11,16 +11,19 @@ import filecmp
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Grid, Place, known_grids
 from tisim.traces.extrapolation.model import Model
+from tisim.traces.extrapolation.next_sizes import further_sizes, such_as, telling_size, too_small
 from tisim.traces.extrapolation.nodes import staged
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.skeleton import merged
 from tisim.traces.extrapolation.target import TargetNode, write_program
+from tisim.traces.extrapolation.volumes import FEWEST_SIZES
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def explain(
     by_dimensions: dict[int, list[Grid]] = {}
     for grid in grids:
         by_dimensions.setdefault(len(grid.sides(target) or ()), []).append(grid)
-    failed: list[tuple[int, InputError]] = []
+    failed: list[tuple[int, int, InputError]] = []
     in_turn = [[line], *(by_dimensions[count] for count in sorted(by_dimensions))]
     preferred = [grid for grid in (line, *grids) if grid.name in prefer]
     for alike in [preferred] if preferred else in_turn:
@@ -66,7 +69,8 @@ def explain(
                     program = model.program(nodes)
             except InputError as error:
                 refused = type(error)(f"on {grid.name}: {error.message}")
-                failed.append((len(model.findings.parameters), refused))
+                dimensions = len(grid.sides(target) or ())
+                failed.append((len(model.findings.parameters), dimensions, refused))
                 continue
             _check_loops(iterations, model.findings)
             if model.findings.ambiguous:
@@ -74,8 +78,17 @@ def explain(
             model.findings.known.update(grid.name for grid in preferred)
             found.append(Explanation(grid, program, model.findings))
         if found:
-            return _agreed(found, target)
-    _, refused = max(failed, key=lambda entry: entry[0])
+            return _agreed(found, sizes, target)
+    _, dimensions, refused = max(failed, key=lambda entry: entry[0])
+    if small := too_small(sizes, target, max(dimensions, 2)):
+        raise type(refused)(f"{refused.message}; {small}")
+    if len(sizes) == FEWEST_SIZES:
+        wanted = " and ".join(f"{size:,}" for size in islice(further_sizes(sizes, target), 2))
+        if wanted:
+            raise type(refused)(
+                f"{refused.message}; of {FEWEST_SIZES} sizes two determine a function and one "
+                f"confirms it, and more explain more: record {wanted} ranks too"
+            )
     raise refused
 
 
@@ -91,7 +104,7 @@ def _check_loops(iterations: Mapping[str, int], findings: Findings) -> None:
     )
 
 
-def _agreed(found: Sequence[Explanation], target: int) -> Explanation:
+def _agreed(found: Sequence[Explanation], sizes: Sequence[int], target: int) -> Explanation:
     first = found[0]
     if found[1:]:
         with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
@@ -100,9 +113,10 @@ def _agreed(found: Sequence[Explanation], target: int) -> Explanation:
                 write_program(explanation.program, target, file)
             for other, file in zip(found[1:], files[1:], strict=True):
                 if not filecmp.cmp(files[0], file, shallow=False):
+                    told = telling_size(sizes, target, [first.grid.sides, other.grid.sides])
                     raise InputError(
                         f"the process grid could be {first.grid.name} or {other.grid.name}, which "
-                        f"differ at {target} ranks; record another size that tells them apart, "
-                        "or choose one with --prefer"
+                        f"differ at {target} ranks; record another size that tells them apart"
+                        f"{such_as(told)}, or choose one with --prefer"
                     )
     return first

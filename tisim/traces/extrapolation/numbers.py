@@ -23,6 +23,7 @@ from tisim.traces.extrapolation.features import (
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.guards import Scene
+from tisim.traces.extrapolation.next_sizes import such_as, telling_size
 from tisim.traces.extrapolation.nodes import Mask
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import (
@@ -292,7 +293,11 @@ class NumberFitter:
             if len(by_value) > 1:
                 by_value = _by_value(simpler, min(values) < 0) or by_value
         listed = [(fit.family, _shown(fit), value) for value, fit in by_value.items()]
-        text, value = self.findings.only(site, what, listed)
+        example = ""
+        if len(by_value) > 1:
+            told = telling_size(sizes, self.target.ranks, [fit.at for fit in by_value.values()])
+            example = such_as(told)
+        text, value = self.findings.only(site, what, listed, example)
         fit = by_value[value]
         if len(by_value) == 1 and fit.slope and fit.family == fit.slope[0]:
             self.found_slopes.add(fit.slope)

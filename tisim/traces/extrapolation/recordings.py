@@ -13,11 +13,12 @@ from tisim.traces.extrapolated import Extrapolated, ExtrapolatedVolume, add_extr
 from tisim.traces.extrapolation.accidental_loops import without_accidental_loops
 from tisim.traces.extrapolation.data import Approximation
 from tisim.traces.extrapolation.hypotheses import Explanation, explain
+from tisim.traces.extrapolation.next_sizes import further_sizes
 from tisim.traces.extrapolation.recorded import ClassProgram, read_trace
 from tisim.traces.extrapolation.target import write_program
-from tisim.traces.extrapolation.volumes import SCALINGS, UnexplainedVolumeError
+from tisim.traces.extrapolation.volumes import FEWEST_SIZES, SCALINGS, UnexplainedVolumeError
+from tisim.traces.trace import Trace
 
-FEWEST_SIZES = 3
 # A simple program takes 4 GB at so many.
 _MOST_RANKS = 1 << 24
 
@@ -49,6 +50,14 @@ class Recordings:
         """Read traces. Raises InputError when these are no traces of one program on three numbers
         of ranks.
         """
+        if len(traces) < FEWEST_SIZES:
+            sizes = tuple(sorted(Trace.open(path).ranks for path in traces))
+            example = next(further_sizes(sizes))
+            raise InputError(
+                f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of "
+                f"{', '.join(map(str, sizes))}: two determine a function, and another one must "
+                f"confirm it; record {example:,} ranks too, for example"
+            )
         as_given = sorted((read_trace(path) for path in traces), key=lambda trace: trace.ranks)
         recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
         sizes = tuple(trace.ranks for trace in recorded)
@@ -59,12 +68,6 @@ class Recordings:
                     "of ranks",
                     file=other.name,
                 )
-        if len(sizes) < FEWEST_SIZES:
-            shown = ", ".join(map(str, sizes))
-            raise InputError(
-                f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of {shown}: "
-                "two determine a function, and another one must confirm it"
-            )
         if len({trace.legacy for trace in recorded}) > 1:
             raise InputError("the traces are of different dialects; record them all in one")
         if scaling not in SCALINGS:
