@@ -92,7 +92,7 @@ def test_a_new_platform_is_written_without_naming_its_links(
     monkeypatch.setattr(LinkTable, "name", name)
     assert 'topology="TORUS"' in torus.to_xml()
     with pytest.raises(AssertionError, match="a link is named"):
-        torus.scaled(bandwidth=2).to_xml()
+        torus.scaled(bandwidth="x2").to_xml()
 
 
 def test_a_file_called_new(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
