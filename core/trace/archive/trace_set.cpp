@@ -9,6 +9,7 @@
 #include "trace/error.hpp"
 #include "trace/grammar/line_parser.hpp"
 #include "trace/packed/attributes.hpp"
+#include "trace/packed/competing_receives.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/reader.hpp"
 #include "trace/text/dialect.hpp"
@@ -200,6 +201,10 @@ bool TraceSet::has_matched_sources() const {
   return all != nullptr && all->number_of(kMatchedAttribute);
 }
 
+bool TraceSet::sources_decide(std::int32_t rank) const {
+  return has_matched_sources() && receives_compete(*packed(), reading_->grammar, rank);
+}
+
 std::optional<std::uint64_t> TraceSet::actions() const {
   return packed() != nullptr ? std::optional(packed()->actions()) : std::nullopt;
 }
@@ -210,7 +215,7 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
   std::unique_ptr<RankReader> reader;
   if (packed() != nullptr) {
     reader = std::make_unique<PackedReader>(shared_from_this(), grammar, rank, *packed(), calls);
-    if (options.sources_are_matched && has_matched_sources()) {
+    if (has_matched_sources() && (options.sources_are_matched || sources_decide(rank))) {
       reader = std::make_unique<MatchedSourcesReader>(std::move(reader), *packed(), rank);
     }
   } else {

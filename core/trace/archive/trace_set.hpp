@@ -61,6 +61,9 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::string precision() const;
   // Whether it says whom receives from any source matched.
   bool has_matched_sources() const;
+  // Whether it says so, and what those of the rank take is not there for others of its receives.
+  // Then they are from the rank that they matched in any case.
+  bool sources_decide(std::int32_t rank) const;
   // Whether readers with the same call table share what they know of lines.
   bool shares_lines() const { return packed() != nullptr; }
 

@@ -40,6 +40,20 @@ void ProgramEnds::report(const TraceSet& set, Findings& findings) const {
 }
 
 void Decisions::report(const TraceSet& set, Findings& findings) const {
+  std::vector<std::int32_t> choosers;
+  for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
+    if (set.sources_decide(rank)) choosers.push_back(rank);
+  }
+  if (!choosers.empty()) {
+    const std::string others =
+        choosers.size() == 1 ? ""
+        : choosers.size() == 2
+            ? ", and so do those of one more rank"
+            : ", and so do those of " + std::to_string(choosers.size() - 1) + " more ranks";
+    findings.add({Severity::note, choosers.front(), set.file(choosers.front()), 0,
+                  "receives from any source decide which messages are left for other receives" +
+                      others + ": a replay takes those that came when the program was recorded"});
+  }
   if (calls_ == 0) return;
   const std::string ranks =
       ranks_ == 1 ? "this rank" : std::to_string(ranks_) + " ranks, the first one here,";

@@ -71,7 +71,7 @@ class Decisions {
     calls_ += calls;
     ranks_ += calls > 0 ? 1 : 0;
   }
-  // A note, if there are any.
+  // Notes on them, and on receives from any source that decide what is left for others.
   void report(const TraceSet& set, Findings& findings) const;
 
  private:

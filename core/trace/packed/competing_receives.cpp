@@ -1,0 +1,93 @@
+#include "trace/packed/competing_receives.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/error.hpp"
+#include "trace/packed/call_plans.hpp"
+
+namespace tisim {
+
+namespace {
+
+// What a receive asks for. Its source or tag may be another one each time.
+struct Wanted {
+  static constexpr std::int32_t kVaries = std::numeric_limits<std::int32_t>::min();
+
+  std::uint16_t comm = 0;
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+
+  friend bool operator==(const Wanted&, const Wanted&) = default;
+};
+
+bool is_open(std::int32_t number, std::int32_t any) {
+  return number == any || number == Wanted::kVaries;
+}
+
+// Whether one that may be from any source competes with another one, or with itself.
+bool compete(const Wanted& from_any, const Wanted& other) {
+  if (!is_open(from_any.source, kAnySource) || from_any.comm != other.comm) return false;
+  const bool same_tag =
+      from_any.tag == other.tag || is_open(from_any.tag, kAnyTag) || is_open(other.tag, kAnyTag);
+  const bool varies = from_any.source == Wanted::kVaries || from_any.tag == Wanted::kVaries;
+  return same_tag && (varies || from_any != other);
+}
+
+bool is_receive(const tit::Shape& shape, const TraceGrammar& grammar) {
+  const std::string_view text = shape.text;
+  const Action* const action = grammar.vocabulary->find(text.substr(0, text.find_first_of(" \t")));
+  return action != nullptr && action->form == Form::receive && shape.holes.size() >= 2;
+}
+
+bool may_be_from_any(const tit::Argument& source) {
+  return source.mode == tit::Mode::by_rank || source.mode == tit::Mode::column ||
+         (source.mode == tit::Mode::constant && source.value == kAnySource);
+}
+
+}  // namespace
+
+bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::int32_t rank) {
+  const PackedProgram& program = file.program(file.class_of(rank));
+  const tit::TraceTables& tables = file.tables();
+  std::vector<std::uint32_t> receives;
+  bool any = false;
+  const std::vector<std::uint32_t>& signatures = program.rank_class().signatures;
+  for (std::uint32_t call = 0; call < signatures.size(); ++call) {
+    const tit::Signature& said = tables.signatures[signatures[call]];
+    if (!is_receive(tables.shapes[said.shape], grammar)) continue;
+    receives.push_back(call);
+    any = any || may_be_from_any(said.arguments[0]);
+  }
+  if (!any) return false;
+  CallTable calls;
+  LineParser parser(grammar, rank, file.file().name, calls);
+  std::vector<std::int64_t> numbers;
+  std::vector<Wanted> all;
+  std::string line;
+  for (const std::uint32_t call : receives) {
+    const tit::Signature& said = tables.signatures[signatures[call]];
+    program.numbers(call, file.position_of(rank), numbers);
+    line.clear();
+    append_line(tables.shapes[said.shape], numbers, rank, line);
+    Op ops[LineParser::kMostOps];
+    try {
+      if (parser.parse(line, 1, false, ops) == 0) continue;
+    } catch (const TraceError&) {
+      continue;  // it is said when the line is read
+    }
+    Wanted one{ops[0].comm, ops[0].peer, ops[0].tag};
+    if (said.arguments[0].mode == tit::Mode::column) one.source = Wanted::kVaries;
+    if (said.arguments[1].mode == tit::Mode::column) one.tag = Wanted::kVaries;
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+  return std::any_of(all.begin(), all.end(), [&](const Wanted& one) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Wanted& other) { return compete(one, other); });
+  });
+}
+
+}  // namespace tisim
