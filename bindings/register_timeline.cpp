@@ -233,6 +233,13 @@ void register_timeline(nb::module_& m) {
     for (const char* name : state_names()) names.emplace_back(name);
     return names;
   });
+  m.def(
+      "wait_state",
+      [](Operation collective) {
+        if (!is_collective(collective)) throw std::out_of_range("the operation is no collective");
+        return state_names()[static_cast<std::size_t>(wait_state_of(collective))];
+      },
+      "collective"_a, "That of a rank which needs data of ranks that are late.");
 
   nb::class_<Records>(m, "Records", "What a simulation has recorded.")
       .def("__len__", [](const Records& records) { return records.order.size(); });

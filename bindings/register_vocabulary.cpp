@@ -109,15 +109,6 @@ void register_vocabulary(nb::module_& m) {
     return width == kNoType ? std::nullopt : std::optional<int>(width);
   });
 
-  m.def(
-      "data_flow",
-      [](Operation collective) {
-        static constexpr const char* kNames[] = {"all_to_all", "from_root", "to_root", "chain"};
-        if (!is_collective(collective)) throw std::out_of_range("the operation is no collective");
-        return kNames[static_cast<std::size_t>(traits_of(collective).flow)];
-      },
-      "collective"_a);
-
   m.def("action_effects", [] {
     nb::dict effects;
     for (const Action& action : known_actions()) {

@@ -10,10 +10,6 @@ namespace tisim {
 
 namespace {
 
-DataFlow flow_of(const OpenAction& action) {
-  return traits_of(static_cast<Operation>(action.start.operation)).flow;
-}
-
 State plain_state(Phase phase, bool with_message) {
   if (with_message) return State::transfer;
   switch (phase) {
@@ -48,6 +44,19 @@ const std::vector<const char*>& state_names() {
       "I/O",           "transfer",       "late sender",  "late receiver", "wait at barrier",
       "wait at N x N", "late broadcast", "early reduce", "early scan"};
   return names;
+}
+
+State wait_state_of(Operation operation) {
+  switch (traits_of(operation).flow) {
+    case DataFlow::from_root:
+      return State::broadcast;
+    case DataFlow::to_root:
+      return State::reduce;
+    case DataFlow::chain:
+      return State::scan;
+    default:
+      return operation == Operation::barrier ? State::barrier : State::n_to_n;
+  }
 }
 
 States::Collective& States::collective_of(const Membership& membership) {
@@ -164,19 +173,19 @@ States::WaitCause States::cause_in_message(const WaitRecord& wait) {
 States::WaitCause States::cause_in_collective(const StateRecord& state, const WaitRecord& wait,
                                               const OpenAction& action) {
   const Collective& call = collective_of(memberships_[static_cast<std::size_t>(state.rank)]);
-  const DataFlow flow = flow_of(action);
+  const auto operation = static_cast<Operation>(action.start.operation);
+  const DataFlow flow = traits_of(operation).flow;
+  const State waits = wait_state_of(operation);
   const auto entered = sender_entered_.find(wait.message);
   const double sender = entered == sender_entered_.end() ? kNoTime : entered->second;
   const bool all_here = call.entered == action.start.members;
   if (flow == DataFlow::all_to_all) {
-    const auto operation = static_cast<Operation>(action.start.operation);
-    const State waits = operation == Operation::barrier ? State::barrier : State::n_to_n;
     if (all_here) return {call.last_entered, call.last, waits};
     return {state.end, wait.receives != 0 ? wait.source : wait.destination, waits};
   }
   if (flow == DataFlow::to_root && state.rank == call.root) {
-    if (all_here) return {call.last_entered, call.last, State::reduce};
-    return {state.end, wait.source, State::reduce};
+    if (all_here) return {call.last_entered, call.last, waits};
+    return {state.end, wait.source, waits};
   }
   if (wait.receives == 0) {
     // The root, which collects the data of the others, may enter later than they.
@@ -184,11 +193,9 @@ States::WaitCause States::cause_in_collective(const StateRecord& state, const Wa
       return {kNoTime, -1, State::transfer};
     return {call.root_entered, call.root, State::late_receiver};
   }
-  if (flow == DataFlow::from_root) {
-    if (call.root_entered >= sender) return {call.root_entered, call.root, State::broadcast};
-    return {sender, wait.source, State::broadcast};
-  }
-  return {sender, wait.source, flow == DataFlow::to_root ? State::reduce : State::scan};
+  if (flow == DataFlow::from_root && call.root_entered >= sender)
+    return {call.root_entered, call.root, waits};
+  return {sender, wait.source, waits};
 }
 
 }  // namespace tisim

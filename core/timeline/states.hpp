@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "timeline/playback.hpp"
+#include "trace/vocabulary/table.hpp"
 
 namespace tisim {
 
@@ -34,6 +35,9 @@ enum class State : std::uint8_t {
 };
 inline constexpr int kStates = static_cast<int>(State::scan) + 1;
 const std::vector<const char*>& state_names();
+
+// The wait state of a rank in a collective operation that needs data of ranks that are late.
+State wait_state_of(Operation operation);
 
 // A part of the time of a rank in which it is in one state. Those of a rank tile its time.
 struct StateRow {

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.analysis.measured.calls import Actions
-from tisim.analysis.timeline.columns import STATES, collective_flows, names_of_kinds
+from tisim.analysis.timeline.columns import STATES, collective_waits, names_of_kinds
 
 _BLOCKING_SENDS = names_of_kinds("send", blocks=True)
 _POSTED_SENDS = names_of_kinds("send", makes_request=True)
 _COMPLETING = names_of_kinds(*(f"complete_{of}" for of in ("one", "last", "all", "any", "some")))
 _COMPUTING = ("compute", "sleep")
-_FLOWS = collective_flows()
-# Those in which it is known whom a rank waits for.
-_COLLECTIVES = [name for name, flow in _FLOWS.items() if flow != "chain"]
+# The wait state of each collective in which it is known whom a rank waits for.
+_COLLECTIVES = {name: state for name, state in collective_waits().items() if state != "early scan"}
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def _collectives(waits: Waits, actions: Actions) -> None:
     """In collectives of all ranks, ranks wait for the last of those that they need."""
     start, end = actions.start, actions.end
     ranks = len(actions.first) - 1
-    is_one = np.isin(actions.kinds, _COLLECTIVES)
+    is_one = np.isin(actions.kinds, [*_COLLECTIVES])
     waits.rest[is_one] = STATES.index("transfer")
     is_one &= actions.rows["comm"] == 0
     of_rank = [
@@ -157,18 +156,12 @@ def _collectives(waits: Waits, actions: Actions) -> None:
     for calls in zip(*of_rank, strict=False) if ranks > 1 else ():
         here = np.array(calls)
         last = int(start[here].argmax())
-        kind = str(actions.kinds[here[0]])
+        state = _COLLECTIVES[str(actions.kinds[here[0]])]
         root = int(actions.rows["peer"][here[0]])
         who, cause = np.arange(ranks) != last, last
-        if kind == "barrier":
-            state = "wait at barrier"
-        elif _FLOWS[kind] == "all_to_all":
-            state = "wait at N x N"
-        elif _FLOWS[kind] == "from_root":
-            state, cause = "late broadcast", root
-            who = start[here] < start[here[root]]
-        else:
-            state = "early reduce"
+        if state == "late broadcast":
+            who, cause = start[here] < start[here[root]], root
+        elif state == "early reduce":
             who &= np.arange(ranks) == root
         waiting = here[who]
         waits.until[waiting] = np.minimum(start[here[cause]], end[waiting])

@@ -54,12 +54,10 @@ def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
     )
 
 
-def collective_flows() -> dict[str, str]:
-    """Whose data ranks need in each collective: ``"all_to_all"``, ``"from_root"``, ``"to_root"`` or
-    ``"chain"``.
-    """
+def collective_waits() -> dict[str, str]:
+    """The wait state of each collective, by its name."""
     collectives = [one for one in _core.Operation if one < _core.Operation.COMM_SPLIT]
-    return {one.name.lower(): _core.data_flow(one) for one in collectives}
+    return {one.name.lower(): _core.wait_state(one) for one in collectives}
 
 
 #: Columns that have a unit, by name; one name has one unit in all frames.
