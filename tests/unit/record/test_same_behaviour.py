@@ -1,0 +1,223 @@
+"""Whatever a program does, it prints and returns the same while it is recorded."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.campaign import campaign
+from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_program
+
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int rank, size, handled;
+
+static void handler(MPI_Comm *comm, int *code, ...) {
+  int kind;
+  (void)comm;
+  MPI_Error_class(*code, &kind);
+  printf("%d: the handler has class %d\n", rank, kind == MPI_ERR_RANK);
+}
+
+static void on_signal(int number) { handled += number; }
+
+static void *calls(void *number) {
+  int value = rank, other;
+  const int tag = (int)(long)number;
+  for (int i = 0; i < 50; ++i)
+    MPI_Sendrecv(&value, 1, MPI_INT, 1 - rank, tag, &other, 1, MPI_INT, 1 - rank, tag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return (void *)(long)other;
+}
+
+int main(int argc, char **argv) {
+  const char *mode = argv[1];
+  int value = 1, sum = 0, provided;
+  const int threads = strcmp(mode, "threads") == 0;
+  (void)argc;
+  MPI_Init_thread(NULL, NULL, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("%d of %d: %d\n", rank, size, sum);
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(mode, "no finalize") == 0) exit(5);
+  if (strcmp(mode, "quick exit") == 0) { fflush(stdout); _exit(6); }
+  if (strcmp(mode, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (strcmp(mode, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(mode, "fork") == 0) {
+    const pid_t child = fork();
+    if (child == 0) { printf("%d: a child\n", rank); exit(3); }
+    int status;
+    waitpid(child, &status, 0);
+    printf("%d: it returned %d\n", rank, WEXITSTATUS(status));
+    FILE *other = popen("echo a shell", "r");
+    char line[64] = "";
+    fgets(line, sizeof line, other);
+    printf("%d: %s", rank, line);
+    pclose(other);
+  }
+  if (threads && provided == MPI_THREAD_MULTIPLE) {
+    pthread_t made[4];
+    for (long i = 0; i < 4; ++i) pthread_create(&made[i], NULL, calls, (void *)i);
+    for (int i = 0; i < 4; ++i) {
+      void *other;
+      pthread_join(made[i], &other);
+      printf("%d: thread %d met %ld\n", rank, i, (long)other);
+    }
+  }
+  if (strcmp(mode, "dlopen") == 0) {
+    int (*barrier)(MPI_Comm) = (int (*)(MPI_Comm))dlsym(RTLD_DEFAULT, "MPI_Barrier");
+    void *math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+    double (*root)(double) = (double (*)(double))dlsym(math, "sqrt");
+    printf("%d: %g %d\n", rank, root(4), barrier(MPI_COMM_WORLD));
+    dlclose(math);
+  }
+  if (strcmp(mode, "errors") == 0) {
+    MPI_Errhandler mine;
+    int kind;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Send(&value, 1, MPI_INT, 99, 0, MPI_COMM_WORLD), &kind);
+    printf("%d: returned %d\n", rank, kind == MPI_ERR_RANK);
+    MPI_Comm_create_errhandler(handler, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    MPI_Send(&value, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+    MPI_Errhandler_free(&mine);
+  }
+  if (strcmp(mode, "fatal error") == 0) MPI_Send(&value, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  if (strcmp(mode, "signals") == 0) {
+    signal(SIGUSR1, on_signal);
+    signal(SIGTERM, on_signal);
+    signal(SIGINT, on_signal);
+    raise(SIGUSR1);
+    raise(SIGTERM);
+    raise(SIGINT);
+    printf("%d: handled %d\n", rank, handled);
+  }
+  if (strcmp(mode, "no files") == 0) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_FSIZE, &none);
+    signal(SIGXFSZ, SIG_IGN);
+    printf("%d: chdir %d\n", rank, chdir("/"));
+  }
+  if (strcmp(mode, "errno") == 0) {
+    errno = 42;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    printf("%d: errno %d\n", rank, errno);
+  }
+  if (strcmp(mode, "wait") == 0) { fflush(stdout); sleep(60); }
+  printf("%d: the end\n", rank);
+  fflush(stdout);
+  MPI_Finalize();
+  return strcmp(mode, "status") == 0 ? 9 : 0;
+}
+"""
+MODES = (
+    *("status", "no finalize", "quick exit", "abort", "crash", "fork", "threads", "dlopen"),
+    *("errors", "fatal error", "signals", "no files", "errno"),
+)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("behaviour") / "behaviour.c"
+    file.write_text(SOURCE)
+    return file
+
+
+def launched(program: Path, mpi: Mpi, mode: str) -> list[str]:
+    return [mpi.run, "-n", "2", str(program), mode]
+
+
+def recording(program: Path, mpi: Mpi, mode: str, output: Path) -> list[str]:
+    words = [sys.executable, "-m", "tisim", "record", "-o", str(output), "--mpicc", mpi.cc]
+    return [*words, "--", *launched(program, mpi, mode)]
+
+
+def outcome(command: list[str], cache: Path) -> tuple[int, list[str]]:
+    """The exit status, and the lines of the program; those of the ranks come in any order."""
+    run = subprocess.run(
+        command,
+        env={**os.environ, **ENVIRONMENT, "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=600,  # real ranks on busy processors
+    )
+    lines = [line for line in run.stdout.splitlines() if line[:1].isdigit() and ":" in line]
+    return run.returncode, sorted(line for line in lines if "trace.tit" not in line)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_it_prints_and_returns(
+    mode: str, source: Path, mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
+    alone = outcome(launched(program, mpi, mode), cache)
+    assert len(alone[1]) >= 2
+    assert outcome(recording(program, mpi, mode, tmp_path / "trace.tit"), cache) == alone
+    if mode == "status":
+        nowhere = Path("/dev/full")  # a disk without room ends the recording alone
+        assert outcome(recording(program, mpi, mode, nowhere), cache)[1] in (alone[1], [])
+
+
+def test_kills_at_random_moments(source: Path, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """Whoever is killed, a rank or the launcher: the recording ends, with the program's status."""
+    program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
+    drawn = random.Random(1)
+    for number in range(campaign(2, 20)):
+        output = tmp_path / f"trace-{number}.tit"
+        with subprocess.Popen(
+            recording(program, mpi, "wait", output),
+            env={**os.environ, **ENVIRONMENT, "XDG_CACHE_HOME": str(cache)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            while not (found := processes_of(running.pid, program if number % 2 else None)):
+                assert running.poll() is None, running.communicate()
+                time.sleep(0.01)
+            time.sleep(drawn.random())
+            os.kill(found[0], signal.SIGKILL)
+            _, said = running.communicate(timeout=120)
+        assert running.returncode not in (0, 70), said
+        assert "Traceback" not in said
+
+
+def processes_of(parent: int, program: Path | None) -> list[int]:
+    """The processes below one that run a program; None: its children, the launcher."""
+    children: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text().rpartition(")")[2].split()
+                names[int(entry.name)] = (entry / "cmdline").read_bytes().split(b"\0")[0].decode()
+            except OSError:
+                continue
+            children.setdefault(int(stat[1]), []).append(int(entry.name))
+    below = [*children.get(parent, [])]
+    if program is None:
+        return [one for one in below if Path(names[one]).name.startswith("mpirun")]
+    for one in below:
+        below += children.get(one, [])
+    return [one for one in below if names[one] == str(program)]
