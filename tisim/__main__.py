@@ -12,14 +12,18 @@ def main() -> NoReturn:
     """Run the command line; Ctrl-C while it is loaded, or in its last moments, ends it quietly."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # names of files may be in no encoding at all
+    status: str | int | None = 130
     try:
-        from tisim.commands.cli import main as run
+        try:
+            from tisim.commands.cli import main as run
 
-        run()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
+            run()
+        except SystemExit as ended:
+            status = ended.code
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

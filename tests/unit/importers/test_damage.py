@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -55,6 +56,16 @@ def test_cut_and_changed_files_end_with_one_message(
 def test_a_time_with_two_points_in_dumpi(tmp_path_factory: pytest.TempPathFactory) -> None:
     text = test_dumpi.TEXT.replace("1.7000", "1..7000").encode()
     ends_with_one_message(tmp_path_factory, "dumpi", "rank.txt", text)
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", "1e308"])
+def test_times_that_no_trace_can_have(number: str, tmp_path: Path) -> None:
+    file = tmp_path / "dxt.txt"
+    file.write_text(test_darshan.TEXT.replace("0.6000", number, 1))
+    timeline = tmp_path / "calls.csv"
+    with pytest.raises(InputError, match="rank 0 has a number that no trace can have"):
+        convert(file, tmp_path / "t.tit", format="darshan", speed=1e9, timeline=timeline)
+    assert [path.name for path in tmp_path.iterdir()] == ["dxt.txt"]
 
 
 def ends_with_one_message(

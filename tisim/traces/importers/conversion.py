@@ -213,7 +213,12 @@ def convert(
             )
         with _writer(output, trace) as writer:
             for rank in range(trace.ranks):
-                lines += _write(writer, trace, rank)
+                try:
+                    lines += _write(writer, trace, rank)
+                except (ArithmeticError, ValueError) as error:  # infinities, and sums of them
+                    raise InputError(
+                        f"rank {rank} has a number that no trace can have ({error})", file=files[0]
+                    ) from None
                 if progress is not None:
                     progress((rank + 1) / trace.ranks)
             if options.times is not None and timeline is not None:
