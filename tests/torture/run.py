@@ -143,7 +143,9 @@ def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said:
         return said
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"hangs for {_LONGEST} s: {said[-1000:]}"
-    if status not in (0, 1, 2, 130) and not (status == -signal.SIGINT and case.fault == "int"):
+    # A compiler, which takes the place of the command, keeps no handlers.
+    ended = (-signal.SIGINT, -signal.SIGALRM) if case.fault == "int" else ()
+    if status not in (0, 1, 2, 130, *ended):
         return f"ended with {status}: {said[-1000:]}"
     if status == 2 and not said.strip() and case.fault != "stderr":
         return "ended with 2 and without a word"
