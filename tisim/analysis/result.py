@@ -435,4 +435,5 @@ class Result:
     def _repr_html_(self) -> str:
         rows = [("simulated time", format_seconds(self.simulated_time))]
         rows += [("ranks", f"{len(self.hosts):,}"), ("actions", f"{self.actions:,}")]
+        rows.append(("trust", self.trust))
         return html_facts(f"Replay of {self.title}", rows)

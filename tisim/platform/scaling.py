@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -80,21 +81,22 @@ def change_value(value: object, quantity: str) -> str:
     """
     parse, _, example = SCALED[quantity]
     text = str(value).strip()
-    if isinstance(value, bool) or not isinstance(value, str) or _BARE.fullmatch(text):
-        factor = f"x{text}" if _BARE.fullmatch(text) else "x2"
+    is_bare = _BARE.fullmatch(text) is not None
+    if is_bare or not isinstance(value, str):
         raise InputError(
             f"{quantity} is changed by a factor or to a value with its unit, not {value!r}: "
-            f"say {factor} or {example}"
+            f"say {f'x{text}' if is_bare else 'x2'} or {example}"
         )
-    factor_ = factor_of(text)
-    if factor_ is None and text[:1] in "xX":
+    factor = factor_of(text)
+    if factor is None and text[:1] in "xX":
         raise InputError(f"a factor of the {quantity} is written x2 or x0.5, not {value!r}")
-    if factor_ is not None and not 0 <= factor_ < float("inf"):
-        raise InputError(f"a factor of the {quantity} must not be negative, {value!r} is")
-    amount = parse(text, quantity) if factor_ is None else factor_
+    if factor is not None and not 0 <= factor < math.inf:
+        what = f"a factor of the {quantity}"
+        raise InputError(f"{what} must not be negative or infinite, {value!r} is")
+    amount = parse(text, quantity) if factor is None else factor
     if quantity != "latency" and not amount > 0:
         raise InputError(f"the {quantity} must stay above zero, {value!r} makes it zero")
-    return text if factor_ is None else factor_text(factor_)
+    return text if factor is None else factor_text(factor)
 
 
 def apply(

@@ -80,6 +80,7 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "e-0" not in cells
     assert " to " not in cells
     assert "<li>part of computing in the time: " in timed.read_text()
+    assert f"real runs stand beside {PLATFORM.name}" in timed.read_text()
     first = picture.read_bytes()
     assert tisim(*command, "--plot", str(picture)).status == 0
     assert picture.read_bytes() == first

@@ -168,7 +168,7 @@ def test_a_rank_that_starts_late(tmp_path: Path) -> None:
 def test_without_an_event_log_there_is_nothing_to_tell() -> None:
     root = Path(__file__).resolve().parents[3]
     result = tisim.replay(root / "traces/ring.4", platform=root / "platforms/graphene.xml")
-    names = ("waits", "matrix", "critical_path", "links", "states", "messages", "timeline", "plot")
+    names = ("waits", "matrix", "critical_path", "links", "states", "messages", "timeline")
     for name in names:
         with pytest.raises(tisim.TisimError, match="event_log=True"):
             getattr(result, name)

@@ -124,7 +124,8 @@ def test_whatever_takes_traces_takes_packed_ones(tisim: CommandLine) -> None:
     assert ranks[0] == ranks[1]
     assert tisim("check", packed).status == 0
     study = tisim.write(
-        "study.toml", f'trace = "{packed}"\nplatform = "{BACKBONE}"\n[vary]\nbandwidth = [1, 2]\n'
+        "study.toml",
+        f'trace = "{packed}"\nplatform = "{BACKBONE}"\n[vary]\nbandwidth = ["x1", "x2"]\n',
     )
     rows = str(tisim.directory / "rows.csv")
     assert tisim("sweep", study, "--workers", "1", "--output", rows).status == 0

@@ -145,7 +145,7 @@ function ranks(answer, { view, run }) {
   const columns = [
     numbers("rank", "first", nameOf),
     ...(areGroups ? [] : [words("host", host, look)]),
-    times("computing", mean("computing")),
+    times("compute", mean("computing")),
     times("waiting", mean("waiting")),
     times("longest", "longest"),
   ];

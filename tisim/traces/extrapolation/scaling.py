@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.report.page import facts, page_style, sealed, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
+from tisim.platform.trust import basis_of, trust_text
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time, unit_of_time
 from tisim.traces.extrapolated import ExtrapolatedVolume
@@ -84,6 +85,8 @@ class ScalingCurves:
     whole: SiteCurve | None
     #: Numbers of ranks at which the program cannot be extrapolated, and why.
     left_out: tuple[tuple[int, str], ...]
+    #: How far to trust the times; empty without a platform.
+    trust: str = ""
 
     def dominating(self) -> list[tuple[int, SiteCurve]]:
         """From which number of ranks on which of the curves is the highest."""
@@ -141,6 +144,7 @@ def scaling_curves(
         computing[0] if several else None,
         whole[0] if whole else None,
         tuple(left_out),
+        "" if platform is None else trust_text(platform.file, basis_of(platform.file)),
     )
 
 
@@ -432,7 +436,8 @@ def _note(curves: ScalingCurves) -> str:
     if curves.unit == "s":
         note += (
             " Computations before a call have the part of the time that they have of the volume; "
-            "times in calls are of replays with drawn volumes."
+            "times in calls are of replays with drawn volumes. "
+            f"How far to trust them: {escape(curves.trust)}."
         )
     else:
         note += " With --platform there are times, also those in calls."
