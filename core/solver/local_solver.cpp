@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tisim::max_min {
 
@@ -9,6 +10,9 @@ namespace {
 // A part is worth its while in a component that is so many times larger than parts usually are.
 constexpr double kMuchLarger = 8.0;
 constexpr std::size_t kLargest = 1U << 13;
+// A change that is solved for in part takes as long as so many variables of a component.
+constexpr std::size_t kEffort = 16;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 // Weights of a part in the mean of their sizes.
 constexpr double kWeight = 1.0 / 64;
 constexpr double kWeightOfLarge = 1.0 / 16;
@@ -36,16 +40,28 @@ bool LocalSolver::solve(std::int32_t index) {
   }
   for (std::size_t filled = 0; possible_ && part_.members().size() > filled;) {
     filled = part_.members().size();
+    effort_ += filled;
     ++fillings_;
     part_.fill();
     extend();
   }
   component_.allow_again();
+  if (!possible_) effort_ = kNever;
   if (possible_) accept(index);
   // Large parts are costly: the mean follows them at once.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
   return possible_;
+}
+
+void LocalSolver::begin_solution() {
+  effort_ = 0;
+  note_departures();
+}
+
+bool LocalSolver::is_worthwhile(std::size_t changes) const {
+  const std::size_t whole = system_.variables();
+  return always_ || (effort_ < whole && kEffort * changes < whole);
 }
 
 // What variables took that have no flows any more is left of their constraints.

@@ -31,7 +31,10 @@ class LocalSolver {
   // False: no component has been large so far, so that there is nothing to solve locally.
   bool any_large() const { return any_large_; }
   // To be called before changes are solved for, if any component was large.
-  void note_departures();
+  void begin_solution();
+  // False: as many changes of one instant take longer in parts than together, or one could not be
+  // solved for in part.
+  bool is_worthwhile(std::size_t changes) const;
   // Solves near a variable whose flows have changed; the shares are those of the component, and the
   // constraints of the variable need not be solved again. False: the part would be large, or has
   // constraints that cannot be solved in part; no share has changed.
@@ -46,6 +49,7 @@ class LocalSolver {
   void set_large(std::size_t variables) {
     least_ = variables;
     mean_size_ = 1.0;
+    always_ = true;
   }
 
   // Takes the constraints of the component to be part of a large one.
@@ -57,6 +61,7 @@ class LocalSolver {
   std::size_t fillings() const { return fillings_; }
 
  private:
+  void note_departures();
   void arrive(std::int32_t variable);
   void depart(const Variable& variable);
   void include(std::int32_t variable);
@@ -79,9 +84,11 @@ class LocalSolver {
   Stack<Demand> demands_;
   bool possible_ = true;
   bool any_large_ = false;
+  bool always_ = false;  // worthwhile
   std::size_t least_ = 512;
   double mean_size_ = 128.0;
   std::size_t fillings_ = 0;
+  std::size_t effort_ = 0;  // of this solution, in variables of a component that is solved whole
 };
 
 }  // namespace tisim::max_min

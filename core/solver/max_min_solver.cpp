@@ -37,7 +37,7 @@ void MaxMinSolver::solve() {
   resume_level_ = -1.0;
   too_large_ = false;
   if (local_.any_large()) {
-    local_.note_departures();
+    local_.begin_solution();
     solve_locally();
   }
   Stack<std::int32_t>& dirty = system_.dirty();
@@ -53,11 +53,12 @@ void MaxMinSolver::solve_locally() {
   if (bottlenecks_.any_dissolved() || system_.changes()) return;
   left_.clear();
   solved_.clear();
+  const std::size_t changes = system_.touched().size();
   for (const std::int32_t index : system_.touched()) {
     const Variable& variable = system_.variable(index);
     if (!variable.stale) continue;
     const bool large = local_.is_large(variable);
-    if (large && local_.solve(index)) {
+    if (large && local_.is_worthwhile(changes) && local_.solve(index)) {
       publish(component_.shares());
       solved_.push_back(index);
     } else {

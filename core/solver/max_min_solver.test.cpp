@@ -235,6 +235,20 @@ TEST("max-min: local solutions in a tree of two levels, where many links saturat
   }
 }
 
+TEST("max-min: an all-to-all that begins at one instant is solved at once") {
+  constexpr std::int32_t kHosts = 40;
+  Solved s({});
+  for (std::int32_t i = 0; i < 2 * kHosts; ++i) s.system.add_constraint(1250, false);
+  for (std::int32_t from = 0; from < kHosts; ++from) {
+    for (std::int32_t to = 0; to < kHosts; ++to) {
+      if (from != to) s.system.change_count(s.variable({2 * from, 2 * to + 1}), 1);
+    }
+  }
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.solver.solves() <= 2);
+}
+
 namespace {
 
 // Three variables over two links, of which all are held back by the first.
