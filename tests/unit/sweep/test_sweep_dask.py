@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -117,3 +120,42 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(TisimError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):
         tisim.sweep(LU, **SPEC, workers="dask://127.0.0.1:9")
+
+
+def test_a_cluster_of_processes_whose_workers_are_killed(
+    expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A scheduler and two workers, started as users do; one after the other is killed."""
+    file = tmp_path / "scheduler.json"
+    roles = {
+        "scheduler": ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
+        "worker": ["--nworkers", "2", "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard"],
+    }
+    with contextlib.ExitStack() as stack:
+        for role, options in roles.items():
+            words = [sys.executable, "-m", f"distributed.cli.dask_{role}", *options]
+            process = subprocess.Popen(
+                [*words, "--scheduler-file", str(file)],
+                cwd=tmp_path,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(process.wait, 60)
+            stack.callback(process.terminate)
+        client = stack.enter_context(distributed.Client(scheduler_file=str(file), timeout=60))
+        client.wait_for_workers(2, timeout=60)
+        killed: list[int] = []
+        rows: list[str] = []
+        original = Table.add
+
+        def add(table: Table, key: str, outcome: dict[str, Any]) -> list[dict[str, Any]]:
+            rows.append(key)
+            if len(rows) in (4, 12):
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[-1], signal.SIGKILL)
+            return original(table, key, outcome)
+
+        monkeypatch.setattr(Table, "add", add)
+        address = client.scheduler.address.replace("tcp://", "dask://")
+        assert same(tisim.sweep(LU, **SPEC, workers=address, output=tmp_path / "r.csv"), expected)
+        assert len(killed) == 2
