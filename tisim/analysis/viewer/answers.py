@@ -205,7 +205,7 @@ class Answers:
         question = self._of_both.get(name) or self._of[of].questions.get(name)
         if question is None:
             return None
-        with self._lock if name in _LONG else nullcontext():
+        with self._lock if name in _LONG else nullcontext(), self._of[of].run.reading():
             answer = question(query)
         if name == "run" and isinstance(answer, dict):
             answer["runs"] = len(self._of)

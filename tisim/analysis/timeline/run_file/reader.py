@@ -352,7 +352,7 @@ class RunFile:
 
         try:
             yield
-        except (IndexError, ValueError, pa.ArrowException, OSError) as error:
+        except (LookupError, ValueError, ArithmeticError, pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
 
     @property
