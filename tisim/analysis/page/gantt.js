@@ -14,7 +14,7 @@ import {
 } from "./canvas.js";
 import { percent, ticks } from "./format.js";
 import { listenToMouse } from "./gestures.js";
-import { barsOf, cellsAt, paint } from "./tile.js";
+import { barsOf, cellsAt, pictureOf } from "./tile.js";
 
 const LEAST_LANE = 4; // pixels
 const LEAST_GROUP = 11; // of a lane of several ranks, which has its name beside it
@@ -101,10 +101,7 @@ export class Gantt {
     this.bars = null;
     const { height, ratio } = this.area;
     const colours = this.run.legend(tile).map(({ colour }) => pixel(colour));
-    const image = paint(tile, Math.round(height * ratio), colours, pixel(themed("--empty")));
-    this.image = document.createElement("canvas");
-    [this.image.width, this.image.height] = [image.width, image.height];
-    this.image.getContext("2d").putImageData(image, 0, 0);
+    this.image = pictureOf(tile, Math.round(height * ratio), colours, pixel(themed("--empty")));
     this.canvas.dispatchEvent(new CustomEvent("tile", { detail: tile }));
     this.canvas.dataset.drawn = String(Number(this.canvas.dataset.drawn || 0) + 1);
     this.draw();

@@ -1,7 +1,7 @@
 // The whole run in small: with a frame around the window, or with marks at outliers.
 
 import { pixel, prepared, themed } from "./canvas.js";
-import { paint } from "./tile.js";
+import { pictureOf } from "./tile.js";
 
 const MOST_COLUMNS = 4096;
 const MOST_MARKS = 3;
@@ -39,7 +39,9 @@ export class Overview {
     const { context, width, height, ratio } = prepared(this.canvas, this.height);
     const colours = this.run.legend(this.tile).map(({ colour }) => pixel(colour));
     const rows = Math.round(height * ratio);
-    context.putImageData(paint(this.tile, rows, colours, pixel(themed("--empty"))), 0, 0);
+    const picture = pictureOf(this.tile, rows, colours, pixel(themed("--empty")));
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture, 0, 0, width, height);
     context.strokeStyle = themed("--mark");
     context.lineWidth = 2;
     if (this.isFramed) this.drawFrame(context, width, height);

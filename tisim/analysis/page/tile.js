@@ -61,6 +61,15 @@ export function barsOf(tile, least) {
   return bars;
 }
 
+// A tile as a picture that can be drawn at any size; as of `paint`.
+export function pictureOf(tile, height, colours, ground) {
+  const image = paint(tile, height, colours, ground);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [image.width, image.height];
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
 // Draws a tile as pixels: each column of a lane is divided as its time is, from below in the order
 // of the classes, as in pictures of reports. A class with a state that is longer than the column
 // has a pixel at least, however many ranks the lane has.
