@@ -54,36 +54,42 @@ void WaitCauses::explain(Room& room) {
   std::vector<Part>& parts = room.parts;
   // Like cancels like: of the parts in one state, in the order of their lengths, each is paired
   // with the nearest shorter one of the other path.
-  std::vector<std::uint32_t>& order = room.order;
-  order.resize(parts.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    const Part &x = parts[a], &y = parts[b];
-    return std::tie(x.state, x.seconds, a) < std::tie(y.state, y.seconds, b);
+  std::vector<Length>& order = room.order;
+  order.clear();
+  for (std::uint32_t i = 0; i < parts.size(); ++i)
+    order.push_back({parts[i].seconds, i, parts[i].state});
+  std::ranges::sort(order, [](const Length& x, const Length& y) {
+    return std::tie(x.state, x.seconds, x.part) < std::tie(y.state, y.seconds, y.part);
   });
   std::vector<std::uint32_t>& open = room.open;
   open.clear();
-  for (const std::uint32_t i : order) {
-    Part& part = parts[i];
+  for (const Length& one : order) {
+    Part& part = parts[one.part];
     if (!open.empty() && parts[open.back()].state != part.state) open.clear();
     if (open.empty() || parts[open.back()].is_late == part.is_late) {
-      open.push_back(i);
+      open.push_back(one.part);
       continue;
     }
     part.seconds -= parts[open.back()].seconds;
     parts[open.back()].seconds = 0.0;
     open.pop_back();
   }
-  // What the rank that waits has more leaves the smallest of the rest unexplained.
+  // What the rank that waits has more leaves the smallest of the rest unexplained. Most parts are
+  // cancelled: few are sorted again.
   double spared = 0.0;
-  for (const Part& part : parts) spared += part.is_late ? 0.0 : part.seconds;
-  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(parts[a].seconds, b) < std::pair(parts[b].seconds, a);
+  order.clear();
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
+    spared += parts[i].is_late ? 0.0 : parts[i].seconds;
+    if (parts[i].is_late && parts[i].seconds > 0.0)
+      order.push_back({parts[i].seconds, i, parts[i].state});
+  }
+  std::ranges::sort(order, [](const Length& x, const Length& y) {
+    return std::pair(x.seconds, y.part) < std::pair(y.seconds, x.part);
   });
-  for (const std::uint32_t i : order) {
-    if (!parts[i].is_late) continue;
-    const double taken = std::min(spared, parts[i].seconds);
-    parts[i].seconds -= taken;
+  for (const Length& one : order) {
+    if (spared == 0.0) break;
+    const double taken = std::min(spared, one.seconds);
+    parts[one.part].seconds -= taken;
     spared -= taken;
   }
   for (const Part& part : parts)

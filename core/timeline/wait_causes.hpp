@@ -76,10 +76,17 @@ class WaitCauses {
     std::uint8_t state;
     bool is_late;
   };
+  // What parts are sorted by: their state and their length.
+  struct Length {
+    double seconds;
+    std::uint32_t part;
+    std::uint8_t state;
+  };
   // Kept from one wait to the next.
   struct Room {
     std::vector<Part> parts;
-    std::vector<std::uint32_t> order, open;
+    std::vector<Length> order;
+    std::vector<std::uint32_t> open;
     std::vector<CauseShare> shares;
   };
   // The place of a wait; kNone: the state is none.

@@ -60,6 +60,26 @@ def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
 
 
 @viewers.needs_viewer
+def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [str(one["text"]) for one in found(run_file)]
+    monkeypatch.setattr("tisim.analysis.viewer.causes._MOST_STEPS", 100)
+    fewer = [str(one["text"]) for one in found(run_file)]
+    assert "single wait" in fewer[-1]
+    assert not any("is due to" in text or "because of it" in text for text in fewer)
+    # What does not need it is said as it was.
+    assert all(any(text[:60] == one[:60] for one in every) for text in fewer[:-1])
+    assert any("Most of that waiting is" in text for text in fewer)
+    # Who waits because of a state is not looked for either; what a wait is due to is.
+    answers = Answers([RunFile(run_file)])
+    wait = json.loads(answers.answer("search", {"q": "late sender", "most": "1"}) or b"")["states"][
+        0
+    ]
+    at = {"rank": str(wait["rank"]), "time": str(wait["start"])}
+    record = json.loads(answers.answer("record", at) or b"")
+    assert record["waiting"] is None and record["causes"]
+
+
+@viewers.needs_viewer
 def test_of_long_runs_only_sums_are_said(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = found(run_file)
     monkeypatch.setattr("tisim.analysis.viewer.findings._MOST_RECORDS", 100)

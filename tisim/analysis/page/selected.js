@@ -173,7 +173,12 @@ export class Selection {
 
   waitingParts(waiting) {
     if (waiting === null) {
-      return [note("The run has too many states to find those that wait because of it.")];
+      return [
+        note(
+          "The run has too many states, or too long histories of waits, to find those that wait " +
+            "because of it.",
+        ),
+      ];
     }
     if (!waiting.length) return [];
     const all = waiting.reduce((sum, { seconds }) => sum + seconds, 0);

@@ -62,11 +62,12 @@ def findings(
     yield Finding(shares_in_words(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
     for outlier in log.outliers[:1]:
         place = place_of(outlier, paths_of([outlier], trace))
+        waited = format_time(outlier.waited)
+        due = f" {outlier.waiting:,} ranks wait because of it, {waited} together."
         yield Finding(
             f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
             f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
-            f"{format_time(outlier.start, 6)}, {place}. {outlier.waiting:,} ranks wait "
-            f"because of it, {format_time(outlier.waited)} together.",
+            f"{format_time(outlier.start, 6)}, {place}.{due if outlier.waiting else ''}",
             around(outlier.start, outlier.end, outlier.rank),
             "selected",
             (outlier.rank, (outlier.start + outlier.end) / 2),
@@ -81,18 +82,20 @@ def findings(
             around(0.0, end, *slow.ranks),
             "ranks",
         )
-    causes = log.causes
+    causes, first = log.causes, spent[[*WAITS]].idxmax()
+    most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
     if len(causes):
-        first = spent[[*WAITS]].idxmax()
         late = causes.iloc[0]
         times = f", {late['parts']:,} times" if late["parts"] > 1 else ""
         yield Finding(
-            f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}. {late['share']:.1%} of "
-            f"all waiting is due to **rank {late['rank']} in {late['state']}**{times}.",
+            f"{most} {late['share']:.1%} of all waiting is due to "
+            f"**rank {late['rank']} in {late['state']}**{times}.",
             around(late["start"], late["end"], int(late["rank"])),
             "selected",
             (int(late["rank"]), (late["start"] + late["end"]) / 2),
         )
+    elif spent[first] > 0.0:
+        yield Finding(most, whole, "statistics")
     if has_path:
         gains = log.critical_path.gains
         best = str(gains["seconds"].idxmax())

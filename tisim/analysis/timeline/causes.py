@@ -6,6 +6,7 @@ viewer show what is here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim import _core
-from tisim.analysis.timeline.columns import STATES, structured
+from tisim.analysis.timeline.columns import STATES, WAITS, structured
 
 #: A cause is called the origin of a wait if it explains so much of it.
 ORIGIN = 0.5
@@ -23,6 +24,8 @@ ORIGIN = 0.5
 _AS_MUCH = 0.5
 # Of a rank on the way that explains less of a wait than this, its own wait is shown.
 _LITTLE = 0.01
+# Waits whose paths are followed to see how many states all of them are due to.
+_SAMPLE = 64
 # A chain has so many steps at most.
 _LONGEST_CHAIN = 64
 
@@ -67,10 +70,13 @@ class WaitCauses:
         The states of all ranks, in the order of their ends (`tisim._core.state_type`).
     ranks
         Number of ranks.
+    most_steps
+        Where all waits together are due to more states than this, they are not added up.
     """
 
-    def __init__(self, rows: NDArray[np.void], ranks: int) -> None:
+    def __init__(self, rows: NDArray[np.void], ranks: int, *, most_steps: float = math.inf) -> None:
         self.rows = rows
+        self._ranks, self._most_steps = ranks, most_steps
         self._core = _core.WaitCauses(rows.view(np.uint8), ranks)
 
     def path(self, rank: int, time: float) -> NDArray[np.void]:
@@ -141,7 +147,20 @@ class WaitCauses:
         return float(one["end"] - one["start"]) if one["cause"] >= 0 else 0.0
 
     @cached_property
+    def are_summed(self) -> bool:
+        """Whether it is known what all waits are due to together."""
+        if self._most_steps == math.inf:
+            return True
+        waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(one) for one in WAITS]))
+        some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
+        steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)
+        return steps * len(waits) <= self._most_steps
+
+    @cached_property
     def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void]]:
+        if not self.are_summed:
+            kinds = [("seconds", "f8"), ("ranks", "u4")]
+            return np.zeros(len(self.rows), kinds), np.zeros(self._ranks * len(STATES), kinds)
         by_row, by_rank = self._core.sums()
         return structured(by_row), structured(by_rank)
 

@@ -28,6 +28,9 @@ _MOST_BLOCKS = 64
 MOST_STATES = 20_000_000
 # Of a run with more states, so many up to a wait are looked through for what it is due to.
 _MOST_BEFORE = 4_000_000
+# All waits are due to more states than these only where ranks have long been apart: to add up what
+# each is due to would take longer than a reader waits.
+_MOST_STEPS = 2e7
 # Causes of a wait that are listed one by one.
 _MOST_CAUSES = 8
 # Call paths of a computation that are listed.
@@ -198,7 +201,7 @@ class Causes:
         if self._waits is None or self._waits[0] != blocks:
             with self._run.reading():
                 rows = rows_in_order(table, "states", blocks)
-                self._waits = blocks, WaitCauses(rows, self._run.ranks)
+                self._waits = blocks, WaitCauses(rows, self._run.ranks, most_steps=_MOST_STEPS)
         return self._waits[1]
 
     def _due_to(self, state: Block) -> Row:
@@ -238,13 +241,15 @@ class Causes:
         return words | {"state": info["states"][one["state"]], "kind": info["kinds"][one["kind"]]}
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
-        """Ranks that wait because of a state; None: the run has too many states."""
+        """Ranks that wait because of a state; None: the run has too many states for that."""
         if self._run.states.rows > MOST_STATES:
             return None
         found = self._found(state)
         if found is None:
             return []
         waits, row = found
+        if not waits.are_summed:
+            return None
         return [
             {**self._words(waits, wait), "seconds": seconds}
             for _, seconds, wait in waits.due_to(row)
