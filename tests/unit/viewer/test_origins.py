@@ -172,7 +172,7 @@ def test_viewer_report_and_breakdown_agree(
     # The viewer has the sentences of the report.
     sentences = RunFindings(late.run, RunNetwork(late.run), late.causes).all()["findings"]
     assert isinstance(sentences, list)
-    due = next(str(one["text"]) for one in sentences if "is due to" in str(one["text"]))
+    due = next(str(one["text"]) for one in sentences if "largest cause" in str(one["text"]))
     assert f"**rank {LATE} in compute**" in due
     plain = " ".join(due.replace("**", " ").replace(" .", ".").split())
     assert plain.replace(" ", "") in text.replace(" ", "")

@@ -117,7 +117,8 @@ export class Selection {
     if (!causes.length) return [];
     const steps = chain.map((step) => {
       const what = `${step.state} in ${step.kind} (line ${step.line}), ${time(step.end - step.start)}`;
-      const part = `: explains ${time(step.explains)}, ${percent(step.share)}`;
+      const explained = `explains ${time(step.explains)}, ${percent(step.share)}`;
+      const part = step.share < 0.0005 ? ": passes it on" : `: ${explained}`;
       const text = `rank ${step.rank}: ${what.replace(/ (?=[^ ]+$)/, "\u00a0")}${part}`;
       const button = { onclick: () => this.goTo(step) };
       return element("li", {}, element("button", button, this.swatch(step.state), text));

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Ranks on slow hosts that are named.
 NAMED = 8
+# States that waiting is due to, and that are named.
+_STATES = 2
 # Ranks above and below the one that a link leads to.
 _BESIDE = 8
 
@@ -86,10 +88,13 @@ def findings(
     most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
     if len(causes):
         late = causes.iloc[0]
-        times = f", {late['parts']:,} times" if late["parts"] > 1 else ""
+        of_states = causes.groupby("state", observed=True)["share"].sum()
+        of_states = of_states.sort_values(ascending=False).head(_STATES)
+        parts = " and ".join(f"{share:.1%} is due to {state}" for state, share in of_states.items())
+        times = f" in {late['parts']:,} parts" if late["parts"] > 1 else ""
         yield Finding(
-            f"{most} {late['share']:.1%} of all waiting is due to "
-            f"**rank {late['rank']} in {late['state']}**{times}.",
+            f"{most} Of all waiting, {parts}; the largest cause is "
+            f"**rank {late['rank']} in {late['state']}**, {late['share']:.1%}{times}.",
             around(late["start"], late["end"], int(late["rank"])),
             "selected",
             (int(late["rank"]), (late["start"] + late["end"]) / 2),

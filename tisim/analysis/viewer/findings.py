@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# Records that are read at once: half a gigabyte. Of longer runs only sums are known.
-_MOST_RECORDS = 6_000_000
+# Records that are read at once: 1.2 GB. Of longer runs only sums are known.
+_MOST_RECORDS = 16_000_000
 _TOO_MANY = (
     "This run has too many states to look through for single delays: **Statistics** of its parts "
     "and **Critical path** show more."
