@@ -21,11 +21,11 @@ RING = ROOT / "traces" / "ring.4"
 FATTREE = ROOT / "platforms" / "fattree.xml"
 
 AXES: dict[str, st.SearchStrategy[Any]] = {
-    "bandwidth": st.sampled_from([0.5, 1, 2, "1GBps"]),
-    "latency": st.sampled_from([0.5, 1, 3, "5us"]),
-    "speed": st.sampled_from([1, 2, -1]),
+    "bandwidth": st.sampled_from(["x0.5", "100%", "2x", "1GBps"]),
+    "latency": st.sampled_from(["x0.5", "x1", "3x", "5us"]),
+    "cores": st.sampled_from([1, 2, -1]),
     "bandwidth_noise": st.sampled_from([0, 0.1]),
-    "mapping": st.sampled_from(["block", "round-robin:2", "random"]),
+    "mapping": st.sampled_from(["block", "cyclic:2", "random"]),
     "smpi/send-is-detached-thresh": st.sampled_from([0, 65536]),
 }
 
@@ -54,7 +54,7 @@ def test_rows_are_those_of_the_grid_whatever_the_order_of_outcomes(study: dict[s
         frames.append(table.frame())
     pd.testing.assert_frame_equal(*frames)
     for scenario, time in zip(plan.scenarios, frames[0]["simulated_time"], strict=True):
-        assert math.isnan(time) == (scenario.parameters.get("speed") == -1)
+        assert math.isnan(time) == (scenario.parameters.get("cores") == -1)
 
 
 @given(studies(), st.data())

@@ -120,7 +120,7 @@ def test_digits_and_signs_of_times() -> None:
     assert format_time(1.23456789, 6) == "1.23457 s"
     assert format_time(0.25, signed=True) == "+250 ms"
     assert format_time(-0.25, signed=True) == "-250 ms"
-    assert format_seconds(1 / 3) == "0.333333333 s"
+    assert format_seconds(1 / 3) == "0.333333 s"
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_the_page_shows_each_case() -> None:
     text = page("a & b", found, ["yesterday"])
     assert "<h1>a &amp; b</h1>" in text
     assert "ring &lt;1&gt;" in text
-    assert text.count("<circle") == 1
+    assert text.count("<circle") == 2  # the point, and that of the legend
     assert "yesterday" in text
 
 
