@@ -26,5 +26,25 @@ def main() -> NoReturn:
     sys.exit(status)
 
 
+def compile_c() -> NoReturn:
+    """``tisim-cc``, a name in one word for makefiles and configure scripts: ``tisim cc``."""
+    _run("cc")
+
+
+def compile_cxx() -> NoReturn:
+    """``tisim-c++``: ``tisim c++``."""
+    _run("c++")
+
+
+def compile_fortran() -> NoReturn:
+    """``tisim-fc``: ``tisim fc``."""
+    _run("fc")
+
+
+def _run(command: str) -> NoReturn:
+    sys.argv[:1] = ["tisim", command]
+    main()
+
+
 if __name__ == "__main__":
     main()

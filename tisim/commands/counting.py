@@ -36,7 +36,8 @@ cc_command = _compiler(
     """,
     "tisim cc -O2 program.c -o program",
     _RECORD,
-    'make CC="tisim cc"',
+    "make CC=tisim-cc",
+    "cmake -DCMAKE_C_COMPILER=tisim-cc -B build; ./configure CC=tisim-cc",
     "TISIM_CC=mpicc.mpich tisim cc -O2 program.c -o program",
 )
 cxx_command = _compiler(

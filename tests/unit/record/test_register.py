@@ -7,11 +7,12 @@ import platform
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import EXAMPLES, Mpi, need_fortran, record_program
+from tests.unit.record.programs import EXAMPLES, ROOT, Mpi, need_fortran, record_program
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
@@ -326,3 +327,27 @@ def test_libraries_that_do_not_count_are_named(
     trace = record_program(program, tmp_path, mpi, ranks=1, cache=cache)
     assert ("code that tisim cc has not compiled" in trace.run.stderr) == warns
     assert ("libm.so.6 (" in trace.run.stderr) == warns
+
+
+def test_compilers_have_names_of_one_word(tmp_path: Path, cache: Path) -> None:
+    """As makefiles want them that ask `which ${CC}`."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
+    for word, command in {"tisim-cc": "cc", "tisim-c++": "c++", "tisim-fc": "fc"}.items():
+        module, function = scripts[word].split(":")
+        script = tmp_path / word
+        script.write_text(f"#!{sys.executable}\nfrom {module} import {function}\n{function}()\n")
+        script.chmod(0o755)
+        help_text = subprocess.run([script, "--help"], capture_output=True, text=True).stdout
+        assert help_text.startswith(f"Usage: tisim {command} ")
+    (tmp_path / "Makefile").write_text("program: program.c\n\t$(shell which ${CC}) $< -o $@\n")
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(cache)}
+    made = subprocess.run(
+        ["make", "CC=tisim-cc"],
+        cwd=tmp_path,
+        env={**os.environ, **variables, "TISIM_CC": "gcc"},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    assert subprocess.run([tmp_path / "program"]).returncode == 0
