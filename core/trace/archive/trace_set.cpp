@@ -28,6 +28,9 @@ constexpr std::size_t kMostBuffer = 256U << 10;
 // The attribute of a receive from any source that says whom it matched.
 constexpr std::string_view kMatchedAttribute = "matched";
 
+// How the comment begins that says which ranks of a recording did not end.
+constexpr std::string_view kCutComment = "# incomplete: ranks ";
+
 bool is_receive(Kind kind) {
   return kind == Kind::recv || kind == Kind::irecv || kind == Kind::recv_half ||
          kind == Kind::probe || kind == Kind::iprobe;
@@ -194,6 +197,14 @@ std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
 std::string TraceSet::precision() const {
   const bool is_exact = packed() == nullptr || packed()->tables().layout.precision.empty();
   return is_exact ? "exact" : packed()->tables().layout.precision;
+}
+
+bool TraceSet::is_cut() const {
+  if (packed() == nullptr) return false;
+  const std::vector<tit::Shape>& shapes = packed()->tables().shapes;
+  return std::any_of(shapes.begin(), shapes.end(), [](const tit::Shape& shape) {
+    return shape.text.find(kCutComment) != std::string::npos;
+  });
 }
 
 bool TraceSet::has_matched_sources() const {

@@ -59,6 +59,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // How exactly its file keeps the volumes of computations: "exact", or the level at which it was
   // packed.
   std::string precision() const;
+  // Whether it was recorded, and says that ranks were cut off: their programs did not end.
+  bool is_cut() const;
   // Whether it says whom receives from any source matched.
   bool has_matched_sources() const;
   // Whether it says so, and what those of the rank take is not there for others of its receives.

@@ -55,14 +55,16 @@ class Pass {
       return report;
     }
     warn();
-    sums_.messages().report(findings_);
-    sums_.collectives().report(findings_);
+    if (!is_cut_) {
+      sums_.messages().report(findings_);
+      sums_.collectives().report(findings_);
+    }
     sums_.written().report(set_, findings_);
     // What does not match has been said; a rank that waits for it is no other mistake.
-    if (findings_.errors() == 0) {
+    if (findings_.errors() == 0 && !is_cut_) {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);
     }
-    ends_.report(set_, findings_);
+    if (!is_cut_) ends_.report(set_, findings_);
     decisions_.report(set_, findings_);
     if (findings_.errors() + findings_.warnings() == 0) sums_.balance().report(set_, findings_);
     report.findings = std::move(findings_);
@@ -82,7 +84,7 @@ class Pass {
     }
     if (++ranks_read_ % kRanksBetweenReports == 0 || rank + 1 == set_.ranks()) tell_read(walk);
     bytes_before_ += walk.reader().bytes_read();
-    of_rank.finish(ends_, decisions_);
+    of_rank.finish(ends_, decisions_, is_cut_);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
     if (walk.reader().uses_mistaken_null()) mistaken_nulls_.push_back(rank);
     return true;
@@ -100,6 +102,13 @@ class Pass {
       findings_.add({Severity::warning, ranks.front(), set_.file(ranks.front()), 0, what + others});
     };
     say(lost_types_, "has messages of type -1, whose size the tracer lost; they count as empty");
+    if (is_cut_) {
+      findings_.add({Severity::warning, 0, set_.file(0), 0,
+                     "was cut off: the program did not end when it was recorded. Messages and "
+                     "collectives without a counterpart, requests that are still pending and "
+                     "deadlocks are not looked for; a replay ends where the first rank waits for "
+                     "what was not recorded"});
+    }
     say(mistaken_nulls_, "has receives from -333, which is taken for MPI_ANY_SOURCE");
   }
 
@@ -118,6 +127,7 @@ class Pass {
   std::vector<std::int32_t> lost_types_;
   std::vector<std::int32_t> mistaken_nulls_;
   Loops loops_;
+  bool is_cut_ = set_.is_cut();
 };
 
 }  // namespace

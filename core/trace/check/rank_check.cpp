@@ -97,8 +97,8 @@ void RankCheck::take_choice() {
   if (group_.is_open() && (!was_open || effect.decided > 0)) group_line_ = walk_.op().line;
 }
 
-void RankCheck::finish(ProgramEnds& ends, Decisions& decisions) {
-  report_pending();
+void RankCheck::finish(ProgramEnds& ends, Decisions& decisions, bool is_cut) {
+  if (!is_cut) report_pending();
   decisions.add(rank_, decided_, decided_first_);
   ends.take(end_);
   sums_.end_rank(rank_);

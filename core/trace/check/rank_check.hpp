@@ -101,8 +101,8 @@ class RankCheck {
   bool next();
   // Takes the operation at hand into account.
   void take();
-  // Behind the last operation.
-  void finish(ProgramEnds& ends, Decisions& decisions);
+  // Behind the last operation. What is pending in a trace that was cut off is no mistake.
+  void finish(ProgramEnds& ends, Decisions& decisions, bool is_cut);
 
  private:
   void at_turn(LoopTurn turn);

@@ -86,6 +86,20 @@ def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache:
     assert report.errors == 0
 
 
+def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """Rank 1 aborts before it has received what rank 0 sends, and before the collective."""
+    body = """
+    MPI_Request request;
+    MPI_Isend(&rank, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &request);
+    if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); }
+    MPI_Barrier(MPI_COMM_WORLD);
+    """
+    recorded(body, tmp_path, mpi, cache)
+    report = check(AnyTrace.open(tmp_path / "trace.tit"))
+    assert report.sound
+    assert [one.message.partition(":")[0] for one in report.findings] == ["was cut off"]
+
+
 def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     body = """MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) { sleep(3); kill(getpid(), SIGKILL); } else pause();"""
