@@ -91,6 +91,7 @@ Examples:
   tisim calibrate measured.csv --platform nominal.xml -o calibrated.xml --plot fit.png
   tisim calibrate osu_latency.txt osu_bw.txt --bandwidth 125MBps --latency 15us --links 2
   tisim calibrate skampi.out -o two-hosts.xml
+  tisim calibrate pingpong.csv --nodes 1 --cores 8 --speed 3.2Gf -o my-machine.xml
   tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json found.json
   tisim benchmark --help    # how to measure
 """,
@@ -126,9 +127,10 @@ Examples:
 )
 @click.option(
     "--nodes",
-    type=click.IntRange(min=2),
+    type=click.IntRange(min=1),
     metavar="N",
-    help="Write a cluster of N hosts (default: 2).",
+    help="Write a cluster of N hosts (default: 2). With 1, the measurements are of one node, and "
+    "each of its --cores is written as a host.",
 )
 @click.option(
     "--speed", callback=_value(parse_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."

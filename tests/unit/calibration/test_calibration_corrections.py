@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tisim import InputError, Platform
 from tisim.studies.calibration import Calibration, Measurements, calibrate, read_measurements
 
 SIZES = np.unique(np.geomspace(1, 60000, 120).astype(int))
@@ -120,6 +121,15 @@ def test_messages_that_pass_a_burst_do_not_raise_the_measured_bandwidth() -> Non
     assert calibration.route.bandwidth == pytest.approx(BANDWIDTH, rel=0.005)
     without_streams = calibrate(measured_with(4500, streams=False), nodes=4, speed=1e9)
     assert without_streams.route.bandwidth > 1.01 * BANDWIDTH
+
+
+def test_one_node_has_a_host_for_each_core(tmp_path: Path) -> None:
+    calibration = calibrate(measured_with(4500), nodes=1, cores=8, speed=1e9)
+    calibration.platform.write(tmp_path / "mine.xml")
+    machine = Platform.load(tmp_path / "mine.xml")
+    assert [host.cores for host in machine.hosts] == [1] * 8
+    with pytest.raises(InputError, match="one node exchanges messages between its cores"):
+        calibrate(measured_with(4500), nodes=1)
 
 
 def test_a_burst_is_found_and_the_ping_pong_met() -> None:

@@ -70,7 +70,7 @@ def calibrate(
         Message sizes in bytes above which another segment begins; found in the times if None.
     nodes, speed, cores
         Instead of a platform file: the hosts of the cluster to write (2 if None), flop/s of a core,
-        cores of a host.
+        cores of a host. One node, on which two of its cores measured, has a host for each core.
     progress
         Called before each step.
 
@@ -84,6 +84,10 @@ def calibrate(
     def begin(step: str) -> None:
         progress(step, steps.index(step), len(steps) - 1)
 
+    if nodes == 1:
+        if cores < 2:
+            raise InputError("one node exchanges messages between its cores; say how many: --cores")
+        nodes, cores = cores, 1
     measurements = _checked(measurements, breakpoints or ())
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
