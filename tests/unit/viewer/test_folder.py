@@ -108,7 +108,7 @@ def test_any_web_server_shows_it(address: str, tmp_path: Path) -> None:
         assert whole == "0.000 ms to 79.351 ms, ranks 0 to 3"
         # A finding leads to its window, its state and who waits for it.
         driver.execute_script("document.querySelectorAll('.findings button')[1].click()")
-        panel_says(driver, "Who waits meanwhile: ")
+        panel_says(driver, "Who waits because of it: ")
         wait_for(driver, "return document.getElementById('chart').dataset.named > 0")
         open_tab(driver, "statistics")
         panel_says(driver, "Prepared for ")

@@ -303,7 +303,8 @@ class _RunAnswers:
         width = (part.end - part.begin) / columns
         ranks = np.bincount(np.arange(part.ranks) * lanes // part.ranks, minlength=lanes)
         whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
-        share = np.clip(np.rint(255 * tile.seconds / whole), 0, 255).astype(np.uint8)
+        seconds = np.nan_to_num(tile.seconds.astype(np.float64))  # a damaged file has any numbers
+        share = np.clip(np.rint(255 * seconds / whole), 0, 255).astype(np.uint8)
         seen = (tile.longest >= width).astype(np.uint8)
         level = part.level(columns, lanes, is_exact=False)
         head: Row = {"cells": len(share), "columns": columns, "lanes": lanes}
