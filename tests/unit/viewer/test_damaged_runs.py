@@ -21,6 +21,7 @@ QUERY = {
 
 
 @needs_viewer
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that are none
 def test_every_question_is_answered_or_refused(run_file: Path, tmp_path: Path) -> None:
     sound, damaged = run_file.read_bytes(), tmp_path / "damaged.tir"
     refused = 0
