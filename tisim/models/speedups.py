@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tisim.errors import InputError
+from tisim.support.reading import read_text
 
 
 def read_speedups(path: str) -> dict[str, float]:
@@ -14,13 +13,7 @@ def read_speedups(path: str) -> dict[str, float]:
     """
     import csv
 
-    try:
-        lines = Path(path).read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(
-            f"cannot read this smpi/comp-adjustment-file: {reason}", file=path
-        ) from None
+    lines = read_text(path, "this smpi/comp-adjustment-file").splitlines()
     speedups: dict[str, float] = {}
     for number, row in enumerate(csv.reader(lines[1:]), 2):
         if not row:

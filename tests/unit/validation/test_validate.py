@@ -158,7 +158,7 @@ def test_everything_that_a_study_may_say(tmp_path: Path) -> None:
         (f"{CASE}real = [0]", "real times are positive numbers"),
         (f"{CASE}seeds = 0", "seeds must be at least 1"),
         (CASE * 2, "has two cases called 'ring'"),
-        (f'real_times = "no.csv"\n{CASE}', "no.csv: No such file"),
+        (f'real_times = "no.csv"\n{CASE}', "no.csv: cannot read these real times: No such file"),
         (f'real_times = "bad.csv"\n{CASE}', "bad.csv:2: a time in seconds is expected"),
         (f'real_times = "other.csv"\n{CASE}', "has times of 'halo', which is no case"),
         (f"noisy = -1\n{CASE}", "noisy must be a part such as 0.1, not -1"),

@@ -215,15 +215,14 @@ class _StudyReader:
             return {}
         path = self._file.parent / str(name)
         times: dict[str, list[float]] = {}
+        rows = csv.DictReader(read_text(path, "these real times").splitlines())
         try:
-            with path.open(newline="") as stream:
-                rows = csv.DictReader(stream)
-                if not {"case", "seconds"} <= {*(rows.fieldnames or ())}:
-                    raise InputError("needs the columns case and seconds", file=path)
-                for row in rows:
-                    times.setdefault(row["case"], []).append(float(row["seconds"]))
-        except OSError as error:
-            raise InputError(error.strerror or str(error), file=path) from None
+            if not {"case", "seconds"} <= {*(rows.fieldnames or ())}:
+                raise InputError("needs the columns case and seconds", file=path)
+            for row in rows:
+                times.setdefault(row["case"], []).append(float(row["seconds"]))
+        except csv.Error as error:
+            raise InputError(f"is no table: {error}", file=path, line=rows.line_num) from None
         except (TypeError, ValueError):
             raise InputError(
                 "a time in seconds is expected", file=path, line=rows.line_num
