@@ -16,8 +16,8 @@ from pathlib import Path
 from platform import machine, python_version
 
 from benchmarks.process import ROOT, run
-from benchmarks.topologies import SPARSE, platform_of
-from benchmarks.traces import TraceSource, handed_out
+from benchmarks.topologies import SPARSE
+from benchmarks.traces import TraceSource, handed_out, new_platform
 
 RECORD = Path(__file__).with_name("instructions.json")
 #: A larger change is told of.
@@ -32,8 +32,8 @@ def _of_class_s(name: str, ranks: int) -> TraceSource:
 _REPLAYS: tuple[tuple[str, TraceSource, Callable[[], Path]], ...] = (
     ("lu.S.4 on backbone", _of_class_s("lu.S.4", 4), lambda: ROOT / "platforms/backbone.xml"),
     ("cg.S.16 on graphene", _of_class_s("cg.S.16", 16), lambda: ROOT / "platforms/graphene.xml"),
-    ("sparse.256 on a fat tree", SPARSE.make(256), lambda: platform_of("fat-tree", 256)),
-    ("sparse.256 on a torus", SPARSE.make(256), lambda: platform_of("torus", 256)),
+    ("sparse.256 on a fat tree", SPARSE.make(256), lambda: new_platform("fat-tree", 256)),
+    ("sparse.256 on a torus", SPARSE.make(256), lambda: new_platform("torus", 256)),
 )
 # A replay is what so many in one process take more than one takes.
 _TIMES = 3

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from benchmarks import loggopsim, traces
 from benchmarks.answers import WrongAnswerError
-from benchmarks.process import TISIM, run
 from benchmarks.replays import replay_in_simgrid
 from benchmarks.scale import timed_replay
-from benchmarks.traces import TraceSource, files_of, generated
+from benchmarks.traces import TraceSource, files_of, generated, new_platform
 
 #: Kinds of platforms, as ``tisim platform new`` calls them; others are compared with the first.
 KINDS = ("cluster", "fat-tree", "torus", "dragonfly")
-_HARDWARE = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
 # SimGrid prints six digits.
 _AGREES = 1e-5
 # A replay of more seconds is not repeated; one of more than these is given up.
@@ -176,15 +174,6 @@ def cases() -> Iterator[Case]:
                 yield Case(pattern, ranks, kind)
 
 
-def platform_of(kind: str, hosts: int) -> Path:
-    """The platform file of so many hosts with links of 100 Gb/s and 1 us."""
-    file = traces.CACHE / f"{kind}-{hosts}.xml"
-    if not file.is_file():
-        traces.CACHE.mkdir(parents=True, exist_ok=True)
-        run([*TISIM, "platform", "new", kind, "--nodes", str(hosts), *_HARDWARE, "-o", file])
-    return file
-
-
 def check_times(progress: Callable[[float], None]) -> int:
     """Compare the smallest case of each pattern on each platform with SimGrid; how many there were.
 
@@ -195,7 +184,7 @@ def check_times(progress: Callable[[float], None]) -> int:
     """
     chosen = [case for case in cases() if case.is_smallest and case.suits_simgrid]
     for number, case in enumerate(chosen):
-        trace, platform = case.pattern.make(case.ranks), platform_of(case.kind, case.ranks)
+        trace, platform = case.pattern.make(case.ranks), new_platform(case.kind, case.ranks)
         result, _ = timed_replay(trace.get(), platform)
         ours, (_, theirs) = result["simulated_time"], replay_in_simgrid(trace, platform)
         if theirs is None or abs(ours / theirs - 1) > _AGREES:
@@ -219,7 +208,7 @@ def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Co
         Whether SimGrid replays what suits it.
     """
     cost = Cost(case, start_up)
-    trace, platform = case.pattern.make(case.ranks), platform_of(case.kind, case.ranks)
+    trace, platform = case.pattern.make(case.ranks), new_platform(case.kind, case.ranks)
     files = trace.get()
     while len(cost.cpu) < repeats and (not cost.cpu or cost.cpu[0] < _LONG):
         result, ran = timed_replay(files, platform, timeout=_TOO_LONG)

@@ -134,3 +134,13 @@ def flat_cluster(hosts: int) -> Path:
         "</platform>\n"
     )
     return target
+
+
+def new_platform(kind: str, hosts: int) -> Path:
+    """A platform of ``tisim platform new`` with so many hosts and links of 100 Gb/s and 1 us."""
+    target = CACHE / f"{kind}-{hosts}.xml"
+    if not target.is_file():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        hardware = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
+        run([*TISIM, "platform", "new", kind, "--nodes", str(hosts), *hardware, "-o", target])
+    return target
