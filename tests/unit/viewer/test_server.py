@@ -7,7 +7,9 @@ import gzip
 import json
 import signal
 import socket
+import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +18,8 @@ import pytest
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.viewer import Viewer
+from tisim.analysis.viewer.answers import Answers
+from tisim.analysis.viewer.server import Guard, listen, make_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -186,6 +190,40 @@ def test_ctrl_c_ends_it(run_file: Path) -> None:
         assert running.process.returncode == 0
         assert errors.endswith("tisim: stopped\n") and "Traceback" not in errors
     assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
+
+
+class _SlowAnswers(Answers):
+    """Answers nothing before it may."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    def answer(self, name: str, query: Mapping[str, str]) -> bytes | None:
+        self.asked.set()
+        self.may.wait(60)
+        return b"{}"
+
+
+@viewers.needs_viewer
+def test_what_it_ends_under_way_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
+    answers = _SlowAnswers()
+    with listen(0) as listener:
+        port = listener.getsockname()[1]
+        guard = Guard(port)
+        server = make_server(answers, guard, lambda _: None)
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        serving.start()
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            head = f"GET /{guard.token}/ask/run HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
+            connection.sendall(head.encode())
+            assert answers.asked.wait(60)
+            server.should_exit = True
+            connection.settimeout(60)
+            while connection.recv(4096):
+                pass
+        answers.may.set()
+        serving.join()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_killed_viewer_leaves_nothing_behind(run_file: Path) -> None:

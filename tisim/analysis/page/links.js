@@ -16,6 +16,7 @@ function strip({ name, links, used, mean, most, loads }, fullest) {
     if (!canvas.clientWidth) return;
     const { context, width } = prepared(canvas, STRIP);
     loads.forEach((load, place) => {
+      if (!load) return;
       const [from, to] = [place, place + 1].map((one) => (one / loads.length) * width);
       context.fillStyle = shade(load / fullest);
       context.fillRect(from, 0, Math.max(to - from - (to - from > 4 ? 1 : 0), 1), STRIP);

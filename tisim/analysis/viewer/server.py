@@ -8,7 +8,9 @@ its own Origin and the same site.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
@@ -160,6 +162,7 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
         ws="none",
         timeout_graceful_shutdown=2,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_saying)
     server = uvicorn.Server(config)
     start_up = server.startup
 
@@ -170,6 +173,12 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
 
     server.startup = start_up_and_say
     return server
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    """False for answers under way that Ctrl-C ends."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError) and "running task" not in str(record.msg)
 
 
 def listen(port: int) -> socket.socket:
