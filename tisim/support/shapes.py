@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import (
     Literal,
@@ -53,13 +54,24 @@ def misfit(value: object, kind: object, place: str = "") -> str | None:
 def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
     if not isinstance(value, dict):
         return _said(value, place)
-    assert isinstance(kind, type)
-    lacking = kind.__required_keys__ - value.keys()  # type: ignore[attr-defined]
+    hints, required = _keys_of(kind)
+    lacking = required - value.keys()
     if lacking:
         return f"{place.lstrip('.') or 'it'} has no {min(lacking)!r}"
-    hints = get_type_hints(kind)
     parts = ((value[key], hints[key], f"{place}.{key}") for key in hints.keys() & value.keys())
     return next((why for part in parts if (why := misfit(*part)) is not None), None)
+
+
+@cache
+def _keys_of(kind: object) -> tuple[dict[str, object], frozenset[str]]:
+    """The types of the keys of a typed dictionary, and the keys that it must have.
+
+    Those that are `NotRequired` in a module whose annotations are texts stand among the required
+    ones of the class.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
+    return hints, kind.__required_keys__ - optional  # type: ignore[attr-defined]
 
 
 def _is_plain(value: object, kind: object) -> bool:

@@ -123,7 +123,7 @@ def result(**changes: object) -> str:
         (result().replace("1.5", "1e400"), r"this is not a result \(a time is no number\); .*"),
         (result().replace("1.5", "NaN"), r"this is not a result \(a time is no number\); .*"),
         (result(warnings=0), r"this is not a result \(warnings is 0\); .*"),
-        (result(breakdown={"states": {}}), r"this is not a result \(breakdown has no 'gains'\).*"),
+        (result(breakdown={"states": {}}), r"this is not a result \(breakdown has no 'causes'\).*"),
         (result(ranks=[]), r"this is not a result \(it has no ranks\); .*"),
         (result(ranks=[{}]), r"this is not a result \(ranks\[0\] has no 'actions'\); .*"),
     ],

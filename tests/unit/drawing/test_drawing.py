@@ -16,7 +16,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.analysis.result_json import COLUMNS
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
@@ -218,9 +217,8 @@ def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
 )
 def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str) -> None:
     run = tmp_path / "run.json"
-    row = {**dict.fromkeys(COLUMNS, 0), "host": "a"}
-    run.write_text(text or json.dumps({"ranks": [row], "simulated_time": 0}))
     graphene = str(root / "platforms/graphene.xml")
+    run.write_text(text or tisim.replay(root / "traces/ring.4", platform=graphene).to_json())
     arguments = [graphene, "--draw", str(tmp_path / "g.svg"), "--load", str(run)]
     outcome = CliRunner().invoke(platform_command, arguments)
     assert isinstance(outcome.exception, InputError)

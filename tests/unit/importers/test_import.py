@@ -246,7 +246,7 @@ def test_a_prediction_is_compared_with_the_imported_run(
         f'[[case]]\nname = "run"\ntrace = "run.tit"\nplatform = "{ROOT}/platforms/graphene.xml"\n'
         'real = ["run.tir"]\n'
     )
-    ended = tisim("validate", "study.toml", "-o", "study.html", "--json", "study.json")
+    ended = tisim("validate", "study.toml", "--report", "study.html", "--json", "study.json")
     assert ended.status == 0, ended.err
     [case] = json.loads(Path("study.json").read_text())["cases"]
     # The table's first call begins at 0, and its last one ends after 101.6 ms.

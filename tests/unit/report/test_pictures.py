@@ -272,3 +272,12 @@ def test_a_result_without_events_has_pictures_that_say_so() -> None:
     assert "plot" in dir(result)
     with pytest.raises(tisim.TisimError, match="replay with event_log=True"):
         plot.gantt()
+
+
+def test_the_numbers_of_a_report_are_larger_than_their_names(
+    ring: tisim.Result, tmp_path: Path
+) -> None:
+    write_report(ring, tmp_path / "ring.html")
+    text = (tmp_path / "ring.html").read_text()
+    assert "<b>36.659 ms</b><span>simulated time</span>" in text
+    assert "How far to trust it: no measurements and no real runs stand beside graphene.xml" in text

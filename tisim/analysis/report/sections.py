@@ -48,11 +48,11 @@ def headline(result: Result, shares: Mapping[str, float]) -> str:
     communicating = shares.get("transfer", 0.0) + shares.get("overhead", 0.0)
     return numbers(
         [
-            (format_result_time(result.simulated_time), "simulated time"),
-            (f"{len(result.finish):,}", "ranks"),
-            (f"{shares.get('compute', 0.0):.0%}", "compute"),
-            (f"{communicating:.0%}", "communication"),
-            (f"{waiting:.0%}", "waiting for late ranks"),
+            ("simulated time", format_result_time(result.simulated_time)),
+            ("ranks", f"{len(result.finish):,}"),
+            ("compute", f"{shares.get('compute', 0.0):.0%}"),
+            ("communication", f"{communicating:.0%}"),
+            ("waiting for late ranks", f"{waiting:.0%}"),
         ]
     )
 
