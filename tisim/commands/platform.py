@@ -196,8 +196,9 @@ def _numbers(text: str | None, what: str) -> tuple[int, ...] | None:
 
 
 def _write(platform: Platform, output: str) -> None:
+    written = write_with_deployment(platform, Path(output))
     click.echo(describe(platform).text())
-    report_written(*write_with_deployment(platform, Path(output)))
+    report_written(*written)
 
 
 @click.group("new", epilog=_EPILOG)

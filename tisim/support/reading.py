@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from io import BufferedReader
@@ -15,6 +16,9 @@ _Path = str | os.PathLike[str]
 
 #: Bytes of a file that is read as a whole; those that are read piece by piece may be longer.
 LONGEST = 1 << 30
+
+
+_LONG_KEY = re.compile(r"(?:[\w-]+\s?\.\s?){500}")
 
 
 def open_input(path: _Path) -> BufferedReader:
@@ -77,12 +81,16 @@ def parse_json(text: str, path: _Path | None = None, remedy: str = "") -> object
 
 
 @contextlib.contextmanager
-def toml_errors(path: _Path) -> Iterator[None]:
-    """A context that turns whatever `tomllib` raises into an `InputError`."""
-    import re
+def toml_errors(path: _Path, text: str) -> Iterator[None]:
+    """A context in which `tomllib` reads a text: whatever it raises becomes an `InputError`.
+
+    Keys of thousands of parts, for which it takes minutes, are refused before.
+    """
     import tomllib
 
     try:
+        if _LONG_KEY.search(text):
+            raise RecursionError
         yield
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))

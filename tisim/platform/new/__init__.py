@@ -393,6 +393,8 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     write it. Returns the three files. Raises an `InputError` if a file cannot be written.
     """
     xml = Path(path)
+    if not xml.name:
+        raise InputError("a platform is written to a file with a name, such as cluster.xml")
     hosts = xml.with_suffix(".hosts")
     deployment = xml.with_suffix(".deploy.xml")
     disks = platform.disks

@@ -101,7 +101,7 @@ class _Study:
         self._path = path
         self._directory = path.resolve().parent
         self._text = read_text(path, "this study")
-        with toml_errors(path):
+        with toml_errors(path, self._text):
             self._values = tomllib.loads(self._text)
 
     def arguments(self) -> Study:

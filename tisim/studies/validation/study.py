@@ -133,7 +133,7 @@ def load_study(path: str | PathLike[str]) -> Study:
     """
     file = Path(path)
     text = read_text(file, "this study")
-    with toml_errors(file):
+    with toml_errors(file, text):
         content = tomllib.loads(text)
     return _StudyReader(file, content).study()
 

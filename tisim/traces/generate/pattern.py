@@ -77,7 +77,8 @@ class Pattern(ABC):
             self._check(name, getattr(self, name) >= least, f"at least {least}")
         for name in ("imbalance", "noise"):
             self._check(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
-        self._check("ranks", self.ranks <= 1 << 30, "at most 2^30")
+        for name in ("ranks", "iterations"):
+            self._check(name, getattr(self, name) <= 1 << 30, "at most 2^30")
 
     def _check(self, name: str, holds: bool, what: str) -> None:
         if not holds:
