@@ -39,11 +39,11 @@ void ProgressiveFilling::open_constraints() {
   open_.clear();
   levels_.clear();
   changed_.clear();
-  const bool keeps_levels = component_.variables().size() + component_.kept() >= kWorthResuming;
+  keeps_levels_ = component_.variables().size() + component_.kept() >= kWorthResuming;
   for (const std::int32_t index : component_.constraints()) {
     Constraint& constraint = system_.constraint(index);
     if (system_.slack(constraint)) continue;
-    constraint.saturation_level = keeps_levels ? kNotSaturated : kUnknownLevel;
+    constraint.saturation_level = keeps_levels_ ? kNotSaturated : kUnknownLevel;
     if (constraint.fatpipe) {
       constraint.remaining = constraint.capacity;
       constraint.usage = fatpipe_usage(constraint);
@@ -144,9 +144,11 @@ bool ProgressiveFilling::fix_below(double level) {
   return any;
 }
 
-void ProgressiveFilling::saturate(double level) {
+void ProgressiveFilling::saturate(double lowest) {
+  const double level = known_.find_or_add(lowest);
+  const double same = std::max(level, lowest) * (1 + tolerance::kSameSaturation);
   for (std::size_t i = 0; i < levels_.size(); ++i) {
-    if (!(levels_[i] <= level * (1 + tolerance::kSameSaturation))) continue;
+    if (!(levels_[i] <= same)) continue;
     Constraint* constraint = open_[i];
     // Others that saturate at this level may have fixed all of its variables.
     if (constraint->unfixed == 0) continue;

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "solver/component.hpp"
+#include "solver/known_levels.hpp"
 #include "solver/system.hpp"
 #include "support/stack.hpp"
 
@@ -48,8 +49,8 @@ class ProgressiveFilling {
 
   // `precision`: the part of a capacity below which nothing is left of it; limits that differ by
   // less are equal.
-  ProgressiveFilling(System& system, Component& component, double precision)
-      : system_(system), component_(component), precision_(precision) {}
+  ProgressiveFilling(System& system, Component& component, KnownLevels& known, double precision)
+      : system_(system), component_(component), known_(known), precision_(precision) {}
 
   void fill(Extent extent);
   // The bottleneck that the last filling ended with, if any.
@@ -64,7 +65,7 @@ class ProgressiveFilling {
   double lowest_level() const;
   bool fix_bounded(double level);
   bool fix_below(double level);
-  void saturate(double level);
+  void saturate(double lowest);
   bool saturate_last(Constraint& constraint, double level);
   void propose(const Constraint& constraint, double level);
   void fix(std::int32_t variable, double share);
@@ -72,8 +73,10 @@ class ProgressiveFilling {
 
   System& system_;
   Component& component_;
+  KnownLevels& known_;
   double precision_;
   Extent extent_ = Extent::whole;
+  bool keeps_levels_ = false;  // for the next time
   BottleneckProposal proposal_;
   std::size_t unfixed_ = 0;     // variables without a share
   double lowest_limit_ = 0.0;   // none of these has its limit at a lower level

@@ -136,8 +136,9 @@ bool LocalPart::fix_bounded(double level) {
   return any;
 }
 
-void LocalPart::saturate(double level) {
-  const double same = level * (1 + tolerance::kSameSaturation);
+void LocalPart::saturate(double lowest) {
+  const double level = lowest < LevelTree::kNone ? known_.find_or_add(lowest) : lowest;
+  const double same = std::max(level, lowest) * (1 + tolerance::kSameSaturation);
   saturated_.clear();
   levels_.append_within(same, saturated_);
   std::size_t kept = 0;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "solver/known_levels.hpp"
 #include "solver/level_tree.hpp"
 #include "solver/system.hpp"
 #include "support/stack.hpp"
@@ -49,7 +50,7 @@ class LocalPart {
     bool fixed = false;
   };
 
-  explicit LocalPart(double precision) : precision_(precision) {}
+  LocalPart(KnownLevels& known, double precision) : known_(known), precision_(precision) {}
 
   void clear();
   std::int32_t add_link(const Link& link) {
@@ -86,7 +87,7 @@ class LocalPart {
   void sort_by_limits();
   double lowest_level();
   bool fix_bounded(double level);
-  void saturate(double level);
+  void saturate(double lowest);
   void fix(std::size_t member, double share);
   double update(std::size_t open);
   void sum_up();
@@ -95,6 +96,7 @@ class LocalPart {
                                         : uses_.size();
   }
 
+  KnownLevels& known_;
   double precision_;
   Stack<Link> links_;
   Stack<Member> members_;

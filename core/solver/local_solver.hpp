@@ -25,8 +25,8 @@ namespace tisim::max_min {
 
 class LocalSolver {
  public:
-  LocalSolver(System& system, Component& component, double precision)
-      : system_(system), component_(component), precision_(precision), part_(precision) {}
+  LocalSolver(System& system, Component& component, KnownLevels& known, double precision)
+      : system_(system), component_(component), precision_(precision), part_(known, precision) {}
 
   // False: no component has been large so far, so that there is nothing to solve locally.
   bool any_large() const { return any_large_; }
@@ -85,8 +85,8 @@ class LocalSolver {
   bool possible_ = true;
   bool any_large_ = false;
   bool always_ = false;  // worthwhile
-  std::size_t least_ = 512;
-  double mean_size_ = 128.0;
+  std::size_t least_ = 64;
+  double mean_size_ = 64.0;
   std::size_t fillings_ = 0;
   std::size_t effort_ = 0;  // of this solution, in variables of a component that is solved whole
 };

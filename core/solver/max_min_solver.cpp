@@ -24,9 +24,9 @@ MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
       listener_(listener),
       precision_(precision),
       component_(system),
-      filling_(system, component_, precision),
+      filling_(system, component_, known_, precision),
       resumption_(system),
-      local_(system, component_, precision),
+      local_(system, component_, known_, precision),
       bottlenecks_(system, listener) {}
 
 void MaxMinSolver::solve() {

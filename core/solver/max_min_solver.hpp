@@ -28,6 +28,7 @@
 #include "solver/bottlenecks.hpp"
 #include "solver/component.hpp"
 #include "solver/filling.hpp"
+#include "solver/known_levels.hpp"
 #include "solver/listener.hpp"
 #include "solver/local_solver.hpp"
 #include "solver/resumption.hpp"
@@ -82,6 +83,7 @@ class MaxMinSolver {
   max_min::ShareListener& listener_;
   double precision_;
   max_min::Component component_;
+  max_min::KnownLevels known_;
   max_min::ProgressiveFilling filling_;
   max_min::Resumption resumption_;
   max_min::LocalSolver local_;
