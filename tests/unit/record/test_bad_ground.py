@@ -58,6 +58,15 @@ def program_of(body: str, directory: Path, mpi: Mpi) -> Path:
     return compile_program(source, directory, mpi)
 
 
+def test_a_link_to_a_trace_stays_a_link(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """Nothing but a regular file is replaced: /dev/null would be lost to all."""
+    target, link = tmp_path / "target.tit", tmp_path / "trace.tit"
+    link.symlink_to(target)
+    record_program(program_of("", tmp_path, mpi), tmp_path, mpi, cache=cache)
+    assert link.is_symlink()
+    assert target.stat().st_size > 0
+
+
 def recorded(
     body: str, directory: Path, mpi: Mpi, cache: Path
 ) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:

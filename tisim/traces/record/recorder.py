@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.support.files import check_writable
+from tisim.support.files import check_writable, replacing
 from tisim.support.mpi import compiler_of_user, find_library
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.counters import choose_counters, is_counting
@@ -120,5 +120,6 @@ def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
         return pack_parts(parts, output)
     recording = recording_of_trace(merged)
     add_samples_of(recording, parts, merged)
-    merged.replace(output)
+    with replacing(output) as made:
+        shutil.move(merged, made)
     return recording
