@@ -1,4 +1,4 @@
-"""The same traces in LogGOPSim, whose messages never share a link: a bound for any simulator.
+"""The same traces in LogGOPSim, whose messages never share a link.
 
 LogGOPSim (Hoefler, Schneider and Lumsdaine, 2010) reads schedules in GOAL. Where it and its
 ``txt2bin`` are not found, it is left out.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.analysis.file_tables import habit_rows, server_rows, wait_rows
+from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
 from tisim.commands import print_table
@@ -27,7 +28,10 @@ def print_breakdown(result: Result) -> None:
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
     _print("Computations that took far longer than others like them", _outliers(result), (6,))
     _print("Ranks that compute longer than most", _slow_ranks(result), 2)
-    _print("Causes of the waits, largest first", _causes(result), 2)
+    if result.require_event_log().wait_causes.are_summed:
+        _print("Causes of the waits, largest first", _causes(result), 2)
+    else:
+        click.echo(f"\n{NOT_SUMMED.replace('*', '')}")
     _print("Who waits for whom, longest first", _waits(result), 4)
     _print("The critical path, which the simulated time consists of", _path(result), 2)
     _print("What better machines could gain at most", _gains(result), 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tisim.analysis.pictures.colours import MEANINGS
+from tisim.analysis.timeline.causes import NOT_SUMMED
 from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
 from tisim.support.quantities import format_time
@@ -101,6 +102,8 @@ def findings(
         )
     elif spent[first] > 0.0:
         yield Finding(most, whole, "statistics")
+    if not log.wait_causes.are_summed:
+        yield Finding(NOT_SUMMED, whole, "statistics")
     if has_path:
         gains = log.critical_path.gains
         best = str(gains["seconds"].idxmax())

@@ -6,7 +6,6 @@ viewer show what is here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,14 @@ from tisim.analysis.timeline.columns import STATES, WAITS, structured
 ORIGIN = 0.5
 # States of a rank that explain more than this part of the most are as good to be shown.
 _AS_MUCH = 0.5
+# All waits are due to more states than these only where ranks have long been apart: to add up what
+# each is due to takes longer than a reader waits.
+_MOST_STEPS = 2e7
+#: Said in place of the sums where there are none.
+NOT_SUMMED = (
+    "The waits of this run have too long histories to add up what all of them are due to; the "
+    "viewer shows the causes of **each single wait**."
+)
 # Of a rank on the way that explains less of a wait than this, its own wait is shown.
 _LITTLE = 0.01
 # Waits whose paths are followed to see how many states all of them are due to.
@@ -70,13 +77,11 @@ class WaitCauses:
         The states of all ranks, in the order of their ends (`tisim._core.state_type`).
     ranks
         Number of ranks.
-    most_steps
-        Where all waits together are due to more states than this, they are not added up.
     """
 
-    def __init__(self, rows: NDArray[np.void], ranks: int, *, most_steps: float = math.inf) -> None:
+    def __init__(self, rows: NDArray[np.void], ranks: int) -> None:
         self.rows = rows
-        self._ranks, self._most_steps = ranks, most_steps
+        self._ranks = ranks
         self._core = _core.WaitCauses(rows.view(np.uint8), ranks)
 
     def path(self, rank: int, time: float) -> NDArray[np.void]:
@@ -149,12 +154,10 @@ class WaitCauses:
     @cached_property
     def are_summed(self) -> bool:
         """Whether it is known what all waits are due to together."""
-        if self._most_steps == math.inf:
-            return True
         waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(one) for one in WAITS]))
         some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
         steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)
-        return steps * len(waits) <= self._most_steps
+        return steps * len(waits) <= _MOST_STEPS
 
     @cached_property
     def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void]]:

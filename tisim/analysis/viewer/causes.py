@@ -28,9 +28,6 @@ _MOST_BLOCKS = 64
 MOST_STATES = 20_000_000
 # Of a run with more states, so many up to a wait are looked through for what it is due to.
 _MOST_BEFORE = 4_000_000
-# All waits are due to more states than these only where ranks have long been apart: to add up what
-# each is due to would take longer than a reader waits.
-_MOST_STEPS = 2e7
 # Causes of a wait that are listed one by one.
 _MOST_CAUSES = 8
 # Call paths of a computation that are listed.
@@ -201,7 +198,7 @@ class Causes:
         if self._waits is None or self._waits[0] != blocks:
             with self._run.reading():
                 rows = rows_in_order(table, "states", blocks)
-                self._waits = blocks, WaitCauses(rows, self._run.ranks, most_steps=_MOST_STEPS)
+                self._waits = blocks, WaitCauses(rows, self._run.ranks)
         return self._waits[1]
 
     def _due_to(self, state: Block) -> Row:

@@ -31,10 +31,6 @@ _TOO_MANY = (
     "This run has too many states to look through for single delays: **Statistics** of its parts "
     "and **Critical path** show more."
 )
-_NOT_SUMMED = (
-    "The waits of this run have too long histories to add up what all of them are due to: a click "
-    "on a **single wait** shows its causes."
-)
 
 
 class _Records(EventStore):
@@ -97,10 +93,7 @@ class RunFindings:
         has_path = is_known and run.path_states is not None
         link = self._busiest_link() if is_known else None
         log, trace = self._log(is_known), run.info["trace"] or ""
-        sentences = [*findings(log, trace, link, has_path=has_path)]
-        if not log.wait_causes.are_summed:
-            sentences.append(Finding(_NOT_SUMMED, (0.0, run.end, 0, run.ranks - 1), "statistics"))
-        return sentences
+        return [*findings(log, trace, link, has_path=has_path)]
 
     def _log(self, is_known: bool) -> EventLog:
         waits = self._causes.waits_until(self._run.end)
