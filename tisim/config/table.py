@@ -29,6 +29,7 @@ from tisim.config.kinds import (
 from tisim.config.parameter import Parameter, Record, row
 from tisim.config.unused import UNUSED
 from tisim.errors import InputError
+from tisim.support.similar import similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +312,6 @@ def canonical(key: str) -> str | None:
 
 def suggestion(key: str) -> str:
     """The known names that look like `key`, for the message of an error."""
-    import difflib
-
-    close = difflib.get_close_matches(key.replace("_", "-"), _SPELLINGS, n=3)
+    close = similar(key.replace("_", "-"), _SPELLINGS, most=3)
     names = list(dict.fromkeys(_SPELLINGS[name] for name in close))
     return f"; did you mean {' or '.join(names)}?" if names else ""

@@ -218,6 +218,7 @@ class HostTable:
         self._listed: dict[str, int] = {}
         # (prefix, suffix) -> blocks whose names have them, with their first index
         self._numbered: dict[tuple[str, str], list[tuple[NumberedHosts, int]]] = {}
+        self._most_digits = 1  # of a number in the names of numbered hosts
 
     def __len__(self) -> int:
         return self._count
@@ -241,6 +242,8 @@ class HostTable:
         first = self._count
         self._push(block)
         self._numbered.setdefault((block.prefix, block.suffix), []).append((block, first))
+        highest = max(numbers.stop for numbers in block.radical.ranges) - 1
+        self._most_digits = max(self._most_digits, len(str(highest)))
         self._count += len(block)
         return first
 
@@ -258,15 +261,13 @@ class HostTable:
     def _find_numbered(self, name: str) -> int | None:
         for digits in _DIGITS.finditer(name):
             first, last = digits.span()
-            for start, stop in itertools.combinations(range(first, last + 1), 2):
-                blocks = self._numbered.get((name[:start], name[stop:]))
-                if blocks is None or (name[start] == "0" and stop > start + 1):
-                    continue
-                number = int(name[start:stop])
-                for block, offset in blocks:
-                    position = block.radical.find(number)
-                    if position is not None:
-                        return offset + position
+            for start in range(first, last):
+                longest = 1 if name[start] == "0" else self._most_digits
+                for stop in range(start + 1, min(start + longest, last) + 1):
+                    for block, offset in self._numbered.get((name[:start], name[stop:]), ()):
+                        position = block.radical.find(int(name[start:stop]))
+                        if position is not None:
+                            return offset + position
         return None
 
     def duplicate(self) -> str | None:

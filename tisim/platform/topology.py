@@ -12,6 +12,7 @@ from tisim.platform.columns import Resources
 from tisim.platform.disks import DiskTable, FileSystemTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
+from tisim.support.similar import similar
 
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone
@@ -97,9 +98,7 @@ class Topology:
 
 def did_you_mean(name: str, *known: Iterable[str]) -> str:
     """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
-    import difflib
-
     searched = dict.fromkeys(islice(chain.from_iterable(known), _SEARCHED_NAMES))
     whole = [full for full in searched if name and full.startswith(f"{name}.")]
-    close = whole[:3] or difflib.get_close_matches(name, searched, n=3, cutoff=0.5)
+    close = whole[:3] or similar(name, searched, most=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -164,6 +164,12 @@ def test_a_platform_without_a_name(tisim: CommandLine) -> None:
     refused(tisim, outcome, "a platform is written to a file with a name, such as cluster.xml")
 
 
+def test_a_host_of_many_digits(tisim: CommandLine) -> None:
+    """Neither its numbers nor names like it are looked for until the user gives up."""
+    outcome = tisim("platform", BACKBONE, "--route", "9" * 20_000, "c-0")
+    refused(tisim, outcome, ".* has no host .9{20000}.*")
+
+
 def test_a_fat_tree_with_more_cables_than_memory(tisim: CommandLine) -> None:
     tree = tisim.platform(
         '<cluster id="c" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="1us" '

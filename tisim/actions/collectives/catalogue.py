@@ -20,12 +20,12 @@ asked for. A *selector* (`SELECTORS`) is a name too: it decides and calls.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Iterable
 from functools import partial
 
 from tisim.errors import InputError
+from tisim.support.similar import similar
 
 Algorithm = Callable[..., None]
 
@@ -198,7 +198,7 @@ def _check_operation(operation: str) -> None:
 def _nearest(name: str, known: Iterable[str]) -> str:
     candidates = list(known)
     folded = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.lower(), folded, n=3)
+    near = similar(name.lower(), folded, most=3)
     if near:
         return "did you mean " + " or ".join(repr(folded[n]) for n in near) + "?"
     return "known names: " + ", ".join(candidates)

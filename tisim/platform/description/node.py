@@ -16,6 +16,7 @@ from tisim.support.quantities import (
     parse_speed,
     parse_time,
 )
+from tisim.support.similar import similar
 
 if TYPE_CHECKING:
     from tisim.platform.profiles import Profile
@@ -266,9 +267,7 @@ def refuse_unknown(
     message: str, word: str, known: Iterable[str], file: str | None, line: int | None
 ) -> NoReturn:
     """Refuse a word, with the known one that looks like it."""
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), n=1)
+    close = similar(word, known)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise InputError(message + hint, file=file, line=line)
 

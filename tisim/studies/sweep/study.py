@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -17,6 +16,7 @@ from tisim.platform.mapping import is_rule
 from tisim.studies.sweep.axes import INPUTS, Axis, Choice, Range
 from tisim.studies.sweep.prices import Prices
 from tisim.support.reading import read_text, toml_errors
+from tisim.support.similar import similar
 
 _TEXT, _WHOLE, _TEXTS, _TABLE = "a text", "a whole number", "a list of texts", "a table"
 _PRICES = "prices"
@@ -141,7 +141,7 @@ class _Study:
 
     def _check_key(self, key: str, value: object) -> None:
         if key not in _KEYS:
-            close = difflib.get_close_matches(key, _KEYS, n=1)
+            close = similar(key, _KEYS)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(_KEYS)}"
             raise self._error(f"a study has no {key!r}; {hint}", "", key)
         forms = _KEYS[key]
