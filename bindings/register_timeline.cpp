@@ -236,7 +236,7 @@ void register_timeline(nb::module_& m) {
   m.def(
       "wait_state",
       [](Operation collective) {
-        if (!is_collective(collective)) throw std::out_of_range("the operation is no collective");
+        if (!is_collective(collective)) throw std::out_of_range("the operation is not a collective");
         return state_names()[static_cast<std::size_t>(wait_state_of(collective))];
       },
       "collective"_a, "That of a rank which needs data of ranks that are late.");
@@ -259,7 +259,7 @@ void register_timeline(nb::module_& m) {
           "__init__",
           [](WaitCauses* at, const Array<std::uint8_t>& states, std::size_t ranks) {
             if (states.size() % sizeof(StateRow) != 0)
-              throw std::invalid_argument("these are no whole states");
+              throw std::invalid_argument("the bytes are not whole states");
             const auto* rows = reinterpret_cast<const StateRow*>(states.data());
             new (at) WaitCauses({rows, states.size() / sizeof(StateRow)}, ranks);
           },

@@ -219,7 +219,7 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> ResultDict:
     if why is None:
         times = (row[name] for row in found["ranks"] for name in MEASURED_TIMES)
         if not all(map(math.isfinite, (found["simulated_time"], *times))):
-            why = "a time is no number"
+            why = "a time is not a number"
     if why is not None:
         raise InputError(
             f"this is not a result ({why}); write one with: tisim replay --json FILE ...", file=path

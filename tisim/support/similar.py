@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Longer names are no misspellings, and comparing them would take seconds.
+# A longer name is not a misspelling, and comparing it would take seconds.
 _LONGEST = 200
 
 

@@ -17,23 +17,23 @@ from numpy.typing import NDArray
 from tisim import _core
 from tisim.analysis.timeline.columns import STATES, WAITS, structured
 
-#: A cause is called the origin of a wait if it explains so much of it.
+#: The least share of a wait that a cause explains to be called its origin.
 ORIGIN = 0.5
 # States of a rank that explain more than this part of the most are as good to be shown.
 _AS_MUCH = 0.5
-# All waits are due to more states than these only where ranks have long been apart: to add up what
-# each is due to takes longer than a reader waits.
+# States that are compared for all waits together, at most: more would take longer than a reader
+# waits. Only runs whose ranks part for a long time have more.
 _MOST_STEPS = 2e7
 #: Said in place of the sums where there are none.
 NOT_SUMMED = (
-    "The waits of this run have too long histories to add up what all of them are due to; the "
-    "viewer shows the causes of **each single wait**."
+    "Too many states lead to the waits of this run to add up their causes; the viewer shows those "
+    "of **each single wait**."
 )
 # Of a rank on the way that explains less of a wait than this, its own wait is shown.
 _LITTLE = 0.01
 # Waits whose paths are followed to see how many states all of them are due to.
 _SAMPLE = 64
-# A chain has so many steps at most.
+# Steps of a chain, at most.
 _LONGEST_CHAIN = 64
 
 

@@ -47,12 +47,7 @@ class Causes:
 
     def details(self, rank: int, time: float) -> Row:
         """All about a rank at a time: its state, the call, the message, the chain of causes."""
-        state = self._at(self._run.states, rank, time)
-        if state is None:
-            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
-        shown = self._run.states_of(state)[0]
-        call = self._at(self._run.actions, rank, time)
-        line = int(state.numbers("line")[0])
+        state, shown, call, line = self._found_at(rank, time)
         return {
             "state": shown,
             "call": None if call is None else self._call(call),
@@ -67,12 +62,7 @@ class Causes:
 
     def state(self, rank: int, time: float) -> Row:
         """What a rank does at a time, as far as it is known at once."""
-        state = self._at(self._run.states, rank, time)
-        if state is None:
-            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
-        shown = self._run.states_of(state)[0]
-        call = self._at(self._run.actions, rank, time)
-        line = int(state.numbers("line")[0])
+        _, shown, call, line = self._found_at(rank, time)
         sampled = self._sampled(rank, line)
         of_call = {} if call is None else self._call(call)
         peer, size = shown["peer"], shown["bytes"]
@@ -84,6 +74,14 @@ class Causes:
             "peer": known_peer,
             "size": size if int(str(size)) > 0 else of_call.get("bytes", -1),
         }
+
+    def _found_at(self, rank: int, time: float) -> tuple[Block, Row, Block | None, int]:
+        """The state of a rank at a time, the same in words, its call and its line in the trace."""
+        state = self._at(self._run.states, rank, time)
+        if state is None:
+            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
+        call = self._at(self._run.actions, rank, time)
+        return state, self._run.states_of(state)[0], call, int(state.numbers("line")[0])
 
     def _sampled(self, rank: int, line: int) -> list[tuple[str, float]]:
         """The call paths that a computation was sampled in, with their shares of it."""

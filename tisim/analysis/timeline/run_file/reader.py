@@ -424,7 +424,7 @@ def _impossible(info: RunInfo) -> str | None:
     if not all(0 <= host < len(info["hosts"]) for host in info["host_of"]):
         return "a rank is on no host"
     if any(len(key) != 2 or min(key) < 0 for key in info["keys"]):
-        return "a key is no pair of a state and a kind"
+        return "a key is not a pair of a state and a kind"
     if any(state >= states or kind >= kinds for state, kind in info["keys"]):
         return "a key is of no state or kind"
     return None if 0 <= info["end"] < math.inf else "it has no end"
