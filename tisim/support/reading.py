@@ -16,9 +16,8 @@ _Path = str | os.PathLike[str]
 
 #: Bytes of a file that is read as a whole; those that are read piece by piece may be longer.
 LONGEST = 1 << 30
-
-
-_LONG_KEY = re.compile(r"(?:[\w-]+\s?\.\s?){500}")
+# A key of TOML with so many parts; each character is looked at once.
+_LONG_KEY = re.compile(r"(?<![\w.-])(?:[\w-]++[ \t]*+\.[ \t]*+){500}")
 
 
 def open_input(path: _Path) -> BufferedReader:

@@ -142,6 +142,8 @@ def test_studies_nested_without_end(tisim: CommandLine) -> None:
     refused(tisim, tisim("sweep", keys), "DIR/s.toml: this TOML is nested too deeply")
     long = tisim.write("s.toml", f"seed = {'9' * 6000}")
     refused(tisim, tisim("sweep", long), "DIR/s.toml: this is not TOML: .*")
+    word = tisim.write("s.toml", f"trace = '{'a' * 2_000_000}'")  # is looked at once
+    refused(tisim, tisim("sweep", word), ".*")
 
 
 def test_absurd_sizes(tisim: CommandLine) -> None:
