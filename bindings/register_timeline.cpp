@@ -236,7 +236,8 @@ void register_timeline(nb::module_& m) {
   m.def(
       "wait_state",
       [](Operation collective) {
-        if (!is_collective(collective)) throw std::out_of_range("the operation is not a collective");
+        if (!is_collective(collective))
+          throw std::out_of_range("the operation is not a collective");
         return state_names()[static_cast<std::size_t>(wait_state_of(collective))];
       },
       "collective"_a, "That of a rank which needs data of ranks that are late.");

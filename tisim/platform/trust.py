@@ -12,21 +12,29 @@ from tisim.support.reading import parse_json, read_text
 
 # What the file of parameter sets beside a platform is called.
 SETS_SUFFIX = ".sets.json"
-# So many names are listed.
+# Why the file of parameter sets cannot be read, where it cannot.
+_DAMAGE = "damage"
+# Names that are listed, at most.
 _NAMES = 3
 
 
 def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
-    """What stands beside a platform file of measurements and real runs; empty if nothing does.
+    """The measurements and real runs that stand beside a platform file; empty if there are none.
 
-    The file is that of `tisim.studies.uncertainty.ParameterSets`.
+    The file is that of `tisim.studies.uncertainty.ParameterSets`. A damaged one does not end the
+    replay: the sentence of `trust_text` says so.
     """
-    try:
-        path = Path(platform).with_suffix(SETS_SUFFIX)
-        content = parse_json(read_text(path), path)
-    except (InputError, ValueError):  # a platform without the name of a file
+    file = Path(platform)
+    if not file.name:  # of a platform that was never a file
         return {}
-    return content if isinstance(content, dict) else {}
+    path = file.with_suffix(SETS_SUFFIX)
+    if not path.exists():
+        return {}
+    try:
+        content = parse_json(read_text(path), path)
+    except InputError as error:
+        return {_DAMAGE: str(error)}
+    return content if isinstance(content, dict) else {_DAMAGE: f"{path}: this is not an object"}
 
 
 def trust_text(
@@ -38,7 +46,9 @@ def trust_text(
     """One sentence: calibrated by what, validated on what, and the interval."""
     name = Path(platform).name or "the platform"
     ratios = _ratios(basis)
-    if not basis:
+    if _DAMAGE in basis:
+        parts = [f"{basis[_DAMAGE]}: the error is unknown"]
+    elif not basis:
         parts = [f"no measurements and no real runs stand beside {name}: the error is unknown"]
     else:
         parts = [f"{name} was calibrated by {_listed(basis.get('measured'), 'measurements')}"]

@@ -99,4 +99,5 @@ def test_how_far_to_trust_a_result(tmp_path: Path) -> None:
     result.uncertainty = {"level": 0.9, "low_s": 1.0, "high_s": 2.0}
     assert "90% interval 1 s to 2 s" in result.trust
     sets.write_text("[")
-    assert "the error is unknown" in replayed(platform=platform).trust
+    said = "p.sets.json:1: this is not JSON: Expecting value: the error is unknown"
+    assert said in replayed(platform=platform).trust
