@@ -57,7 +57,7 @@ bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level
       allow_again();
       return gather(seed, most, resume_level, bottlenecks);
     }
-    if (variables_.size() > most && !bottlenecks.any_dissolved()) return false;
+    if (variables_.size() + kept_ > most && !bottlenecks.any_dissolved()) return false;
   }
   for (Constraint* constraint : to_clean_) system_.remove_idle_members(*constraint);
   return true;

@@ -28,8 +28,8 @@ class Component {
 
   // The constraints and variables that a change of the constraint `seed` can reach, over
   // constraints that are not slack, and variables that do not keep their shares: those at levels
-  // below `resume_level`, which becomes 0 when that turns out to be wrong. False: there are more
-  // than `most` variables.
+  // below `resume_level`, which becomes 0 when that turns out to be wrong. False: more than `most`
+  // variables were met.
   bool gather(std::int32_t seed, std::size_t most, double& resume_level, Bottlenecks& bottlenecks);
 
   // The mark of the constraints of the component and of its variables without a share.
