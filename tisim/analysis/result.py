@@ -24,6 +24,7 @@ from tisim.analysis.result_json import (
     rank_row,
     read_file,
 )
+from tisim.config import Config
 from tisim.errors import InputError, TisimError
 from tisim.platform.trust import basis_of, trust_text
 from tisim.support.quantities import format_seconds
@@ -111,7 +112,7 @@ class Result:
         wall_time: float = 0.0,
         trace: str = "",
         platform: str = "",
-        config: Mapping[str, object],
+        config: Config | Mapping[str, object],
         warnings: Sequence[str] = (),
         changes: Mapping[str, str] | None = None,
     ) -> None:
@@ -128,7 +129,8 @@ class Result:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts, self.wall_time = list(hosts), wall_time
         self.trace, self.platform, self.changes = trace, platform, dict(changes or {})
-        self.config, self.warnings, self.version = dict(config), list(warnings), __version__
+        self.warnings, self.version = list(warnings), __version__
+        self._config = config
         self.event_log: EventLog | None = None
         self.uncertainty: dict[str, object] | None = None
         self.jitter: JitterDict | None = None
@@ -137,6 +139,13 @@ class Result:
         self._breakdown: BreakdownDict | None = None
         self._basis: dict[str, object] | None = None
         self._trust = ""
+
+    @cached_property
+    def config(self) -> dict[str, object]:
+        """The configuration that was used, canonical key to value."""
+        # Most replays ask for none of it, and writing all options takes as long as a small replay.
+        config = self._config
+        return {**(config.as_dict() if isinstance(config, Config) else config)}
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Result:

@@ -73,7 +73,8 @@ class Config:
         self.warnings: tuple[str, ...] = ()
         for key, value in (options or {}).items():
             self._set(_known(key), value)
-        self._check()
+        if options:
+            self._check()
 
     @classmethod
     def from_items(cls, items: Iterable[str]) -> Config:
@@ -137,8 +138,8 @@ class Config:
             self.warnings += (f"option {option.key}={value} is not simulated and has no effect",)
 
     def _check(self) -> None:
-        eager = self["smpi/async-small-thresh"]
-        detached = self["smpi/send-is-detached-thresh"]
+        eager = self._value("smpi/async-small-thresh")
+        detached = self._value("smpi/send-is-detached-thresh")
         if isinstance(eager, int) and isinstance(detached, int):
             check_thresholds(eager, detached)
 

@@ -83,7 +83,7 @@ def job_result(
         start=begin,
         trace=str(trace.name),
         platform=str(settings.platform.file),
-        config=settings.config.as_dict(),
+        config=settings.config,
         warnings=notes,
         changes=placements.changes(settings.platform),
     )

@@ -224,7 +224,7 @@ def _replay_on_simpy(
         placements.hosts,
         trace=trace.name,
         platform=str(settings.platform.file),
-        config=settings.config.as_dict(),
+        config=settings.config,
         warnings=settings.warnings,
         changes=placements.changes(settings.platform),
     )
