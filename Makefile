@@ -32,7 +32,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io applications clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -166,6 +166,9 @@ validate-quick: $(BUILT) ## ten cases of these; only gross errors fail
 
 validate-io: $(BUILT) ## checkpoints on this disk beside their predictions, into docs (needs Open MPI, fio)
 	$(PY) -m benchmarks.io_patterns --write
+
+applications: $(BUILT) ## record and replay the real programs whose sources are in APPLICATIONS (needs MPI)
+	$(PY) -m benchmarks.applications $(APPLICATIONS)
 
 clean: ## remove what was built, and the virtual environment
 	rm -rf build .venv

@@ -193,6 +193,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         name = f"{error.filename}: " if error.filename else ""
         status = _fail(f"{name}{error.strerror or error}", 2)
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            # Before Python 3.12, one that came while a class was made is hidden in a RuntimeError.
+            sys.exit(_fail("stopped by Ctrl-C", 130))
         lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
             status = _fail(

@@ -13,6 +13,7 @@ from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
 from tisim.support.tables import align
+from tisim.traces.call_sites import short_path
 from tisim.traces.inspection import Inspection, inspect
 from tisim.traces.inspection_text import actions_text, histogram_text, ranks_text, shown_call
 from tisim.traces.phases import phases_of
@@ -211,7 +212,7 @@ def _signatures(found: Inspection, rows: int) -> list[Row]:
 def _call_paths(found: Inspection, rows: int) -> list[Row]:
     return [
         ("calls", "action", "called at"),
-        *((f"{row.calls:,}", row.action, row.path) for row in found.call_paths[:rows]),
+        *((f"{row.calls:,}", row.action, short_path(row.path)) for row in found.call_paths[:rows]),
     ]
 
 
@@ -219,7 +220,7 @@ def _computed(found: Inspection, rows: int) -> list[Row]:
     return [
         ("samples", "share", "computed at"),
         *(
-            (f"{row.samples:,}", f"{row.share:.1%}", row.path)
+            (f"{row.samples:,}", f"{row.share:.1%}", short_path(row.path))
             for row in found.computed_paths[:rows]
         ),
     ]
@@ -237,7 +238,7 @@ def _sites(found: Inspection, rows: int) -> list[Row]:
                 f"{site.volumes.sum:.6g}" if site.volumes.count else "",
                 f"{site.volumes.mean:.6g}" if site.volumes.count else "",
                 histogram_text(site.volumes),
-                shown_call(site.text) + (f" at {site.path}" if site.path else ""),
+                shown_call(site.text) + (f" at {short_path(site.path)}" if site.path else ""),
             )
             for site in found.sites[:rows]
         ),

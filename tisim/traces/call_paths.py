@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.traces.call_sites import modules_of, named_paths
+from tisim.traces.call_sites import modules_of, named_paths, short_path
 from tisim.traces.recorded import lines_without_numbers
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator
 
 def names_of_paths(trace: Trace, paths: Collection[str]) -> dict[str, str]:
     """Recorded call paths with functions and lines of the source, where they can be found."""
-    return named_paths(paths, modules_of(_comments(trace)))
+    named = named_paths(paths, modules_of(_comments(trace)))
+    return {path: short_path(name) for path, name in named.items()}
 
 
 def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:

@@ -16,6 +16,13 @@ _ADDRESSES_PER_RUN = 4096
 # What stands above a program's own code: the start of the process, and the main program that
 # compilers of Fortran write.
 _BEGINNINGS = ("main", "MAIN__")
+_STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
+# The frames of an interpreter say nothing of the program that it runs: they are one.
+_INTERPRETER = re.compile(r"(?:lib)?python\d[\d.]*(?:\.so[\d.]*)?")
+# What is told apart before brackets are counted: operators whose names have some.
+_OPERATOR = re.compile(r"operator *(\(\)|\[\]|<=>|->\*?|<<=?|>>=?|<=?|>=?)(?: (?=<)|(?=[<(]|$))")
+_LAMBDA = re.compile(r"\{lambda\(.*?\)#(\d+)\}")
+_INLINE_NAMESPACES = re.compile(r"\bstd::(?:__cxx11|__1)::")
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,10 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
     """Call paths with functions and lines, where they can be found.
 
     ``program+0x12 > libsolver.so+0x34``, callers first, becomes ``main (program.c:12) > solve
-    (solver.c:40)``, inlined functions included, or without lines ``main (program+0x12)``. What
-    cannot be found stays as it is, as does code of a file that has changed since. Needs
-    ``addr2line`` (of the GNU binutils) or ``llvm-symbolizer``.
+    (solver.c:40)``, inlined functions included, or without lines ``main (program+0x12)``. The
+    frames of a Python interpreter become one, ``python3.11``. What cannot be found stays as it is,
+    as does code of a file that has changed since. Needs ``addr2line`` (of the GNU binutils) or
+    ``llvm-symbolizer``.
     """
     addresses: dict[str, set[int]] = {}
     for path in paths:
@@ -57,14 +65,59 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
     return {path: _named(path, names) for path in paths}
 
 
+def short_path(path: str) -> str:
+    """A named call path to be read: of C++, the names of functions without their parameters, what
+    they return, and the arguments of templates.
+    """
+    return BETWEEN.join(map(_short, path.split(BETWEEN)))
+
+
+def _short(frame: str) -> str:
+    name, between, place = frame.rpartition(" (")
+    if not between or not place.endswith(")"):
+        return frame
+    name = _INLINE_NAMESPACES.sub("std::", name).replace("(anonymous namespace)::", "")
+    name = _LAMBDA.sub(r"lambda#\1", name)
+    operators: list[str] = []
+
+    def kept(match: re.Match[str]) -> str:
+        operators.append(match[1])
+        return "operator\0"
+
+    name = _OPERATOR.sub(kept, name)
+    letters: list[str] = []
+    depth = 0
+    for letter in name:
+        if letter in "<(":
+            letters += "<...>" if letter == "<" and depth == 0 else ""
+            depth += 1
+        elif letter in ">)":
+            depth -= 1
+        elif depth == 0:
+            letters.append(letter)
+    # What it returns stands before it, qualifiers such as `const` and `[clone .part]` after it.
+    words = re.sub(r"( const| volatile| &+| \[.*\])+$", "", "".join(letters)).split(" ")
+    last = next((i for i, word in enumerate(words) if word.endswith("operator")), len(words) - 1)
+    short = " ".join(words[last:])
+    for operator in operators[len(operators) - short.count("\0") :]:
+        short = short.replace("\0", operator, 1)
+    return f"{short or name} ({place}"
+
+
 def _named(path: str, names: dict[str, list[str]]) -> str:
     frames: list[str] = []
     for place in path.split(BETWEEN):
         found = names.get(place, [place])
+        module = place.partition("+")[0]
+        if _INTERPRETER.fullmatch(module):
+            found = [] if frames and frames[-1] == module else [module]
         for frame in found:
             if frame.partition(" ")[0] in _BEGINNINGS:
                 frames.clear()
-            frames.append(frame)
+            if frame.partition(" ")[0] in _STARTS:
+                frames.clear()
+            else:
+                frames.append(frame)
     return BETWEEN.join(frames)
 
 
@@ -117,6 +170,8 @@ def _frame(function: str, place: str, address: str) -> str:
     """A function with its line, or with the address where there is none."""
     if function == "??":
         return ""
+    while "> >" in function:  # of templates within templates, as it was written before C++11
+        function = function.replace("> >", ">>")
     file, _, line = place.partition(" (discriminator")[0].rpartition(":")
     if file in ("", "??") or not line.isdigit() or line == "0":
         return f"{function} ({address})"

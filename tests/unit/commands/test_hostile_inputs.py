@@ -227,3 +227,15 @@ def test_what_nobody_foresaw_asks_for_a_report(
     assert said.startswith("tisim: an error of tisim itself, not of what it was given; please rep")
     assert "ZeroDivisionError: of nothing (test_hostile_inputs.py:" in said
     assert said.count("\n") == 1
+
+
+def test_ctrl_c_while_a_class_is_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:  # as Python 3.11 does it in __set_name__
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("tisim.platform.Platform.load", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["platform", BACKBONE])
+    assert (ended.value.code, capsys.readouterr().err) == (130, "tisim: stopped by Ctrl-C\n")

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from benchmarks import __main__ as command
 from benchmarks import (
     answers,
+    applications,
     instructions,
     loggopsim,
     more_ranks,
@@ -280,3 +281,15 @@ def test_extrapolated_traces_are_compared_and_replayed(
     assert "simulated time" in shown
     Ring(ranks=32, iterations=6).write(tmp_path / "ring.32.tit")
     assert more_ranks.main([str(tmp_path), *arguments[:4]]) == 1
+
+
+def test_applications_say_what_they_need(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert applications.main([]) == 2
+    said = capsys.readouterr().err
+    assert "make applications APPLICATIONS=DIR" in said
+    assert "LULESH, CoMD, miniFE, miniAMR, SNAP, AMG, Nekbone, hpcg, hpcc, LAMMPS, mpi4py" in said
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert applications.main([str(tmp_path)]) == 0
+    assert f"SNAP: left out, there is no {tmp_path}/SNAP\n" in capsys.readouterr().out

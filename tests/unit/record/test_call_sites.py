@@ -12,7 +12,7 @@ from tests.unit.record.programs import Mpi, Trace, compile_program, record_progr
 from tisim import Trace as AnyTrace
 from tisim.analysis.report.application import application_page
 from tisim.traces import check, inspect
-from tisim.traces.call_sites import Module, modules_of, named_paths
+from tisim.traces.call_sites import Module, modules_of, named_paths, short_path
 from tisim.traces.inspection_parts import CallPath
 
 # In the trace, nobody receives the last message.
@@ -112,3 +112,37 @@ def test_what_cannot_be_found_stays_an_address(tmp_path: Path) -> None:
     }
     path = "program+0x10 > gone.so+0x20 > unknown+0x30 > text+0x40"
     assert named_paths([path], modules) == {path: path}
+
+
+@pytest.mark.parametrize(
+    ("whole", "short"),
+    [
+        (
+            "void fe::dot<fe::Vector<double, int>>(fe::Vector<double, int> const&) (v.hpp:2)",
+            "fe::dot<...> (v.hpp:2)",
+        ),
+        ("Send(Domain&, double& (Domain::**)(int), bool) (c.cc:8)", "Send (c.cc:8)"),
+        (
+            "f<A>::operator()(A&, std::vector<int>) const (f.hpp:5)",
+            "f<...>::operator() (f.hpp:5)",
+        ),
+        ("std::ostream& operator<< <char>(std::ostream&, A) (o.h:1)", "operator<<<...> (o.h:1)"),
+        ("A::operator bool() const (a.h:1)", "A::operator bool (a.h:1)"),
+        ("(anonymous namespace)::f(int) (a.h:1)", "f (a.h:1)"),
+        ("g()::{lambda(int)#1}::operator()(int) const (a.h:1)", "g::lambda#1::operator() (a.h:1)"),
+        (
+            "std::__cxx11::basic_string<char>::c_str() const (a.h:1)",
+            "std::basic_string<...>::c_str (a.h:1)",
+        ),
+        ("h(int) [clone .part.0] (lib.so+0x12)", "h (lib.so+0x12)"),
+        ("main (path.c:19)", "main (path.c:19)"),
+        ("lmp+0x12", "lmp+0x12"),
+    ],
+)
+def test_names_of_cxx_are_short_where_they_are_read(whole: str, short: str) -> None:
+    assert short_path(f"main (a.c:1) > {whole}") == f"main (a.c:1) > {short}"
+
+
+def test_an_interpreter_is_one_frame() -> None:
+    path = "python3.11+0x1 > libc.so+0x2 > python3.11+0x3 > python3.11+0x4 > MPI.so+0x5"
+    assert named_paths([path], {}) == {path: "python3.11 > libc.so+0x2 > python3.11 > MPI.so+0x5"}

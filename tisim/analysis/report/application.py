@@ -8,6 +8,7 @@ from pathlib import Path
 from tisim.analysis.report.page import facts, rest, table
 from tisim.errors import InputError
 from tisim.support.quantities import format_bytes
+from tisim.traces.call_sites import short_path
 from tisim.traces.inspection import Inspection, inspect
 from tisim.traces.inspection_text import actions_text, ranks_text, shown_call
 from tisim.traces.packed import is_packed
@@ -102,7 +103,8 @@ def _call_paths(found: Inspection) -> str:
     if not found.call_paths:
         return ""
     rows = [
-        (escape(row.path), escape(row.action), f"{row.calls:,}") for row in found.call_paths[:_ROWS]
+        (_shown_path(row.path), escape(row.action), f"{row.calls:,}")
+        for row in found.call_paths[:_ROWS]
     ]
     listed = table(["called at", "action", "calls"], rows) + _rest(found.call_path_count)
     return f"<h2>Call paths</h2>{listed}"
@@ -113,11 +115,16 @@ def _computed_paths(found: Inspection) -> str:
     if not found.computed_paths:
         return ""
     rows = [
-        (escape(row.path), f"{row.samples:,}", f"{row.share:.1%}")
+        (_shown_path(row.path), f"{row.samples:,}", f"{row.share:.1%}")
         for row in found.computed_paths[:_ROWS]
     ]
     listed = table(["computed at", "samples", "share"], rows) + _rest(found.computed_path_count)
     return f"<h2>Computations by call path</h2>{listed}"
+
+
+def _shown_path(path: str) -> str:
+    """A call path with short names; the whole ones are its tooltip."""
+    return f'<span title="{escape(path)}">{escape(short_path(path))}</span>'
 
 
 def _actions(found: Inspection) -> str:
