@@ -84,7 +84,7 @@ def _row(name: str, of: dict[str, object], folder: Path) -> str:
     platform = ("--platform", ROOT / "platforms" / "graphene.xml")
     replayed = run([*TISIM, "replay", *platform, "--mapping", "block", *report, trace]).output
     run([*TISIM, "execute", trace, "--repeat", "1", "--", *_LAUNCH])
-    decide = re.search(r"([\d,]+) calls? .*depend", checked)
+    decide = re.search(r"(\d+) calls? of .* decides?", checked)
     simulated = re.search(r"^simulated time +(.*)", replayed, re.M)
     actions = int(inspected["actions"])
     expected = of.get("actions", actions)
@@ -93,7 +93,7 @@ def _row(name: str, of: dict[str, object], folder: Path) -> str:
     if abs(actions - expected) > _DEVIATION * expected:
         raise ProgramError(f"its trace has {actions:,} actions, not some {expected:,}")
     size = f"{trace.stat().st_size / 1000:.1f} kB"
-    decided = decide[1] if decide else "0"
+    decided = f"{int(decide[1]):,}" if decide else "0"
     return f"| {name} | {ranks} | {actions:,} | {size} | {decided} | {simulated[1]} |"
 
 
