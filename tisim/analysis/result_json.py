@@ -206,6 +206,12 @@ def json_pieces(
 
 def read_file(path: str | os.PathLike[str]) -> ResultDict:
     """Read a file that ``tisim replay --json`` has written; `InputError` if it is another."""
+    if os.fspath(path).endswith(".tir"):
+        raise InputError(
+            "is a run file, which 'tisim view' shows, two of them side by side; compare results of "
+            "'tisim replay --json'",
+            file=path,
+        )
     return parse(read_text(path, "this result"), path)
 
 

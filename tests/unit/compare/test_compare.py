@@ -283,3 +283,8 @@ def test_real_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_result_and_its_json_say_the_same() -> None:
     result = tisim.replay(CG, platform=GRAPHENE, event_log=True)
     assert json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))
+
+
+def test_a_run_file_is_no_result(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is a run file, which 'tisim view' shows"):
+        tisim.compare(tmp_path / "a.tir", tmp_path / "b.tir")

@@ -80,6 +80,13 @@ def test_a_slow_node_is_named(tmp_path: Path) -> None:
     assert replayed(sweep(tmp_path / "u", 12, more), 12).require_event_log().slow_ranks == []
 
 
+def test_one_long_computation_makes_no_slow_node(tmp_path: Path) -> None:
+    result = replayed(sweep(tmp_path / "t", 12, {(11, 7): 100_000_000}), 12)
+    log = result.require_event_log()
+    assert [one.rank for one in log.outliers] == [11]
+    assert log.slow_ranks == []
+
+
 def test_the_breakdown_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new.cluster(4, bandwidth="1GBps", latency="1us", speed="1Gf").write(tmp_path / "p.xml")
     trace = sweep(tmp_path / "t", 4, {(2, 7): 30_000_000})

@@ -230,8 +230,14 @@ class EventLog:
 
     @cached_property
     def slow_ranks(self) -> list[SlowRanks]:
-        """Few ranks that compute longer than most, by their hosts."""
-        return find_slow_ranks(self.breakdown.by_rank["compute"].to_numpy(), self.run)
+        """Few ranks that compute longer than most, by their hosts.
+
+        What outliers took longer than usual does not count: it says nothing of a host.
+        """
+        computing = self.breakdown.by_rank["compute"].to_numpy(copy=True)
+        for one in self.outliers:
+            computing[one.rank] -= one.seconds - one.usual
+        return find_slow_ranks(computing, self.run)
 
     @cached_property
     def critical_path(self) -> CriticalPath:
