@@ -15,6 +15,7 @@ from tests.unit.viewer.late_rank import LATE, record_late_rank
 from tisim.analysis.report import write_report
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.viewer.answers import Answers
+from tisim.traces.generate import Wavefront
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -27,9 +28,12 @@ def found(path: Path) -> list[dict[str, object]]:
 
 
 @viewers.needs_viewer
-@pytest.mark.parametrize("which", ["late rank", "npb.S.tar.xz/lu.S.4"])
+@pytest.mark.parametrize("which", ["late rank", "npb.S.tar.xz/lu.S.4", "tied links"])
 def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
     trace = record_late_rank(tmp_path) if which == "late rank" else ROOT / "traces" / which
+    if which == "tied links":
+        trace = tmp_path / "t"
+        Wavefront(ranks=32, planes=62, iterations=5, compute=5e6).write(trace)
     run, page = tmp_path / "run.tir", tmp_path / "run.html"
     platform = ROOT / "platforms/graphene.xml"
     result = tisim.replay(trace, platform=platform, timeline=run, event_log=True)

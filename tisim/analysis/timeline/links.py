@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # links that they would take too much memory.
 _BINS = 512
 _NUMBERS = 8_000_000
+#: Links whose loads are the same in so many digits are equally full.
+LOAD_DIGITS = 9
 
 
 def bins_for(links: int) -> int:
@@ -115,8 +117,10 @@ class Links:
                 "fatpipe": self._settings.routes.link_fatpipe[self.index].astype(bool),
             }
         )
-        ordered = frame.sort_values(["mean", "link"], ascending=[False, True], ignore_index=True)
-        return with_units(ordered)
+        # Of equal ones, which differ in the last digit, the first by name, as in the viewer.
+        frame["order"] = frame["mean"].round(LOAD_DIGITS)
+        ordered = frame.sort_values(["order", "link"], ascending=[False, True], ignore_index=True)
+        return with_units(ordered.drop(columns="order"))
 
     def most_loaded(self, count: int) -> NDArray[np.intp]:
         """The places of the links with the highest mean utilisation, the highest first."""

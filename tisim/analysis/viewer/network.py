@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.analysis.timeline.links import RouteTable, link_words
+from tisim.analysis.timeline.links import LOAD_DIGITS, RouteTable, link_words
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.models.settings import Settings
 from tisim.platform import Platform
@@ -192,7 +192,12 @@ class RunNetwork:
             }
             for link, (volume, messages) in loads.items()
         }
-        return dict(sorted(rows.items(), key=lambda pair: -float(str(pair[1]["load"]))))
+
+        def fullest(pair: tuple[int, Row]) -> tuple[float, str]:
+            row = pair[1]
+            return -round(float(str(row["load"])), LOAD_DIGITS), str(row["link"])
+
+        return dict(sorted(rows.items(), key=fullest))
 
     @cached_property
     def _levels(self) -> dict[str, list[int]]:
