@@ -23,7 +23,7 @@ Network::Network(const Model& model, const PlatformData& platform)
       system_(system_of(platform)),
       flow_model_(model, system_),
       flows_(system_),
-      solver_(system_, model.precision_maxmin, flows_),
+      solver_(system_, model.precision_maxmin, flows_, model.network_tolerance),
       changing_(ChangingLinks::any(platform)
                     ? std::make_unique<ChangingLinks>(platform, flow_model_, system_, flows_)
                     : nullptr),

@@ -64,6 +64,7 @@ struct Model {
   std::int64_t send_buffer{};  // bytes that a FIFO connection takes over from its sender at once
   double precision_timing{};   // seconds; dates closer than this are one instant
   double precision_maxmin{};   // shares closer than this are equal
+  double network_tolerance{};  // the part of a bandwidth by which use may differ before it matters
 
   // MPI protocol (SimGrid 3.32, smpi_request.cpp)
   std::int64_t eager_threshold{};     // bytes; a smaller message starts when it is sent
@@ -101,9 +102,9 @@ struct Model {
 template <class AnyModel, class Visit>
 void for_each_field(AnyModel& model, Visit&& visit) {
   auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope, ordering,
-         send_buffer, precision_timing, precision_maxmin, eager_threshold, detached_threshold,
-         overheads, rendezvous, fragment_bytes, fragments_queued, test_sleep, iprobe_sleep,
-         iprobe_cpu_usage, grow_injected_times, simulate_computation, init_sleep,
+         send_buffer, precision_timing, precision_maxmin, network_tolerance, eager_threshold,
+         detached_threshold, overheads, rendezvous, fragment_bytes, fragments_queued, test_sleep,
+         iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation, init_sleep,
          barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads, sieve_writes,
          jitter_start, jitter_size, jitter_seed, kept_operations] = model;
   visit("latency_factor", latency_factor);
@@ -116,6 +117,7 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("send_buffer", send_buffer);
   visit("precision_timing", precision_timing);
   visit("precision_maxmin", precision_maxmin);
+  visit("network_tolerance", network_tolerance);
   visit("eager_threshold", eager_threshold);
   visit("detached_threshold", detached_threshold);
   visit("overheads", overheads);

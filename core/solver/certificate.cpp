@@ -11,9 +11,6 @@ namespace tisim::max_min {
 
 namespace {
 
-constexpr double kMore = 1 + tolerance::kVerified;
-constexpr double kLess = 1 - tolerance::kVerified;
-
 [[noreturn]] void refute(const char* kind, std::int32_t index, const std::string& what) {
   throw BrokenInvariant(kind + std::to_string(index) + ": " + what);
 }
@@ -59,18 +56,20 @@ double Certificate::saturation_level(std::int32_t index) {
   double used = 0.0;
   for (std::size_t i = 0; i < uses_.size();) {
     double level = uses_[i].level;
-    const double same = level * kMore;
+    const double same = level * more_;
     for (; i < uses_.size() && uses_[i].level <= same; ++i) {
       level = uses_[i].level;
       used += uses_[i].used;
       left -= uses_[i].usage;
     }
-    if (used > constraint.capacity * kMore) {
+    if (used > constraint.capacity * more_) {
       refute("constraint ", index,
              "its variables use " + std::to_string(used) + " bytes/s of " +
                  std::to_string(constraint.capacity));
     }
-    if (used >= constraint.capacity * (1 - precision_) * kLess) return level;
+    // Within a tolerance the last of them may have what is left, or too much.
+    const bool final = i == uses_.size() || more_ == 1 + tolerance::kVerified;
+    if (final && used >= constraint.capacity * (1 - precision_) * less_) return level;
     if (left <= precision_) break;
   }
   return kNotSaturated;
@@ -83,8 +82,8 @@ double Certificate::saturation_level_of_pipe(std::int32_t index) {
   for (const Member& member : constraint.members) {
     if (system_.variable(member.variable).count == 0) continue;
     const double used = system_.weight(member) * share(member.variable);
-    if (used > constraint.capacity * kMore) refute("constraint ", index, "a flow exceeds the pipe");
-    if (used < constraint.capacity * kLess) continue;
+    if (used > constraint.capacity * more_) refute("constraint ", index, "a flow exceeds the pipe");
+    if (used < constraint.capacity * less_) continue;
     highest = highest == kNotSaturated ? level(member.variable)
                                        : std::max(highest, level(member.variable));
   }
@@ -102,11 +101,11 @@ void Certificate::check_variable(std::int32_t index) const {
   if (way.empty()) return;  // its flows end when they begin
   if (!std::isfinite(share) || share < 0)
     refute("variable ", index, "its share is not a bandwidth");
-  if (share > variable.limit * kMore) refute("variable ", index, "its share exceeds its limit");
-  if (share >= variable.limit * kLess) return;
+  if (share > variable.limit * more_) refute("variable ", index, "its share exceeds its limit");
+  if (share >= variable.limit * less_) return;
   for (const Element& element : way) {
     const double full = saturation_levels_[static_cast<std::size_t>(element.constraint)];
-    if (level(index) >= full * kLess * kLess && level(index) <= full * kMore * kMore) return;
+    if (level(index) >= full * less_ * less_ && level(index) <= full * more_ * more_) return;
   }
   refute("variable ", index,
          "it is below its limit, and no saturated constraint holds it back at its level");

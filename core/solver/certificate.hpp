@@ -7,19 +7,26 @@
 // back nobody then.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "solver/system.hpp"
+#include "solver/tolerances.hpp"
 
 namespace tisim::max_min {
 
 class Certificate {
  public:
-  // `shares`: of one flow of each variable.
-  Certificate(const System& system, const std::vector<double>& shares, double precision)
-      : system_(system), shares_(shares), precision_(precision) {}
+  // `shares`: of one flow of each variable. `tolerance`: by which capacities may differ.
+  Certificate(const System& system, const std::vector<double>& shares, double precision,
+              double tolerance)
+      : system_(system),
+        shares_(shares),
+        precision_(precision),
+        more_(1 + std::max(tolerance, tolerance::kVerified)),
+        less_(1 - std::max(tolerance, tolerance::kVerified)) {}
 
   // Throws BrokenInvariant with the constraint or the variable that refutes it.
   void check();
@@ -40,6 +47,7 @@ class Certificate {
   const System& system_;
   const std::vector<double>& shares_;
   double precision_;
+  double more_, less_;                     // what counts as equal lies between these parts of it
   std::vector<double> saturation_levels_;  // of each constraint, kNotSaturated: none
   std::vector<Use> uses_;                  // of the constraint that is looked at
 };

@@ -55,6 +55,10 @@ void LocalPart::open_links() {
     link.level = kNotSaturated;
     link.open = -1;
     if (link.slack) continue;
+    if (link.held) {
+      limit_members(link);
+      continue;
+    }
     if (!(link.usage > precision_ && link.remaining > link.negligible)) {
       link.level = kUnknownLevel;
       continue;
@@ -73,6 +77,15 @@ void LocalPart::open_links() {
     }
   }
   levels_.build();
+}
+
+// To the level of a link that is held.
+void LocalPart::limit_members(const Link& link) {
+  if (link.before == kNotSaturated) return;
+  for (std::int32_t i = link.last_use; i >= 0; i = use(i).next) {
+    double& lowest = levels_.unsorted(static_cast<std::size_t>(use(i).variable));
+    lowest = std::min(lowest, link.before);
+  }
 }
 
 void LocalPart::sort_by_limits() {
@@ -210,7 +223,7 @@ void LocalPart::sum_up() {
       const Member& member = members_[static_cast<std::size_t>(use.variable)];
       link.left -= use.weight * member.share;
     }
-    if (link.crossings != 1 || link.slack || link.level == kUnknownLevel) continue;
+    if (link.crossings != 1 || link.slack || link.held || link.level == kUnknownLevel) continue;
     const Use& use = uses_[static_cast<std::size_t>(link.last_use)];
     const Member& member = members_[static_cast<std::size_t>(use.variable)];
     const double level = member.share * member.penalty;

@@ -34,6 +34,7 @@ class LocalPart {
     std::int32_t last_use = -1;
     std::int32_t open = -1;  // among the open ones
     bool slack = false;
+    bool held = false;  // it keeps that level; whether it can is found out after the filling
   };
   // A variable on a link.
   struct Use {
@@ -84,6 +85,7 @@ class LocalPart {
   };
 
   void open_links();
+  void limit_members(const Link& link);
   void sort_by_limits();
   double lowest_level();
   bool fix_bounded(double level);

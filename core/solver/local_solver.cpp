@@ -38,7 +38,9 @@ bool LocalSolver::solve(std::int32_t index) {
   } else {
     depart(variable);
   }
-  for (std::size_t filled = 0; possible_ && part_.members().size() > filled;) {
+  released_ = false;
+  for (std::size_t filled = 0; possible_ && (released_ || part_.members().size() > filled);) {
+    released_ = false;
     filled = part_.members().size();
     effort_ += filled;
     ++fillings_;
@@ -105,15 +107,20 @@ void LocalSolver::arrive(std::int32_t index) {
   include(index);
   if (!possible_ || part_.members().empty()) return;
   double highest = part_.members()[0].limit_level;
-  for (const LocalPart::Link& link : part_.links()) {
-    if (!link.slack && link.remaining < link.usage * highest) {
+  for (LocalPart::Link& link : part_.links()) {
+    if (link.slack) continue;
+    if (link.held && link.before < kNotSaturated) {
+      highest = std::min(highest, link.before);
+    } else if (link.remaining < link.usage * highest) {
+      link.held = false;
       highest = std::min(highest, saturates_at(link, kNotSaturated));
     }
   }
   const std::size_t count = part_.links().size();
   for (std::size_t i = 0; possible_ && i < count; ++i) {
     const LocalPart::Link& link = part_.links()[i];
-    if (link.slack || link.remaining >= link.usage * highest * (1 - tolerance::kSameLevel))
+    if (link.slack || link.held ||
+        link.remaining >= link.usage * highest * (1 - tolerance::kSameLevel))
       continue;
     include_from(link.constraint, saturates_at(link, highest) * (1 - tolerance::kSameLevel));
   }
@@ -132,7 +139,10 @@ void LocalSolver::depart(const Variable& variable) {
     examine(constraint);
     if (!possible_) return;
     const double before = constraint.saturation_level;
-    const bool has_room = constraint.remaining > constraint.capacity * tolerance::kSameLevel;
+    // One that its variables cannot fill any more holds back nobody.
+    const double unused = system_.slack(constraint) ? 0.0 : tolerance_;
+    const bool has_room =
+        constraint.remaining > constraint.capacity * std::max(unused, tolerance::kSameLevel);
     if (has_room && before >= 0 && before < kNotSaturated) {
       include_from(element.constraint, before * kHeld);
     }
@@ -161,7 +171,8 @@ void LocalSolver::examine(Constraint& constraint) {
     const double room = constraint.capacity - used - left_behind;
     // One that was closed with next to nothing left may be exceeded: it held back some of them.
     const bool nearly_full = room <= 2 * precision_ * constraint.capacity;
-    const bool full = std::abs(room) <= constraint.capacity * tolerance::kUnused;
+    const bool full =
+        std::abs(room) <= constraint.capacity * std::max(tolerance_, tolerance::kUnused);
     constraint.saturation_level = full ? top : nearly_full ? 0.0 : kNotSaturated;
   }
   constraint.remaining = constraint.capacity - used;
@@ -207,6 +218,9 @@ void LocalSolver::add_constraint(std::int32_t index) {
   if (constraint.saturation_level >= 0) link.before = constraint.saturation_level;
   link.constraint = index;
   link.slack = system_.slack(constraint);
+  const double off = constraint.remaining / constraint.capacity;
+  link.held = off >= -tolerance_ && (link.before == kNotSaturated ||
+                                     (link.before > 0 && tolerance_ > 0 && off <= tolerance_));
   constraint.slot = part_.add_link(link);
 }
 
@@ -246,7 +260,11 @@ void LocalSolver::extend() {
   const std::size_t count = part_.links().size();
   for (std::size_t i = 0; possible_ && i < count; ++i) {
     LocalPart::Link& link = part_.links()[i];
-    Constraint& constraint = system_.constraint(link.constraint);
+    const Constraint& constraint = system_.constraint(link.constraint);
+    if (link.held && !link.slack) {
+      if (!holds(link)) release(i);
+      continue;
+    }
     if (constraint.count == link.crossings) continue;
     // It holds back those whom it held back before, if none of the part has overtaken them.
     if (link.level == kNotSaturated && link.before < kNotSaturated && !link.slack &&
@@ -257,6 +275,30 @@ void LocalSolver::extend() {
     }
     extend_at(i);
   }
+}
+
+// Whether a constraint can keep its level.
+bool LocalSolver::holds(LocalPart::Link& link) const {
+  const double off = link.left / system_.constraint(link.constraint).capacity;
+  if (off < -tolerance_ || (link.before < kNotSaturated && off > tolerance_)) return false;
+  link.level = link.before;
+  return true;
+}
+
+// Has the part filled again with this constraint as one whose level is not known, and with those
+// whom it held back, or holds back from now on.
+void LocalSolver::release(std::size_t index) {
+  LocalPart::Link& link = part_.links()[index];
+  link.held = false;
+  released_ = true;
+  const Constraint& constraint = system_.constraint(link.constraint);
+  if (link.before == kNotSaturated || constraint.count == link.crossings) return;
+  double from = link.before * kHeld;
+  if (link.left < 0) {
+    const double squeezed = saturates_at(link, kNotSaturated) * (1 - tolerance::kSameLevel);
+    from = std::min(from, squeezed);
+  }
+  include_from(link.constraint, from);
 }
 
 void LocalSolver::extend_at(std::size_t index) {

@@ -9,7 +9,11 @@
 //
 // What all variables use of a constraint is kept between solutions (`Constraint::remaining`), so
 // that most constraints which the part crosses cost the same however many variables they have:
-// only those that saturate, or did, are searched for variables that must join.
+// only those that saturate, or did, are searched for variables that must join. Constraints that did
+// not saturate are not looked at before a filling has exceeded them.
+//
+// With a tolerance, constraints that did saturate keep their levels, too, as long as what is used
+// of them differs from their capacities by no more than that.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +29,15 @@ namespace tisim::max_min {
 
 class LocalSolver {
  public:
-  LocalSolver(System& system, Component& component, KnownLevels& known, double precision)
-      : system_(system), component_(component), precision_(precision), part_(known, precision) {}
+  // `tolerance`: the part of a capacity by which constraints may be used more or less before
+  // they are solved again.
+  LocalSolver(System& system, Component& component, KnownLevels& known, double precision,
+              double tolerance)
+      : system_(system),
+        component_(component),
+        precision_(precision),
+        tolerance_(tolerance),
+        part_(known, precision) {}
 
   // False: no component has been large so far, so that there is nothing to solve locally.
   bool any_large() const { return any_large_; }
@@ -70,6 +81,8 @@ class LocalSolver {
   void examine(Constraint& constraint);
   double saturates_at(const LocalPart::Link& link, double most_of_part);
   void extend();
+  bool holds(LocalPart::Link& link) const;
+  void release(std::size_t link);
   void extend_at(std::size_t link);
   void accept(std::int32_t variable);
   double level(const Variable& variable) const {
@@ -79,10 +92,11 @@ class LocalSolver {
 
   System& system_;
   Component& component_;
-  double precision_;
+  double precision_, tolerance_;
   LocalPart part_;
   Stack<Demand> demands_;
   bool possible_ = true;
+  bool released_ = false;  // a constraint is not held any more
   bool any_large_ = false;
   bool always_ = false;  // worthwhile
   std::size_t least_ = 64;

@@ -19,14 +19,15 @@ constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
-                           max_min::ShareListener& listener)
+                           max_min::ShareListener& listener, double tolerance)
     : system_(system),
       listener_(listener),
       precision_(precision),
+      tolerance_(tolerance),
       component_(system),
       filling_(system, component_, known_, precision),
       resumption_(system),
-      local_(system, component_, known_, precision),
+      local_(system, component_, known_, precision, tolerance),
       bottlenecks_(system, listener) {}
 
 void MaxMinSolver::solve() {
@@ -100,7 +101,8 @@ void MaxMinSolver::solve_component(std::int32_t seed) {
     constraint.dirty = false;
     return;
   }
-  if (resume_level_ < 0) resume_level_ = resumption_.level();
+  // Shares that a tolerance has left may exceed what a filling can resume from.
+  if (resume_level_ < 0) resume_level_ = tolerance_ > 0 ? 0.0 : resumption_.level();
   const bool may_be_part = !bottlenecks_.any_dissolved() && !system_.changes() && !too_large_;
   if (!component_.gather(seed, may_be_part ? local_.least_component() : kAny, resume_level_,
                          bottlenecks_)) {
@@ -198,7 +200,7 @@ void MaxMinSolver::verify() const {
     ensure(!constraint.dirty, "a constraint is dirty that is not listed as changed");
   }
   bottlenecks_.verify();
-  max_min::Certificate(system_, shares, precision_).check();
+  max_min::Certificate(system_, shares, precision_, tolerance_).check();
 }
 
 double MaxMinSolver::share(std::int32_t index) const {

@@ -18,8 +18,9 @@
 // held back by the first link on its way that saturates.)
 //
 // The class promises: after `solve` the shares in the system, and those that follow from the levels
-// of bottlenecks, are the max-min solution within the tolerances of tolerances.hpp and the
-// precision; nothing is dirty or stale; the listener has been told of every change.
+// of bottlenecks, are the max-min solution for capacities that differ by no more than the
+// tolerance, within the tolerances of tolerances.hpp and the precision; nothing is dirty or stale;
+// the listener has been told of every change.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,10 @@ namespace tisim {
 class MaxMinSolver {
  public:
   // `precision`: the part of a capacity below which nothing is left of it (maxmin/precision).
-  MaxMinSolver(max_min::System& system, double precision, max_min::ShareListener& listener);
+  // `tolerance`: the part of a capacity by which the links of large components may be used more or
+  // less before shares are computed again (network/tolerance).
+  MaxMinSolver(max_min::System& system, double precision, max_min::ShareListener& listener,
+               double tolerance = 0.0);
 
   void solve();
   bool is_solved() const { return system_.touched().empty(); }
@@ -81,7 +85,7 @@ class MaxMinSolver {
 
   max_min::System& system_;
   max_min::ShareListener& listener_;
-  double precision_;
+  double precision_, tolerance_;
   max_min::Component component_;
   max_min::KnownLevels known_;
   max_min::ProgressiveFilling filling_;

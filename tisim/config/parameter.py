@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from math import inf
 from typing import Generic, Protocol, Self, TypeVar
 
 from tisim.config.kinds import Kind, StepTable, Value
@@ -30,6 +31,7 @@ class Parameter(Generic[_ValueT]):
     spellings: tuple[str, ...] = ()
     smpi_key: str = ""  # the name under which the SMPI model reads it, if that is another one
     above_zero: bool = False  # whether zero is refused
+    at_most: float = inf  # of a number
     # Whether it has an effect on a replay. If it has none and has a default, other values would
     # change SimGrid's results and are worth a warning.
     used: bool = True
@@ -46,7 +48,10 @@ class Parameter(Generic[_ValueT]):
         try:
             if self.choices and text not in self.choices:
                 raise InputError(f"it is one of {', '.join(self.choices)}, not {text!r}")
-            return self.kind.read(text)
+            value = self.kind.read(text)
+            if isinstance(value, int | float) and value > self.at_most:
+                raise InputError(f"it must be at most {self.at_most:g}")
+            return value
         except InputError as error:
             raise InputError(f"option {self.key}: {error.message}") from None
 

@@ -100,6 +100,7 @@ class NetworkModel(Record):
     precision_maxmin: float = row(
         Parameter("precision/work-amount", NUMBER, "1e-5", spellings=("maxmin/precision",))
     )
+    network_tolerance: float = row(Parameter("network/tolerance", NUMBER, "0", at_most=0.1))
 
 
 @dataclass(frozen=True, slots=True)

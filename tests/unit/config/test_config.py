@@ -121,6 +121,7 @@ def test_yes(word: str) -> None:
         ("smpi/bw-factor", "", "a factor is a number"),
         ("network/loopback-bw", "0", "must be above zero"),
         ("surf/precision", "1ly", "unknown unit 'ly'"),
+        ("network/tolerance", "0.2", "must be at most 0.1"),
     ],
 )
 def test_bad_values(key: str, value: str, says: str) -> None:
