@@ -1,0 +1,1 @@
+"""Programs on GPUs: machines, NCCL's collectives, training steps."""
