@@ -22,7 +22,7 @@ LOCK := $(if $(shell command -v flock),flock build/.lock)
 
 # What builds the core, and what a replay imports (tests/unit/project/test_startup.py): the demo
 # installs nothing else.
-BUILD_PACKAGES := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+BUILD_PACKAGES := "scikit-build-core>=0.10" "nanobind>=2.4" "setuptools-scm>=8" cmake ninja
 REPLAY_PACKAGES := "click>=8.1"
 INSTALL := -m pip install --no-build-isolation --no-deps --no-compile -e .
 
@@ -59,7 +59,7 @@ $(BUILT): $(CORE) pyproject.toml
 	@touch $@
 
 $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
-	@$(LOCK) .ci/show-progress build/optimised.log env -u CMAKE_CXX_COMPILER_LAUNCHER $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised
+	@$(LOCK) .ci/show-progress build/optimised.log env -u CMAKE_CXX_COMPILER_LAUNCHER $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised --config-settings=cmake.define.TISIM_OPTIMISED=ON
 	@touch $(CORE) $(BUILT) $@
 
 optimised: $(OPTIMISED) ## compile the core as releases do
@@ -99,7 +99,7 @@ verified: checked ## the golden cases on the same core
 # campaigns. Needs clang, SimGrid and valgrind.
 nightly: $(BUILT) ## what CI has no time for: long campaigns, the optimised core, each source alone
 	@mkdir -p build/separate
-	$(BIN)/cmake -S . -B build/separate -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/separate/configure.log || { cat build/separate/configure.log; exit 1; }
+	$(BIN)/cmake -S . -B build/separate -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DTISIM_UNITY=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/separate/configure.log || { cat build/separate/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/separate
 	$(BIN)/ctest --test-dir build/separate --output-on-failure -j $(JOBS)
 	TISIM_NIGHTLY=1 $(MAKE) core-test pytest

@@ -4,7 +4,6 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tisim; use it through the Python packages above it.";
-  m.attr("VERSION") = TISIM_VERSION;
   m.attr("VERIFIES") = tisim::kVerifies;  // checks all invariants after every instant
   tisim::register_errors(m);
   tisim::register_vocabulary(m);

@@ -95,14 +95,10 @@ if not TYPE_CHECKING:  # a type checker sees the imports above
 
 
 def _version() -> str:
-    core = importlib.import_module("tisim._core")
-    if hasattr(core, "VERSION"):
-        return str(core.VERSION)
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
-        return version("tisim")
-    except PackageNotFoundError:
+        # Written by the build: asking the installed package takes longer than many a replay.
+        return str(importlib.import_module("tisim.support._version").VERSION)
+    except ModuleNotFoundError:
         return "unknown"
 
 

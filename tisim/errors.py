@@ -54,8 +54,9 @@ class MissingCoreError(TisimError, ImportError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the compiled core of tisim is missing; run `make build` in a checkout, or "
-            "`pip install .`"
+            "the compiled core of tisim is missing; run `make build` in a checkout; elsewhere "
+            "install a C++20 compiler, then `pip install --force-reinstall --no-deps "
+            "--no-cache-dir tisim`"
         )
 
 

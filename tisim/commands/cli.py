@@ -64,6 +64,12 @@ _GROUPS = {
         "view": ("view.view_command", "Explore a run in a browser."),
         "compare": ("compare.compare_command", "Explain the difference between two results."),
     },
+    "Beginning": {
+        "examples": (
+            "examples.examples_command",
+            "Write sample traces, platforms and programs.",
+        ),
+    },
     "Shell": {
         "completion": (
             "completion.completion_command",
@@ -199,13 +205,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
             status = _fail(
-                f"{lacking} is not installed, which this command needs; 'make build' in a checkout "
-                f"installs all that tisim needs, 'pip install {lacking}' this package",
+                f"{lacking} is not installed, which this command needs: "
+                f"pip install {_installed_with(lacking, arguments or sys.argv[1:])}",
                 2,
             )
         else:
             status = _fail(_report(error), INTERNAL_ERROR)
     sys.exit(status)
+
+
+def _installed_with(module: str, arguments: Sequence[str]) -> str:
+    """What pip installs a missing package with: an extra, or the package itself."""
+    if module == "lxml" or "calibrate" in arguments[:1]:
+        return "'tisim[calibrate]'"
+    extra = {"matplotlib", "networkx", "pandas", "pyarrow", "scipy", "starlette", "uvicorn"}
+    return "'tisim[view]'" if module in extra else module
 
 
 def _report(error: Exception) -> str:

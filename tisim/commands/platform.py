@@ -1,4 +1,4 @@
-"""``tisim platform FILE`` describes a platform, ``tisim platform new`` makes one."""
+"""``tisim platform FILE`` describes a platform, ``new`` makes one, ``list`` names machines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tisim.commands import json_option, report_written, write_json
 from tisim.errors import InputError
 from tisim.platform import Platform, new
 from tisim.platform.new import Hardware, write_with_deployment
+from tisim.platform.new.machines import MACHINES, machine
 from tisim.platform.report import describe, describe_route
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Examples:
 
 
 class _Platform(click.Command):
-    """The description of a file, unless the first word is ``new``."""
+    """The description of a file, unless the first word is ``new`` or ``list``."""
 
     def make_context(
         self,
@@ -41,9 +42,9 @@ class _Platform(click.Command):
         parent: click.Context | None = None,
         **extra: object,
     ) -> click.Context:
-        if args[:1] == ["new"]:
-            words = f"{info_name or 'platform'} new"
-            return new_command.make_context(words, args[1:], parent, **extra)
+        if args and args[0] in _FURTHER:
+            words = f"{info_name or 'platform'} {args[0]}"
+            return _FURTHER[args[0]].make_context(words, args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
 
@@ -75,7 +76,8 @@ def platform_command(
 ) -> None:
     """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
 
-    'tisim platform new --help' says how to create one. Use ./new for a file named new.
+    'tisim platform new --help' says how to create one, 'tisim platform list' which machines are
+    known. Use ./new for a file named new.
     """
     if load_file is not None and drawing is None:
         raise InputError("--load colours a drawing: give --draw FILE too")
@@ -127,6 +129,7 @@ Examples:
       --pfs servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4,metadata-rate=20000
   tisim platform new torus --nodes 4096 --dims 16,16,16 --calibrated measured.xml -o t.xml
   tisim platform new dragonfly --nodes 4096 --groups 16 --calibrated measured.xml -o d.xml
+  tisim platform new machine gros -o gros.xml   # tisim platform list
 """
 
 _COMMON = (
@@ -195,15 +198,15 @@ def _numbers(text: str | None, what: str) -> tuple[int, ...] | None:
         raise InputError(f"{what}: whole numbers such as 8,8,4, not {text!r}") from None
 
 
-def _write(platform: Platform, output: str) -> None:
-    written = write_with_deployment(platform, Path(output))
+def _write(platform: Platform, output: str, comment: str = "") -> None:
+    written = write_with_deployment(platform, Path(output), comment)
     click.echo(describe(platform).text())
     report_written(*written)
 
 
 @click.group("new", epilog=_EPILOG)
 def new_command() -> None:
-    """Create a platform: a cluster, a fat tree, a torus or a dragonfly."""
+    """Create a platform: a cluster, a fat tree, a torus, a dragonfly or a known machine."""
 
 
 @new_command.command("cluster", epilog=_EPILOG)
@@ -294,3 +297,22 @@ def dragonfly_command(
         **hardware,
     )
     _write(shape, output)
+
+
+@new_command.command("machine", epilog=_EPILOG)
+@click.argument("name")
+@_COMMON[-1]
+def machine_command(name: str, output: str) -> None:
+    """A machine of 'tisim platform list'; its file names the source of its numbers."""
+    known = machine(name)
+    _write(known.build(), output, known.comment(name))
+
+
+@click.command("list")
+def list_command() -> None:
+    """List the machines that 'tisim platform new machine NAME -o FILE.xml' writes."""
+    for name, known in MACHINES.items():
+        click.echo(f"{name}\n    {known.summary}\n    source: {known.source}")
+
+
+_FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}

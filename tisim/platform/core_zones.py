@@ -29,7 +29,7 @@ _NONE = (-1, -1)
 
 def has_core() -> bool:
     """Whether the core is installed; else `tisim.support.missing_core` stands in for it."""
-    return hasattr(_core, "VERSION")
+    return hasattr(_core, "VERIFIES")
 
 
 def core_zones(topology: Topology) -> _core.ZoneTree:

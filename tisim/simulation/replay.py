@@ -287,7 +287,7 @@ def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
     """
     if kernel not in (None, "core", "simpy"):
         raise InputError(f"kernel is core or simpy, not {kernel!r}")
-    if hasattr(tisim._core, "VERSION"):
+    if hasattr(tisim._core, "VERIFIES"):
         return kernel or "core", []
     if kernel == "core":
         raise MissingCoreError

@@ -74,6 +74,6 @@ class _Absent:
 
 
 def __getattr__(name: str) -> object:
-    if name.startswith("__") or name == "VERSION":
+    if name.startswith("__") or name == "VERIFIES":
         raise AttributeError(name)
     return _Absent(name)

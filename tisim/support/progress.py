@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-# Seconds of work before a bar appears.
+# Seconds of work before a bar appears, and between two drawings of it.
 _DELAY = 1.0
+_INTERVAL = 0.1
+_WIDTH = 30  # letters
 
 
 class ProgressBar:
@@ -20,15 +19,14 @@ class ProgressBar:
         self._title = title
         self._wanted = wanted
         self._start = time.monotonic()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._drawn = 0.0  # when the bar was drawn last
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._drawn:
+            print(end="\r\x1b[K", file=sys.stderr, flush=True)
 
     @property
     def is_shown(self) -> bool:
@@ -41,31 +39,21 @@ class ProgressBar:
         `fraction` is from 0 to 1; `note` stands behind the bar, and `title` before it from now on.
         """
         self._title = title or self._title
-        if not self.is_shown or time.monotonic() - self._start < _DELAY:
+        now = time.monotonic()
+        if not self.is_shown or now - self._start < _DELAY or now - self._drawn < _INTERVAL:
             return
-        if self._bar is None or self._task is None:
-            self._open()
-        assert self._bar is not None
-        assert self._task is not None
-        self._bar.update(self._task, description=self._title, completed=fraction, note=note)
+        import shutil
+        from datetime import timedelta
+
+        self._drawn = now
+        left = (now - self._start) * (1 - fraction) / max(fraction, 1e-6)
+        bar = "#" * round(_WIDTH * fraction)
+        time_left = timedelta(seconds=round(left))
+        line = f"{self._title} [{bar:{_WIDTH}}] {fraction:3.0%} {time_left} {note}"
+        width = shutil.get_terminal_size().columns - 1
+        print(end=f"\r{line[:width]}\x1b[K", file=sys.stderr, flush=True)
 
     def show_simulation(self, simulated_time: float, actions: int, fraction: float) -> None:
         """Show how far a simulation is; see `tisim.kernel.driver.Progress`."""
         rate = actions / max(time.monotonic() - self._start, 1e-9)
         self.show(fraction, f"{rate:,.0f} actions/s, simulated {simulated_time:.6g} s")
-
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._bar.start()
-        self._task = self._bar.add_task(self._title, total=1.0, note="")

@@ -14,6 +14,7 @@ import pytest
 
 import tisim as package
 from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine
+from tisim.commands import cli
 
 HEAVY = {"lxml", "matplotlib", "networkx", "numpy", "pandas", "rich", "scipy", "simpy"}
 GRAPHENE = str(ROOT / "platforms" / "graphene.xml")
@@ -47,12 +48,32 @@ def test_the_table(tisim: CommandLine) -> None:
     assert tisim.replay(RING, platform=GRAPHENE).out.startswith("simulated time      0.036659 s\n")
 
 
-def test_a_package_that_is_missing() -> None:
-    code = "import sys\nsys.modules['numpy'] = None\n"
-    code += "from tisim.commands.cli import main\nmain(['platform'])"
-    outcome = python("-c", code)
-    assert (outcome.returncode, outcome.stdout) == (2, "")
-    assert outcome.stderr.startswith("tisim: numpy is not installed, which this command needs; ")
+@pytest.mark.parametrize(
+    ("command", "package", "remedy"),
+    [
+        ("platform", "numpy", "numpy"),
+        ("sweep", "pandas", "'tisim[view]'"),
+        ("calibrate", "pandas", "'tisim[calibrate]'"),
+        ("calibrate", "lxml", "'tisim[calibrate]'"),
+    ],
+)
+def test_a_package_that_is_missing(
+    command: str,
+    package: str,
+    remedy: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError(f"No module named '{package}.x'", name=f"{package}.x")
+
+    monkeypatch.setattr(cli.tisim, "main", fails)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([command])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == (
+        f"tisim: {package} is not installed, which this command needs: pip install {remedy}\n"
+    )
 
 
 def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
@@ -300,7 +321,14 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
 def test_the_help_groups_commands(tisim: CommandLine) -> None:
     text = tisim("--help").out
     titles = re.findall(r"^(\w.*):$", text, re.MULTILINE)
-    groups = ["Predict", "Traces", "Platforms and calibration", "Studies", "Looking", "Shell"]
-    assert titles[-6:] == groups
+    assert titles[-7:] == [
+        "Predict",
+        "Traces",
+        "Platforms and calibration",
+        "Studies",
+        "Looking",
+        "Beginning",
+        "Shell",
+    ]
     assert "  cc, c++, fc  Compile with instruction counting" in text
     assert "\n  record       Run an MPI program" in text

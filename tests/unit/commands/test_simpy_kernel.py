@@ -11,6 +11,7 @@ import pytest
 
 import tisim
 from tests.unit.project.import_graph import ROOT
+from tisim.errors import MissingCoreError
 from tisim.support import missing_core
 
 PLATFORM = ROOT / "platforms" / "graphene.xml"
@@ -43,8 +44,8 @@ def test_without_a_core_the_simpy_kernel_replays(packages: Path) -> None:
     run = without_core(packages, "replay", "--platform", str(PLATFORM), str(RING))
     assert run.stdout.splitlines()[0] == "simulated time      0.036659 s"
     assert run.stderr == (
-        "tisim: warning: the compiled core of tisim is missing; run `make build` in a checkout, or "
-        "`pip install .`; this was simulated on the SimPy kernel, which is slow\n"
+        f"tisim: warning: {MissingCoreError()}; this was simulated on the SimPy kernel, which is "
+        "slow\n"
     )
 
 
@@ -61,8 +62,7 @@ def test_without_a_core_other_commands_say_how_to_get_it(packages: Path) -> None
         run = without_core(packages, *arguments)
         assert (run.returncode, run.stderr) == (
             1,
-            "tisim: the compiled core of tisim is missing; run `make build` in a checkout, or "
-            "`pip install .`\n",
+            f"tisim: {MissingCoreError()}\n",
         )
 
 

@@ -385,12 +385,15 @@ _HEAD = (
 )
 
 
-def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+def write_with_deployment(
+    platform: Platform, path: str | os.PathLike[str], comment: str = ""
+) -> tuple[Path, ...]:
     """Write a platform ``x.xml``, its hosts ``x.hosts`` and a deployment ``x.deploy.xml``.
 
     The deployment has one rank on each core, consecutive ranks on one host. The host file has a
     line ``host:cores`` for each host. Servers of file systems are in neither. `path` is where to
-    write it. Returns the three files. Raises an `InputError` if a file cannot be written.
+    write it, `comment` what the file says of itself. Returns the three files. Raises an
+    `InputError` if a file cannot be written.
     """
     xml = Path(path)
     if not xml.name:
@@ -407,7 +410,8 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     actors = (
         f'  <actor host={quoted(name)} function="{rank}"/>\n' for rank, name in enumerate(places)
     )
-    platform.write(xml)
+    head, end, body = platform.to_xml().partition("\n")
+    write_file(xml, f"{head}{end}<!--\n{comment}\n-->\n{body}" if comment else head + end + body)
     write_file(hosts, "".join(lines))
     write_file(deployment, "".join([_HEAD, *actors, "</platform>\n"]))
     return xml, hosts, deployment

@@ -1,0 +1,37 @@
+"""``tisim examples DIR``: the sample traces, platforms and programs of the documentation."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from tisim.commands import report_written
+from tisim.errors import InputError
+
+_EXAMPLES = """\b
+Examples:
+  tisim examples first-steps
+  cd first-steps
+  tisim replay --platform platforms/graphene.xml traces/npb.S.tar.xz/lu.S.4
+"""
+_NO_TRACES_OF_USE = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+
+
+@click.command("examples", epilog=_EXAMPLES)
+@click.argument("directory", type=click.Path(path_type=Path))
+def examples_command(directory: Path) -> None:
+    """Write the files that the documentation works with into a new DIRECTORY.
+
+    traces/ has recorded NAS benchmarks, platforms/ the cluster graphene and a fat tree, examples/
+    programs with MPI, scripts, notebooks and measurements.
+    """
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise InputError("exists and is not an empty directory; name another", file=directory)
+    package = Path(__file__).parents[1]
+    # A checkout has them beside the package, an installed package inside.
+    home = package / "_data" if (package / "_data").is_dir() else package.parent
+    for name in ("traces", "platforms", "examples"):
+        shutil.copytree(home / name, directory / name, ignore=_NO_TRACES_OF_USE)
+    report_written(directory)
