@@ -1,0 +1,144 @@
+"""The time of NCCL's collectives."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import nccl_tables
+from tisim.errors import InputError
+from tisim.gpu import MACHINES, Communicator, collective, machine
+from tisim.gpu.nccl import OPERATIONS
+from tisim.gpu.nccl_rings import find_rings
+
+MIB = 1 << 20
+
+
+def test_rings_of_a_cube_mesh_are_those_that_were_measured() -> None:
+    cables = MACHINES["v100"].cables
+    rings = [len(find_rings(cables, range(gpus))) for gpus in range(2, 9)]
+    assert rings == [1, 2, 4, 2, 2, 4, 6]
+    free = {(a, b): n for one, other, n in cables for a, b in ((one, other), (other, one))}
+    for ring in find_rings(cables, range(8)):
+        assert sorted(ring) == list(range(8))
+        for step in zip(ring, (*ring[1:], ring[0]), strict=True):
+            free[step] -= 1
+    assert min(free.values()) == 0
+
+
+def test_gpu_4_reaches_the_first_four_through_gpu_0() -> None:
+    for ring in find_rings(MACHINES["v100"].cables, range(5)):
+        assert len(ring) == 6
+        assert ring.count(0) == 2
+    with pytest.raises(InputError, match="NVLinks do not join the GPUs 0, 7"):
+        find_rings(MACHINES["v100"].cables, (0, 7))
+
+
+@pytest.mark.parametrize("name", nccl_tables.VERSIONS)
+def test_measured_all_reduces_are_predicted(name: str, gpu_data: Path) -> None:
+    means, firsts = [], []
+    for gpus in nccl_tables.GPUS:
+        table = nccl_tables.read_table(gpu_data / "vtrain" / f"allreduce.{name}.{gpus}.csv")
+        found = nccl_tables.errors(MACHINES[name], gpus, table, nccl_tables.VERSIONS[name])
+        if gpus not in nccl_tables.FITTED:
+            means.append(statistics.fmean(map(abs, found)))
+            firsts.append(abs(found[0]))
+    assert statistics.fmean(means) < 0.08
+    assert statistics.fmean(firsts) < 0.15
+    assert max(means) < 0.16
+
+
+def test_parameters_are_those_that_fit_four_and_eight_gpus(gpu_data: Path) -> None:
+    name = "a100"
+    tables = {}
+    for gpus in nccl_tables.FITTED:
+        rows = nccl_tables.read_table(gpu_data / "vtrain" / f"allreduce.{name}.{gpus}.csv")
+        tables[gpus] = [*rows[:24], *rows[24::32]]
+    fitted, known = nccl_tables.fit(name, tables).gpu, MACHINES[name].gpu
+    assert fitted.nvlink_reached == pytest.approx(known.nvlink_reached, rel=0.05)
+    for protocol, primitive in known.primitives.items():
+        assert fitted.primitives[protocol].hop == pytest.approx(primitive.hop, rel=0.3)
+
+
+def test_the_choice_moves_from_ll_to_ll128_to_simple() -> None:
+    group = Communicator(machine("a100"), tuple(range(8)), "2.18")
+    sizes = (8, 4 * MIB, 23 * MIB, 24 * MIB)
+    chosen = [group.collective("all_reduce", size).protocol for size in sizes]
+    assert chosen == ["LL", "LL128", "LL128", "Simple"]
+    assert group.collective("all_reduce", 8).channels == 1
+    assert group.channels == 24
+
+
+def test_hopper_reduces_in_the_switch() -> None:
+    on_one = collective(machine("h100"), 8, "all_reduce", 1 << 30)
+    assert (on_one.algorithm, on_one.protocol) == ("nvls", "Simple")
+    # NCCL's figures: 8 heads of 40 GB/s, 85 % of them, 7/8 of the channels, both directions.
+    assert on_one.rate == pytest.approx(8 * 40e9 * 0.85 * 7 / 8 * 2 * 8 / 14)
+    rings = collective(machine("h100"), 8, "all_reduce", 1 << 30, algorithms=["ring"])
+    assert rings.rate < on_one.rate
+    assert collective(machine("h100", 16), 128, "all_reduce", 8).algorithm == "tree"
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
+    for nodes in (1, 2, 5):
+        cluster = machine(name, nodes)
+        last = 0.0
+        for power in range(3, 34, 3):
+            call = collective(cluster, cluster.size, operation, 1 << power)
+            wire = cluster.nvlink_rate
+            assert call.nvlink_bytes <= wire * call.time
+            assert call.nic_bytes <= cluster.nic_rate * call.time
+            assert (call.nic_bytes > 0) == (nodes > 1)
+            if operation in ("alltoall", "sendrecv"):
+                assert call.time >= last
+                last = call.time
+
+
+def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
+    wide = replace(machine("a100", 4), nic_rate=50e9)
+    for ranks, factor in ((range(8), 1.0), (range(32), 1.2)):
+        slow = collective(machine("a100", 4), ranks, "all_gather", 1 << 32)
+        fast = collective(wide, ranks, "all_gather", 1 << 32)
+        assert fast.rate >= factor * slow.rate
+        assert (fast.rate == slow.rate) == (factor == 1.0)
+
+
+def test_a_byte_more_never_saves_more_than_a_change_of_protocol() -> None:
+    group = Communicator(machine("a100"), tuple(range(8)), protocols=("Simple",))
+    times = [group.collective("all_reduce", size * MIB).time for size in range(1, 200)]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranks": 1}, "two GPUs or more, not 1"),
+        ({"ranks": (0, 0)}, "named twice"),
+        ({"ranks": 9}, "GPUs 0 to 7, not 0 to 8"),
+        ({"operation": "gather"}, "an operation is one of all_reduce, .*, not 'gather'"),
+        ({"size": -1}, "at least 0, not -1"),
+        ({"version": "1.3"}, "NCCL 1.3 is not known; known are those from 2.12 to 2.30"),
+        ({"version": "new"}, "such as 2.30, not 'new'"),
+        ({"protocols": ["LL256"]}, "a protocol of NCCL is one of LL, LL128, Simple"),
+        ({"algorithms": ["nvls"]}, "NCCL has none of nvls with LL, LL128, Simple for all_reduce"),
+    ],
+)
+def test_what_does_not_make_sense_is_refused(change: dict[str, object], message: str) -> None:
+    asked = {"ranks": 8, "operation": "all_reduce", "size": 8} | change
+    with pytest.raises(InputError, match=message):
+        collective(machine("a100"), **asked)  # type: ignore[arg-type]
+
+
+def test_unknown_machines_and_types_are_refused() -> None:
+    with pytest.raises(InputError, match="unknown GPU 'b100'; known: v100, a100"):
+        machine("b100")
+    with pytest.raises(InputError, match="one node or more, not 0"):
+        machine("a100", 0)
+    assert machine("h100").gpu.peak("bf16") == 989.5e12
+    with pytest.raises(InputError, match="no peak of a v100 is known for bf16"):
+        machine("v100").gpu.peak("bf16")

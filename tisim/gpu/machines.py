@@ -1,0 +1,193 @@
+"""GPUs and the machines that are built of them, from public figures.
+
+`GPUS` and `MACHINES` are what data sheets say; the page "GPU clusters and NCCL" names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tisim.errors import InputError
+
+__all__ = ["GPUS", "MACHINES", "Gpu", "Machine", "Primitive", "machine"]
+
+#: What a network carries of its raw bandwidth in packets of 4 KiB beside their headers.
+NIC_EFFICIENCY: Final = 0.98
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """What one step of a ring costs on one channel with one protocol.
+
+    Attributes
+    ----------
+    hop
+        Latency of a step within a node, seconds.
+    rate
+        Bytes that a channel sends in a second, where links do not hold it back.
+    """
+
+    hop: float
+    rate: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A model of GPU.
+
+    Attributes
+    ----------
+    name
+        As users write it.
+    capability
+        Compute capability times ten: 70, 80, 90 or 100.
+    sms
+        Streaming multiprocessors.
+    memory, memory_rate
+        Bytes, and bytes/s.
+    nvlinks, nvlink_rate, nvlink_reached
+        NVLinks of a GPU, raw bytes/s of one in each direction, and what NCCL reaches of them.
+    peaks
+        Peak of dense operations by data type, flop/s.
+    primitives
+        What NCCL's steps cost by protocol, where it was measured; elsewhere NCCL's own latencies
+        and bandwidths are taken.
+    copy_rate
+        Bytes that NCCL copies in a second within the memory of a GPU; infinite where copies hide
+        behind links.
+    """
+
+    name: str
+    capability: int
+    sms: int
+    memory: float
+    memory_rate: float
+    nvlinks: int
+    nvlink_rate: float
+    nvlink_reached: float
+    peaks: Mapping[str, float]
+    primitives: Mapping[str, Primitive] = field(default_factory=dict)
+    copy_rate: float = float("inf")
+
+    def peak(self, dtype: str) -> float:
+        """Peak of dense operations on a data type, flop/s."""
+        if dtype not in self.peaks:
+            known = ", ".join(self.peaks)
+            raise InputError(f"no peak of a {self.name} is known for {dtype}, only for: {known}")
+        return self.peaks[dtype]
+
+
+def _peaks(**teraflops: float) -> dict[str, float]:
+    return {dtype: peak * 1e12 for dtype, peak in teraflops.items()}
+
+
+_V100 = Gpu(
+    *("v100", 70, 80, 32e9, 0.9e12, 6, 25e9, 22.22e9),
+    _peaks(fp64=7.8, fp32=15.7, fp16=125),
+    # Fitted to all-reduces of 4 and 8 GPUs, as those of the A100: docs/ai_validation.md.
+    {"LL128": Primitive(3.35e-6, 7.26e9), "Simple": Primitive(2.64e-6)},
+)
+_A100 = Gpu(
+    *("a100", 80, 108, 80e9, 2.039e12, 12, 25e9, 20.36e9),
+    _peaks(fp64=9.7, fp32=19.5, tf32=156, fp16=312, bf16=312, int8=624),
+    {"LL128": Primitive(2.73e-6, 7.46e9), "Simple": Primitive(7.43e-6)},
+    copy_rate=490e9,
+)
+_H100 = Gpu(
+    *("h100", 90, 132, 80e9, 3.35e12, 18, 25e9, 20.6e9),
+    _peaks(fp64=34, fp32=67, tf32=494.5, fp16=989.5, bf16=989.5, fp8=1979, int8=1979),
+)
+_H200 = replace(_H100, name="h200", memory=141e9, memory_rate=4.8e12)
+_GB200 = Gpu(
+    *("gb200", 100, 148, 186e9, 8e12, 18, 50e9, 40.1e9),
+    _peaks(fp64=40, fp32=80, tf32=1250, fp16=2500, bf16=2500, fp8=5000, int8=5000, fp4=10000),
+)
+
+#: GPUs by name.
+GPUS: Final[Mapping[str, Gpu]] = {gpu.name: gpu for gpu in (_V100, _A100, _H100, _H200, _GB200)}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Equal nodes of equal GPUs: rank r of a program is GPU ``r % gpus`` of node ``r // gpus``.
+
+    Attributes
+    ----------
+    gpu
+        Of each place.
+    gpus
+        GPUs of a node, that is, of one domain of NVLinks.
+    nics, nic_rate
+        Network interfaces of a node, and bytes/s of one in each direction.
+    nodes
+        Number of nodes.
+    cables
+        NVLinks between two GPUs of a node, where no switch joins them: the two, and how many.
+    fabric
+        ``"rail"``, interfaces of one number in all nodes share their first switch, or
+        ``"fat-tree"``, all interfaces of a node share it.
+    latency
+        Of a cable of the network with the port behind it, seconds.
+    nvlink_latency
+        Of an NVLink, seconds.
+    """
+
+    gpu: Gpu
+    gpus: int
+    nics: int
+    nic_rate: float
+    nodes: int = 1
+    cables: tuple[tuple[int, int, int], ...] = ()
+    fabric: str = "rail"
+    latency: float = 0.6e-6
+    nvlink_latency: float = 0.35e-6
+
+    @property
+    def size(self) -> int:
+        """All GPUs."""
+        return self.nodes * self.gpus
+
+    @property
+    def nvlink_rate(self) -> float:
+        """Raw bytes/s of a GPU's NVLinks together, each direction."""
+        return self.gpu.nvlinks * self.gpu.nvlink_rate
+
+
+# The hybrid cube mesh of a DGX-1 with V100: six NVLinks a GPU.
+_CUBE_MESH = (
+    *((0, 1, 1), (0, 2, 1), (0, 3, 2), (0, 4, 2), (1, 2, 2), (1, 3, 1), (1, 5, 2), (2, 3, 1)),
+    *((2, 6, 2), (3, 7, 2), (4, 5, 1), (4, 6, 1), (4, 7, 2), (5, 6, 2), (5, 7, 1), (6, 7, 1)),
+)
+
+#: A node of each GPU: DGX-1, DGX A100, DGX H100, DGX H200, GB200 NVL72.
+MACHINES: Final[Mapping[str, Machine]] = {
+    "v100": Machine(_V100, gpus=8, nics=4, nic_rate=12.5e9, cables=_CUBE_MESH),
+    "a100": Machine(_A100, gpus=8, nics=8, nic_rate=25e9),
+    "h100": Machine(_H100, gpus=8, nics=8, nic_rate=50e9),
+    "h200": Machine(_H200, gpus=8, nics=8, nic_rate=50e9),
+    "gb200": Machine(_GB200, gpus=72, nics=72, nic_rate=50e9),
+}
+
+
+def machine(gpu: str, nodes: int = 1) -> Machine:
+    """The usual machine of a GPU.
+
+    Parameters
+    ----------
+    gpu
+        A name in `MACHINES`.
+    nodes
+        Number of nodes.
+
+    Raises
+    ------
+    InputError
+        If the GPU is not known or there is no node.
+    """
+    if gpu not in MACHINES:
+        raise InputError(f"unknown GPU {gpu!r}; known: {', '.join(MACHINES)}")
+    if nodes < 1:
+        raise InputError(f"a machine has one node or more, not {nodes}")
+    return replace(MACHINES[gpu], nodes=nodes)

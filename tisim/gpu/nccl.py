@@ -1,0 +1,496 @@
+"""The time of NCCL's collectives: its choice of algorithm and protocol, and what they cost.
+
+The equations, their sources and what they were compared with are on the page "GPU clusters and
+NCCL" (docs/gpu_clusters.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from tisim.errors import InputError
+from tisim.gpu.machines import NIC_EFFICIENCY, Machine, Primitive
+from tisim.gpu.nccl_rings import find_rings
+from tisim.gpu.nccl_tables import (
+    CHANNEL_MOST,
+    LL_MOST,
+    LL_MOST_BETWEEN,
+    NETWORK_SPEEDS,
+    NEWEST,
+    NVLS_EFFICIENCY,
+    NVLS_TREE_HOP,
+    NVLS_TREE_MOST,
+    PROTOCOLS,
+    TREE_CORRECTION,
+    tables,
+)
+
+__all__ = ["ALGORITHMS", "OPERATIONS", "Collective", "Communicator", "collective"]
+
+#: Operations: by rings, trees or NVLS, by pipelines, and from point to point.
+OPERATIONS: Final = (
+    *("all_reduce", "all_gather", "reduce_scatter"),
+    *("broadcast", "reduce"),
+    *("alltoall", "sendrecv"),
+)
+ALGORITHMS: Final = ("ring", "tree", "nvls", "nvls_tree")
+
+# Bytes of one channel's step: the most that a buffer takes, and the least that a step costs (half
+# of what 640 threads of LL128 and 512 of LL move at a time).
+_MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
+_LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
+# A call has no more channels than one for so many bytes: 512 (LL128: 640) threads, 64 or 8 bytes
+# each. Those of LL are for each rank of a ring.
+_BYTES_A_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
+_FEWEST_THREADS: Final = 96 / 512
+_PIPELINE_CHUNK: Final = 512 * 1024
+_MOST_CHANNELS: Final = 32
+# The part of what LL128 moves that LL does: 8 of 16 bytes are data, not 120 of 128.
+_LL_OF_LL128: Final = (8 / 16) / (120 / 128)
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One call of all ranks of a communicator.
+
+    Attributes
+    ----------
+    operation, size
+        What was asked for; bytes as `collective` counts them.
+    algorithm, protocol, channels
+        What NCCL chooses; an SM of each GPU works for each channel.
+    latency, rate
+        Seconds, and bytes/s on a machine that does nothing else: the call takes
+        ``latency + size / rate``.
+    nvlink_bytes, nic_bytes
+        What a GPU sends on its NVLinks, and what a network interface that is used sends; as much
+        is received.
+    """
+
+    operation: str
+    size: float
+    algorithm: str
+    protocol: str
+    channels: int
+    latency: float
+    rate: float
+    nvlink_bytes: float
+    nic_bytes: float
+
+    @property
+    def time(self) -> float:
+        """Seconds of the call."""
+        return self.latency + self.size / self.rate
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """Some GPUs of a machine that call NCCL together.
+
+    Parameters
+    ----------
+    machine
+        All GPUs.
+    ranks
+        The numbers of the GPUs.
+    version
+        Of NCCL.
+    algorithms, protocols
+        Those that NCCL may choose from, as ``NCCL_ALGO`` and ``NCCL_PROTO`` say.
+
+    Raises
+    ------
+    InputError
+        If a GPU does not exist or is named twice, or nothing is left to choose from.
+    """
+
+    machine: Machine
+    ranks: tuple[int, ...]
+    version: str = NEWEST
+    algorithms: tuple[str, ...] = ALGORITHMS
+    protocols: tuple[str, ...] = PROTOCOLS
+
+    def __post_init__(self) -> None:
+        if len(self.ranks) < 2:
+            raise InputError(f"a collective has two GPUs or more, not {len(self.ranks)}")
+        if len(set(self.ranks)) < len(self.ranks):
+            raise InputError("a GPU is named twice in a communicator")
+        if min(self.ranks) < 0 or max(self.ranks) >= self.machine.size:
+            raise InputError(
+                f"the machine has GPUs 0 to {self.machine.size - 1}, not "
+                f"{min(self.ranks)} to {max(self.ranks)}"
+            )
+        for what, given, known in (
+            ("an algorithm", self.algorithms, ALGORITHMS),
+            ("a protocol", self.protocols, PROTOCOLS),
+        ):
+            if not given or not set(given) <= set(known):
+                raise InputError(f"{what} of NCCL is one of {', '.join(known)}, not {given}")
+        tables(self.version)
+
+    @cached_property
+    def _by_node(self) -> Mapping[int, Sequence[int]]:
+        nodes: dict[int, list[int]] = {}
+        for rank in self.ranks:
+            node, gpu = divmod(rank, self.machine.gpus)
+            nodes.setdefault(node, []).append(gpu)
+        return nodes
+
+    @property
+    def size(self) -> int:
+        """Ranks."""
+        return len(self.ranks)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that have ranks."""
+        return len(self._by_node)
+
+    @cached_property
+    def local(self) -> int:
+        """Ranks of the node with the fewest."""
+        return min(map(len, self._by_node.values()))
+
+    @cached_property
+    def _links(self) -> float:
+        """Bytes/s that reach the others of its node from a GPU on all rings together."""
+        gpu = self.machine.gpu
+        cabled = self.machine.cables and self.local > 1
+        return (self._cable_rings if cabled else gpu.nvlinks) * gpu.nvlink_reached
+
+    @cached_property
+    def _cable_rings(self) -> int:
+        return min(len(find_rings(self.machine.cables, gpus)) for gpus in self._by_node.values())
+
+    @property
+    def _rails(self) -> int:
+        """Network interfaces of a node that rings use."""
+        return min(self.local, self.machine.nics)
+
+    @cached_property
+    def _graph(self) -> tuple[int, float]:
+        """Channels of NCCL's rings and trees before they are doubled, and what each carries."""
+        known, capability = tables(self.version), self.machine.gpu.capability
+        nvlink = known.nvlink[capability]
+        if self.machine.cables and self.local > 1:
+            total = self._cable_rings * nvlink
+        else:
+            total = self.machine.gpu.nvlinks * nvlink if self.local > 1 else math.inf
+        nic, most = self.machine.nic_rate, math.inf
+        if self.nodes > 1:
+            speeds = [s for s in NETWORK_SPEEDS[max(capability, 80)] if s <= nic] or [nic]
+        elif self.machine.cables:
+            return self._cable_rings, nvlink
+        else:
+            speeds = list(known.speeds_of(capability))
+        channels, speed = 0, 0.0
+        for tried in speeds:
+            if tried <= 0.49 * speed:
+                break  # the search looks no further
+            if self.nodes > 1:
+                most = self._rails * (nic // tried)
+            found = int(min(total // tried, most))
+            if found * tried > channels * speed:
+                channels, speed = found, tried
+        if speed >= 25e9 and not (capability > 80 and speed < 50e9 and channels > 4):
+            return 2 * channels, speed / 2
+        return channels, speed
+
+    @property
+    def channels(self) -> int:
+        """The most channels of a ring or a tree."""
+        return min(2 * self._graph[0], _MOST_CHANNELS)
+
+    def collective(self, operation: str, size: float) -> Collective:
+        """The call of an operation; see `collective` for its parameters."""
+        if operation not in OPERATIONS:
+            raise InputError(f"an operation is one of {', '.join(OPERATIONS)}, not {operation!r}")
+        if not 0 <= size < math.inf:
+            raise InputError(f"a size is bytes, at least 0, not {size}")
+        if operation in ("alltoall", "sendrecv"):
+            return self._point_to_point(operation, size)
+        choices = dict(self._choices(operation, size))
+        if not choices:
+            raise InputError(
+                f"NCCL has none of {', '.join(self.algorithms)} with {', '.join(self.protocols)} "
+                f"for {operation} on these GPUs"
+            )
+        algorithm, protocol = min(choices, key=lambda name: choices[name][0])
+        _, latency, rate = choices[algorithm, protocol]
+        if algorithm == "ring":
+            if operation in ("broadcast", "reduce"):
+                return self._pipeline(operation, size, protocol)
+            return self._ring(operation, size, protocol)
+        channels = self.channels if algorithm == "tree" else min(self.local, 32)
+        within, between = self._traffic(operation, algorithm)
+        nic = self.machine.nic_rate * NIC_EFFICIENCY
+        rate = min(rate, self._links / within, nic / between if between else math.inf)
+        return self._result(operation, size, algorithm, protocol, channels, latency, rate)
+
+    def _steps(self, operation: str) -> int:
+        if operation in ("broadcast", "reduce"):
+            return self.size
+        return (self.size - 1) * (2 if operation == "all_reduce" else 1)
+
+    def _choices(
+        self, operation: str, size: float
+    ) -> Iterator[tuple[tuple[str, str], tuple[float, float, float]]]:
+        """Algorithms with protocols, and what NCCL estimates: time, latency, bytes/s."""
+        for algorithm in self.algorithms:
+            for protocol in self.protocols:
+                if algorithm == "ring":
+                    latency, rate = self._estimate_ring(operation, size, protocol)
+                elif algorithm == "tree":
+                    if operation != "all_reduce":
+                        continue
+                    latency, rate = self._estimate_tree(size, protocol)
+                else:
+                    if protocol != "Simple" or not self._has_nvls(algorithm, operation):
+                        continue
+                    latency, rate = self._estimate_nvls(algorithm, operation)
+                yield (algorithm, protocol), (latency + size / rate, latency, rate)
+
+    def _estimate_ring(self, operation: str, size: float, protocol: str) -> tuple[float, float]:
+        known, steps = tables(self.version), self._steps(operation)
+        within = known.hop["nvlink", "ring"][protocol]
+        between = self._network_hop("ring", protocol)
+        if operation in ("broadcast", "reduce"):
+            latency = known.base["ring"][protocol] + (between if self.nodes > 1 else within)
+        else:
+            far = self._far_steps(operation)
+            latency = known.base["ring"][protocol] + (steps - far) * within + far * between
+        plateau = size / (self.channels * self.size) >= 64 and self.nodes > 1
+        if protocol == "Simple" and operation == "all_reduce" and plateau:
+            latency *= 1.9 if self.machine.gpu.capability < 80 else 1.4
+        return latency, self._bus_rate("ring", protocol) * self.size / steps
+
+    def _far_steps(self, operation: str) -> int:
+        """Steps of a ring in which a chunk goes to another node."""
+        return (self.nodes - 1) * (2 if operation == "all_reduce" else 1)
+
+    def _network_hop(self, algorithm: str, protocol: str) -> float:
+        if self.size == self.nodes:
+            algorithm = "tree"  # latencies are fully exposed
+        return tables(self.version).hop["network", algorithm][protocol]
+
+    def _bus_rate(self, algorithm: str, protocol: str) -> float:
+        """What NCCL takes for the bandwidth of all its rings or trees, bytes/s."""
+        known, capability = tables(self.version), self.machine.gpu.capability
+        channels, speed = self._graph
+        place = min(self.nodes, 3) - 1
+        ll_most = LL_MOST[capability] if place == 0 else LL_MOST_BETWEEN[place - 1]
+        rate = min(channels * speed, known.most.get(capability, math.inf))
+        if algorithm == "ring":
+            if protocol == "LL":
+                return min(ll_most, rate * known.ll_share)
+            if protocol == "LL128":
+                most = CHANNEL_MOST["ring LL128"][capability][place]
+                return min(0.92 * rate, channels * most)
+            return rate
+        rate = min(0.92 * rate, channels * CHANNEL_MOST["tree"][capability][place])
+        if protocol == "LL":
+            return min(rate / 3.8, ll_most)
+        if protocol == "LL128":
+            share = 7 / 9 if place == 0 else 120 / 128
+            return min(rate * share, channels * CHANNEL_MOST["tree LL128"][capability][place])
+        return rate
+
+    def _estimate_tree(self, size: float, protocol: str) -> tuple[float, float]:
+        known = tables(self.version)
+        within = known.hop["nvlink", "tree"][protocol]
+        hops = (self.size // self.nodes - 1) * within
+        hops += int(math.log2(self.nodes)) * known.hop["network", "tree"][protocol]
+        doubling = int(math.log2(size / 64)) if size >= 64 else -1
+        factors = TREE_CORRECTION[protocol]
+        factor = factors[doubling] if 0 <= doubling < len(factors) - 1 else 1.0
+        rate = 0.5 * factor * self._bus_rate("tree", protocol)
+        return known.base["tree"][protocol] + 2 * hops, rate
+
+    def _has_nvls(self, algorithm: str, operation: str) -> bool:
+        gpu = self.machine.gpu
+        if gpu.capability not in NVLS_EFFICIENCY or self.machine.cables or self.local < 3:
+            return False
+        if algorithm == "nvls_tree":
+            return self.nodes > 1 and operation == "all_reduce"
+        return self.nodes == 1 and operation in ("all_reduce", "all_gather", "reduce_scatter")
+
+    def _estimate_nvls(self, algorithm: str, operation: str) -> tuple[float, float]:
+        known, capability = tables(self.version), self.machine.gpu.capability
+        heads = min(self.local, 32)
+        # A head's own GPU has its share twice.
+        most = self.machine.gpu.nvlinks * known.nvlink[capability] / (heads + 1)
+        speed = max((s for s in known.speeds_of(capability) if s <= most), default=most)
+        rate = speed * NVLS_EFFICIENCY[capability] * (heads - 1) / heads
+        rate *= 2.0 if operation == "all_reduce" else (self.local - 1) / self.local
+        latency = known.nvls
+        if algorithm == "nvls_tree":
+            factor = 2 if self.nodes == 2 else 1
+            between = self._rails * self.machine.nic_rate * factor / heads
+            place = min(self.nodes, 3) - 1
+            rate = min(rate, between, NVLS_TREE_MOST[capability][place])
+            latency += 2 * int(math.log2(self.nodes)) * NVLS_TREE_HOP
+        if operation == "all_reduce":
+            return latency, heads * rate * self.size / self._steps(operation)
+        return latency, heads * rate
+
+    def _primitive(self, protocol: str) -> Primitive:
+        """What a step costs: as measured, or as NCCL takes it."""
+        measured = self.machine.gpu.primitives
+        hop = tables(self.version).hop["nvlink", "ring"][protocol]
+        if protocol == "Simple":
+            most = CHANNEL_MOST["tree"][self.machine.gpu.capability][0]
+            return Primitive(measured[protocol].hop if protocol in measured else hop, most)
+        if protocol in measured:
+            return measured[protocol]
+        if "LL128" in measured:
+            return Primitive(hop, measured["LL128"].rate * _LL_OF_LL128)
+        return Primitive(hop, self._bus_rate("ring", protocol) / self.channels)
+
+    def _pace(self, rate: float, channels: int) -> float:
+        """Seconds that a byte of each of some channels takes: of the channel, or of the links."""
+        rates = [rate]
+        if self.local > 1:
+            rates.append(self._links / channels)
+        if self.nodes > 1:
+            rates.append(self._rails * self.machine.nic_rate * NIC_EFFICIENCY / channels)
+        return 1 / min(rates)
+
+    def _used_channels(self, size: float, protocol: str) -> int:
+        least = _BYTES_A_CHANNEL[protocol] * (self.size if protocol == "LL" else 1)
+        return max(1, min(self.channels, int(size // least)))
+
+    def _least_chunk(self, protocol: str, channels: int) -> float:
+        """Bytes that a step costs at least; calls for one channel have fewer threads."""
+        least = _LEAST_CHUNK[protocol]
+        return least if channels > 1 else least * _FEWEST_THREADS
+
+    def _ring(self, operation: str, size: float, protocol: str) -> Collective:
+        """All ranks send in each step; one step more copies what came last."""
+        known, steps = tables(self.version), self._steps(operation)
+        primitive = self._primitive(protocol)
+        channels = self._used_channels(size, protocol)
+        pace = self._pace(primitive.rate, channels)
+        chunk = size / (channels * self.size)
+        loops = max(1, math.ceil(chunk / _MOST_CHUNK[protocol]))
+        far = self._far_steps(operation)
+        latency = known.base["ring"][protocol] + loops * (
+            (steps + 1 - far) * primitive.hop + far * self._network_hop("ring", protocol)
+        )
+        latency += steps * max(self._least_chunk(protocol, channels) - chunk, 0) * pace
+        a_byte = steps * pace / channels + 1 / self.machine.gpu.copy_rate
+        a_byte /= self.size
+        return self._result(operation, size, "ring", protocol, channels, latency, 1 / a_byte)
+
+    def _pipeline(self, operation: str, size: float, protocol: str) -> Collective:
+        """Ranks pass chunks on one after the other."""
+        primitive = self._primitive(protocol)
+        channels = self._used_channels(size, protocol)
+        pace = self._pace(primitive.rate, channels)
+        chunk = min(size / channels, _PIPELINE_CHUNK, _MOST_CHUNK[protocol])
+        far = self.nodes - 1
+        latency = tables(self.version).base["ring"][protocol]
+        latency += (self.size - 1 - far) * primitive.hop
+        latency += far * self._network_hop("ring", protocol)
+        latency += (self.size - 2) * max(chunk, self._least_chunk(protocol, channels)) * pace
+        rate = channels / pace
+        return self._result(operation, size, "ring", protocol, channels, latency, rate)
+
+    def _point_to_point(self, operation: str, size: float) -> Collective:
+        """Messages between pairs, all at once; Simple, whatever their size."""
+        primitive = self._primitive("Simple")
+        sent = self._traffic(operation, "p2p")
+        within = self.channels * primitive.rate
+        if self.local > 1:
+            within = min(within, self._links)
+        nic = self.machine.nic_rate * NIC_EFFICIENCY
+        a_byte = max(sent[0] / within, sent[1] / nic)
+        hop = self._network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
+        latency = tables(self.version).base["ring"]["Simple"] + hop
+        return self._result(
+            operation, size, "p2p", "Simple", self.channels, latency, 1 / max(a_byte, 1e-18)
+        )
+
+    def _traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
+        """What a GPU sends on NVLinks, and a network interface: bytes for a byte of the size."""
+        ranks, nodes, rails = self.size, self.nodes, self._rails
+        if operation == "alltoall":
+            away = (ranks - ranks / nodes) / ranks
+            return (ranks / nodes - 1) / ranks, away * (ranks / nodes) / rails
+        if operation == "sendrecv":
+            return float(self.local > 1), float(nodes > 1)
+        if algorithm == "ring":
+            sent = 1.0 if operation in ("broadcast", "reduce") else self._steps(operation) / ranks
+            # Of each ring, one GPU of a node sends to the next node.
+            return sent * (1 - nodes / ranks if nodes > 1 else 1), sent / rails * (nodes > 1)
+        within = 1.0 if algorithm.startswith("nvls") else 2.0
+        return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
+
+    def _result(
+        self,
+        operation: str,
+        size: float,
+        algorithm: str,
+        protocol: str,
+        channels: int,
+        latency: float,
+        rate: float,
+    ) -> Collective:
+        within, between = self._traffic(operation, algorithm)
+        return Collective(
+            *(operation, size, algorithm, protocol, channels, latency, rate),
+            nvlink_bytes=size * within,
+            nic_bytes=size * between,
+        )
+
+
+def collective(
+    machine: Machine,
+    ranks: int | Iterable[int],
+    operation: str,
+    size: float,
+    *,
+    version: str = NEWEST,
+    algorithms: Sequence[str] = ALGORITHMS,
+    protocols: Sequence[str] = PROTOCOLS,
+) -> Collective:
+    """What a collective of NCCL takes on a machine that does nothing else.
+
+    Parameters
+    ----------
+    machine
+        All GPUs.
+    ranks
+        The numbers of the GPUs that call it, or how many: the first ones.
+    operation
+        One of `OPERATIONS`.
+    size
+        Bytes of the largest buffer of a rank, which is what nccl-tests prints: what is reduced or
+        broadcast, what all ranks gather or scatter together, what a rank sends to all or to the
+        next one.
+    version
+        Of NCCL.
+    algorithms, protocols
+        Those that NCCL may choose from, as ``NCCL_ALGO`` and ``NCCL_PROTO`` say.
+
+    Raises
+    ------
+    InputError
+        If there are no such GPUs, operation or version, or nothing is left to choose from.
+
+    Examples
+    --------
+    >>> from tisim.gpu import machine
+    >>> from tisim.gpu.nccl import collective
+    >>> call = collective(machine("a100"), 8, "all_reduce", 1 << 30)
+    >>> call.algorithm, call.protocol, call.channels
+    ('ring', 'Simple', 24)
+    >>> f"{call.time * 1e3:.1f} ms"
+    '8.3 ms'
+    """
+    chosen = tuple(range(ranks)) if isinstance(ranks, int) else tuple(ranks)
+    group = Communicator(machine, chosen, version, tuple(algorithms), tuple(protocols))
+    return group.collective(operation, size)

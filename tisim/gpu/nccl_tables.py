@@ -1,0 +1,181 @@
+"""The figures from which NCCL estimates times, by version.
+
+They are those of NCCL's source, ``src/graph/tuning.cc``, ``topo.h`` and ``search.cc``, at the tags
+v2.12.12, v2.18.3, v2.22.3 and v2.30.7; seconds and bytes/s here. A version stands for all from
+itself to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tisim.errors import InputError
+
+PROTOCOLS: Final = ("LL", "LL128", "Simple")
+
+
+def _by_protocol(*microseconds: float) -> dict[str, float]:
+    return {name: value * 1e-6 for name, value in zip(PROTOCOLS, microseconds, strict=True)}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Latencies and bandwidths of one version.
+
+    Attributes
+    ----------
+    base
+        Latency of a call, by algorithm and protocol.
+    hop
+        Of a step, by place (NVLink or network), algorithm and protocol.
+    nvls
+        Latency of NVLS within a node.
+    ll_share
+        The part of a ring's bandwidth that LL reaches.
+    nvlink
+        Bandwidth of an NVLink, by capability.
+    speeds, wide_speeds, widest_speeds
+        Bandwidths of a channel that the search for rings within a node tries, up to SM80, from
+        SM90 and from SM100.
+    most
+        Bandwidth that no ring or tree of a node exceeds, by capability.
+    """
+
+    base: Mapping[str, Mapping[str, float]]
+    hop: Mapping[tuple[str, str], Mapping[str, float]]
+    nvls: float
+    ll_share: float
+    nvlink: Mapping[int, float]
+    speeds: tuple[float, ...]
+    wide_speeds: tuple[float, ...]
+    widest_speeds: tuple[float, ...]
+    most: Mapping[int, float]
+
+    def speeds_of(self, capability: int) -> tuple[float, ...]:
+        """Bandwidths of a channel that the search within a node tries."""
+        if capability >= 90:
+            return self.widest_speeds if capability >= 100 else self.wide_speeds
+        return self.speeds
+
+
+_2_30 = Tables(
+    base={"tree": _by_protocol(6.8, 14, 8.4), "ring": _by_protocol(6.6, 14, 8.4)},
+    hop={
+        ("nvlink", "tree"): _by_protocol(0.6, 1.25, 4.0),
+        ("nvlink", "ring"): _by_protocol(0.6, 1.9, 3.4),
+        ("network", "tree"): _by_protocol(5.0, 8.5, 14),
+        ("network", "ring"): _by_protocol(2.7, 4.0, 14),
+    },
+    nvls=25e-6,
+    ll_share=0.5,
+    nvlink={70: 20e9, 80: 20e9, 90: 20.6e9, 100: 40.1e9},
+    speeds=(40e9, 30e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
+    wide_speeds=(60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9),
+    widest_speeds=(90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9),
+    most={},
+)
+# Before 2.23 a tree with Simple has no base latency and 28 us a hop.
+_SLOW_TREES = {
+    **_2_30.hop,
+    ("nvlink", "tree"): _by_protocol(0.6, 1.25, 28),
+    ("network", "tree"): _by_protocol(5.0, 8.5, 28),
+}
+_2_22 = replace(
+    _2_30,
+    base={"tree": _by_protocol(6.8, 14, 0), "ring": _by_protocol(6.6, 14, 8.4)},
+    hop=_SLOW_TREES,
+)
+_2_18 = replace(
+    _2_22,
+    nvls=23e-6,
+    ll_share=0.25,
+    nvlink={70: 20e9, 80: 20e9, 90: 20e9, 100: 40.1e9},
+    wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
+)
+_2_12 = replace(
+    _2_18,
+    base={"tree": _by_protocol(4.4, 4.4, 0), "ring": _by_protocol(3.6, 10, 8.4)},
+    hop={
+        **_SLOW_TREES,
+        ("nvlink", "tree"): _by_protocol(0.52, 1.25, 28),
+        ("nvlink", "ring"): _by_protocol(0.47, 1.9, 3.4),
+    },
+    nvlink={70: 22e9, 80: 22e9, 90: 22e9, 100: 40.1e9},
+    speeds=(44e9, 30e9, 22e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
+    wide_speeds=(66e9, 33e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
+    most={80: 235e9, 90: 370e9},
+)
+
+#: By version, the newest last.
+VERSIONS: Final[Mapping[str, Tables]] = {
+    "2.12": _2_12,
+    "2.18": _2_18,
+    "2.22": _2_22,
+    "2.30": _2_30,
+}
+NEWEST: Final = "2.30"
+
+#: Of LL on one node, by capability; on two and on more nodes (Intel's processors).
+LL_MOST: Final = {70: 39e9, 80: 87.7e9, 90: 141e9, 100: 282e9}
+LL_MOST_BETWEEN: Final = (39e9, 20.4e9)
+#: Of a channel on one, two and more nodes, by capability.
+CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
+    "ring LL128": {
+        70: (20e9, 20e9, 20e9),
+        80: (20e9, 20e9, 20e9),
+        90: (36.7e9, 36.7e9, 36.7e9),
+        100: (40e9, 40e9, 40e9),
+    },
+    "tree LL128": {
+        70: (20e9, 20e9, 20e9),
+        80: (20e9, 20e9, 20e9),
+        90: (36.7e9, 36.7e9, 29e9),
+        100: (55.6e9, 31.67e9, 20e9),
+    },
+    "tree": {
+        70: (26.5e9, 18.5e9, 10e9),
+        80: (24e9, 23.6e9, 17.8e9),
+        90: (38.7e9, 41.4e9, 36e9),
+        100: (70e9, 42.8e9, 24e9),
+    },
+}
+NVLS_EFFICIENCY: Final = {90: 0.85, 100: 0.74}
+#: Of a tree over nodes: latency of a hop, and of a channel on one, two and more nodes.
+NVLS_TREE_HOP: Final = 20.9e-6
+NVLS_TREE_MOST: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}
+#: Of the network between nodes: bandwidths of a channel that the search tries.
+NETWORK_SPEEDS: Final = {
+    80: (48e9, 30e9, 28e9, 24e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
+    90: (48e9, 45e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9, 12e9, 6e9, 3e9),
+    100: (96e9, 86e9, 80e9, 48e9, 45.1e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9),
+}
+#: Factors on the bandwidth of trees, from messages of 64 bytes on, by doubling.
+TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = {
+    "LL": (
+        *(1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5),
+        *(0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0),
+    ),
+    "LL128": (
+        *(1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6),
+        *(0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0),
+    ),
+    "Simple": (
+        *(0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5),
+        *(0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
+    ),
+}
+
+
+def tables(version: str) -> Tables:
+    """The figures of a version such as ``"2.19"`` or ``"2.21.5"``."""
+    parts = version.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
+        raise InputError(f"a version of NCCL is such as {NEWEST}, not {version!r}")
+    key = (int(parts[0]), int(parts[1]))
+    known = [name for name in VERSIONS if tuple(map(int, name.split("."))) <= key]
+    if not known or key[0] != 2:
+        oldest = next(iter(VERSIONS))
+        raise InputError(f"NCCL {version} is not known; known are those from {oldest} to {NEWEST}")
+    return VERSIONS[known[-1]]
