@@ -16,5 +16,6 @@ NB_MODULE(_core, m) {
   tisim::register_platform(m);
   tisim::register_model(m);
   tisim::register_timeline(m);
+  tisim::register_graph(m);
   tisim::register_simulation(m);
 }

@@ -21,6 +21,7 @@ _GROUPS = {
             "replay.replay_command",
             "Predict the run time of an MPI program from its trace.",
         ),
+        "step": ("step.step_command", "Predict the time of a training step on GPUs."),
     },
     "Traces": {
         "record": ("record.record_command", "Run an MPI program and record its trace."),

@@ -20,6 +20,7 @@ ROOMS = (
     "core/platform",
     "core/resource",
     "core/solver",
+    "core/graph",
     "core/network",
     "core/host",
     "core/trace/otf2",

@@ -35,6 +35,7 @@ USERS_OF_THE_CORE = (
     "traces",
     "kernel",
     "analysis.timeline",
+    "gpu.step_run",
     "platform.core_zones",
     "simulation.replay",
 )

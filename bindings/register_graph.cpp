@@ -1,0 +1,126 @@
+// Programs that are graphs.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "graph/graph_run.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+using GraphIntegers = Array<std::int32_t>;
+using GraphNumbers = Array<double>;
+
+void check_length(std::size_t length, std::size_t wanted) {
+  if (length != wanted) throw std::invalid_argument("the columns of a graph are equally long");
+}
+
+GraphPrograms programs_of(const GraphIntegers& kinds, const GraphIntegers& streams,
+                          const GraphIntegers& targets, const GraphIntegers& counts,
+                          const GraphNumbers& arithmetic, const GraphNumbers& memory,
+                          const GraphIntegers& block_ends, const GraphIntegers& lanes,
+                          const GraphNumbers& seconds, const GraphNumbers& sms,
+                          const GraphNumbers& memory_shares, const GraphIntegers& parties) {
+  GraphPrograms made;
+  for (const std::size_t length :
+       {streams.size(), targets.size(), counts.size(), arithmetic.size(), memory.size()}) {
+    check_length(length, kinds.size());
+  }
+  check_length(sms.size(), seconds.size());
+  check_length(memory_shares.size(), seconds.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds.data()[i] < 0 || kinds.data()[i] >= kNodeKinds)
+      throw std::invalid_argument("a node has no such kind");
+    made.nodes.push_back({static_cast<NodeKind>(kinds.data()[i]), streams.data()[i],
+                          targets.data()[i], counts.data()[i], arithmetic.data()[i],
+                          memory.data()[i]});
+  }
+  std::int32_t first = 0;
+  for (std::size_t i = 0; i < block_ends.size(); ++i) {
+    made.blocks.push_back({first, block_ends.data()[i]});
+    first = block_ends.data()[i];
+  }
+  made.lanes = copy(lanes);
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    made.calls.push_back({seconds.data()[i], sms.data()[i], memory_shares.data()[i]});
+  }
+  made.parties = copy(parties);
+  return made;
+}
+
+}  // namespace
+
+void register_graph(nb::module_& m) {
+  nb::class_<GraphRun>(m, "GraphRun", "Programs that are graphs, executed.")
+      .def(
+          "__init__",
+          [](GraphRun* self, const GraphIntegers& kinds, const GraphIntegers& streams,
+             const GraphIntegers& targets, const GraphIntegers& counts,
+             const GraphNumbers& arithmetic, const GraphNumbers& memory,
+             const GraphIntegers& block_ends, const GraphIntegers& lanes,
+             const GraphNumbers& seconds, const GraphNumbers& sms,
+             const GraphNumbers& memory_shares, const GraphIntegers& parties,
+             std::int32_t most_streams, std::int32_t most_events, double launch, bool logs) {
+            GraphPrograms made =
+                programs_of(kinds, streams, targets, counts, arithmetic, memory, block_ends, lanes,
+                            seconds, sms, memory_shares, parties);
+            made.streams = most_streams;
+            made.events = most_events;
+            made.launch = launch;
+            new (self) GraphRun(std::move(made), logs);
+          },
+          "kinds"_a, "streams"_a, "targets"_a, "counts"_a, "arithmetic"_a, "memory"_a,
+          "block_ends"_a, "lanes"_a, "seconds"_a, "sms"_a, "memory_shares"_a, "parties"_a,
+          "most_streams"_a, "most_events"_a, "launch"_a, "logs"_a,
+          "Columns of nodes, of calls; the ends of blocks; the block of each lane; the lanes of "
+          "each meeting.")
+      .def(
+          "run",
+          [](GraphRun& run, std::int64_t events) -> std::pair<bool, std::vector<std::int32_t>> {
+            try {
+              return {run.run(events), {}};
+            } catch (const GraphMismatch& wrong) {
+              return {false, {wrong.nodes[0], wrong.nodes[1]}};
+            }
+          },
+          "events"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Whether anything is left to happen, and two nodes that meet and do not fit.")
+      .def_prop_ro("now", &GraphRun::now)
+      .def_prop_ro("launched", &GraphRun::launched)
+      .def_prop_ro("is_done", &GraphRun::is_done)
+      .def("standing", &GraphRun::standing, "Streams that have not ended, and their nodes.")
+      .def(
+          "lanes",
+          [](const GraphRun& run) {
+            std::vector<double> rows;
+            for (std::size_t i = 0; i < run.lanes(); ++i) {
+              rows.push_back(run.end_of(i));
+              const double* const seconds = run.occupations(i);
+              rows.insert(rows.end(), seconds, seconds + kOccupations);
+            }
+            return to_numpy(std::move(rows));
+          },
+          "Six numbers a lane: its end, and the seconds of each occupation.")
+      .def(
+          "spans",
+          [](const GraphRun& run) {
+            std::vector<double> rows;
+            for (const GraphSpan& span : run.spans()) {
+              rows.insert(rows.end(),
+                          {static_cast<double>(span.stream), static_cast<double>(span.node),
+                           span.begin, span.start, span.end});
+            }
+            return to_numpy(std::move(rows));
+          },
+          "Five numbers a span: stream, node, arrival, start, end.");
+}
+
+}  // namespace tisim

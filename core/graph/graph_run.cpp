@@ -1,0 +1,329 @@
+#include "graph/graph_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+namespace {
+
+// What collectives leave of a GPU at least, however many run at once.
+constexpr double kLeastShare = 1.0 / 128;
+
+}  // namespace
+
+GraphRun::GraphRun(GraphPrograms programs, bool logs)
+    : p_((programs.check(), std::move(programs))),
+      logs_(logs),
+      streams_(p_.lanes.size() * static_cast<std::size_t>(p_.streams)),
+      lanes_(p_.lanes.size()),
+      events_(p_.lanes.size() * static_cast<std::size_t>(p_.events)),
+      meetings_(p_.parties.size()),
+      positions_(streams_.size() + meetings_.size(), -1),
+      heap_(Positions{&positions_}) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].lane = static_cast<std::int32_t>(i) / p_.streams;
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    lanes_[i].frames.push_back(
+        {p_.lanes[i], p_.blocks[static_cast<std::size_t>(p_.lanes[i])].first, 1});
+  }
+}
+
+bool GraphRun::run(std::int64_t events) {
+  if (launched_ == 0) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) launch(static_cast<std::int32_t>(i));
+    settle();
+  }
+  for (; events > 0 && !heap_.empty(); --events) {
+    now_ = heap_.top_date();
+    const auto id = static_cast<std::int32_t>(heap_.top_id());
+    heap_.pop();
+    const auto first_meeting = static_cast<std::int32_t>(streams_.size());
+    if (id >= first_meeting) {
+      leave(id - first_meeting);
+    } else if (stream(id).doing == Doing::computing) {
+      end_kernel(id);
+    } else {
+      to_advance_.push_back(id);
+    }
+    settle();
+#ifdef TISIM_VERIFY
+    verify();
+#endif
+  }
+  return !heap_.empty();
+}
+
+// Streams go on until each of them waits for something.
+void GraphRun::settle() {
+  while (!to_advance_.empty()) {
+    const std::int32_t next = to_advance_.back();
+    to_advance_.pop_back();
+    advance(next);
+  }
+}
+
+// The host thread goes on until it waits for a stream.
+void GraphRun::launch(std::int32_t index) {
+  Lane& lane = lanes_[static_cast<std::size_t>(index)];
+  if (lane.blocked_by >= 0) {
+    lane.blocked_by = -1;
+    lane.host = std::max(lane.host, now_);
+  }
+  while (!lane.frames.empty()) {
+    Frame& frame = lane.frames.back();
+    const Block& block = p_.blocks[static_cast<std::size_t>(frame.block)];
+    if (frame.next == block.end) {
+      frame.next = block.first;
+      if (--frame.left == 0) lane.frames.pop_back();
+      continue;
+    }
+    const Node& next = node(frame.next);
+    const std::int32_t to = index * p_.streams + next.stream;
+    if (next.kind == NodeKind::repeat) {
+      ++frame.next;
+      lane.frames.push_back(
+          {next.target, p_.blocks[static_cast<std::size_t>(next.target)].first, next.count});
+      continue;
+    }
+    const bool synchronizes = next.kind == NodeKind::synchronize;
+    if (stream(to).size >= (synchronizes ? 1 : kQueue) && next.kind != NodeKind::host) {
+      lane.blocked_by = to;
+      return;
+    }
+    Entry entry{frame.next, 0, lane.host};
+    ++frame.next;
+    switch (next.kind) {
+      case NodeKind::host:
+        lane.host += next.arithmetic;
+        continue;
+      case NodeKind::synchronize:
+        continue;
+      case NodeKind::record:
+        entry.version = ++event_of(stream(to), next).launched;
+        break;
+      case NodeKind::wait:
+        entry.version = event_of(stream(to), next).launched;
+        break;
+      case NodeKind::compute:
+      case NodeKind::meet:
+      case NodeKind::repeat:
+        entry.date = lane.host += p_.launch;
+        break;
+    }
+    push(to, entry);
+  }
+  end_if_idle(lane);
+}
+
+void GraphRun::push(std::int32_t to, const Entry& entry) {
+  Stream& s = stream(to);
+  ++launched_;
+  if (s.size == s.queue.size()) {
+    std::rotate(s.queue.begin(), s.queue.begin() + s.head, s.queue.end());
+    s.head = 0;
+    s.queue.resize(std::max<std::size_t>(16, 2 * s.queue.size()));
+  }
+  s.queue[(s.head + s.size) % s.queue.size()] = entry;
+  if (s.size++ == 0) {
+    ++lane_of(s).busy;
+    to_advance_.push_back(to);
+  }
+}
+
+// The stream's node is done. The host thread, if it waited for that, goes on.
+void GraphRun::pop(std::int32_t from) {
+  Stream& s = stream(from);
+  s.head = static_cast<std::uint32_t>((s.head + 1) % s.queue.size());
+  --s.size;
+  s.doing = Doing::nothing;
+  Lane& lane = lane_of(s);
+  if (s.size == 0) --lane.busy;
+  if (lane.blocked_by == from) {
+    const Frame& frame = lane.frames.back();
+    if (node(frame.next).kind != NodeKind::synchronize || s.size == 0) launch(s.lane);
+  } else {
+    end_if_idle(lane);
+  }
+}
+
+void GraphRun::advance(std::int32_t index) {
+  Stream& s = stream(index);
+  while (s.size != 0) {
+    if (s.doing != Doing::nothing && s.doing != Doing::sleeping && s.doing != Doing::waiting)
+      return;
+    const Entry entry = head(s);
+    if (entry.date > now_) {
+      s.doing = Doing::sleeping;
+      heap_.update(entry.date, static_cast<std::uint32_t>(index));
+      return;
+    }
+    const Node& next = node(entry.node);
+    s.begin = now_;
+    if (next.kind == NodeKind::compute) {
+      Lane& lane = lane_of(s);
+      account(lane);
+      s.doing = Doing::computing;
+      s.left = 1;
+      s.rate = 0;
+      s.since = now_;
+      lane.computing.push_back(index);
+      share(lane);
+      return;
+    }
+    if (next.kind == NodeKind::meet) {
+      arrive(index);
+      return;
+    }
+    Event& event = event_of(s, next);
+    if (next.kind == NodeKind::wait && event.done < entry.version) {
+      s.doing = Doing::waiting;
+      event.waiting.push_back(index);
+      return;
+    }
+    if (next.kind == NodeKind::record) {
+      event.done = entry.version;
+      to_advance_.insert(to_advance_.end(), event.waiting.begin(), event.waiting.end());
+      event.waiting.clear();
+    }
+    pop(index);
+  }
+}
+
+void GraphRun::arrive(std::int32_t index) {
+  Stream& s = stream(index);
+  const std::int32_t own = head(s).node;
+  const Node& called = node(own);
+  Meeting& meeting = meetings_[static_cast<std::size_t>(called.target)];
+  Lane& lane = lane_of(s);
+  account(lane);
+  s.doing = Doing::arriving;
+  ++lane.arrivals;
+  if (!meeting.streams.empty()) {
+    const std::int32_t first = head(stream(meeting.streams.front())).node;
+    if (node(first).count != called.count) throw GraphMismatch(first, own);
+  }
+  meeting.streams.push_back(index);
+  if (static_cast<std::int32_t>(meeting.streams.size()) !=
+      p_.parties[static_cast<std::size_t>(called.target)]) {
+    return;
+  }
+  const MeetingCall& call = p_.calls[static_cast<std::size_t>(called.count)];
+  meeting.start = now_;
+  for (const std::int32_t each : meeting.streams) {
+    Lane& party = lane_of(stream(each));
+    account(party);
+    stream(each).doing = Doing::meeting;
+    --party.arrivals;
+    ++party.meetings;
+    party.sms += call.sms;
+    party.memory += call.memory;
+    share(party);
+  }
+  heap_.push(now_ + call.seconds, static_cast<std::uint32_t>(streams_.size()) +
+                                      static_cast<std::uint32_t>(called.target));
+}
+
+void GraphRun::leave(std::int32_t index) {
+  Meeting& meeting = meetings_[static_cast<std::size_t>(index)];
+  const std::vector<std::int32_t> parties = std::exchange(meeting.streams, {});
+  const Node& called = node(head(stream(parties.front())).node);
+  const MeetingCall& call = p_.calls[static_cast<std::size_t>(called.count)];
+  for (const std::int32_t each : parties) {
+    Stream& s = stream(each);
+    Lane& lane = lane_of(s);
+    account(lane);
+    if (--lane.meetings == 0) {
+      lane.sms = lane.memory = 0;
+    } else {
+      lane.sms -= call.sms;
+      lane.memory -= call.memory;
+    }
+    share(lane);
+    if (logs_) spans_.push_back({each, head(s).node, s.begin, meeting.start, now_});
+    pop(each);
+    to_advance_.push_back(each);
+  }
+}
+
+void GraphRun::end_kernel(std::int32_t index) {
+  Stream& s = stream(index);
+  Lane& lane = lane_of(s);
+  account(lane);
+  lane.computing.erase(std::find(lane.computing.begin(), lane.computing.end(), index));
+  share(lane);
+  if (logs_) spans_.push_back({index, head(s).node, s.begin, s.begin, now_});
+  pop(index);
+  to_advance_.push_back(index);
+}
+
+// Gives the kernels of a lane their rates. A kernel whose rate stays keeps its date to the bit.
+void GraphRun::share(Lane& lane) {
+  const double sms = std::max(1 - lane.sms, kLeastShare);
+  const double memory = std::max(1 - lane.memory, kLeastShare);
+  for (const std::int32_t index : lane.computing) {
+    Stream& s = stream(index);
+    const Node& kernel = node(head(s).node);
+    const double alone = std::max(kernel.arithmetic / sms, kernel.memory / memory);
+    const double rate = 1 / (alone * static_cast<double>(lane.computing.size()));
+    if (rate == s.rate) continue;
+    s.left = alone == 0 ? 0 : std::max(0.0, s.left - (now_ - s.since) * s.rate);
+    s.since = now_;
+    s.rate = rate;
+    heap_.update(alone == 0 ? now_ : now_ + s.left / rate, static_cast<std::uint32_t>(index));
+  }
+}
+
+// Counts the time since the last change to what the GPU did.
+void GraphRun::account(Lane& lane) {
+  const bool computes = !lane.computing.empty();
+  const Occupation did = computes && lane.meetings > 0 ? Occupation::overlapped
+                         : computes                    ? Occupation::compute
+                         : lane.meetings > 0           ? Occupation::exposed
+                         : lane.arrivals > 0           ? Occupation::waiting
+                                                       : Occupation::idle;
+  lane.seconds[static_cast<std::size_t>(did)] += now_ - lane.since;
+  lane.since = now_;
+}
+
+void GraphRun::end_if_idle(Lane& lane) {
+  if (!lane.frames.empty() || lane.busy != 0 || lane.end >= 0) return;
+  account(lane);
+  lane.end = std::max(now_, lane.host);
+  lane.seconds[static_cast<std::size_t>(Occupation::idle)] += lane.end - now_;
+  ++ended_;
+}
+
+std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::standing() const {
+  std::vector<std::pair<std::int32_t, std::int32_t>> found;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].size != 0)
+      found.emplace_back(static_cast<std::int32_t>(i), head(streams_[i]).node);
+  }
+  return found;
+}
+
+void GraphRun::verify() const {
+  ensure(heap_.is_consistent([](std::uint32_t) { return true; }), "events of graphs are in order");
+  ensure(heap_.empty() || heap_.top_date() >= now_, "nothing of a graph is dated before now");
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = lanes_[i];
+    std::int32_t busy = 0, arrivals = 0, meetings = 0;
+    std::size_t computing = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(p_.streams); ++k) {
+      const Stream& s = streams_[i * static_cast<std::size_t>(p_.streams) + k];
+      busy += s.size != 0;
+      arrivals += s.doing == Doing::arriving;
+      meetings += s.doing == Doing::meeting;
+      computing += s.doing == Doing::computing;
+    }
+    ensure(busy == lane.busy && arrivals == lane.arrivals && meetings == lane.meetings &&
+               computing == lane.computing.size(),
+           "a lane counts what its streams do");
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,134 @@
+// Programs that are graphs, executed: when each node of each stream begins and ends.
+//
+// Kernels that run at once on a GPU share it equally. A collective takes SMs and memory bandwidth
+// from the kernels beside it: a kernel of `arithmetic` and `memory` seconds then takes
+// max(arithmetic / free SMs, memory / free bandwidth), each as a share of all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "graph/program.hpp"
+#include "support/heap.hpp"
+
+namespace tisim {
+
+// What a GPU does at a time; the first that holds of a meeting under way and of a kernel.
+enum class Occupation : std::uint8_t { compute, overlapped, exposed, waiting, idle };
+inline constexpr std::size_t kOccupations = 5;
+
+// A kernel or a meeting, from its start (of a meeting: from when the lane was there) to its end.
+struct GraphSpan {
+  std::int32_t stream, node;  // streams of all lanes are counted on
+  double begin, start, end;
+};
+
+class GraphRun {
+ public:
+  // Throws std::invalid_argument. `logs`: keep the spans.
+  GraphRun(GraphPrograms programs, bool logs);
+  GraphRun(const GraphRun&) = delete;
+  GraphRun& operator=(const GraphRun&) = delete;
+
+  // Goes on for so many events. False: nothing is left to happen. Throws GraphMismatch.
+  bool run(std::int64_t events);
+  double now() const { return now_; }
+  std::int64_t launched() const { return launched_; }
+  // Whether all lanes have ended; if not when nothing is left to happen, they wait in a circle.
+  bool is_done() const { return ended_ == lanes_.size(); }
+
+  std::size_t lanes() const { return lanes_.size(); }
+  // When the lane's last node ended; negative: it has not ended.
+  double end_of(std::size_t lane) const { return lanes_[lane].end; }
+  // Seconds of a lane by Occupation, until its end.
+  const double* occupations(std::size_t lane) const { return lanes_[lane].seconds; }
+  const std::vector<GraphSpan>& spans() const { return spans_; }
+  // The nodes at which streams of lanes that have not ended stand: stream, node.
+  std::vector<std::pair<std::int32_t, std::int32_t>> standing() const;
+
+  // Throws BrokenInvariant.
+  void verify() const;
+
+ private:
+  // Nodes that a stream holds before the host thread waits, as CUDA's queues.
+  static constexpr std::uint32_t kQueue = 1024;
+
+  enum class Doing : std::uint8_t { nothing, sleeping, waiting, arriving, computing, meeting };
+  struct Entry {
+    std::int32_t node;
+    std::int32_t version;  // of the event
+    double date;           // of the launch
+  };
+  struct Stream {
+    std::vector<Entry> queue;  // a ring, as large as needed
+    std::uint32_t head = 0, size = 0;
+    Doing doing = Doing::nothing;
+    std::int32_t lane = 0;
+    double begin = 0;           // of its node
+    double left = 0, rate = 0;  // of its kernel: fraction, fraction per second
+    double since = 0;           // when `left` was true
+  };
+  struct Event {
+    std::int32_t launched = 0, done = 0;  // versions
+    std::vector<std::int32_t> waiting;    // streams
+  };
+  struct Frame {
+    std::int32_t block, next, left;
+  };
+  struct Lane {
+    std::vector<Frame> frames;
+    double host = 0;               // the date of the host thread
+    std::int32_t blocked_by = -1;  // the stream that the host thread waits for
+    std::vector<std::int32_t> computing;
+    std::int32_t meetings = 0, arrivals = 0, busy = 0;  // busy: streams with nodes
+    double sms = 0, memory = 0;                         // taken by meetings
+    double since = 0, end = -1;
+    double seconds[kOccupations] = {};
+  };
+  struct Meeting {
+    std::vector<std::int32_t> streams;  // that are there
+    double start = 0;
+  };
+  struct Positions {
+    std::vector<std::int32_t>* at;
+    void set(std::uint32_t id, std::int32_t position) const { (*at)[id] = position; }
+    std::int32_t get(std::uint32_t id) const { return (*at)[id]; }
+  };
+
+  const Node& node(std::int32_t index) const { return p_.nodes[static_cast<std::size_t>(index)]; }
+  Stream& stream(std::int32_t index) { return streams_[static_cast<std::size_t>(index)]; }
+  Lane& lane_of(const Stream& s) { return lanes_[static_cast<std::size_t>(s.lane)]; }
+  Event& event_of(const Stream& s, const Node& n) {
+    return events_[static_cast<std::size_t>(s.lane * p_.events + n.target)];
+  }
+  static const Entry& head(const Stream& s) { return s.queue[s.head]; }
+
+  void launch(std::int32_t lane);
+  void push(std::int32_t stream, const Entry& entry);
+  void pop(std::int32_t stream);
+  void advance(std::int32_t stream);
+  void arrive(std::int32_t stream);
+  void leave(std::int32_t meeting);
+  void end_kernel(std::int32_t stream);
+  void share(Lane& lane);
+  void account(Lane& lane);
+  void end_if_idle(Lane& lane);
+  void settle();
+
+  GraphPrograms p_;
+  bool logs_;
+  double now_ = 0;
+  std::int64_t launched_ = 0;
+  std::size_t ended_ = 0;
+  std::vector<Stream> streams_;  // of all lanes
+  std::vector<Lane> lanes_;
+  std::vector<Event> events_;
+  std::vector<Meeting> meetings_;
+  std::vector<std::int32_t> positions_;
+  EventHeap<Positions> heap_;             // streams, and after them meetings
+  std::vector<std::int32_t> to_advance_;  // streams whose next node may begin
+  std::vector<GraphSpan> spans_;
+};
+
+}  // namespace tisim

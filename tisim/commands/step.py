@@ -1,0 +1,154 @@
+"""``tisim step``: how long GPUs take for a graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.gpu.step_graph import read_graph
+from tisim.gpu.step_machine import MACHINES
+from tisim.gpu.step_run import OCCUPATIONS, run_step
+from tisim.support.files import check_writable, write_file
+
+if TYPE_CHECKING:
+    from tisim.gpu.step_graph import Graph
+    from tisim.gpu.step_run import StepResult
+
+# Rows of the table of GPUs.
+_ROWS = 16
+
+
+@click.command(
+    "step",
+    epilog="""\b
+Examples:
+  tisim step 175b.graph --machine h100
+  tisim step 175b.graph --breakdown
+  tisim step 175b.graph --set network=200e9 --set gemm-efficiency=0.7
+  tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
+""",
+)
+@click.option(
+    "--machine",
+    type=click.Choice(list(MACHINES)),
+    default="a100",
+    show_default=True,
+    help="GPUs, eight a node.",
+)
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another value of the machine, in SI units; a wrong name prints all names.",
+)
+@click.option("--breakdown", is_flag=True, help="Print what the GPUs do in that time.")
+@click.option(
+    "--timeline", metavar="FILE.json", help="Write when each node began and ended, a lane a stream."
+)
+@json_option("the result")
+@click.argument("graph")
+def step_command(
+    machine: str,
+    values: tuple[str, ...],
+    breakdown: bool,
+    timeline: str | None,
+    json_file: str | None,
+    graph: str,
+) -> None:
+    """Predict the time of a training step from its graph.
+
+    GRAPH says what each GPU does, without times, as `tisim generate llm` writes it. Ranks that do
+    the same at the same time are executed once.
+    """
+    if timeline is not None:
+        check_writable(timeline)
+    read = read_graph(graph)
+    result = run_step(read, MACHINES[machine].with_values(values), logs=timeline is not None)
+    if timeline is not None:
+        write_file(timeline, _chrome_events(result))
+        report_written(timeline)
+    if write_json(iter([json.dumps(_summary(read, result), indent=1)]), json_file):
+        return
+    lanes = len(result.ends)
+    click.echo(
+        f"{graph}: {result.seconds:.6g} s ({read.ranks:,} GPUs, of which {lanes:,} "
+        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes)"
+    )
+    if breakdown:
+        click.echo("\nWhat GPUs do, % of the step")
+        print_table(list(_breakdown_rows(result)), 1, indent="  ")
+
+
+def _summary(graph: Graph, result: StepResult) -> dict[str, object]:
+    return {
+        "seconds": result.seconds,
+        "ranks": graph.ranks,
+        "lanes": [
+            {"ranks": int(count), "first rank": int(first), "end": float(end)}
+            | {name: float(value) for name, value in zip(OCCUPATIONS, row, strict=True)}
+            for count, first, end, row in zip(
+                result.ranks_of_lane,
+                result.first_ranks,
+                result.ends,
+                result.occupations,
+                strict=True,
+            )
+        ],
+    }
+
+
+def _breakdown_rows(result: StepResult) -> Iterator[tuple[str, ...]]:
+    counts, total = result.ranks_of_lane, max(result.seconds, 1e-300)
+    yield ("ranks", "GPUs", *OCCUPATIONS)
+    mean = (result.occupations * counts[:, None]).sum(axis=0) / counts.sum()
+    yield ("all", f"{counts.sum():,}", *(f"{100 * value / total:.1f}" for value in mean))
+    for lane, row in enumerate(result.occupations[:_ROWS]):
+        first = (
+            f"{result.first_ranks[lane]}, ..."
+            if counts[lane] > 1
+            else (f"{result.first_ranks[lane]}")
+        )
+        yield (first, f"{counts[lane]:,}", *(f"{100 * value / total:.1f}" for value in row))
+
+
+def _chrome_events(result: StepResult) -> Iterator[str]:
+    """Trace events of Chrome and Perfetto: a process a lane of GPUs, a thread a stream."""
+    yield '{"traceEvents": [\n'
+    names = {span.stream: 0 for span in result.spans}
+    thread = {name: number for number, name in enumerate(names)}
+    heads = [
+        {
+            "ph": "M",
+            "name": "process_name",
+            "pid": lane,
+            "tid": 0,
+            "args": {"name": f"GPU {first} ({count} alike)"},
+        }
+        for lane, (first, count) in enumerate(
+            zip(result.first_ranks, result.ranks_of_lane, strict=True)
+        )
+    ]
+    heads += [
+        {"ph": "M", "name": "thread_name", "pid": lane, "tid": number, "args": {"name": name}}
+        for lane in range(len(result.ends))
+        for name, number in thread.items()
+    ]
+    yield ",\n".join(json.dumps(head, default=int) for head in heads)
+    for span in result.spans:
+        name = span.node.word if not span.node.name else f"{span.node.word} {span.node.name}"
+        event = {
+            "ph": "X",
+            "name": name,
+            "pid": span.lane,
+            "tid": thread[span.stream],
+            "ts": span.start * 1e6,
+            "dur": (span.end - span.start) * 1e6,
+            "args": {"line": span.node.line, "waited": span.start - span.arrival},
+        }
+        yield ",\n" + json.dumps(event)
+    yield "\n]}\n"

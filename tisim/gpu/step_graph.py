@@ -1,0 +1,233 @@
+"""Graph files: what GPUs are told to do, without times, as text with loops.
+
+A program is what the host thread of a GPU launches: kernels and communication into streams, each of
+which does its nodes one after the other. Blocks repeat each other, peers are relative to the GPU,
+and a communicator is a size and a stride, so that a file is as small for 8 GPUs as for 10,000.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tisim.errors import InputError
+
+#: Collectives, by what a graph file calls them.
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
+#: Kernels: how many numbers follow the stream, at least and at most.
+KERNELS = {"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2), "seconds": (1, 1)}
+#: Types of the numbers that matrices have.
+DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
+# Ranks of a file.
+_MOST_RANKS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A line of a program or a block.
+
+    Parameters
+    ----------
+    word
+        A kernel (``KERNELS``), a collective (``COLLECTIVES``), ``send``, ``receive``, ``record``,
+        ``wait``, ``host``, ``synchronize`` or ``do``.
+    stream
+        The stream's name; empty for ``host`` and ``do``.
+    name
+        The communicator, the event or the block; empty for others.
+    numbers
+        Of a kernel as its word says; bytes of communication; the offset of the peer and bytes of
+        ``send`` and ``receive``; seconds of ``host``; how often of ``do``.
+    line
+        In the file, from 1.
+    """
+
+    word: str
+    stream: str
+    name: str
+    numbers: tuple[float, ...]
+    line: int
+
+
+@dataclass(slots=True)
+class Graph:
+    """The content of a graph file.
+
+    Attributes
+    ----------
+    file
+        Its name.
+    ranks
+        Number of GPUs.
+    dtype
+        What its matrices consist of.
+    communicators
+        Size and stride: a rank is together with those that differ from it in
+        ``rank // stride % size`` only.
+    blocks
+        Nodes by name, in the order of the file; a block uses those before it.
+    programs
+        First rank, last rank and nodes.
+    """
+
+    file: str
+    ranks: int = 0
+    dtype: str = "bf16"
+    communicators: dict[str, tuple[int, int]] = field(default_factory=dict)
+    blocks: dict[str, list[Node]] = field(default_factory=dict)
+    programs: list[tuple[int, int, list[Node]]] = field(default_factory=list)
+
+
+def read_graph(path: str | Path) -> Graph:
+    """Read a graph file.
+
+    Raises
+    ------
+    InputError
+        Where the file is no graph file, with the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError("this is no graph file: it is not text", file=path) from None
+    return parse_graph(text, str(path))
+
+
+def parse_graph(text: str, file: str = "graph") -> Graph:
+    """Make a graph of the text of a file; `file` is what messages call it."""
+    reader = _Reader(Graph(file))
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if words:
+            reader.number = number
+            reader.read(words)
+    reader.end_of_file()
+    return reader.graph
+
+
+class _Reader:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.number = 0
+        self.nodes: list[Node] | None = None  # of the block or program that is open
+        self.started = False
+
+    def fail(self, message: str) -> InputError:
+        return InputError(message, file=self.graph.file, line=self.number or None)
+
+    def read(self, words: list[str]) -> None:
+        word, rest = words[0], words[1:]
+        if not self.started:
+            if words != ["graph", "1"]:
+                raise self.fail("a graph file begins with the line 'graph 1'")
+            self.started = True
+        elif word == "end":
+            if self.nodes is None or rest:
+                raise self.fail("'end' stands alone, after a block or a program")
+            if not self.nodes:
+                raise self.fail("this block or program has no nodes")
+            self.nodes = None
+        elif self.nodes is not None:
+            self.nodes.append(self.node(word, rest))
+        else:
+            self.head(word, rest)
+
+    def head(self, word: str, rest: list[str]) -> None:
+        graph = self.graph
+        if word == "ranks" and len(rest) == 1:
+            graph.ranks = self.whole(rest[0], 1, _MOST_RANKS)
+        elif word == "dtype" and len(rest) == 1:
+            if rest[0] not in DTYPES:
+                raise self.fail(f"no dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
+            graph.dtype = rest[0]
+        elif word == "communicator" and len(rest) == 3:
+            size, stride = (self.whole(text, 1, _MOST_RANKS) for text in rest[1:])
+            graph.communicators[rest[0]] = size, stride
+        elif word == "block" and len(rest) == 1:
+            if rest[0] in graph.blocks:
+                raise self.fail(f"there is a block {rest[0]!r} already")
+            self.nodes = graph.blocks[rest[0]] = []
+        elif word == "program" and len(rest) == 1:
+            self.nodes = []
+            first, _, last = rest[0].partition("-")
+            ends = [self.whole(text, 0, graph.ranks - 1) for text in (first, last or first)]
+            if ends[1] < ends[0]:
+                raise self.fail("a program is for FIRST-LAST, the first rank not above the last")
+            graph.programs.append((ends[0], ends[1], self.nodes))
+        else:
+            raise self.fail(
+                "expected 'ranks N', 'dtype NAME', 'communicator NAME SIZE STRIDE', 'block NAME' "
+                "or 'program FIRST-LAST'"
+            )
+
+    def node(self, word: str, rest: list[str]) -> Node:
+        if word in KERNELS:
+            least, most = KERNELS[word]
+            stream, *texts = rest or [""]
+            self.count(word, texts, least, most)
+            return Node(word, stream, "", tuple(map(self.amount, texts)), self.number)
+        if word in COLLECTIVES:
+            self.count(word, rest, 3, 3)
+            if rest[1] not in self.graph.communicators:
+                raise self.fail(f"no communicator {rest[1]!r} stands above")
+            return Node(word, rest[0], rest[1], (self.amount(rest[2]),), self.number)
+        if word in ("send", "receive"):
+            self.count(word, rest, 3, 3)
+            most = self.graph.ranks - 1
+            offset = self.whole(rest[1], -most, most)
+            return Node(word, rest[0], "", (offset, self.amount(rest[2])), self.number)
+        if word in ("record", "wait"):
+            self.count(word, rest, 2, 2)
+            return Node(word, rest[0], rest[1], (), self.number)
+        if word == "synchronize":
+            self.count(word, rest, 1, 1)
+            return Node(word, rest[0], "", (), self.number)
+        if word == "host":
+            self.count(word, rest, 1, 1)
+            return Node(word, "", "", (self.amount(rest[0]),), self.number)
+        if word == "do":
+            self.count(word, rest, 1, 2)
+            if self.graph.blocks.get(rest[0]) in (None, self.nodes):
+                raise self.fail(f"no block {rest[0]!r} stands above")
+            times = self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1
+            return Node(word, "", rest[0], (times,), self.number)
+        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "synchronize", "host"]
+        raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
+
+    def count(self, word: str, texts: list[str], least: int, most: int) -> None:
+        if not least <= len(texts) <= most:
+            wanted = f"{least}" if least == most else f"{least} to {most}"
+            raise self.fail(f"'{word}' is followed by {wanted} words more, not {len(texts)}")
+
+    def whole(self, text: str, least: int, most: int) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise self.fail(f"{text!r} is not a whole number") from None
+        if not least <= value <= most:
+            raise self.fail(f"{text} is not from {least} to {most}")
+        return value
+
+    def amount(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < 1e30:
+            raise self.fail(f"{text!r} is not an amount, a number from 0 on")
+        return value
+
+    def end_of_file(self) -> None:
+        graph = self.graph
+        if self.nodes is not None:
+            raise self.fail("the last block or program has no 'end'")
+        next_rank = 0
+        for first, last, _ in sorted(graph.programs, key=lambda program: program[0]):
+            if first != next_rank:
+                raise self.fail(f"rank {min(first, next_rank)} needs exactly one program")
+            next_rank = last + 1
+        if next_rank != graph.ranks or not graph.ranks:
+            raise self.fail(f"rank {next_rank} has no program")
+        for name, (size, stride) in graph.communicators.items():
+            if size * stride > graph.ranks and (size - 1) * stride >= graph.ranks:
+                raise self.fail(f"communicator {name} does not fit into {graph.ranks} ranks")
