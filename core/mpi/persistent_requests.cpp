@@ -44,9 +44,11 @@ bool PersistentRequests::start(Rank& rank, std::int32_t index) {
   PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(found)];
   if (request.op.peer == kProcNull) return true;  // starts nothing, is never pending
   request.active = true;
-  const std::uint32_t line = rank.op.line;
+  const Op start = rank.op;
   rank.op = request.op;
-  rank.op.line = line;
+  rank.op.line = start.line;
+  // What this start of a receive from any source matched, where the trace says it.
+  if (rank.op.peer == kAnySource && (start.flags & kNumbered) != 0) rank.op.peer = start.peer;
   rank.starting = found;
   return traits_of(rank.op.kind).receives ? probes_.receive(rank, index)
                                           : messages_.send(rank, index);

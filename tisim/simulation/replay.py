@@ -310,11 +310,16 @@ def _capture(
     from tisim.analysis.timeline.capture import EventCapture
 
     platform = settings.platform
-    title = title_of(str(trace.name), str(platform.file), placements.changes(platform))
-    hosts = placements.host_indices(settings.platform)
-    name = str(trace.name)
+    changes = placements.changes(platform)
     return EventCapture(
-        title, settings, hosts, keep=event_log, timelines=files, trace=name, part=part
+        title_of(str(trace.name), str(platform.file), changes),
+        settings,
+        placements.host_indices(platform),
+        keep=event_log,
+        timelines=files,
+        trace=str(trace.name),
+        changes=changes,
+        part=part,
     )
 
 

@@ -28,7 +28,7 @@ def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, 
         if line in lines
     }
     names = names_of_paths(trace, {*paths.values()})
-    return {place: names[path] for place, path in paths.items()}
+    return {place: short_path(names[path]) for place, path in paths.items()}
 
 
 def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator[tuple[int, str]]:
@@ -44,8 +44,7 @@ def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator
 
 def names_of_paths(trace: Trace, paths: Collection[str]) -> dict[str, str]:
     """Recorded call paths with functions and lines of the source, where they can be found."""
-    named = named_paths(paths, modules_of(_comments(trace)))
-    return {path: short_path(name) for path, name in named.items()}
+    return named_paths(paths, modules_of(_comments(trace)))
 
 
 def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:

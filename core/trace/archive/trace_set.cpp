@@ -13,6 +13,7 @@
 #include "trace/packed/file.hpp"
 #include "trace/packed/reader.hpp"
 #include "trace/text/dialect.hpp"
+#include "trace/text/line_buffer.hpp"
 #include "trace/text/rank_files.hpp"
 #include "trace/text/reader.hpp"
 #include "trace/trace_file.hpp"
@@ -36,8 +37,22 @@ bool is_receive(Kind kind) {
          kind == Kind::probe || kind == Kind::iprobe;
 }
 
-// Decorates the reader of a rank of a packed trace. A receive without that attribute, a probe that
-// found nothing and a persistent receive stay as they are.
+// Whether the comments that a text trace begins with say that ranks were cut off.
+bool says_cut(const TraceFile& file) {
+  LineBuffer lines(file, kLeastBuffer);
+  while (lines.refill()) {
+    for (const char* p = lines.begin(); p != lines.end();) {
+      const std::string_view line = LineBuffer::line_at(p, lines.end());
+      p += line.size() + 1;
+      if (line.starts_with(kCutComment)) return true;
+      if (!line.empty() && line.front() != '#') return false;
+    }
+  }
+  return false;
+}
+
+// Decorates the reader of a rank of a packed trace. A receive without that attribute and a probe
+// that found nothing stay as they are. A start of a persistent receive says what that takes.
 class MatchedSourcesReader final : public RankReader {
  public:
   // `file`, which must have the attribute, must outlive the reader.
@@ -80,7 +95,8 @@ MatchedSourcesReader::MatchedSourcesReader(std::unique_ptr<RankReader> reader,
 std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
   const std::size_t count = reader_->read(out, capacity);
   for (std::size_t i = 0; i < count; ++i) {
-    if (out[i].peer == kAnySource && is_receive(out[i].kind)) {
+    const bool may_receive = is_receive(out[i].kind) || out[i].kind == Kind::start;
+    if (out[i].peer == kAnySource && may_receive) {
       out[i].peer = source_of(out[i].line);
     }
   }
@@ -113,6 +129,7 @@ struct TraceSet::Files {
 
   std::vector<TraceFile> by_rank = {};
   bool are_parts = false;                         // of one file
+  bool is_cut = false;                            // of text
   std::unique_ptr<const PackedFile> packed = {};  // instead of them
 };
 
@@ -153,15 +170,18 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
     const MergedFile merged(files.front(), MergedFile::Comments::left_out,
                             part_of(progress, 0.0, 0.4));
     const bool are_parts = merged.ranks() > 1;
+    const bool is_cut = says_cut(files.front());
     sorted = std::make_shared<Files>(are_parts ? merged.split(part_of(progress, 0.4, 1.0))
                                                : std::move(files));
     sorted->are_parts = are_parts;
+    sorted->is_cut = is_cut;
   } else {
     const std::vector<std::int64_t> ranks = ranks_of(files, name, progress);
     sorted = std::make_shared<Files>(std::vector<TraceFile>(files.size()));
     for (std::size_t i = 0; i < files.size(); ++i) {
       sorted->by_rank[static_cast<std::size_t>(ranks[i])] = std::move(files[i]);
     }
+    sorted->is_cut = says_cut(sorted->by_rank.front());
   }
   if (dialect == Dialect::automatic) dialect = detect_dialect(sorted->by_rank);
   return std::shared_ptr<const TraceSet>(new TraceSet(std::move(sorted), dialect, options));
@@ -200,7 +220,7 @@ std::string TraceSet::precision() const {
 }
 
 bool TraceSet::is_cut() const {
-  if (packed() == nullptr) return false;
+  if (packed() == nullptr) return files_->is_cut;
   const std::vector<tit::Shape>& shapes = packed()->tables().shapes;
   return std::any_of(shapes.begin(), shapes.end(), [](const tit::Shape& shape) {
     return shape.text.find(kCutComment) != std::string::npos;

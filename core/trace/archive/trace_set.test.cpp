@@ -44,6 +44,14 @@ TEST("trace set: which ranks there must be") {
                TraceError, "rank-1:1: is no text: the byte 0x7f");
 }
 
+TEST("trace set: a recording that was cut off") {
+  const std::string said = "# version: tisim record 1\n\n# incomplete: ranks 1\n";
+  CHECK(TraceSet::open(files_of({said + "0 init\n", "1 init\n"}), "set")->is_cut());
+  CHECK(TraceSet::open(files_of({"1 init\n", said + "0 init\n"}), "set")->is_cut());
+  CHECK(TraceSet::open({file_of(said + "0 init\n1 init\n", "all")}, "all")->is_cut());
+  CHECK(!TraceSet::open(files_of({"0 init\n" + said, said + "1 init\n"}), "set")->is_cut());
+}
+
 TEST("trace set: a file that is not there") {
   TraceFile absent;
   absent.name = absent.path = "no/such/file";

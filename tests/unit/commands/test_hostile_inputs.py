@@ -106,6 +106,14 @@ main(["check", {str(pipe)!r}])
     assert (run.returncode, run.stderr) == (130, "\ntisim: stopped by Ctrl-C\n")
 
 
+@pytest.mark.parametrize("form", [(), *(("--format", f) for f in ("dumpi", "goal", "table"))])
+def test_imports_do_not_wait_for_a_pipe(tisim: CommandLine, form: tuple[str, ...]) -> None:
+    pipe = tisim.directory / "pipe"
+    os.mkfifo(pipe)
+    outcome = tisim("import", *form, str(pipe), "-o", "t.tit")
+    refused(tisim, outcome, "DIR/pipe: is a pipe, and an import reads its files several times; .*")
+
+
 def result(**changes: object) -> str:
     row = {name: 0 if name != "host" else "h" for name in COLUMNS}
     head = {"tisim": "1", "trace": "t", "platform": "p", "simulated_time": 1.5, "actions": 1}

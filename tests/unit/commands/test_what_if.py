@@ -51,7 +51,8 @@ def test_a_result_says_what_was_changed(tmp_path: Path) -> None:
     words = "bandwidth x10, latency x0.1, speed 1Gf, mapping block:2"
     assert result.changes == changes
     assert result.title == f"ring.4 on graphene.xml with {words}"
-    assert RunFile(tmp_path / "run.tir").info["title"] == result.title
+    info = RunFile(tmp_path / "run.tir").info
+    assert (info["title"], info["changes"]) == (result.title, changes)
     assert words in repr(result)
     assert words in result._repr_html_()
     read = package.Result.from_json(result.to_json())

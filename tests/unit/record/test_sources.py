@@ -7,6 +7,33 @@ from pathlib import Path
 import tisim
 from tests.unit.record.programs import ROOT, Mpi, compile_program, record_program
 
+# A persistent receive from any source matches rank 2, which computes for long, before rank 1, which
+# sleeps still longer and computes nothing.
+PERSISTENT = """
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int rank, value = 0;
+  MPI_Request request;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    MPI_Recv_init(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+  } else {
+    volatile int more = 100000000;
+    if (rank == 1) sleep(4); else while (more > 0) --more;
+    MPI_Send(&rank, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 # Rank 0 receives from any rank in every way there is, twice each.
 PROGRAM = """
 #include <mpi.h>
@@ -69,3 +96,20 @@ def test_every_receive_says_whom_it_has_matched(mpi: Mpi, tmp_path: Path, cache:
     config = tisim.Config({"tisim/sources": "matched"})
     result = tisim.replay(trace.file, platform=platform, config=config)
     assert result.simulated_time > 0
+
+
+def test_a_persistent_receive_takes_what_it_matched(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """In the replay rank 1, which slept, sends first."""
+    source = tmp_path / "program.c"
+    source.write_text(PERSISTENT)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=3, cache=cache)
+    platform = ROOT / "platforms" / "graphene.xml"
+    sources = {}
+    for choice in ("any", "matched"):
+        result = tisim.replay(
+            trace.file, platform=platform, config={"tisim/sources": choice}, event_log=True
+        )
+        messages = result.require_event_log().messages
+        sources[choice] = messages.sort_values("received")["source"].to_list()
+    assert sources == {"any": [1, 2], "matched": [2, 1]}

@@ -94,6 +94,21 @@ def test_sums_by_call_site(late: RunFile) -> None:
     assert site_sums(window, Sites(late)) == {"known": False, "rows": []}
 
 
+def test_short_names_are_there_in_full(tmp_path: Path) -> None:
+    program = Program(1)
+    (rank,) = program.ranks
+    site = rank.attribute("call_site", TEXT)
+    where = rank.text("main (a.cpp:3) > void f<int>(std::vector<int> const&) (a.cpp:9)")
+    rank.call("barrier", attributes={site: where})
+    rank.call("sleep 1", attributes={site: where})
+    trace = program.write(tmp_path / "cpp.tit")
+    tisim.replay(trace, platform=BACKBONE, timeline=tmp_path / "cpp.tir")
+    run = RunFile(tmp_path / "cpp.tir")
+    answer = site_sums(Window(run, 0.0, run.end, 0, 0), Sites(run))
+    assert {row["path"] for row in answer["rows"]} == {"main (a.cpp:3) > f<...> (a.cpp:9)"}
+    assert answer["whole"] == {"f<...> (a.cpp:9)": "void f<int>(std::vector<int> const&) (a.cpp:9)"}
+
+
 def test_a_computation_says_who_waits_for_it(late: RunFile) -> None:
     causes = Causes(late)
     computation = causes.details(1, 1e-3)

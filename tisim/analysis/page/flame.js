@@ -33,7 +33,8 @@ function treeOf(rows, colours) {
 
 const deepest = (node) => Math.max(node.depth, ...[...node.parts.values()].map(deepest));
 
-export function flameGraph(rows, { run }) {
+// `whole`: the names of functions that are shortened.
+export function flameGraph(rows, whole, { run }) {
   const root = treeOf(rows, new Map(run.states.map(({ name, colour }) => [name, colour])));
   const canvas = element("canvas", { class: "flame", "aria-label": "Flame graph of call paths" });
   let top = root; // what fills the width
@@ -71,7 +72,7 @@ export function flameGraph(rows, { run }) {
   canvas.addEventListener("pointermove", (event) => {
     const box = at(event);
     const words = ({ name, seconds }) =>
-      `${name}\n${time(seconds)}, ${percent(seconds / (root.seconds || 1))} of the window`;
+      `${whole[name] ?? name}\n${time(seconds)}, ${percent(seconds / (root.seconds || 1))} of the window`;
     tip.show(event, box ? words(box.node) : "");
   });
   canvas.addEventListener("pointerleave", () => tip.hide());

@@ -51,7 +51,7 @@ export class Panels {
   async update(what) {
     const { box, view } = this;
     const { tab } = view;
-    if (tab !== this.shown && tab in TABS)
+    if (tab !== this.shown && (tab in TABS || tab === "selected"))
       box.replaceChildren(note("Looking through the run \u2026"));
     this.shown = tab;
     for (const one of this.tabs) one.setAttribute("aria-selected", String(one.dataset.tab === tab));
@@ -167,13 +167,14 @@ function innermost(callPath) {
 }
 
 // The time of the window by the places in the program.
-function sites({ known, rows }, panels) {
+function sites({ known, rows, whole }, panels) {
   if (!known) return [note(NO_SITES)];
   if (rows === null) {
     return [note("The window has too many states to look up their call sites; zoom in.")];
   }
   const all = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
-  const look = { text: innermost, title: (row) => row.path || null };
+  const inFull = (path) => path.split(" > ").map((name) => whole[name] ?? name);
+  const look = { text: innermost, title: ({ path }) => (path ? inFull(path).join(" > ") : null) };
   const columns = [
     words("innermost", (row) => row.path || "between calls", look),
     words("call and state", ({ kind, state }) => (kind === state ? kind : `${kind}, ${state}`)),
@@ -183,7 +184,7 @@ function sites({ known, rows }, panels) {
   ];
   return [
     title("The time of the window by call path"),
-    flameGraph(rows, panels),
+    flameGraph(rows, whole, panels),
     note(
       "Each function is as wide as the time of all ranks in it, from main downwards; the lowest " +
         "boxes are states. A click makes one as wide as the picture, another click on what is " +

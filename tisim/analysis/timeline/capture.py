@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tisim import _core
@@ -47,6 +47,8 @@ class EventCapture:
         Files to write, in the formats that their suffixes name (`tisim.analysis.timeline.formats`).
     trace
         Where the trace is, if there is one.
+    changes
+        What was changed of the machine and the mapping, by name; None: nothing.
     part
         The part of the time that timelines show, in seconds; None: all of it.
 
@@ -65,9 +67,10 @@ class EventCapture:
         keep: bool,
         timelines: Sequence[_Path],
         trace: str | None = None,
+        changes: Mapping[str, str] | None = None,
         part: tuple[float, float] | None = None,
     ) -> None:
-        self._run = Run(title, settings, hosts, trace, part=part)
+        self._run = Run(title, settings, hosts, trace, changes or {}, part=part)
         self._outputs: list[Output] = []
         self._store: EventStore | None = None
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -24,6 +24,8 @@ class Run:
     settings: Settings
     hosts: Sequence[int]  # the index of the host of each rank
     trace: str | None = None
+    # What was changed of the machine and the mapping, such as the bandwidth: ``x10``.
+    changes: Mapping[str, str] = field(default_factory=dict)
     states: _core.States | None = None  # derives states, if `send_states_to` asked for them
     wants_links: bool = False  # whether an output needs `links`
     end: float = 0.0  # simulated seconds, once the simulation is over

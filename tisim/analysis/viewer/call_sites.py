@@ -18,6 +18,7 @@ from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.errors import InputError
 from tisim.traces import Kind, Trace
 from tisim.traces.call_paths import names_of_paths, recorded_paths
+from tisim.traces.call_sites import BETWEEN, short_path
 from tisim.traces.samples import Samples, read_samples
 from tisim.traces.sources import Part
 
@@ -27,12 +28,25 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 
+class WholeNames(dict[str, str]):
+    """The whole names of functions in call paths that are shown with short ones."""
+
+    def short(self, path: str) -> str:
+        """A call path with short names; the whole ones are remembered."""
+        short = short_path(path)
+        for name, whole in zip(short.split(BETWEEN), path.split(BETWEEN), strict=True):
+            if name != whole:
+                self.setdefault(name, whole)
+        return short
+
+
 class SampledPaths:
     """The call paths of the computations of a trace that was recorded with ``--sample``."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._ranks: dict[int, Mapping[int, Shares]] = {}
+        self.whole = WholeNames()
 
     @property
     def are_known(self) -> bool:
@@ -83,7 +97,7 @@ class SampledPaths:
             return {}
         paths = {node: self._samples.path(node) for node in self._samples.totals()}
         names = names_of_paths(self._trace, {*paths.values()})
-        return {node: names[path] for node, path in paths.items()}
+        return {node: self.whole.short(names[path]) for node, path in paths.items()}
 
 
 # Lines whose call sites are remembered, of all ranks together.
@@ -120,6 +134,7 @@ class Sites:
     def __init__(self, run: RunFile) -> None:
         self._run = run
         self.names: list[str] = []
+        self.whole = WholeNames()
         self._places: dict[str, int] = {}
         self._ranks: OrderedDict[int, RankSites] = OrderedDict()
         self._size = 0
@@ -174,7 +189,7 @@ class Sites:
             new = {path for path in raw if path not in self._places}
             for path, name in names_of_paths(self._trace, new).items():
                 self._places[path] = len(self.names)
-                self.names.append(name)
+                self.names.append(self.whole.short(name))
         places = [self._places[path] for path in raw]
         return RankSites(np.array(lines, np.int64), np.array(places, np.int32))
 
@@ -205,8 +220,9 @@ def site_sums(window: Window, sites: Sites) -> Row:
     """Seconds of a window by call path, kind of action and state.
 
     `rows` is None where the window has too many records, and `known` says whether the trace has
-    call sites or samples. A computation that was sampled is divided among its call paths as the
-    samples are; the others have none of their own: theirs is empty.
+    call sites or samples. `whole` has the names of functions that are shortened. A computation that
+    was sampled is divided among its call paths as the samples are; the others have none of their
+    own: theirs is empty.
     """
     if not sites.are_known and sites.sampled is None:
         return {"known": False, "rows": []}
@@ -245,8 +261,11 @@ def site_sums(window: Window, sites: Sites) -> Row:
                 add(sites.names[one >> 16] if one >= 0 else "", one & 0xFFFF, *numbers)
     info = window.run.info
     longest_first = sorted(sums.items(), key=lambda one: -one[1][0])[:_MOST_ROWS]
+    shown = {name for (path, _, _), _ in longest_first for name in path.split(BETWEEN)}
+    known = {**sites.whole, **({} if sites.sampled is None else sites.sampled.whole)}
     return {
         "known": True,
+        "whole": {name: known[name] for name in shown & known.keys()},
         "rows": [
             {
                 "path": path,

@@ -193,7 +193,13 @@ def convert(
     for file in files:
         if not file.exists():
             raise InputError("there is no such file", file=file)
-        if not (file.is_dir() or file.is_fifo()):
+        if file.is_fifo():
+            raise InputError(
+                "is a pipe, and an import reads its files several times; save what comes through "
+                "it in a file first",
+                file=file,
+            )
+        if not file.is_dir():
             open_input(file).close()  # refuses devices
     options = ImportOptions(
         times=None if timeline is None else CallTimes(),

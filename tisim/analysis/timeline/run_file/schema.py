@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from tisim.analysis.timeline.columns import ACTION_COLUMNS, MESSAGE_COLUMNS
 
@@ -71,4 +71,5 @@ class RunInfo(TypedDict):
     levels: list[LevelInfo]
     records: dict[str, int]
     trace: str | None
+    changes: NotRequired[dict[str, str]]  # files of earlier versions of tisim have none
     config: dict[str, object]

@@ -125,6 +125,7 @@ class RunDescription:
     hosts: Sequence[str]
     host_of: Sequence[int]
     trace: str | None
+    changes: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, object] = field(default_factory=dict)
     is_measured: bool = False
     platform_xml: str | None = None
@@ -264,6 +265,7 @@ class RunFileWriter:
             "levels": levels,
             "records": {name: len(table) for name, table in self._records.items()},
             "trace": run.trace,
+            "changes": dict(run.changes),
             "config": dict(run.config),
         }
 
@@ -299,6 +301,7 @@ class RunFileOutput(RunFileWriter):
             hosts=[run.settings.host_name(host) for host in used],
             host_of=[place[int(host)] for host in run.hosts],
             trace=run.trace,
+            changes=run.changes,
             config=run.settings.config.as_dict(),
             platform_xml=self._xml,
         )
