@@ -16,6 +16,7 @@ enum class EventType : std::uint32_t {
   wake_rank = 0,
   latency = 1,
   wake_activity = 2,
+  round = 3,  // of a non-blocking collective: the next one begins
   cpu = 4,
   disk = 5
 };

@@ -74,20 +74,37 @@ void Collectives::start_schedule(Rank& rank, std::int32_t index) {
   rank.slots.resize(static_cast<std::size_t>(schedules_.slots(index)), -1);
 }
 
-void Collectives::end_schedule(Rank& rank) {
-  schedules_.end(rank.schedule);
-  rank.schedule = -1;
+bool Collectives::end_schedule(Rank& rank, std::int32_t index) {
+  if (schedules_.has_rounds(rank.schedule) && !has_ways(rank, index)) return false;
+  const std::int32_t schedule = rank.schedule;
   rank.op = rank.collective.op();
-  if (rank.op.kind == Kind::icollective) list_request(rank);
+  if (rank.op.kind == Kind::icollective) list_request(rank, index);
+  rank.schedule = -1;
+  schedules_.end(schedule);
+  return true;
+}
+
+// Nobody can be asked for routes between the rounds of a collective, so all are there before.
+bool Collectives::has_ways(Rank& rank, std::int32_t index) const {
+  for (std::size_t step = rank.step; step < schedules_.size(rank.schedule); ++step) {
+    const Op op = schedules_.op(rank.schedule, step);
+    if (op.kind != Kind::isend || messages_.find_way(rank, index, op.peer) >= 0) continue;
+    rank.phase = Phase::between_operations;
+    runtime_.interruption.ask_route(index);
+    return false;
+  }
+  return true;
 }
 
 // A non-blocking collective has started its requests: they are pending as one. A broadcast in a
 // communicator of one rank has none at all, as in SimGrid.
-void Collectives::list_request(Rank& rank) {
+void Collectives::list_request(Rank& rank, std::int32_t index) {
   const Operation operation = runtime_.jobs.collective_of(rank).operation;
   const bool starts_none = operation == Operation::bcast && rank.slots.empty() &&
                            communicators_[communicators_.index_of(rank, rank.op.comm)].size == 1;
-  if (!starts_none) {
+  if (schedules_.has_rounds(rank.schedule)) {
+    rounds_.begin(rank, index, traits_of(operation).request_tag);
+  } else if (!starts_none) {
     requests_.add_collective(rank, traits_of(operation).request_tag,
                              {rank.slots.begin(), rank.slots.end()});
   }
@@ -150,6 +167,8 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
     op.line = static_cast<std::uint32_t>(std::max(slots[i], 0));
     schedule.slots = std::max(schedule.slots, slots[i] + 1);
     schedule.ops.push_back(op);
+    const bool in_call = asked.blocking || op.kind != Kind::waitall;
+    if (in_call && schedule.in_call == i) ++schedule.in_call;
   }
   start_schedule(rank, schedules_.add(std::move(schedule)));
   if (last) ++rank.epoch;

@@ -6,7 +6,9 @@
 #include <span>
 
 #include "mpi/communicators.hpp"
+#include "mpi/point_to_point.hpp"
 #include "mpi/request_table.hpp"
+#include "mpi/rounds.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/schedules.hpp"
 
@@ -15,11 +17,13 @@ namespace tisim {
 class Collectives {
  public:
   Collectives(const Runtime& runtime, CommunicatorTable& communicators, RequestTable& requests,
-              Schedules& schedules)
+              PointToPoint& messages, Schedules& schedules, CollectiveRounds& rounds)
       : runtime_(runtime),
         communicators_(communicators),
         requests_(requests),
-        schedules_(schedules) {}
+        messages_(messages),
+        schedules_(schedules),
+        rounds_(rounds) {}
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
@@ -34,8 +38,9 @@ class Collectives {
   void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                         std::span<const double> sizes, std::span<const std::int32_t> tags,
                         std::span<const std::int32_t> slots, bool last);
-  // The schedule of a rank is over.
-  void end_schedule(Rank& rank);
+  // The rank has carried out its schedule, or the share of it that belongs to the call. False: a
+  // route is missing that later rounds need.
+  bool end_schedule(Rank& rank, std::int32_t index);
 
   // Ranks that are in a schedule agree with it. Throws BrokenInvariant.
   void verify() const;
@@ -43,12 +48,15 @@ class Collectives {
  private:
   bool synchronise(Rank& rank, std::int32_t index);
   void start_schedule(Rank& rank, std::int32_t schedule);
-  void list_request(Rank& rank);
+  bool has_ways(Rank& rank, std::int32_t index) const;
+  void list_request(Rank& rank, std::int32_t index);
 
   Runtime runtime_;
   CommunicatorTable& communicators_;
   RequestTable& requests_;
+  PointToPoint& messages_;
   Schedules& schedules_;
+  CollectiveRounds& rounds_;
 };
 
 }  // namespace tisim

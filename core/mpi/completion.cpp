@@ -13,6 +13,10 @@ bool Waits::wait(Rank& rank, std::int32_t index) {
 
 bool Waits::wait_for(Rank& rank, std::int32_t index, std::int32_t found) {
   const Request request = requests_[found];
+  if (request.type == RequestType::collective && !request.complete) {  // it has rounds
+    requests_.await(rank, found);
+    return wait_awaited(rank, index);
+  }
   if (request.type == RequestType::collective) {
     for (const std::int32_t part : requests_.collective(request.origin).requests) {
       if (part >= 0) requests_.await(rank, part);
@@ -44,6 +48,7 @@ bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
     }
     const Request request = requests_[found];
     requests_.drop(rank, found);
+    if (request.message < 0) continue;  // a collective with rounds
     if (request.side == kSender) {
       messages_.release(request.message);
       continue;
@@ -102,8 +107,8 @@ bool Waits::insert_collective_waits(Rank& rank) {
 // as a whole.
 bool Waits::wait_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
-  const std::int32_t without =
-      requests_.find_listed(rank, [&](std::int32_t at) { return requests_[at].message < 0; });
+  const std::int32_t without = requests_.find_listed(
+      rank, [&](std::int32_t at) { return requests_[at].message < 0 && requests_[at].complete; });
   if (without >= 0) {
     note_taken(rank, without);
     return wait_for(rank, index, without);
@@ -205,12 +210,12 @@ bool RequestTests::finish_one(Rank& rank, std::int32_t index) {
   const std::int32_t found = requests_.named(rank);
   if (found < 0) return true;  // part of a collective, and finished before
   const Request& request = requests_[found];
-  if (request.type == RequestType::collective) {
-    test_collective(rank, found);
-    return true;
-  }
   if (!request.complete) {
     cost_.test_failed();
+    return true;
+  }
+  if (request.type == RequestType::collective) {
+    test_collective(rank, found);
     return true;
   }
   if (!request.listed) {

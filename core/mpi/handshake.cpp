@@ -48,31 +48,6 @@ void Deliveries::notify(std::int32_t found, Side side) {
   }
 }
 
-namespace {
-
-// Whether a rank in a phase is inside a call that makes progress.
-bool makes_progress(Phase phase) {
-  switch (phase) {
-    case Phase::waiting:
-    case Phase::waiting_all:
-    case Phase::completing_all:
-    case Phase::waiting_any:
-    case Phase::completing_any:
-    case Phase::testing:
-    case Phase::tested:
-    case Phase::probing:
-    case Phase::probed:
-    case Phase::waiting_for_any_send:
-    case Phase::synchronising:
-    case Phase::finished:  // in MPI_Finalize
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 Handshake::Handshake(const Runtime& runtime, Transfers& transfers, Matcher& matcher,
                      Deliveries& deliveries, const Protocol& protocol, Jitter& jitter)
     : runtime_(runtime),

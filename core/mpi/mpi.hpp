@@ -13,6 +13,7 @@
 #include "mpi/probes.hpp"
 #include "mpi/protocol.hpp"
 #include "mpi/request_table.hpp"
+#include "mpi/rounds.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/schedules.hpp"
 #include "mpi/send_receive.hpp"
@@ -42,7 +43,8 @@ struct Mpi {
         persistent(communicators, addresses, requests, messages, probes),
         cancellations(matcher, communicators, requests, messages),
         send_receive(source, schedules, addresses, messages, waits),
-        collectives(runtime, communicators, requests, schedules),
+        rounds(runtime, requests, messages, schedules, protocol),
+        collectives(runtime, communicators, requests, messages, schedules, rounds),
         creation(runtime, communicators, collectives) {}
   Mpi(const Mpi&) = delete;
   Mpi& operator=(const Mpi&) = delete;
@@ -73,6 +75,7 @@ struct Mpi {
   PersistentRequests persistent;
   Cancellations cancellations;
   SendReceive send_receive;
+  CollectiveRounds rounds;
   Collectives collectives;
   CommunicatorCreation creation;
 };

@@ -21,7 +21,6 @@ PointToPoint::PointToPoint(const Runtime& runtime, Network& network, Transfers& 
       std::make_unique<Handshake>(runtime, transfers, matcher, deliveries_, protocol, jitter);
 }
 
-// The pair of the network between two ranks, or their connection; -1: a route is not known yet.
 std::int32_t PointToPoint::find_way(const Rank& rank, std::int32_t index,
                                     std::int32_t destination) {
   const std::int32_t host = runtime_.ranks[destination].host;

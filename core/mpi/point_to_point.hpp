@@ -85,6 +85,8 @@ class PointToPoint {
   // A message of a pending request that is not matched never will be.
   void withdraw(std::int32_t message);
 
+  // The pair of the network between two ranks, or their connection; -1: a route is not known yet.
+  std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
   // What a transfer's owner has moved has arrived.
   void end_transfer(std::int32_t owner) {
     handshake_ ? handshake_->end(owner) : deliveries_.arrive(owner);
@@ -92,12 +94,12 @@ class PointToPoint {
   // The rank enters a call that makes progress: it waits, tests or probes.
   void make_progress(std::int32_t index) {
     if (handshake_) handshake_->read(index);
+    requests_.begin_rounds(runtime_.ranks[index]);
   }
   // Null: messages are not in order.
   const Handshake* handshake() const { return handshake_.get(); }
 
  private:
-  std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
   void start_transfer(std::int32_t message);
   void log_send(std::int32_t message) const;
 

@@ -64,8 +64,10 @@ class Protocol {
   }
   // Seconds that a rank pays for a receive: only where the sender had gone on before (smpi/or).
   double receive_overhead(const Rank& rank, const Message& message) const {
-    if (!message.detached) return 0.0;
-    return overheads_of(rank).receive.at(static_cast<double>(message.bytes));
+    return message.detached ? receive_overhead(rank, message.bytes) : 0.0;
+  }
+  double receive_overhead(const Rank& rank, std::int64_t bytes) const {
+    return overheads_of(rank).receive.at(static_cast<double>(bytes));
   }
   // Bytes that a message of so many moves.
   double with_envelope(std::int64_t bytes) const {

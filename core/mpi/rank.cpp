@@ -4,6 +4,26 @@
 
 namespace tisim {
 
+bool makes_progress(Phase phase) {
+  switch (phase) {
+    case Phase::waiting:
+    case Phase::waiting_all:
+    case Phase::completing_all:
+    case Phase::waiting_any:
+    case Phase::completing_any:
+    case Phase::testing:
+    case Phase::tested:
+    case Phase::probing:
+    case Phase::probed:
+    case Phase::waiting_for_any_send:
+    case Phase::synchronising:
+    case Phase::finished:  // in MPI_Finalize
+      return true;
+    default:
+      return false;
+  }
+}
+
 double Rank::bytes_done() const {
   const double part = buffer.empty() ? 0.0 : cursor / static_cast<double>(buffer.size());
   const auto before = static_cast<double>(counted.bytes);

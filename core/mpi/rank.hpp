@@ -48,6 +48,9 @@ enum class Phase : std::uint8_t {
   dying,                 // killed at this instant
   dead                   // killed before
 };
+// Whether a rank in a phase is inside a call in which its library makes progress: it waits, tests
+// or probes.
+bool makes_progress(Phase phase);
 
 // What the making of a communicator goes through (communicator_creation.hpp), and a
 // collective read or write that an algorithm carries out (io/file/collective_transfers.hpp).
@@ -110,6 +113,7 @@ struct OptionalRankState {
   std::int32_t freed_first = -1;        // class RequestTable: requests that nobody waits for
   Stack<std::int32_t> listed;           // of an operation from outside that is about some requests
   std::int32_t taken = -1;              // the request that its waitany has completed
+  Stack<std::int32_t> due;              // class RequestTable: collectives whose round is over
 };
 
 // There may be a million of them.

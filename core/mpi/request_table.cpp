@@ -74,6 +74,64 @@ void RequestTable::add_collective(Rank& rank, std::int32_t tag,
   list(rank, index);
 }
 
+std::int32_t RequestTable::add_rounds(Rank& rank, std::int32_t tag, Rounds rounds) {
+  add_collective(rank, tag, {});
+  rounds.request = rank.pending.last;
+  Request& request = requests_[rounds.request];
+  request.complete = false;
+  collectives_[request.origin].rounds = std::make_unique<Rounds>(std::move(rounds));
+  return request.origin;
+}
+
+bool RequestTable::take_into_round(std::int32_t index, std::int32_t collective) {
+  Request& request = requests_[index];
+  request.type = RequestType::round;
+  request.origin = collective;
+  ++collectives_[collective].rounds->left;
+  if (!request.complete) return true;
+  leave_round(index);
+  return false;
+}
+
+// The message of a request is complete that belongs to a round.
+void RequestTable::leave_round(std::int32_t index) {
+  const Request request = requests_[index];
+  if (request.message >= 0 && request.side == kReceiver) {
+    const Message& message = matcher_.message(request.message);
+    if (message.detached) {
+      collectives_[request.origin].rounds->received.push_back(message.bytes);
+    }
+  }
+  requests_.release(index);
+  count_down(request.origin);
+}
+
+void RequestTable::count_down(std::int32_t collective) {
+  if (--collectives_[collective].rounds->left > 0) return;
+  Rank& rank = runtime_.ranks[collectives_[collective].rounds->rank];
+  if (makes_progress(rank.phase)) {
+    runtime_.clock.agenda().push(runtime_.clock.now(), EventType::round, collective);
+  } else {
+    rank.optional_state().due.push_back(collective);
+  }
+}
+
+void RequestTable::begin_due_rounds(OptionalRankState& state) {
+  for (const std::int32_t collective : state.due) {
+    runtime_.clock.agenda().push(runtime_.clock.now(), EventType::round, collective);
+  }
+  state.due.clear();
+}
+
+void RequestTable::end_rounds(std::int32_t collective) {
+  const std::unique_ptr<Rounds> rounds = std::move(collectives_[collective].rounds);
+  Rank& rank = runtime_.ranks[rounds->rank];
+  requests_[rounds->request].complete = true;
+  if (!requests_[rounds->request].awaited) return;
+  push_complete(rank, rounds->request);
+  if (wake_awaiting(rank, rounds->request)) runtime_.clock.wake(rounds->rank);
+}
+
 // The index of a request that an operation gives; -1: none, for one that was finished before.
 std::int32_t RequestTable::by_index(const Op& op) const {
   if (op.bytes < -1 || op.bytes >= static_cast<std::int64_t>(requests_.capacity())) {
@@ -126,7 +184,7 @@ void RequestTable::forget_origin(Rank& rank, const Request& request) {
 
 void RequestTable::await(Rank& rank, std::int32_t index) {
   Request& request = requests_[index];
-  if (request.message < 0) {
+  if (request.message < 0 && request.complete) {
     drop(rank, index);
     return;
   }
@@ -136,6 +194,7 @@ void RequestTable::await(Rank& rank, std::int32_t index) {
     push_complete(rank, index);
     return;
   }
+  if (request.message < 0) return;  // a collective with rounds
   Message& message = matcher_.message(request.message);
   if (!message.waited) {
     message.waited = true;
@@ -148,6 +207,7 @@ void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
   if (!request.awaited) return;
   request.awaited = false;
   --rank.awaited;
+  if (request.message < 0) return;
   Message& message = matcher_.message(request.message);
   const Side other = request.side == kSender ? kReceiver : kSender;
   const bool is_gone = message.sent && other == kSender;
@@ -175,6 +235,10 @@ bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
   request.complete = true;
   Rank& rank = runtime_.ranks[owner];
   if (!request.awaited) {
+    if (request.type == RequestType::round) {
+      leave_round(index);
+      return true;
+    }
     if (!request.freed) return false;
     unlink_freed(rank, index);
     requests_.release(index);
@@ -182,15 +246,20 @@ bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
   }
   const std::int32_t message = request.message;
   push_complete(rank, index);
+  if (wake_awaiting(rank, index)) runtime_.wake_by(message, owner);
+  return false;
+}
+
+// A request that a rank awaits is complete. True: the rank goes on.
+bool RequestTable::wake_awaiting(Rank& rank, std::int32_t index) {
   if (rank.phase == Phase::waiting_any) {
     rank.phase = Phase::completing_any;
     rank.waiting = index;
-    runtime_.wake_by(message, owner);
-  } else if (rank.phase == Phase::waiting_all) {
-    rank.phase = Phase::completing_all;
-    runtime_.wake_by(message, owner);
+    return true;
   }
-  return false;
+  if (rank.phase != Phase::waiting_all) return false;
+  rank.phase = Phase::completing_all;
+  return true;
 }
 
 void RequestTable::verify() const {

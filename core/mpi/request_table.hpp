@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,10 +32,22 @@ inline bool begins_list(const Op& op) {
   return (op.flags & (kNumbered | kContinuation)) == kNumbered;
 }
 
+// What of a non-blocking collective is carried out after its call (class CollectiveRounds).
+struct Rounds {
+  std::int32_t rank = -1;
+  std::int32_t request = -1;   // the collective's
+  std::int32_t schedule = -1;  // its own share of it
+  std::uint32_t step = 0;      // the next operation in that
+  std::int32_t left = 0;       // messages of the round that are under way
+  bool paid = false;           // the overheads between the round and the next one have passed
+  std::vector<std::int64_t> received;  // bytes of the round's messages whose receipt costs one
+};
+
 // The requests that a pending non-blocking collective is made of; -1 for those that are finished.
 struct StartedCollective {
-  std::vector<std::int32_t> requests;
-  std::int32_t number = -1;  // by which the trace names it, -1: none
+  std::vector<std::int32_t> requests;  // none: it has rounds
+  std::int32_t number = -1;            // by which the trace names it, -1: none
+  std::unique_ptr<Rounds> rounds;      // null: it has none, or the last one is over
 };
 
 // The requests of all ranks: which are pending, in which order, and which are complete.
@@ -66,6 +79,21 @@ class RequestTable {
   void number_persistent(Rank& rank);
   // The requests of a non-blocking collective are pending as one, under a tag.
   void add_collective(Rank& rank, std::int32_t tag, std::span<const std::int32_t> parts);
+  // The same for one with rounds, which is not complete before the last of them is over. Its index.
+  std::int32_t add_rounds(Rank& rank, std::int32_t tag, Rounds rounds);
+  // A request of the schedule becomes one of the round. False: it is complete, and its message, if
+  // it has one, is the caller's.
+  bool take_into_round(std::int32_t request, std::int32_t collective);
+  // One thing less is left of a round; after the last one the next round begins as soon as the rank
+  // makes progress.
+  void count_down(std::int32_t collective);
+  // The rank makes progress: the next rounds of its collectives begin.
+  void begin_rounds(Rank& rank) {
+    if (rank.optional && !rank.optional->due.empty()) begin_due_rounds(*rank.optional);
+  }
+  // The last round is over: whoever waits for the collective goes on.
+  void end_rounds(std::int32_t collective);
+
   // The request is finished: its number is free.
   void drop(Rank& rank, std::int32_t request);
 
@@ -124,6 +152,7 @@ class RequestTable {
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
   // What a pending non-blocking collective is made of.
   StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }
+  const StartedCollective& collective(std::int32_t origin) const { return collectives_[origin]; }
 
   // Puts a request among those that the rank waits for; one without a message is finished at once.
   void await(Rank& rank, std::int32_t request);
@@ -147,6 +176,9 @@ class RequestTable {
     requests_.list(rank.pending, rank.first + rank.number, request, rank.op.comm);
   }
   void push_complete(Rank& rank, std::int32_t request);
+  bool wake_awaiting(Rank& rank, std::int32_t request);
+  void leave_round(std::int32_t request);
+  void begin_due_rounds(OptionalRankState& state);
   std::int32_t by_index(const Op& op) const;
   static std::int32_t pending_of(const Rank& rank, std::int32_t number) {
     return rank.optional ? rank.optional->numbers.pending(number) : -1;

@@ -1,5 +1,6 @@
 #include "mpi/schedule_check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -52,7 +53,9 @@ class ScheduleChecker {
   }
 
   void check_row() {
-    switch (static_cast<StepCode>(rows_.codes[row_])) {
+    const auto code = static_cast<StepCode>(rows_.codes[row_]);
+    check_is_in_round(code);
+    switch (code) {
       case StepCode::send:
       case StepCode::ssend:
         check_send();
@@ -73,8 +76,8 @@ class ScheduleChecker {
         finish_request();
         return;
       case StepCode::waitall:
-        if (!blocking_) fail("waits, which a non-blocking collective must not");
         check_waitall();
+        if (!blocking_) end_round();
         return;
       case StepCode::sendrecv:
         check_send();
@@ -167,6 +170,22 @@ class ScheduleChecker {
     pending_[static_cast<std::size_t>(slot)] = false;
   }
 
+  // What follows a waitall of a non-blocking collective is carried out beside the program.
+  void end_round() {
+    if (std::find(pending_.begin(), pending_.end(), true) != pending_.end()) {
+      fail("ends a round of a non-blocking collective, but does not wait for all of its requests");
+    }
+    has_ended_round_ = true;
+  }
+
+  void check_is_in_round(StepCode code) const {
+    const bool may_follow =
+        code == StepCode::isend || code == StepCode::irecv || code == StepCode::waitall;
+    if (has_ended_round_ && !may_follow) {
+      fail("is in a later round of a non-blocking collective, but no isend, irecv or waitall");
+    }
+  }
+
   void check_waitall() {
     const std::int32_t count = rows_.peers[row_];
     const std::size_t left = rows_.codes.size() - row_ - 1;
@@ -188,6 +207,7 @@ class ScheduleChecker {
   bool has_file_;
   std::size_t row_ = 0;
   std::vector<bool> pending_;  // by slot
+  bool has_ended_round_ = false;
 };
 
 }  // namespace

@@ -138,6 +138,18 @@ TEST("schedule check: unknown codes, columns of different lengths, waits that mu
                  "step 2: waits, which a non-blocking collective must not"));
 }
 
+TEST("schedule check: a round of a non-blocking collective ends with all of its requests") {
+  const Row first{StepCode::isend, 1, 1, 0}, second{StepCode::irecv, 1, 1, 1};
+  const Row one{StepCode::waitall, 1}, both{StepCode::waitall, 2};
+  const Row slot0{StepCode::waitall, 0, 0, 0}, slot1{StepCode::waitall, 0, 0, 1};
+  const Row pause{StepCode::waitall, 0};
+  CHECK(verdict({pause, first, second, both, slot0, slot1, first}, false).empty());
+  CHECK(contains(verdict({first, second, one, slot0}, false),
+                 "step 3: ends a round of a non-blocking collective, but does not wait for all"));
+  CHECK(contains(verdict({pause, {StepCode::send, 1, 1}}, false),
+                 "step 2: is in a later round of a non-blocking collective, but no isend"));
+}
+
 TEST("schedule check: steps are counted as calls") {
   CHECK(contains(verdict({{StepCode::isend, 1, 1, 0},
                           {StepCode::waitall, 1},

@@ -27,14 +27,15 @@ std::uint64_t hash_of(const std::vector<Op>& ops) {
 
 }  // namespace
 
-std::int32_t ScheduleShapes::take(std::vector<Op> ops, std::int32_t slots) {
+std::int32_t ScheduleShapes::take(std::vector<Op> ops, std::size_t in_call, std::int32_t slots) {
   for (Op& op : ops) op.peer = 0;
   const std::uint64_t hash = hash_of(ops);
-  std::int32_t index =
-      index_.find(hash, [&](std::int32_t other) { return same(shapes_[other].ops, ops); });
+  std::int32_t index = index_.find(hash, [&](std::int32_t other) {
+    return shapes_[other].in_call == in_call && same(shapes_[other].ops, ops);
+  });
   if (index < 0) {
     index = shapes_.acquire();
-    shapes_[index] = {std::move(ops), slots, 0, hash};
+    shapes_[index] = {std::move(ops), in_call, slots, 0, hash};
     index_.insert(index, [this](std::int32_t number) { return hash_at(number); });
   }
   ++shapes_[index].users;
@@ -76,7 +77,7 @@ std::int32_t Schedules::add(Schedule schedule) {
   record.peers = std::make_unique_for_overwrite<std::int32_t[]>(schedule.ops.size());
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) record.peers[i] = schedule.ops[i].peer;
   record.key = schedule.key;
-  record.shape = shapes_.take(std::move(schedule.ops), schedule.slots);
+  record.shape = shapes_.take(std::move(schedule.ops), schedule.in_call, schedule.slots);
   record.context = schedule.context;
   record.epoch = schedule.epoch;
   record.kept = schedule.kept;
@@ -105,7 +106,7 @@ void Schedules::make_room() {
     hand_ = hand_ + 1 < schedules_.capacity() ? hand_ + 1 : 0;
     const auto index = static_cast<std::int32_t>(hand_);
     Record& schedule = schedules_[index];
-    if (!schedule.live || schedule.running) continue;
+    if (!schedule.live || schedule.runs > 0) continue;
     if (schedule.recent) {
       schedule.recent = false;
     } else {

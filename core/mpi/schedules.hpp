@@ -17,8 +17,9 @@ namespace tisim {
 // The ranks of a collective often do the same with different peers; all of a ring or of a recursive
 // doubling do. So each shape is held once, and a rank's schedule is its peers.
 struct ScheduleShape {
-  std::vector<Op> ops;     // of the peer 0
-  std::int32_t slots = 0;  // requests it uses
+  std::vector<Op> ops;      // of the peer 0
+  std::size_t in_call = 0;  // how many of them the call carries out
+  std::int32_t slots = 0;   // requests it uses
   std::uint32_t users = 0;
   std::uint64_t hash = 0;
 };
@@ -26,7 +27,7 @@ struct ScheduleShape {
 class ScheduleShapes {
  public:
   // The number of the shape of these operations, which has one more user now.
-  std::int32_t take(std::vector<Op> ops, std::int32_t slots);
+  std::int32_t take(std::vector<Op> ops, std::size_t in_call, std::int32_t slots);
   // It has one user less; without any it is dropped.
   void leave(std::int32_t index);
 
@@ -44,9 +45,13 @@ class ScheduleShapes {
 };
 
 // Operations that are executed one after the other: a collective of one rank.
+//
+// A non-blocking collective may have *rounds*: what follows its first waitall is carried out after
+// its call (mpi/rounds.hpp).
 struct Schedule {
   std::vector<Op> ops;
-  std::int32_t slots = 0;  // requests it uses
+  std::size_t in_call = 0;  // how many of them the call carries out
+  std::int32_t slots = 0;   // requests it uses
   std::int32_t context = 0;
   std::uint32_t epoch = 0;  // of its rank; it is good in that epoch only
   bool kept = true;         // for later calls
@@ -69,15 +74,16 @@ class Schedules {
   std::int32_t add(Schedule schedule);
 
   void begin(std::int32_t index) {
-    schedules_[index].running = true;
+    ++schedules_[index].runs;
     schedules_[index].recent = true;
   }
   void end(std::int32_t index) {
-    schedules_[index].running = false;
-    if (!schedules_[index].kept) drop(index);
+    if (--schedules_[index].runs == 0 && !schedules_[index].kept) drop(index);
   }
 
   std::size_t size(std::int32_t index) const { return shape_of(index).ops.size(); }
+  std::size_t in_call(std::int32_t index) const { return shape_of(index).in_call; }
+  bool has_rounds(std::int32_t index) const { return in_call(index) < size(index); }
   Op op(std::int32_t index, std::size_t step) const {
     Op op = shape_of(index).ops[step];
     op.peer = schedules_[index].peers[step];
@@ -85,7 +91,7 @@ class Schedules {
   }
   std::int32_t slots(std::int32_t index) const { return shape_of(index).slots; }
   std::int32_t context(std::int32_t index) const { return schedules_[index].context; }
-  bool is_running(std::int32_t index) const { return schedules_[index].running; }
+  bool is_running(std::int32_t index) const { return schedules_[index].runs > 0; }
   // The operations are counted, and those that are kept are found. Throws BrokenInvariant.
   void verify() const;
   std::size_t kept() const { return index_.size(); }
@@ -99,10 +105,10 @@ class Schedules {
     std::int32_t shape = -1;
     std::int32_t context = 0;
     std::uint32_t epoch = 0;
-    bool kept = true;
-    bool live = false;  // not a free place
-    bool running = false;
-    bool recent = false;  // used since the last look for what can go
+    std::uint32_t runs : 29 = 0;  // a rank may be in several rounds of it at a time
+    std::uint32_t kept : 1 = true;
+    std::uint32_t live : 1 = false;    // not a free place
+    std::uint32_t recent : 1 = false;  // used since the last look for what can go
   };
   static_assert(sizeof(Record) == 32);
 

@@ -49,6 +49,9 @@ void Instant::end_dated() {
       case EventType::latency:
         transfers_.activate(index);
         break;
+      case EventType::round:
+        rounds_.advance(index);
+        break;
     }
   }
   for (const std::int32_t owner : owners_) clock_.wake(owner);

@@ -17,6 +17,7 @@
 #include "host/cpu.hpp"
 #include "host/disks.hpp"
 #include "mpi/point_to_point.hpp"
+#include "mpi/rounds.hpp"
 #include "network/network.hpp"
 #include "simulation/platform_changes.hpp"
 #include "support/drawn_order.hpp"
@@ -28,14 +29,15 @@ namespace tisim {
 class Instant {
  public:
   Instant(Clock& clock, Cpu& cpu, Disks& disks, Network& network, Transfers& transfers,
-          PlatformChanges& changes, PointToPoint& messages)
+          PlatformChanges& changes, PointToPoint& messages, CollectiveRounds& rounds)
       : clock_(clock),
         cpu_(cpu),
         disks_(disks),
         network_(network),
         transfers_(transfers),
         changes_(changes),
-        messages_(messages) {}
+        messages_(messages),
+        rounds_(rounds) {}
 
   // Dates what the acts of this instant have moved.
   void settle();
@@ -66,6 +68,7 @@ class Instant {
   Transfers& transfers_;
   PlatformChanges& changes_;
   PointToPoint& messages_;
+  CollectiveRounds& rounds_;
   Stack<std::int32_t> owners_;  // scratch
   [[no_unique_address]] DrawnOrder order_;
 };

@@ -61,7 +61,7 @@ bool Interpreter::resume(Rank& rank, std::int32_t index) {
 bool Interpreter::fetch(Rank& rank, std::int32_t index) {
   rank.phase = Phase::between_operations;
   if (rank.schedule >= 0) {
-    if (rank.step == mpi_.schedules.size(rank.schedule)) return false;
+    if (rank.step == mpi_.schedules.in_call(rank.schedule)) return false;
     rank.op = mpi_.schedules.op(rank.schedule, rank.step++);
     if (actions_.is_open()) actions_.begin(rank, index, rank.op, 1);
     return true;
@@ -75,7 +75,7 @@ bool Interpreter::fetch(Rank& rank, std::int32_t index) {
 }
 
 bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
-  mpi_.collectives.end_schedule(rank);
+  if (!mpi_.collectives.end_schedule(rank, index)) return false;
   if (actions_.is_open()) actions_.end(rank, index, 1);
   if (rank.stage == Stage::none) return true;
   const bool is_of_file = rank.stage == Stage::parts || rank.stage == Stage::transfer;

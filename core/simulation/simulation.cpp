@@ -62,7 +62,7 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
       files_(runtime_, mpi_, *platform_, file_systems_, activities_),
       failures_(runtime_, transfers_, activities_, mpi_.matcher, files_),
       changes_(*platform_, clock_, cpu_, network_, transfers_, failures_),
-      instant_(clock_, cpu_, disks_, network_, transfers_, changes_, mpi_.messages),
+      instant_(clock_, cpu_, disks_, network_, transfers_, changes_, mpi_.messages, mpi_.rounds),
       actions_(runtime_, mpi_),
       lifetime_(runtime_, mpi_, transfers_, failures_, actions_, completions_),
       interpreter_(runtime_, mpi_, lifetime_, files_, actions_, completions_) {}

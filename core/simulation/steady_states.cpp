@@ -45,7 +45,11 @@ void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
   const Request& r = mpi.requests[request];
   hash.add(1, r.side, r.source, r.destination, r.tag, r.comm, r.type, r.complete, r.awaited,
            r.listed);
-  if (r.type != RequestType::collective) hash.add(r.origin);
+  if (r.type != RequestType::collective) {
+    hash.add(r.origin);
+  } else if (const Rounds* const rounds = mpi.requests.collective(r.origin).rounds.get()) {
+    hash.add(rounds->step, rounds->left, rounds->paid, rounds->received.size());
+  }
   if (r.message >= 0) add(hash, mpi.matcher.message(r.message));
 }
 
@@ -77,7 +81,7 @@ std::uint64_t channel_hash(const Mpi& mpi, const Channel& channel) {
 }
 
 // Kinds of ends.
-enum class Ending : std::uint8_t { wake, latency, computation, flow };
+enum class Ending : std::uint8_t { wake, latency, computation, flow, round };
 
 template <class... Numbers>
 std::uint64_t key_of(Ending ending, Numbers... numbers) {
@@ -124,6 +128,11 @@ void BoundaryState::add_ends(const StateSource& source) {
           ends_.push_back({key_of(Ending::computation, index, owner), seconds});
         });
         break;
+      case EventType::round: {
+        const Rounds& rounds = *source.mpi.requests.collective(index).rounds;
+        ends_.push_back({key_of(Ending::round, rounds.rank, rounds.step), date - now});
+        break;
+      }
       case EventType::wake_activity:
       case EventType::disk:  // only processes read and write, and beside them nothing is skipped
         break;

@@ -219,6 +219,10 @@ class Script:
             self.slots.append(-1)
             self.slots += requests
 
+    def pause(self) -> None:
+        """Of a non-blocking collective: the rest begins when the rank next makes progress."""
+        self._add(WAITALL, 0, 0, 0)
+
     def sendrecv(
         self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
     ) -> None:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tisim._core import CollectiveCall
-from tisim.actions.collectives import nonblocking
-from tisim.actions.collectives.catalogue import Algorithm
+from tisim.actions.collectives.catalogue import Algorithm, nonblocking
 from tisim.actions.script import Script
 
 
@@ -24,6 +23,11 @@ class Chooses(Protocol):
 
     def algorithm(self, operation: str) -> Algorithm:
         """Return that algorithm or selector."""
+        ...
+
+    @property
+    def selector(self) -> str:
+        """The name of the selector, which decides how non-blocking collectives work."""
         ...
 
 
@@ -64,15 +68,15 @@ def algorithm_name(operation: str, config: Chooses) -> str:
 def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     """Write what a rank does in a collective call: its messages, then the call's flops.
 
-    `call` is the decoded call (`tisim._core.decode_call`). A non-blocking collective starts
-    requests and does not wait for them. `config`: names the algorithm or selector of an operation.
-    Raises an `InputError` where `config` names an algorithm that does not exist or that cannot work
-    on this communicator.
+    `call` is the decoded call (`tisim._core.decode_call`). What a non-blocking collective does
+    after its first `waitall` is carried out after the call. `config`: names the algorithm or
+    selector of an operation. Raises an `InputError` where `config` names an algorithm that does not
+    exist or that cannot work on this communicator.
     """
     name, taken = _OPERATIONS[call.operation]
     arguments = [getattr(call, field) for field in taken.split()]
     if not call.blocking:
-        getattr(nonblocking, f"i{name}")(script, *arguments)
+        nonblocking(name, config.selector)(script, *arguments)
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
         config.algorithm(name)(script, *arguments)
     script.compute(call.flops)

@@ -611,6 +611,11 @@ class Rank:
                 communicator.gathered.clear()
             yield from self._wait_for_others(event)
         schedule = self._world.expand(action, call, communicator, self.number)
+        if not call.blocking and rows.WAITALL in schedule.kinds:
+            self._fail(
+                f"the SimPy kernel cannot carry out {action.name} in rounds, as the MPI library "
+                "does that smpi/coll-selector names; use --kernel core"
+            )
         slots = yield from self._follow(schedule, communicator)
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):
             tag = COLLECTIVES[call.operation][1]

@@ -73,6 +73,11 @@ class Call:
         """The algorithm or selector of `operation`."""
         return algorithm(operation, self.collective(operation))
 
+    @property
+    def selector(self) -> str:
+        """The name of the selector."""
+        return "default"
+
 
 def selected(selector: str) -> dict[str, str]:
     """Every operation's algorithm is decided by `selector`."""

@@ -6,8 +6,19 @@ from collections import Counter
 
 import pytest
 
-from tisim.actions.collectives.catalogue import ALGORITHMS, algorithm
-from tisim.actions.script import IRECV, ISEND, RECV, RECV_HALF, SEND, SENDRECV, SSEND, Script
+from tests.unit.collectives.schedule_checks import execute
+from tisim.actions.collectives.catalogue import ALGORITHMS, algorithm, nonblocking
+from tisim.actions.script import (
+    IRECV,
+    ISEND,
+    RECV,
+    RECV_HALF,
+    SEND,
+    SENDRECV,
+    SSEND,
+    WAITALL,
+    Script,
+)
 
 _SIZES = (0, 1, 7, 60, 500, 5000, 50_000, 400_000, 2 << 20)
 _RANKS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 64, 100, 130, 260, 600, 1100)
@@ -108,3 +119,39 @@ def test_mpich_divides_a_vector_evenly() -> None:
     rows = zip(script.kinds, script.sizes, strict=True)
     sent = [int(size) for kind, size in rows if kind in _SENDS]
     assert sent == [4, 3, 3, 6]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17])
+@pytest.mark.parametrize("operation", ALGORITHMS)
+def test_rounds_of_non_blocking_collectives_fit_together(operation: str, ranks: int) -> None:
+    for n in (1, 60, 5000, 100_000):
+        for root in {0, ranks // 2, ranks - 1}:
+            arguments = _arguments(operation, n, ranks, root)
+            scripts = []
+            for rank in range(ranks):
+                script = Script(rank, ranks)
+                nonblocking(operation, "openmpi-4.1")(script, *arguments)
+                waited = [
+                    slot
+                    for kind, slot in zip(script.kinds, script.slots, strict=True)
+                    if kind == WAITALL and slot >= 0
+                ]
+                script.waitall([slot for slot in range(script.requests) if slot not in waited])
+                scripts.append(script)
+            seen = [outcome.seen for outcome in execute(scripts)]
+            if operation in ("allreduce", "allgather", "alltoall", "barrier", "reduce_scatter"):
+                assert all(len(ranks_seen) == ranks for ranks_seen in seen)
+            if operation in ("reduce", "gather"):
+                assert len(seen[root]) == ranks
+            if operation in ("bcast", "scatter"):
+                assert all(root in ranks_seen for ranks_seen in seen)
+
+
+def test_rabenseifners_allreduce_moves_each_part_twice() -> None:
+    script = Script(3, 8)
+    nonblocking("allreduce", "openmpi-4.1")(script, 80_000, 1)
+    rows = zip(script.kinds, script.sizes, strict=True)
+    assert [size for kind, size in rows if kind == ISEND] == [
+        40_000, 20_000, 10_000, 10_000, 20_000, 40_000,
+    ]  # fmt: skip
+    assert script.kinds[0] == WAITALL  # a copy

@@ -27,6 +27,10 @@ class Choice:
         self.asked.append(operation)
         return catalogue.algorithm(operation, self.name)
 
+    @property
+    def selector(self) -> str:
+        return self.name
+
 
 def schedule(
     line: str, rank: int = 0, size: int = 4, *, double: bool = False, config: Choice | None = None

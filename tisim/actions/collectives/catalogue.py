@@ -35,7 +35,13 @@ SELECTORS = (
 )  # fmt: skip
 
 # Those of MPI libraries themselves, not SimGrid's: a module with a function for each operation.
-_LIBRARIES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
+_MODULES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
+
+#: The selectors that stand for MPI libraries.
+LIBRARIES = frozenset(_MODULES)
+
+#: Those of libraries whose non-blocking collectives are known.
+NONBLOCKING = frozenset({"openmpi-4.1", "openmpi-5.0"})
 
 #: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -127,6 +133,16 @@ def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algor
     return found
 
 
+def nonblocking(operation: str, selector: str) -> Callable[..., object]:
+    """How the library that `selector` stands for carries out a non-blocking `operation`.
+
+    SimGrid's way, for which all its selectors stand, is one exchange of messages.
+    """
+    name = "libnbc" if selector in NONBLOCKING else "nonblocking"
+    module = importlib.import_module(f"tisim.actions.collectives.{name}")
+    return _function(module, f"i{operation}")
+
+
 def names(operation: str) -> tuple[str, ...]:
     """Return all names that `algorithm` knows for `operation`: selectors first.
 
@@ -169,10 +185,10 @@ def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
 
 
 def _selector(operation: str, name: str) -> Algorithm:
-    if name != "default" and name not in _LIBRARIES and operation in _SINGLE:
+    if name != "default" and name not in _MODULES and operation in _SINGLE:
         return algorithm(operation, "default")
-    module = importlib.import_module(f"tisim.actions.selectors.{_LIBRARIES.get(name, name)}")
-    if name not in _LIBRARIES:
+    module = importlib.import_module(f"tisim.actions.selectors.{_MODULES.get(name, name)}")
+    if name not in _MODULES:
         return partial(module.write, operation)
     if (operation, name) == ("alltoallv", "openmpi-5.0"):
         return _function(module, "alltoallv_5_0")
