@@ -115,7 +115,7 @@ def _run(
         err=True,
     )
     with ProgressBar("benchmark") as bar:
-        rows = run_benchmark(
+        found = run_benchmark(
             command,
             output,
             size,
@@ -124,5 +124,11 @@ def _run(
                 min(elapsed / size.seconds, 0.99), f"{count:,} times measured"
             ),
         )
-    click.echo(f"tisim: {rows:,} times measured", err=True)
+    click.echo(f"tisim: {found.times:,} times measured", err=True)
+    if not found.ended:
+        click.echo(
+            f"warning: stopped after {size.time_limit:g} s, before all was measured; what was "
+            "measured is kept. More --seconds, or smaller --largest and --sizes, measure the rest",
+            err=True,
+        )
     report_written(output)

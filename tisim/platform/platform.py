@@ -88,9 +88,10 @@ class Platform:
     hosts, links
         Sequences of `Host` and `Link`, in the order of the file.
     config
-        The options of the file's ``<config>``, names and values as written.
+        The options of the file, names and values as written.
     config_items
-        The same with file and line of each.
+        The same with file and line of each: those of ``<config>``, then those that are properties
+        ``tisim/config/NAME`` of the outermost zone and win over them.
     profiles
         How speeds, bandwidths, latencies and states change over time.
     warnings
@@ -162,7 +163,7 @@ class Platform:
             construction.topology,
             construction.topology.declared_numbers(),
             file=file,
-            config_items=tuple(construction.config.values()),
+            config_items=(*construction.config.values(), *construction.options.values()),
             profiles=tuple(elements.events.profiles),
             warnings=tuple(construction.warnings),
             description=elements.root,

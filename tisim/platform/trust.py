@@ -34,7 +34,28 @@ def basis_of(platform: str | os.PathLike[str]) -> dict[str, object]:
         content = parse_json(read_text(path), path)
     except InputError as error:
         return {_DAMAGE: str(error)}
-    return content if isinstance(content, dict) else {_DAMAGE: f"{path}: this is not an object"}
+    if not isinstance(content, dict):
+        return {_DAMAGE: f"{path}: this is not an object"}
+    other = other_platform(file, content)
+    return content if other is None else {_DAMAGE: f"{path}: {other}"}
+
+
+def other_platform(platform: Path, basis: Mapping[str, object]) -> str | None:
+    """Why a file of parameter sets is that of another platform; None if it is of this one.
+
+    It names the options that the platform was calibrated with, and they stand in its file.
+    """
+    options = basis.get("options")
+    if not isinstance(options, dict):
+        return None
+    text = read_text(platform)
+    for name, value in options.items():
+        if f'"{name}" value="{value}"' not in text:
+            return (
+                f"these sets of parameters are of another platform: {name} is not {value} in "
+                f"{platform.name}; 'tisim calibrate -o {platform.name}' writes both"
+            )
+    return None
 
 
 def trust_text(

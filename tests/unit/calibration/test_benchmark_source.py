@@ -39,14 +39,38 @@ def test_run(
     size = BenchmarkSize(largest=10_000, sizes=5, repetitions=1, seconds=1)
     assert size.time_limit == 62
     output = tmp_path / "measured.csv"
-    rows = run_benchmark(
+    found = run_benchmark(
         [mpi.run], output, size, compiler=mpi.cc, progress=lambda _, count: seen.append(count)
     )
     measured = read_measurements([output])
-    assert seen[-1] == rows == len(output.read_text().splitlines()) - 1
+    assert found.ended
+    assert seen[-1] == found.times == len(output.read_text().splitlines()) - 2
+    assert measured.library is not None
     assert measured.has("pingpong") and measured.has("isend")
     with pytest.raises(ExecutionError, match="ended with status"):
         run_benchmark(["false"], tmp_path / "none.csv", size, compiler=mpi.cc)
     assert not (tmp_path / "none.csv").exists()
     with pytest.raises(InputError, match="nothing was measured"):
         run_benchmark(["true"], tmp_path / "none.csv", size, compiler=mpi.cc)
+
+
+def test_what_was_measured_until_the_time_limit_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A launcher that prints two whole rows and a part of one, and goes on."""
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    monkeypatch.setattr(BenchmarkSize, "time_limit", 1.0)
+    launcher = tmp_path / "launch"
+    launcher.write_text(
+        "#!/bin/sh\necho operation,bytes,seconds\necho pingpong,1,1e-6\necho pingpong,9,2e-6\n"
+        "printf pingpong,1\nexec sleep 60\n"
+    )
+    launcher.chmod(0o755)
+    tisim = CommandLine(tmp_path, capsys)
+    output = tmp_path / "m.csv"
+    words = ("--mpicc", libraries()[0].cc, "-o", str(output), "--", str(launcher))
+    outcome = tisim("benchmark", "--run", *words)
+    assert outcome.status == 0, outcome.err
+    assert "2 times measured\nwarning: stopped after 1 s" in outcome.err
+    assert read_measurements([output]).curve("pingpong").nbytes.tolist() == [1, 9]

@@ -134,8 +134,11 @@ def test_the_nominal_platform(tmp_path: Path) -> None:
 
 
 def test_the_config_block_can_be_pasted() -> None:
-    assert config_block({"smpi/os": "0:1:0"}) == (
-        '<config id="General">\n  <prop id="smpi/os" value="0:1:0"/>\n</config>'
+    block = '<config id="General">\n  <prop id="smpi/os" value="0:1:0"/>\n</config>'
+    assert config_block({"smpi/os": "0:1:0"}, {}) == block
+    assert config_block({"smpi/os": "0:1:0"}, {"network/ordering": "fifo"}) == (
+        block + "\n<!-- in the outermost zone or cluster: -->\n"
+        '<prop id="tisim/config/network/ordering" value="fifo"/>'
     )
 
 

@@ -58,6 +58,7 @@ def test_sets_are_drawn_from_a_seed(found: Calibration) -> None:
 
 def test_sets_lie_beside_their_platform(found: Calibration, tmp_path: Path) -> None:
     sets = draw_sets(found, 3, seed=1)
+    found.platform.write(tmp_path / "c.xml")
     path = sets.write(tmp_path / "c.xml")
     assert path == tmp_path / "c.sets.json"
     assert ParameterSets.beside(tmp_path / "c.xml") == sets
@@ -111,3 +112,22 @@ def test_the_command_prints_and_writes_the_interval(
     written = json.loads(Path(out).read_text())["uncertainty"]
     assert len(written["times_s"]) == 4
     assert written["low_s"] <= written["high_s"]
+
+
+def test_sets_of_another_platform_are_refused(
+    found: Calibration, tisim: CommandLine, tmp_path: Path
+) -> None:
+    platform = tmp_path / "p.xml"
+    found.platform.write(platform)
+    draw_sets(found, 2).write(platform)
+    assert len(ParameterSets.beside(platform).sets) == 2
+    platform.write_text(
+        platform.read_text().replace('"smpi/os" value="', '"smpi/os" value="9:1:0;')
+    )
+    message = "these sets of parameters are of another platform: smpi/os is not"
+    with pytest.raises(InputError, match=message):
+        ParameterSets.beside(platform)
+    outcome = tisim.replay(RING, "--uncertainty", "2", platform=str(platform))
+    assert outcome.status == 2
+    assert message in outcome.err
+    assert message in tisim.replay(RING, platform=str(platform)).out

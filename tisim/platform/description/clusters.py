@@ -37,11 +37,10 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
     except ValueError as error:
         raise node.error(f"cluster {spec.name}: {error}") from None
     links.add_generated(made)
-    construction.register_zone(zone)
+    construction.register_zone(zone, node)
     if isinstance(zone, FlatCluster):
         construction.check_new(node, spec.router)
         construction.topology.points[spec.router] = (zone, zone.hosts)
-    zone.properties.update(node.properties())
     hosts = NumberedHosts(
         zone,
         spec.prefix,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.platform.description.node import Node
+from tisim.platform.description.node import OPTION, Node
 from tisim.platform.profiles import (
     BANDWIDTH,
     LATENCY,
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConfigItem:
-    """One option of a ``<config>``, as written, and where."""
+    """One option as written, and where."""
 
     key: str
     value: str
     file: str | None
     line: int | None
+    in_zone: bool = False  # a property of the outermost zone, not in a ``<config>``
 
 
 class Construction:
@@ -46,6 +47,8 @@ class Construction:
         Hosts, links and zones.
     config
         The options of ``<config>``, the first of each name.
+    options
+        Those that are properties of the outermost zone, the first of each name.
     warnings
         Warnings for the user, each with its place.
     counters
@@ -57,6 +60,7 @@ class Construction:
     def __init__(self) -> None:
         self.topology = Topology()
         self.config: dict[str, ConfigItem] = {}
+        self.options: dict[str, ConfigItem] = {}
         self.warnings: list[str] = []
         self.counters: dict[str, tuple[int, int]] = {}
         self.coordinates: dict[Point, tuple[float, float, float]] = {}
@@ -126,12 +130,20 @@ class Construction:
         self.check_new(node, node["id"])
         return parent
 
-    def register_zone(self, zone: Zone) -> None:
-        """Make a new zone known by its name."""
+    def register_zone(self, zone: Zone, node: Node) -> None:
+        """Make a new zone known by its name, with the properties of its element."""
+        zone.properties.update(node.properties())
         if zone.parent is None:
             self.topology.root = zone
         else:
             self.topology.points[zone.name] = zone.point
+        for prop in node.children:
+            if prop.tag == "prop" and prop["id"].startswith(OPTION):
+                if zone.parent is not None:
+                    raise prop.error(f"{prop['id']} is a property of the outermost zone")
+                key = prop["id"].removeprefix(OPTION)
+                item = ConfigItem(key, prop["value"], prop.file, prop.line, in_zone=True)
+                self.options.setdefault(key, item)
 
     def place_new(self, node: Node, name: str, zone: Zone) -> int:
         """Number a new host or router in its zone and make it known by its name."""

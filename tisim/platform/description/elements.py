@@ -94,8 +94,7 @@ class Elements:
             known = "Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None"
             raise node.error(f"unknown routing {node['routing']!r}; {known} are understood")
         zone = routing(node["id"], self.construction.parent_for(node))
-        zone.properties.update(node.properties())
-        self.construction.register_zone(zone)
+        self.construction.register_zone(zone, node)
         self.construction.enter(zone)
         properties = [child for child in node.children if child.tag == "prop"]
         opened = Node("zone", node.attributes, node.file, node.line, properties)

@@ -158,6 +158,10 @@ def _attribute(text: str) -> tuple[str, Attribute]:
 #: ignores properties that it does not know.
 BURST: Final = "tisim/burst"
 
+#: Properties of the outermost zone with this in front are options: those that SimGrid, which ends
+#: at an option of ``<config>`` that it does not know, does not have.
+OPTION: Final = "tisim/config/"
+
 # The core counts the cores of a host in 32 bits.
 _MOST_CORES: Final = 2**31
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

@@ -17,7 +17,7 @@ from typing import TypedDict, Unpack
 
 from tisim.errors import InputError
 from tisim.platform.builder import PlatformBuilder, Quantity
-from tisim.platform.description.node import BURST
+from tisim.platform.description.node import BURST, OPTION
 from tisim.platform.description.storage import DISK, FILE_SYSTEM, PFS_WORDS, read_words
 from tisim.platform.description.xml import quoted
 from tisim.platform.new.shapes import checked_count, dragonfly_shape, fat_tree_shape, torus_sizes
@@ -64,7 +64,9 @@ class Characteristics:
     speed, cores
         Of one core, and the cores of a host.
     config
-        Options of the simulation.
+        Options of the simulation that stand in ``<config>``.
+    options
+        Those that are properties of the outermost zone, under the names of these.
     limiter
         What a host sends and receives together, bytes/s; None: no less than its link carries.
     burst
@@ -76,6 +78,7 @@ class Characteristics:
     speed: Quantity
     cores: int
     config: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     limiter: float | None = None
     burst: float = 0.0
 
@@ -108,6 +111,7 @@ def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
         known.speed if speed is None else speed,
         known.cores if cores is None else cores,
         known.config,
+        known.options,
         # A limiter is that of the measured links.
         known.limiter if bandwidth is None else None,
         known.burst,
@@ -135,7 +139,8 @@ def _of_platform(platform: Platform) -> Characteristics:
         sum(link.latency for link in links) / len(links),
         first.speed,
         first.cores,
-        platform.config,
+        {item.key: item.value for item in platform.config_items if not item.in_zone},
+        {OPTION + item.key: item.value for item in platform.config_items if item.in_zone},
         min(limiters, default=None),
         min(platform.resources.link_burst[link.index] for link in links),
     )
@@ -359,8 +364,12 @@ def _built(
     builder = PlatformBuilder(f"a new {kind}")
     if numbers.config:
         builder.config(numbers.config)
-    pfs = hardware.get("pfs")
-    around = builder.zone("system", properties=file_servers(pfs, nodes, name)) if pfs else None
+    around = None
+    if pfs := hardware.get("pfs"):
+        outermost = {**file_servers(pfs, nodes, name), **numbers.options}
+        around = builder.zone("system", properties=outermost)
+    else:
+        properties |= numbers.options
     with around or nullcontext():
         builder.cluster(
             name,

@@ -85,6 +85,14 @@ class BenchmarkSize:
         ]
 
 
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """What a run of the benchmark has measured."""
+
+    times: int  # so many times
+    ended: bool  # whether it came to its end, or was stopped at the time limit
+
+
 def run_benchmark(
     command: Sequence[str],
     output: str | os.PathLike[str],
@@ -92,33 +100,37 @@ def run_benchmark(
     *,
     compiler: str | None = None,
     progress: MeasuringProgress | None = None,
-) -> int:
+) -> BenchmarkRun:
     """Compile the benchmark, run it, and write what it has measured.
 
     `command` is what starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the
     program is added, and ``-n 2`` where the number of ranks is missing. `output` is a CSV file for
-    `read_measurements`, `compiler` by default ``$MPICC`` or ``mpicc``. Returns how many times were
-    measured. Raises `InputError` if it cannot be compiled or started, or when the file cannot be
-    written, `ExecutionError` if it does not come to its end in time.
+    `read_measurements`, `compiler` by default ``$MPICC`` or ``mpicc``. What was measured until the
+    time limit is kept. Raises `InputError` if it cannot be compiled or started, or when the file
+    cannot be written, `ExecutionError` if it fails or measures nothing in time.
     """
     size = size or BenchmarkSize()
     library = find_library(compiler_of_user(compiler), "benchmark")
     program = compiled(benchmark_code(), library)
     words = launching_command(command, _RANKS, [str(program), *size.words()])
     with OutputFile(output) as file:
-        rows = _run(words, file, size.time_limit, progress)
-        if rows < 1:
+        found = _run(words, file, size.time_limit, progress)
+        if found.times < 1:
+            if not found.ended:
+                raise ExecutionError(
+                    f"nothing was measured within {size.time_limit:g} s; --seconds gives more time"
+                )
             raise InputError(
                 "nothing was measured: what starts the ranks has not passed on what they print"
             )
-    return rows
+    return found
 
 
 def _run(
     words: Sequence[str], file: OutputFile, limit: float, progress: MeasuringProgress | None
-) -> int:
+) -> BenchmarkRun:
     begin = time.monotonic()
-    lines = 0
+    rows, cut, stopped = 0, b"", False
     with subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
     ) as process:
@@ -126,25 +138,22 @@ def _run(
         os.set_blocking(process.stdout.fileno(), False)
         try:
             ended = False
-            while not ended:
+            while not (ended or stopped):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_INTERVAL)
                 ended = process.returncode is not None  # what it has printed is there then
                 while data := process.stdout.read(1 << 16):
-                    file.write(data)
-                    lines += data.count(b"\n")
+                    whole, end, cut = (cut + data).rpartition(b"\n")
+                    file.write(whole + end)
+                    rows += sum(not line.startswith(b"#") for line in whole.splitlines())
                 elapsed = time.monotonic() - begin
                 if progress is not None:
-                    progress(elapsed, max(lines - 1, 0))
-                if not ended and elapsed > limit:
-                    raise ExecutionError(
-                        f"the benchmark did not end within {limit:g} s; --seconds gives more time, "
-                        "and smaller --largest and --sizes need less"
-                    )
+                    progress(elapsed, max(rows - 1, 0))
+                stopped = not ended and elapsed > limit
         finally:
             stop(process)
-    if process.returncode != 0:
+    if process.returncode != 0 and not stopped:
         raise ExecutionError(
             f"{words[0]} ended with status {process.returncode}; it says why above"
         )
-    return lines - 1
+    return BenchmarkRun(max(rows - 1, 0), not stopped)

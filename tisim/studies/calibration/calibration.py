@@ -14,6 +14,7 @@ import numpy as np
 
 from tisim.studies.calibration.contention import Contention
 from tisim.studies.calibration.factors import Factor, Route, factors_of, tables
+from tisim.studies.calibration.library import LibraryFacts, library_facts
 from tisim.studies.calibration.loopback import Loopback
 from tisim.studies.calibration.measurements import AGREEMENT, Measurements
 from tisim.studies.calibration.overheads import Overheads, Thresholds
@@ -120,6 +121,8 @@ class CalibrationDict(TypedDict):
     """Everything found; the rows are those of the frames and records of the same names."""
 
     config: dict[str, str]
+    library: str | None
+    options: dict[str, str]
     route: RouteDict
     burst_bytes: float
     loopback: dict[str, float] | None
@@ -192,8 +195,13 @@ class Calibration:
 
     @property
     def config_block(self) -> str:
-        """The configuration as a ``<config>`` block."""
-        return config_block(self.config)
+        """The configuration to paste: a ``<config>`` block, and properties of a zone."""
+        return config_block(self.config, self.library.options())
+
+    @property
+    def library(self) -> LibraryFacts:
+        """What was found out about the MPI library."""
+        return library_facts(self.measurements)
 
     @property
     def fits(self) -> tuple[Piecewise, ...]:
@@ -272,6 +280,8 @@ class Calibration:
         thresholds, contention = self.overheads.thresholds, self.contention
         return {
             "config": self.config,
+            "library": self.library.name,
+            "options": self.library.options(),
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
             "burst_bytes": self.burst,
             "loopback": None if self.loopback is None else vars(self.loopback),

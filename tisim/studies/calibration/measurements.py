@@ -121,17 +121,21 @@ class Measurements:
     frame
         One row a measured time: ``operation`` (str, see `Curve`), ``bytes`` (int),
         ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
-        transfer: pairs, shift or incast), ``idle`` (float: seconds since the process's previous
+        transfer: pairs, shift or incast), ``messages`` (int: how many there were, or are there),
+        ``idle`` (float: seconds since the process's previous
         call ended, nan where unknown), ``file`` (str).
     remarks
         What the user should know: rows that are not used, measurements inside one host.
     inside
         Such rows of two processes on one host, where there are others.
+    library
+        What the MPI library that measured says of itself; None if no file says.
     """
 
     frame: pd.DataFrame
     remarks: tuple[str, ...] = ()
     inside: pd.DataFrame | None = None
+    library: str | None = None
 
     def with_remark(self, remark: str) -> Measurements:
         """The same with a remark more."""
@@ -185,22 +189,30 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
     import pandas as pd
 
     frames, remarks = [], []
+    libraries: dict[str, None] = {}
     for file in files:
         path = Path(file)
-        samples, own_remarks = read_file(path)
+        samples, own_remarks, library = read_file(path)
         remarks.extend(own_remarks)
+        if library is not None:
+            libraries[library] = None
         if samples:
             part = pd.DataFrame(samples).rename(columns={"nbytes": "bytes"})
             frames.append(part.assign(file=str(path)))
     if not frames:
         raise InputError("no measurement in these files that calibration uses")
+    if len(libraries) > 1:
+        raise InputError(
+            f"these files were measured with different MPI libraries: {'; '.join(libraries)}; "
+            "calibrate with those of one"
+        )
     frame = pd.concat(frames, ignore_index=True)
     frame = _without_zeros(frame, remarks)
     frame, inside = _between_hosts(frame, remarks)
-    between, within = (
-        _each_message(part).drop(columns=["same_host", "messages"]) for part in (frame, inside)
+    between, within = (_each_message(part).drop(columns="same_host") for part in (frame, inside))
+    return Measurements(
+        between, tuple(remarks), None if within.empty else within, next(iter(libraries), None)
     )
-    return Measurements(between, tuple(remarks), None if within.empty else within)
 
 
 def _each_message(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.platform.description.node import BURST
+from tisim.platform.description.node import BURST, OPTION
 from tisim.studies.calibration.factors import Route
 from tisim.support.files import write_file
 
@@ -93,6 +93,28 @@ class PlatformFile:
         for name, value in settings.items():
             etree.SubElement(block, "prop", id=name, value=value)
         _indent(block)
+
+    def set_options(self, options: Mapping[str, str]) -> bool:
+        """Give the outermost zone options that SimGrid does not have, as its properties.
+
+        False, and nothing done, if the file has none: it includes one.
+        """
+        from lxml import etree
+
+        zones = ("zone", "AS", "cluster", "peer")
+        zone = next((one for one in self._tree.getroot() if one.tag in zones), None)
+        if zone is None:
+            return False
+        for prop in zone.findall("prop"):
+            name = prop.get("id", "")
+            if name.startswith(OPTION) and _canonical(name.removeprefix(OPTION)) in options:
+                zone.remove(prop)
+        for place, (name, value) in enumerate(options.items()):
+            zone.insert(place, etree.Element("prop", id=OPTION + name, value=value))
+        behind = zone.tail
+        etree.indent(zone, level=1)
+        zone.tail = behind
+        return True
 
     def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
         """Give limiter links to the clusters of two hosts, and to all like them.
@@ -212,15 +234,24 @@ class PlatformFile:
             return Platform.load(path)
 
 
-def config_block(settings: Mapping[str, str]) -> str:
-    """A ``<config>`` block to paste into a platform file, right below ``<platform>``."""
+def config_block(settings: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """A ``<config>`` block to paste into a platform file, right below ``<platform>``.
+
+    `options` stand behind it as properties, to paste into the outermost zone.
+    """
     from lxml import etree
 
     block = etree.Element("config", id="General")
     for name, value in settings.items():
         etree.SubElement(block, "prop", id=name, value=value)
     etree.indent(block)
-    return str(etree.tostring(block, encoding="unicode"))
+    lines = [etree.tostring(block, encoding="unicode")]
+    if options:
+        lines.append("<!-- in the outermost zone or cluster: -->")
+    for name, value in options.items():
+        prop = etree.Element("prop", id=OPTION + name, value=value)
+        lines.append(etree.tostring(prop, encoding="unicode"))
+    return "\n".join(map(str, lines))
 
 
 def _canonical(name: str) -> str:

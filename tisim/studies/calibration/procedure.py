@@ -17,6 +17,7 @@ from tisim.studies.calibration.contention import (
 )
 from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.studies.calibration.idle import at_usual_idleness
+from tisim.studies.calibration.library import library_facts
 from tisim.studies.calibration.loopback import with_loopback
 from tisim.studies.calibration.measurements import Measurements
 from tisim.studies.calibration.overheads import Overheads, fit_overheads
@@ -108,6 +109,7 @@ def calibrate(
     file.configure(settings(overheads, factors, loopback))
     begin("contention")
     contention, limiter = _fit_contention(measurements, file, pair, route)
+    measurements = _with_options(measurements, file)
     begin("simulation")
     simulated = simulate(file.load(), pair, _simulated_sizes(measurements))
     found = Calibration(
@@ -270,6 +272,17 @@ def _with_burst(
         "and streams will be predicted as fast as single messages"
     )
     return measurements.with_remark(remark), 0.0
+
+
+def _with_options(measurements: Measurements, file: PlatformFile) -> Measurements:
+    """Set what follows from the MPI library; a remark if the platform has no place for it."""
+    options = library_facts(measurements).options()
+    if not options or file.set_options(options):
+        return measurements
+    words = " ".join(f"--config {name}={value}" for name, value in options.items())
+    return measurements.with_remark(
+        f"the platform's zones are in files that it includes: replay with {words}"
+    )
 
 
 def _fit_contention(

@@ -14,7 +14,8 @@ from tisim.support.reading import read_input
 
 #: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
 #: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
-#: further message of a stream; concurrent messages until the last is there.
+#: further message of a stream; some messages to one receiver, until the first and until all are
+#: there; concurrent messages until the last is there.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
@@ -23,6 +24,7 @@ OPERATIONS = (
     "isend",
     "recv",
     "stream",
+    "arrival",
     "transfer",
 )
 
@@ -42,7 +44,7 @@ class Sample(NamedTuple):
     # Seconds since the call before it ended; nan where the format does not say.
     idle: float = math.nan
     pattern: str = "pairs"  # of concurrent transfers: pairs, shift or incast
-    messages: int = 1  # of a stream: how many there were
+    messages: int = 1  # of a stream: how many there were; of an arrival: how many are there
 
 
 @dataclass(frozen=True)
@@ -317,14 +319,27 @@ def _imb_sample(
 # ``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept),
 # ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``isend``,
 # ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer) and
-# ``transfer`` (until the last of the concurrent messages is there). Lines that begin with ``#`` are
-# comments.
+# ``arrival`` (some messages to one receiver, until the first of them is there and until all are:
+# ``messages`` of 1 and more) and ``transfer`` (until the last of the concurrent messages is there).
+# Lines that begin with ``#`` are comments; ``# library:`` is followed by what the MPI library says
+# of itself.
 
 OWN = "tisim's CSV with the header operation,bytes,seconds,..."
 _REQUIRED = ("operation", "bytes", "seconds")
 _OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages")
 _PATTERNS = ("pairs", "shift", "incast")
 _ROUND_TRIPS = ("pingpong", "idle_pingpong")
+
+
+_LIBRARY = "# library:"
+
+
+def library_of(text: Text) -> str | None:
+    """What the MPI library that measured says of itself; None if the file does not say."""
+    for line in text.lines:
+        if line.startswith(_LIBRARY):
+            return line.removeprefix(_LIBRARY).strip()
+    return None
 
 
 def _header(text: Text) -> tuple[int, str]:
@@ -469,16 +484,17 @@ def _first(text: Text) -> str:
     return next(line for line in text.lines if line.strip())
 
 
-def read_file(path: Path) -> tuple[list[Sample], list[str]]:
+def read_file(path: Path) -> tuple[list[Sample], list[str], str | None]:
     """Read one measurement file, whatever its format.
 
-    Returns the measured times, and what the user should know about the file. Raises `InputError` if
-    the file is of no known format, or a line of it cannot be read.
+    Returns the measured times, what the user should know about the file, and the MPI library that
+    measured, if the file says. Raises `InputError` if the file is of no known format, or a line of
+    it cannot be read.
     """
     text = read_text(path)
     for _, recognises, read in READERS:
         if recognises(text):
-            return read(text)
+            return *read(text), library_of(text)
     known = "; ".join(name for name, *_ in READERS)
     raise text.error(
         f"not a measurement file that is known (it begins with {_first(text).strip()[:60]!r}); "

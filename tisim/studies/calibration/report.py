@@ -60,6 +60,7 @@ def _sections(calibration: Calibration) -> Iterator[str]:
         yield f"Breakpoints\n{_breakpoints(calibration)}"
     if calibration.overheads.thresholds is not None:
         yield f"Protocol: {calibration.overheads.thresholds.evidence}."
+    yield calibration.library.text()
     if calibration.burst > 0:
         yield (
             f"Burst: single messages are faster than streams: links pass {calibration.burst:.0f} "

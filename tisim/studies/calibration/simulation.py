@@ -30,6 +30,8 @@ _DONE = 1  # tag of the message that ends the measurement at one size
 _LATE = 4.0
 # Round trips before the one that is timed, as in the benchmark: they take the tokens of bursts.
 _BEFORE = 2
+# Nothing is drawn.
+_EVEN = {"tisim/jitter-start": "0", "tisim/jitter-size": "0"}
 # No factor, no overhead, no protocol: what is left are the links of the platform.
 _NOMINAL = {
     "network/model": "SMPI",
@@ -38,6 +40,7 @@ _NOMINAL = {
     "smpi/os": "0:0:0",
     "smpi/ois": "0:0:0",
     "smpi/or": "0:0:0",
+    "network/ordering": "fair",
 }
 _SIZES = (1 << 10, 1 << 24)
 
@@ -71,7 +74,7 @@ def simulate(
 
     from tisim.kernel import Environment
 
-    env = Environment(platform, config)
+    env = Environment(platform, {**_EVEN, **(config or {})})
     rows: list[dict[str, float]] = [{"bytes": int(size)} for size in sizes]
     first, second = env.mpi(list(hosts))
     env.process(_first(env, first, rows))
@@ -124,6 +127,8 @@ def simulate_rate(
 ) -> float:
     """Simulate one message in one direction, or one in each of both directions at once.
 
+    They share the links: no rank waits for the other's answer.
+
     Returns
     -------
     float
@@ -131,7 +136,7 @@ def simulate_rate(
     """
     from tisim.kernel import Environment
 
-    env = Environment(platform, config)
+    env = Environment(platform, {**_EVEN, "network/ordering": "fair", **(config or {})})
     for rank in env.mpi(list(hosts)):
         env.process(_exchange(rank, nbytes, directions))
     env.run()

@@ -64,7 +64,7 @@ def draw_sets(
         startup = float(np.exp(random.uniform(*sorted((0.0, np.log(slowest))))))
         sets.append(_refitted(found, resampled, rate, startup))
     files = dict.fromkeys(Path(str(name)).name for name in found.measurements.frame.get("file", ()))
-    return ParameterSets(seed, tuple(sets), measured=tuple(files))
+    return ParameterSets(seed, tuple(sets), measured=tuple(files), options=found.config)
 
 
 def _resampled(measured: Measurements, random: np.random.Generator) -> Measurements:

@@ -6,14 +6,14 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tisim.errors import InputError, TisimError
-from tisim.platform.trust import SETS_SUFFIX
+from tisim.platform.trust import SETS_SUFFIX, other_platform
 from tisim.support.files import write_file
 from tisim.support.reading import parse_json, read_text
 
@@ -173,6 +173,8 @@ class ParameterSets:
     errors: tuple[float, ...] = ()
     measured: tuple[str, ...] = ()  # files of the measurements of the calibration
     validated: tuple[str, ...] = ()  # programs that have `errors`
+    # The options that the platform was calibrated with.
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def path_beside(platform: str | os.PathLike[str]) -> Path:
@@ -194,6 +196,7 @@ class ParameterSets:
             "errors": [*self.errors],
             "measured": [*self.measured],
             "validated": [*self.validated],
+            "options": dict(self.options),
         }
         write_file(path, json.dumps(content, indent=1) + "\n")
         return path
@@ -205,7 +208,7 @@ class ParameterSets:
         Raises
         ------
         InputError
-            If there are none, or the file is not one of them.
+            If there are none, or the file is not one of them, or is of another platform.
         """
         path = cls.path_beside(platform)
         if not path.exists():
@@ -232,8 +235,19 @@ class ParameterSets:
             raise InputError(
                 "this is no file of parameter sets; calibrate again to write one", file=path
             )
+        other = other_platform(Path(platform), content)
+        if other is not None:
+            raise InputError(other, file=path)
         measured, validated = (
             tuple(map(str, names)) if isinstance(names := content.get(key), list) else ()
             for key in ("measured", "validated")
         )
-        return cls(seed, tuple(sets), tuple(errors), measured, validated)
+        options = content.get("options")
+        return cls(
+            seed,
+            tuple(sets),
+            tuple(errors),
+            measured,
+            validated,
+            options if isinstance(options, dict) else {},
+        )

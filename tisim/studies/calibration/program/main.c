@@ -37,6 +37,14 @@ static void shuffle(int* numbers, int count) {
   }
 }
 
+/* The first line of what the MPI library says of itself, as a comment. */
+static void print_library(void) {
+  char name[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(name, &length);
+  printf("# library: %.*s\n", (int)strcspn(name, "\r\n"), name);
+}
+
 /* Rank 0: every size in each round, in random order, until its median is known. */
 static void measure_sizes(const int* sizes, int count, int repetitions) {
   int most = repetitions * MOST_REPETITIONS, round, i, left = count;
@@ -67,6 +75,15 @@ static void measure_streams(int largest) {
     messages = messages > LONGEST_STREAM ? LONGEST_STREAM : messages;
     for (repetition = 0; repetition < STREAM_REPETITIONS; repetition++) stream(bytes, messages);
   }
+}
+
+/* Sizes below the eager limits of libraries and above: after a rendezvous, some tell only at the
+   end that a message is there. */
+static void measure_arrivals(int largest) {
+  int bytes, repetition;
+  for (bytes = LARGEST_ARRIVING; bytes >= SMALLEST_ARRIVING; bytes /= 8)
+    for (repetition = 0; bytes <= largest && repetition < ARRIVAL_REPETITIONS; repetition++)
+      arrival(bytes);
 }
 
 /* Patterns of all ranks: pairs in one direction and in both, a shift, an incast. */
@@ -131,11 +148,13 @@ static void choose_partners(int* outside, int* inside) {
 
 static void measure_outside(int largest, int count, int repetitions) {
   int *sizes = malloc(sizeof *sizes * (size_t)count), i;
+  print_library();
   printf("operation,bytes,pairs,directions,seconds,host,peer,pattern,messages\n");
   srand(2);
   for (i = 0; i < count; i++) sizes[i] = log_uniform(1, largest);
   measure_sizes(sizes, count, repetitions);
   measure_streams(largest);
+  measure_arrivals(largest);
   order(END, 0, 0, 0);
   free(sizes);
 }

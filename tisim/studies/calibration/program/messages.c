@@ -32,9 +32,11 @@ enum { DATA, CONTROL };
 enum { WARM_UP = 50, MOST_REPETITIONS = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
 enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, LONGEST_STREAM = 64, STREAM_BYTES = 1 << 22 };
 enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
+enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
+enum { LARGEST_ARRIVING = 1 << 18 };
 enum { INSIDE_PART = 4 }; /* sizes and seconds inside a host, as a part of those between hosts */
 
-enum task { PING_PONG, STREAM, END }; /* what the partner is to do */
+enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
 
 static int rank, ranks, partner;
 static MPI_Comm all; /* the ranks of the patterns, one a host */
@@ -169,6 +171,36 @@ static void receive_stream(int bytes, int messages) {
   MPI_Send(out, 0, MPI_BYTE, partner, DATA, MPI_COMM_WORLD);
 }
 
+/* Some messages to one receiver: until the first of them is there, and until all are.  On one
+   connection they come one after the other; otherwise they share the bandwidth. */
+static void arrival(int bytes) {
+  MPI_Request requests[ARRIVING];
+  int i;
+  order(ARRIVAL, bytes, ARRIVING, 0);
+  receive_number();
+  for (i = 0; i < ARRIVING; i++)
+    MPI_Isend(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitall(ARRIVING, requests, MPI_STATUSES_IGNORE);
+  print_row("arrival", bytes, receive_number(), 1);
+  print_row("arrival", bytes, receive_number(), ARRIVING);
+}
+
+static void receive_arrivals(int bytes) {
+  MPI_Request requests[ARRIVING];
+  double start, first;
+  int i;
+  for (i = 0; i < ARRIVING; i++)
+    MPI_Irecv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &requests[i]);
+  send_number(0);
+  start = MPI_Wtime();
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  first = MPI_Wtime() - start;
+  MPI_Waitall(ARRIVING, requests, MPI_STATUSES_IGNORE);
+  start = MPI_Wtime() - start;
+  send_number(first);
+  send_number(start);
+}
+
 /* What the partner does until it is told to end. */
 static void follow(void) {
   int next[4]; /* task, bytes, count, idle */
@@ -177,6 +209,8 @@ static void follow(void) {
     if (next[0] == END) return;
     if (next[0] == STREAM)
       receive_stream(next[1], next[2]);
+    else if (next[0] == ARRIVAL)
+      receive_arrivals(next[1]);
     else
       answer(next[1], next[3]);
   }

@@ -1,0 +1,160 @@
+"""What the MPI library decides: it is measured, written into the platform, and replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.calibration.test_calibration_contention import written
+from tests.unit.command_line import CommandLine
+from tisim.errors import InputError
+from tisim.platform import Platform, new
+from tisim.studies.calibration import calibrate, read_measurements
+from tisim.studies.calibration.library import LibraryFacts
+from tisim.studies.calibration.platform_file import PlatformFile
+
+OPEN_MPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
+IN_ORDER = {
+    "network/ordering": "fifo",
+    "tisim/jitter-start": "0.0003",
+    "tisim/jitter-size": "0.005",
+}
+NBYTES = 1 << 15
+
+
+def measured(folder: Path, *, first: float, library: str = OPEN_MPI) -> Path:
+    """A file of `tisim benchmark`; the first of 8 messages is there after `first` of 2 ms."""
+    file = written(folder, shift=1.0)
+    rows = [
+        f"arrival,{NBYTES},1,1,{seconds},a,b,pair,{messages}\n"
+        for messages, seconds in ((1, 0.002 * first), (8, 0.002))
+    ]
+    comment = f"# library: {library}\n" if library else ""
+    file.write_text(comment + file.read_text() + "".join(rows))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "selector"),
+    [
+        (OPEN_MPI, "openmpi-4.1"),
+        ("Open MPI v5.0.3, package: x", "openmpi-5.0"),
+        ("MPICH Version:\t4.0.2", "mpich-4"),
+        ("MPICH Version:\t3.4.1", "mpich"),
+        ("MVAPICH2 Version      :\t2.3.7", "mvapich2"),
+        ("Intel(R) MPI Library 2021.6 for Linux* OS", "impi"),
+        ("Open MPI v1.10.7", None),
+        ("Cray MPICH", None),
+        (None, None),
+    ],
+)
+def test_the_selector_of_a_library(name: str | None, selector: str | None) -> None:
+    assert LibraryFacts(name, None).selector == selector
+
+
+def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
+    found = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
+    found.platform.write(tmp_path / "p.xml")
+    assert found.to_dict()["library"] == OPEN_MPI
+    expected = {"smpi/coll-selector": "openmpi-4.1", **IN_ORDER}
+    assert found.to_dict()["options"] == expected
+    platform = Platform.load(tmp_path / "p.xml")
+    assert expected.items() <= platform.config.items()
+    # SimGrid ends at options that it does not know.
+    config = (tmp_path / "p.xml").read_text().partition("</config>")[0]
+    assert not [name for name in expected if name in config]
+
+
+@pytest.mark.parametrize(
+    ("first", "library", "options"),
+    [
+        (1.0, OPEN_MPI, {"smpi/coll-selector": "openmpi-4.1", "network/ordering": "fair"}),
+        (0.2, "", IN_ORDER),
+        (0.2, "Another MPI", IN_ORDER),
+    ],
+)
+def test_options_that_follow(
+    tmp_path: Path, first: float, library: str, options: dict[str, str]
+) -> None:
+    found = calibrate(read_measurements([measured(tmp_path, first=first, library=library)]))
+    assert found.library.options() == options
+
+
+def test_without_either_nothing_is_set(tmp_path: Path) -> None:
+    found = calibrate(read_measurements([written(tmp_path, shift=1.0)]))
+    assert found.library.options() == {}
+    assert "smpi/coll-selector is not set" in found.library.text()
+
+
+def test_measurements_of_two_libraries_are_refused(tmp_path: Path) -> None:
+    files = []
+    for number, library in enumerate((OPEN_MPI, "MPICH Version: 4.0.2")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files.append(measured(folder, first=0.2, library=library))
+    with pytest.raises(InputError, match="different MPI libraries"):
+        read_measurements(files)
+
+
+def test_a_replay_uses_them_below_the_command_line(tisim: CommandLine) -> None:
+    """Two messages in order: the first receive ends earlier than when they share the link."""
+    trace = tisim.trace(
+        "init; Isend 1 0 1000000; Isend 1 0 1000000; waitall; finalize",
+        "init; recv 0 0 1000000; compute 1e9; recv 0 0 1000000; finalize",
+    )
+    plain = tisim.write("plain.xml", _platform(""))
+    with_options = tisim.write("options.xml", _platform("fifo"))
+    fair, fifo = (
+        tisim.replay("--json", "-", *more, trace, platform=plain).out
+        for more in ((), ("--config", "network/ordering=fifo"))
+    )
+    assert _time(fair) != _time(fifo)
+    assert _time(tisim.replay("--json", "-", trace, platform=with_options).out) == _time(fifo)
+    overridden = ("--config", "network/ordering=fair", trace)
+    assert _time(tisim.replay("--json", "-", *overridden, platform=with_options).out) == _time(fair)
+
+
+def _time(text: str) -> float:
+    return float(json.loads(text)["simulated_time"])
+
+
+def _platform(ordering: str) -> str:
+    prop = f'<prop id="tisim/config/network/ordering" value="{ordering}"/>' if ordering else ""
+    return (
+        '<platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-1" speed="1Gf" '
+        f'bw="100MBps" lat="4us">{prop}</cluster></platform>'
+    )
+
+
+def test_a_property_of_an_inner_zone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(
+        f'<platform version="4.1"><zone id="z" routing="Full">{_platform("fifo")[24:-11]}</zone>'
+        "</platform>"
+    )
+    with pytest.raises(InputError, match="is a property of the outermost zone"):
+        Platform.load(tmp_path / "p.xml")
+
+
+def test_a_wrong_value_is_named_with_its_line(tisim: CommandLine) -> None:
+    platform = tisim.write("p.xml", _platform("sorted").replace("<prop", "\n<prop"))
+    outcome = tisim.replay(tisim.trace("init; finalize"), platform=platform)
+    assert outcome.status == 2
+    assert "p.xml:2: option network/ordering" in outcome.err
+
+
+@pytest.mark.parametrize("pfs", [None, "servers=1,read=1GBps,write=1GBps"])
+def test_a_new_platform_carries_them_over(tmp_path: Path, pfs: str | None) -> None:
+    (tmp_path / "m.xml").write_text(_platform("fifo"))
+    made = new.cluster(8, calibrated=tmp_path / "m.xml", pfs=pfs)
+    made.write(tmp_path / "new.xml")
+    again = Platform.load(tmp_path / "new.xml")
+    assert [(item.key, item.in_zone) for item in again.config_items] == [("network/ordering", True)]
+
+
+def test_older_options_of_a_zone_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(_platform("fair"))
+    file = PlatformFile.read(tmp_path / "p.xml")
+    assert file.set_options({"network/ordering": "fifo"})
+    assert dict(file.load().config) == {"network/ordering": "fifo"}

@@ -1,0 +1,102 @@
+"""What the MPI library that measured decides: its collectives, and the order of its messages."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tisim.models.jitter import DEFAULT_SIZE, DEFAULT_START
+
+if TYPE_CHECKING:
+    from tisim.studies.calibration.measurements import Measurements
+
+# What a library says of itself begins so, and the selector that does as it does.
+_SELECTORS: Final = (
+    (r"Open MPI v?4\.", "openmpi-4.1"),
+    (r"Open MPI v?5\.", "openmpi-5.0"),
+    (r"MPICH Version:\s*4\.", "mpich-4"),
+    (r"MPICH Version:\s*3\.", "mpich"),
+    (r"MVAPICH2 Version", "mvapich2"),
+    (r"Intel\(R\) MPI", "impi"),
+)
+# Messages that share the bandwidth are all there at the same time. Of those in order, the first is
+# there within this part of the time of all.
+_IN_ORDER: Final = 0.5
+
+
+@dataclass(frozen=True)
+class LibraryFacts:
+    """What was found out about the MPI library.
+
+    Parameters
+    ----------
+    name
+        What it says of itself; None if no measurement says.
+    first
+        Part of the time of some messages to one receiver after which the first is there, at the
+        size where it is least; None if that was not measured.
+    """
+
+    name: str | None
+    first: float | None
+
+    @property
+    def selector(self) -> str | None:
+        """The selector of collectives that does as the library does; None if no one is known."""
+        found = (name for start, name in _SELECTORS if re.match(start, self.name or ""))
+        return next(found, None)
+
+    @property
+    def ordering(self) -> str | None:
+        """Whether the messages of two ranks are in order; None if that was not measured."""
+        if self.first is None:
+            return None
+        return "fifo" if self.first < _IN_ORDER else "fair"
+
+    def options(self) -> dict[str, str]:
+        """The options of tisim's that follow, by name; SimGrid has none of these values.
+
+        Where messages are in order, ranks that never differ take a course that no real ones take
+        (ADR 27): starts and sizes get a jitter.
+        """
+        found = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
+        options = {name: value for name, value in found.items() if value is not None}
+        if self.ordering == "fifo":
+            options["tisim/jitter-start"] = str(DEFAULT_START)
+            options["tisim/jitter-size"] = str(DEFAULT_SIZE)
+        return options
+
+    def text(self) -> str:
+        """What was found, in sentences."""
+        if self.name is None:
+            first = "the measurements do not name it ('tisim benchmark' does)"
+        else:
+            first = self.name
+        if self.selector is None:
+            collectives = "Its collectives are not known: smpi/coll-selector is not set."
+        else:
+            collectives = f"Its collectives: smpi/coll-selector is {self.selector}."
+        if self.first is None:
+            order = "Whether its messages keep their order was not measured."
+        else:
+            order = (
+                f"The first of some messages is there after {self.first:.0%} of the time of all: "
+                f"network/ordering is {self.ordering}"
+                + (", and starts and sizes get a jitter." if self.ordering == "fifo" else ".")
+            )
+        return f"MPI library: {first}.\n{collectives}\n{order}"
+
+
+def library_facts(measured: Measurements) -> LibraryFacts:
+    """What measurements tell about the MPI library."""
+    rows = measured.frame[measured.frame["operation"] == "arrival"]
+    if rows.empty:
+        return LibraryFacts(measured.library, None)
+    is_first = rows["messages"] == 1
+    first, every = (
+        part.groupby("bytes")["seconds"].median() for part in (rows[is_first], rows[~is_first])
+    )
+    least = (first / every).min()
+    return LibraryFacts(measured.library, None if math.isnan(least) else float(least))
