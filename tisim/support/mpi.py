@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -180,6 +182,28 @@ def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]
     if is_launcher and not any(word in _RANKS for word in words):
         words[1:1] = ["-n", str(ranks)]
     return [*words, *program]
+
+
+# prctl(2): the signal that a process gets when the one that started it has ended, however.
+_PR_SET_PDEATHSIG = 1
+
+
+def ending_with_this() -> Callable[[], None] | None:
+    """The `preexec_fn` of a launcher that is told to end when this process ends, even by SIGKILL.
+
+    It then ends its ranks. Linux only: None elsewhere.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def prepare() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it has ended meanwhile
+            os._exit(1)
+
+    return prepare
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

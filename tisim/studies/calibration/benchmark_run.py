@@ -16,6 +16,7 @@ from tisim.support.mpi import (
     SourceCode,
     compiled,
     compiler_of_user,
+    ending_with_this,
     find_library,
     launching_command,
     stop,
@@ -132,7 +133,11 @@ def _run(
     begin = time.monotonic()
     rows, cut, stopped = 0, b"", False
     with subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=ending_with_this(),
     ) as process:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)

@@ -22,6 +22,7 @@ from tisim.support.mpi import (
     SourceCode,
     compiled,
     compiler_of_user,
+    ending_with_this,
     find_library,
     launching_command,
     stop,
@@ -266,7 +267,12 @@ def _run(
 ) -> None:
     """Start the ranks and wait until they have ended; stop them when that takes too long."""
     with subprocess.Popen(
-        words, env=environment, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+        words,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        start_new_session=True,
+        preexec_fn=ending_with_this(),
     ) as process:
         try:
             _watch(process, report, trace, steps, time_limit, progress)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+from tisim.support.mpi import ending_with_this
 from tisim.traces.record.launch import recording_command
 
 # Signals that would end this command, which then could not pack what the ranks have left. SIGINT
@@ -30,7 +31,7 @@ def run_program(command: Sequence[str], recorder: Path, variables: Mapping[str, 
     A signal that would end this command is passed on to the program, unless that ends by itself.
     """
     words, environment = recording_command(command, recorder, variables)
-    with subprocess.Popen(words, env=environment) as process:
+    with subprocess.Popen(words, env=environment, preexec_fn=ending_with_this()) as process:
         if threading.current_thread() is threading.main_thread():
             status = _wait_despite_signals(process)
         else:

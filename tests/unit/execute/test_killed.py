@@ -1,0 +1,72 @@
+"""Commands that start ranks and are killed leave no launcher behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import RING
+from tests.unit.record.programs import libraries
+
+# Seconds that something may take on a loaded machine.
+_PATIENCE = 120
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux tells of a parent's death")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("execute", RING, "--directory", "."),
+        ("benchmark", "--run", "-o", "measured.csv"),
+        ("record", "-o", "trace.tit"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_launcher_ends_with_a_command_that_is_killed(
+    words: Sequence[str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    started = tmp_path / "started"
+    launcher = tmp_path / "launch"
+    launcher.write_text(
+        f"#!/bin/sh\necho $$ > {started}.new; mv {started}.new {started}\nexec sleep 600\n"
+    )
+    launcher.chmod(0o755)
+    cache = tmp_path_factory.getbasetemp().parent / "executors"
+    tisim = [sys.executable, "-m", "tisim", *words, "--mpicc", libraries()[0].cc]
+    command = subprocess.Popen(
+        [*tisim, "--", str(launcher)],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+        stderr=subprocess.PIPE,
+    )
+    try:
+        _wait_for(started.exists)
+        launched = Path("/proc", started.read_text().strip(), "stat")
+        assert _runs(launched)
+    finally:
+        command.kill()
+        command.communicate()
+    _wait_for(lambda: not _runs(launched))
+
+
+def _runs(stat: Path) -> bool:
+    """Whether a process is there and is no zombie that nobody has waited for."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
