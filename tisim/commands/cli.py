@@ -53,6 +53,12 @@ _GROUPS = {
             "Fit a platform's parameters to measurements.",
         ),
     },
+    "GPUs": {
+        "nccl-tests": (
+            "nccl_tests.nccl_tests_command",
+            "Predict the table of nccl-tests on a platform of GPUs.",
+        ),
+    },
     "Studies": {
         "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),
         "execute": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -12,10 +12,12 @@ import click
 
 from tisim.commands import json_option, report_written, write_json
 from tisim.errors import InputError
+from tisim.gpu import machines as gpus
 from tisim.platform import Platform, new
 from tisim.platform.new import Hardware, write_with_deployment
 from tisim.platform.new.machines import MACHINES, machine
 from tisim.platform.report import describe, describe_route
+from tisim.support.quantities import parse_bandwidth
 
 if TYPE_CHECKING:
     from tisim.platform.drawing import RunLoad
@@ -132,6 +134,14 @@ Examples:
   tisim platform new machine gros -o gros.xml   # tisim platform list
 """
 
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="FILE.xml",
+    required=True,
+    help="Platform to write; FILE.hosts and FILE.deploy.xml beside it place a rank on "
+    "each core of the hosts that are not file servers.",
+)
 _COMMON = (
     click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of hosts."),
     click.option(
@@ -170,14 +180,7 @@ _COMMON = (
         "(4MiB), window= concurrent requests (8), header= (256B), size=, client-cache=, "
         "server-cache=, server-cache-rate=.",
     ),
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE.xml",
-        required=True,
-        help="Platform to write; FILE.hosts and FILE.deploy.xml beside it place a rank on "
-        "each core of the hosts that are not file servers.",
-    ),
+    _OUTPUT,
 )
 
 
@@ -316,3 +319,65 @@ def list_command() -> None:
 
 
 _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
+
+
+@new_command.command("gpu-cluster", epilog=_EPILOG)
+@click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of nodes.")
+@click.option(
+    "--gpu", type=click.Choice(list(gpus.MACHINES)), required=True, help="Model of the GPUs."
+)
+@click.option(
+    "--rails",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Network interfaces per node (default: those of the usual node; h100: 8).",
+)
+@click.option(
+    "--nic",
+    metavar="RATE",
+    help="Bandwidth of a network interface (default: that of the usual node; h100: 400Gbps).",
+)
+@click.option(
+    "--nvlink",
+    metavar="RATE",
+    help="Bandwidth of one NVLink in each direction (default: that of the GPU; h100: 25GBps).",
+)
+@click.option(
+    "--fabric",
+    type=click.Choice(["rail", "fat-tree"]),
+    default="rail",
+    show_default=True,
+    help="rail: interfaces of one number in 32 nodes share a switch; fat-tree: those of a node do.",
+)
+@click.option(
+    "--oversubscription",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Bandwidth of interfaces per bandwidth of uplinks at a first switch.",
+)
+@_OUTPUT
+def gpu_cluster_command(
+    output: str,
+    nodes: int,
+    gpu: str,
+    rails: int | None,
+    nic: str | None,
+    nvlink: str | None,
+    fabric: str,
+    oversubscription: float,
+) -> None:
+    """Nodes of GPUs with NVLinks and a network; each host is a GPU.
+
+    The figures of GPUs are those of data sheets; a property of each host has them.
+    """
+    from tisim.gpu.machines_platform import gpu_cluster
+
+    made = replace(gpus.machine(gpu, nodes), fabric=fabric)
+    if rails is not None:
+        made = replace(made, nics=rails)
+    if nic is not None:
+        made = replace(made, nic_rate=parse_bandwidth(nic, "--nic"))
+    if nvlink is not None:
+        made = made.with_nvlinks(parse_bandwidth(nvlink, "--nvlink"))
+    _write(gpu_cluster(made, oversubscription=oversubscription), output)

@@ -154,6 +154,14 @@ class Machine:
         """Raw bytes/s of a GPU's NVLinks together, each direction."""
         return self.gpu.nvlinks * self.gpu.nvlink_rate
 
+    def with_nvlinks(self, rate: float) -> Machine:
+        """The machine with NVLinks of another raw bandwidth, of which NCCL reaches the same part.
+
+        `rate` is bytes/s of one NVLink in each direction.
+        """
+        reached = self.gpu.nvlink_reached * rate / self.gpu.nvlink_rate
+        return replace(self, gpu=replace(self.gpu, nvlink_rate=rate, nvlink_reached=reached))
+
 
 # The hybrid cube mesh of a DGX-1 with V100: six NVLinks a GPU.
 _CUBE_MESH = (

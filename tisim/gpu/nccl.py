@@ -101,6 +101,8 @@ class Communicator:
         Of NCCL.
     algorithms, protocols
         Those that NCCL may choose from, as ``NCCL_ALGO`` and ``NCCL_PROTO`` say.
+    network
+        The part of the bandwidth of its interfaces that the network between nodes carries.
 
     Raises
     ------
@@ -113,6 +115,7 @@ class Communicator:
     version: str = NEWEST
     algorithms: tuple[str, ...] = ALGORITHMS
     protocols: tuple[str, ...] = PROTOCOLS
+    network: float = 1.0
 
     def __post_init__(self) -> None:
         if len(self.ranks) < 2:
@@ -133,7 +136,8 @@ class Communicator:
         tables(self.version)
 
     @cached_property
-    def _by_node(self) -> Mapping[int, Sequence[int]]:
+    def by_node(self) -> Mapping[int, Sequence[int]]:
+        """The GPUs of each node, by their number in it."""
         nodes: dict[int, list[int]] = {}
         for rank in self.ranks:
             node, gpu = divmod(rank, self.machine.gpus)
@@ -148,12 +152,12 @@ class Communicator:
     @property
     def nodes(self) -> int:
         """Nodes that have ranks."""
-        return len(self._by_node)
+        return len(self.by_node)
 
     @cached_property
     def local(self) -> int:
         """Ranks of the node with the fewest."""
-        return min(map(len, self._by_node.values()))
+        return min(map(len, self.by_node.values()))
 
     @cached_property
     def _links(self) -> float:
@@ -164,12 +168,18 @@ class Communicator:
 
     @cached_property
     def _cable_rings(self) -> int:
-        return min(len(find_rings(self.machine.cables, gpus)) for gpus in self._by_node.values())
+        return min(len(find_rings(self.machine.cables, gpus)) for gpus in self.by_node.values())
 
     @property
-    def _rails(self) -> int:
-        """Network interfaces of a node that rings use."""
-        return min(self.local, self.machine.nics)
+    def _nic(self) -> float:
+        """Bytes/s that leave an interface for the other nodes."""
+        return self.machine.nic_rate * NIC_EFFICIENCY * self.network
+
+    @cached_property
+    def rails(self) -> int:
+        """Network interfaces that the GPUs of a node have together."""
+        each = self.machine.gpus // self.machine.nics
+        return min(len({gpu // each for gpu in gpus}) for gpus in self.by_node.values())
 
     @cached_property
     def _graph(self) -> tuple[int, float]:
@@ -192,7 +202,7 @@ class Communicator:
             if tried <= 0.49 * speed:
                 break  # the search looks no further
             if self.nodes > 1:
-                most = self._rails * (nic // tried)
+                most = self.rails * (nic // tried)
             found = int(min(total // tried, most))
             if found * tried > channels * speed:
                 channels, speed = found, tried
@@ -227,8 +237,7 @@ class Communicator:
             return self._ring(operation, size, protocol)
         channels = self.channels if algorithm == "tree" else min(self.local, 32)
         within, between = self._traffic(operation, algorithm)
-        nic = self.machine.nic_rate * NIC_EFFICIENCY
-        rate = min(rate, self._links / within, nic / between if between else math.inf)
+        rate = min(rate, self._links / within, self._nic / between if between else math.inf)
         return self._result(operation, size, algorithm, protocol, channels, latency, rate)
 
     def _steps(self, operation: str) -> int:
@@ -329,7 +338,7 @@ class Communicator:
         latency = known.nvls
         if algorithm == "nvls_tree":
             factor = 2 if self.nodes == 2 else 1
-            between = self._rails * self.machine.nic_rate * factor / heads
+            between = self.rails * self.machine.nic_rate * factor / heads
             place = min(self.nodes, 3) - 1
             rate = min(rate, between, NVLS_TREE_MOST[capability][place])
             latency += 2 * int(math.log2(self.nodes)) * NVLS_TREE_HOP
@@ -356,7 +365,7 @@ class Communicator:
         if self.local > 1:
             rates.append(self._links / channels)
         if self.nodes > 1:
-            rates.append(self._rails * self.machine.nic_rate * NIC_EFFICIENCY / channels)
+            rates.append(self.rails * self._nic / channels)
         return 1 / min(rates)
 
     def _used_channels(self, size: float, protocol: str) -> int:
@@ -406,8 +415,7 @@ class Communicator:
         within = self.channels * primitive.rate
         if self.local > 1:
             within = min(within, self._links)
-        nic = self.machine.nic_rate * NIC_EFFICIENCY
-        a_byte = max(sent[0] / within, sent[1] / nic)
+        a_byte = max(sent[0] / within, sent[1] / self._nic)
         hop = self._network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
         latency = tables(self.version).base["ring"]["Simple"] + hop
         return self._result(
@@ -416,7 +424,7 @@ class Communicator:
 
     def _traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
         """What a GPU sends on NVLinks, and a network interface: bytes for a byte of the size."""
-        ranks, nodes, rails = self.size, self.nodes, self._rails
+        ranks, nodes, rails = self.size, self.nodes, self.rails
         if operation == "alltoall":
             away = (ranks - ranks / nodes) / ranks
             return (ranks / nodes - 1) / ranks, away * (ranks / nodes) / rails

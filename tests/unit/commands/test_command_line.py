@@ -321,10 +321,11 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
 def test_the_help_groups_commands(tisim: CommandLine) -> None:
     text = tisim("--help").out
     titles = re.findall(r"^(\w.*):$", text, re.MULTILINE)
-    assert titles[-7:] == [
+    assert titles[-8:] == [
         "Predict",
         "Traces",
         "Platforms and calibration",
+        "GPUs",
         "Studies",
         "Looking",
         "Beginning",

@@ -1,0 +1,121 @@
+"""``tisim nccl-tests`` predicts the table that nccl-tests prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+from tisim.commands import json_option, write_json
+from tisim.errors import InputError
+from tisim.gpu.nccl import ALGORITHMS, OPERATIONS
+from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS, VERSIONS
+from tisim.gpu.nccl_tests import ELEMENTS, predict
+from tisim.platform import Platform
+
+_EXAMPLES = """\b
+Examples:
+  tisim platform new gpu-cluster --nodes 64 --gpu h100 -o g.xml
+  tisim nccl-tests --platform g.xml --gpus 64 all_reduce -b 8 -e 8G -f 2
+  tisim nccl-tests --platform g.xml alltoall -b 1M -e 1G -f 4 --json table.json
+"""
+_SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def _bytes(text: str, what: str) -> int:
+    """A size as nccl-tests has it: 32M is 32 x 1024 x 1024 bytes."""
+    found = re.fullmatch(r"(\d{1,15})([KMG]?)", text.upper())
+    if found is None:
+        raise InputError(f"{what}: bytes such as 8, 64K, 32M or 1G, not {text!r}")
+    return int(found[1]) * _SUFFIXES[found[2]]
+
+
+@click.command("nccl-tests", epilog=_EXAMPLES)
+@click.argument("operation", type=click.Choice(OPERATIONS))
+@click.option(
+    "--platform", "file", metavar="FILE.xml", required=True, help="Platform whose hosts are GPUs."
+)
+@click.option(
+    "--gpus", type=click.IntRange(min=2), metavar="N", help="The first N GPUs (default: all)."
+)
+@click.option("-b", "--minbytes", default="32M", show_default=True, help="Smallest size.")
+@click.option("-e", "--maxbytes", default="32M", show_default=True, help="Largest size.")
+@click.option("-f", "--stepfactor", type=click.IntRange(min=2), help="Factor between sizes.")
+@click.option("-i", "--stepbytes", default="1M", show_default=True, help="Step without -f.")
+@click.option(
+    "-d",
+    "--datatype",
+    "dtype",
+    type=click.Choice(list(ELEMENTS)),
+    default="float",
+    show_default=True,
+    help="Type of the elements.",
+)
+@click.option(
+    "--nccl",
+    "version",
+    metavar="VERSION",
+    default=NEWEST,
+    show_default=True,
+    help=f"Version of NCCL, whose tables are known from {next(iter(VERSIONS))} on.",
+)
+@click.option(
+    "--algo",
+    "algorithms",
+    type=click.Choice(ALGORITHMS),
+    multiple=True,
+    help="Algorithm that NCCL may choose, as NCCL_ALGO (default: all). Repeatable.",
+)
+@click.option(
+    "--proto",
+    "protocols",
+    type=click.Choice(PROTOCOLS),
+    multiple=True,
+    help="Protocol that NCCL may choose, as NCCL_PROTO (default: all). Repeatable.",
+)
+@json_option("the table, in bytes and seconds,")
+def nccl_tests_command(
+    operation: str,
+    file: str,
+    gpus: int | None,
+    minbytes: str,
+    maxbytes: str,
+    stepfactor: int | None,
+    stepbytes: str,
+    dtype: str,
+    version: str,
+    algorithms: tuple[str, ...],
+    protocols: tuple[str, ...],
+    json_file: str | None,
+) -> None:
+    """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
+
+    All GPUs call the operation together, and nothing else runs. The last column is what NCCL
+    chooses: algorithm, protocol and channels. Between nodes, the time is that of the slowest link
+    with the bytes of all nodes on it.
+    """
+    platform = Platform.load(Path(file))
+    table = predict(
+        platform,
+        operation,
+        gpus,
+        first=_bytes(minbytes, "--minbytes"),
+        last=_bytes(maxbytes, "--maxbytes"),
+        factor=stepfactor or 1,
+        step=_bytes(stepbytes, "--stepbytes"),
+        dtype=dtype,
+        version=version,
+        algorithms=algorithms or ALGORITHMS,
+        protocols=protocols or PROTOCOLS,
+    )
+    if not write_json([json.dumps(table.data(), indent=2)], json_file):
+        click.echo(f"# {operation} on {table.ranks} GPUs of {file}, NCCL {version}")
+        if table.network < 1:
+            click.echo(
+                f"# the slowest link between nodes carries {table.network:.0%} of what their "
+                "interfaces send"
+            )
+        for line in table.lines():
+            click.echo(line)

@@ -1,0 +1,191 @@
+"""Clusters of GPUs as platforms: a host a GPU, and links for NVLinks, interfaces and switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tisim.errors import InputError
+from tisim.gpu.machines import MACHINES, Machine
+from tisim.platform import Platform, PlatformBuilder
+
+__all__ = ["gpu_cluster", "machine_of"]
+
+#: The property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for who reads them.
+GPU: Final = "tisim/gpu"
+# Ports of a switch, and bytes/s between two GPUs of a node that no NVLink joins.
+_PORTS: Final = 64
+_PCIE_RATE: Final = 12e9
+
+
+def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
+    """The platform of a machine.
+
+    Host ``node-2-gpu-5`` is GPU 5 of node 2; its speed is the peak of fp32, and its property
+    ``tisim/gpu`` has all figures. GPUs of a node reach one another on their NVLinks, those of other
+    nodes on their interface. Switches have 64 ports: 32 nodes share their first switches where each
+    interface of a node has one of its own (``rail``), and as many nodes as a switch has ports down
+    where all interfaces of a node go to the same (``fat-tree``). The cables between first and
+    second switches are one link.
+
+    Parameters
+    ----------
+    machine
+        Its nodes, GPUs and fabric.
+    oversubscription
+        Bandwidth of the interfaces at a first switch over that of its cables up.
+
+    Raises
+    ------
+    InputError
+        If the fabric is not known, or a number is not positive.
+    """
+    if machine.fabric not in ("rail", "fat-tree"):
+        raise InputError(f"a fabric is rail or fat-tree, not {machine.fabric!r}")
+    for what, value in (
+        ("the number of nodes", machine.nodes),
+        ("the number of interfaces of a node", machine.nics),
+        ("the oversubscription", oversubscription),
+        ("the bandwidth of an interface", machine.nic_rate),
+        ("the bandwidth of NVLinks", machine.nvlink_rate),
+    ):
+        if not 0 < value < float("inf"):
+            raise InputError(f"{what} is above 0, not {value:g}")
+    if machine.gpus % machine.nics:
+        raise InputError(
+            f"{machine.gpus} GPUs of a node do not share {machine.nics} interfaces equally"
+        )
+    down = _PORTS // 2
+    each = down if machine.fabric == "rail" else max(1, down // machine.nics)
+    leaves = -(-machine.nodes // each)
+    builder = PlatformBuilder("a new GPU cluster")
+    with builder.zone("gpus", routing="Dijkstra"):
+        for node in range(machine.nodes):
+            with builder.zone(f"node-{node}"):
+                _add_node(builder, machine, f"node-{node}")
+        for leaf in range(leaves):
+            with builder.zone(f"leaf-{leaf}"):
+                builder.router(f"leaf-{leaf}-switch")
+        ports = each * machine.nics * machine.nic_rate
+        builder.link("ports", ports, 0.0, sharing="FATPIPE")
+        if leaves > 1:
+            with builder.zone("spine"):
+                builder.router("spine-switch")
+            for leaf in range(leaves):
+                rate = ports / oversubscription
+                builder.link(f"leaf-{leaf}-up", rate, machine.latency, sharing="SPLITDUPLEX")
+        # SimGrid wants routes after all else.
+        for node in range(machine.nodes):
+            leaf = node // each
+            gateways = (f"node-{node}-interfaces", f"leaf-{leaf}-switch")
+            builder.zone_route(f"node-{node}", f"leaf-{leaf}", ["ports"], gateways=gateways)
+        for leaf in range(leaves if leaves > 1 else 0):
+            gateways = (f"leaf-{leaf}-switch", "spine-switch")
+            up = f"leaf-{leaf}-up"
+            builder.zone_route(f"leaf-{leaf}", "spine", [(up, "UP")], gateways=gateways)
+    return builder.build()
+
+
+def _figures(machine: Machine) -> str:
+    gpu = machine.gpu
+    figures: dict[str, object] = {
+        "model": gpu.name,
+        "gpus": machine.gpus,
+        "nics": machine.nics,
+        "sms": gpu.sms,
+        "memory": f"{gpu.memory:g}",
+        "memory-rate": f"{gpu.memory_rate:g}",
+        "nvlinks": gpu.nvlinks,
+        **{dtype: f"{peak:g}" for dtype, peak in gpu.peaks.items()},
+    }
+    return ",".join(f"{name}={value}" for name, value in figures.items())
+
+
+def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
+    interfaces = f"{name}-interfaces"
+    builder.router(interfaces)
+    hosts = [f"{name}-gpu-{gpu}" for gpu in range(machine.gpus)]
+
+    def add_link(link: str, rate: float, latency: float) -> str:
+        builder.link(f"{name}-{link}", rate, latency, sharing="SPLITDUPLEX")
+        return f"{name}-{link}"
+
+    inside = "pcie" if machine.cables else "nvlink"
+    rate = _PCIE_RATE if machine.cables else machine.nvlink_rate
+    nics = [
+        add_link(f"nic-{nic}", machine.nic_rate, machine.latency) for nic in range(machine.nics)
+    ]
+    switched = [
+        add_link(f"{inside}-{gpu}", rate, machine.nvlink_latency) for gpu in range(machine.gpus)
+    ]
+    cabled = {}
+    for one, other, count in machine.cables:
+        link_rate = count * machine.gpu.nvlink_rate
+        cabled[one, other] = add_link(f"nvlink-{one}-{other}", link_rate, machine.nvlink_latency)
+    for host in hosts:
+        builder.host(host, machine.gpu.peaks["fp32"], properties={GPU: _figures(machine)})
+    for gpu, host in enumerate(hosts):
+        builder.route(host, interfaces, [(nics[gpu * machine.nics // machine.gpus], "UP")])
+        for other in range(gpu):
+            through = [(switched[other], "UP"), (switched[gpu], "DOWN")]
+            if (other, gpu) in cabled:
+                through = [(cabled[other, gpu], "UP")]
+            builder.route(hosts[other], host, through)
+
+
+def machine_of(platform: Platform) -> Machine:
+    """The machine that a platform of GPUs describes, with the bandwidths of its links.
+
+    Its hosts have the property ``tisim/gpu`` and stand node by node, as `gpu_cluster` makes them.
+
+    Raises
+    ------
+    InputError
+        If hosts are not GPUs, or nodes are not equal.
+    """
+    properties: dict[str, Mapping[str, str]] = {}
+    nodes: dict[str, list[int]] = {}
+    for host in platform.hosts:
+        text = host.properties.get(GPU)
+        if text is None:
+            raise InputError(
+                f"host {host.name} has no property {GPU}; 'tisim platform new gpu-cluster' makes "
+                "platforms of GPUs",
+                file=platform.file,
+            )
+        if text not in properties:
+            properties[text] = dict(word.split("=", 1) for word in text.split(",") if "=" in word)
+        nodes.setdefault(host.zone, []).append(host.index)
+    if len(properties) > 1:
+        raise InputError("its GPUs or nodes are not equal", file=platform.file)
+    (words,) = properties.values()
+    model = words.get("model", "")
+    if model not in MACHINES:
+        known = ", ".join(MACHINES)
+        raise InputError(f"{GPU}: unknown model {model!r}; known: {known}", file=platform.file)
+    usual = MACHINES[model]
+    counts = {}
+    for word in ("gpus", "nics"):
+        text = words.get(word, "")
+        if not (text.isascii() and text.isdigit() and int(text) > 0):
+            raise InputError(f"{GPU}: {word} is a whole number, not {text!r}", file=platform.file)
+        counts[word] = int(text)
+    members = list(nodes.values())
+    if {len(node) for node in members} != {counts["gpus"]} or counts["gpus"] % counts["nics"]:
+        raise InputError(f"its nodes do not have {counts['gpus']} GPUs each", file=platform.file)
+    found = replace(usual, nodes=len(members), gpus=counts["gpus"], nics=counts["nics"])
+    first = members[0]
+    if len(first) > 1:
+        if usual.cables:
+            one, other, count = usual.cables[0]
+            link = platform.route(*(platform.hosts[first[gpu]] for gpu in (one, other))).links[0]
+            rate = link.bandwidth / count
+        else:
+            link = platform.route(platform.hosts[first[0]], platform.hosts[first[1]]).links[0]
+            rate = link.bandwidth / usual.gpu.nvlinks
+        found = found.with_nvlinks(rate)
+    if len(members) > 1:
+        ends = (platform.hosts[members[node][0]] for node in (0, 1))
+        found = replace(found, nic_rate=platform.route(*ends).links[0].bandwidth)
+    return found
