@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, fields
 import click
 
 from tisim.commands import report_written
+from tisim.commands.generate_llm import llm_command
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import parse_size, parse_speed
@@ -118,7 +119,7 @@ def generate_command() -> None:
     """Generate synthetic traces for scaling studies.
 
     Each pattern has its own options. The trace is written as a directory with one file per rank
-    or, for large ones, as one packed file (.tit).
+    or, for large ones, as one packed file (.tit). The pattern llm is a graph, for tisim step.
     """
 
 
@@ -200,3 +201,4 @@ def _description(pattern: type[Pattern]) -> str:
 
 for _name, _pattern in PATTERNS.items():
     generate_command.add_command(_command(_name, _pattern))
+generate_command.add_command(llm_command)

@@ -10,7 +10,7 @@ import click
 
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.step_graph import read_graph
-from tisim.gpu.step_machine import MACHINES
+from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import OCCUPATIONS, run_step
 from tisim.support.files import check_writable, write_file
 
@@ -28,16 +28,16 @@ _ROWS = 16
 Examples:
   tisim step 175b.graph --machine h100
   tisim step 175b.graph --breakdown
-  tisim step 175b.graph --set network=200e9 --set gemm-efficiency=0.7
+  tisim step 175b.graph --set nics=4 --set nic-rate=25e9 --set gemm-efficiency=0.7
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
 """,
 )
 @click.option(
     "--machine",
-    type=click.Choice(list(MACHINES)),
+    type=click.Choice(list(STEP_MACHINES)),
     default="a100",
     show_default=True,
-    help="GPUs, eight a node.",
+    help="GPUs and the nodes they are in.",
 )
 @click.option(
     "--set",
@@ -68,7 +68,7 @@ def step_command(
     if timeline is not None:
         check_writable(timeline)
     read = read_graph(graph)
-    result = run_step(read, MACHINES[machine].with_values(values), logs=timeline is not None)
+    result = run_step(read, STEP_MACHINES[machine].with_values(values), logs=timeline is not None)
     if timeline is not None:
         write_file(timeline, _chrome_events(result))
         report_written(timeline)

@@ -189,7 +189,7 @@ class Communicator:
         if self.machine.cables and self.local > 1:
             total = self._cable_rings * nvlink
         else:
-            total = self.machine.gpu.nvlinks * nvlink if self.local > 1 else math.inf
+            total = self.machine.gpu.nvlinks * nvlink if self.local > 1 else 1e18  # any number
         nic, most = self.machine.nic_rate, math.inf
         if self.nodes > 1:
             speeds = [s for s in NETWORK_SPEEDS[max(capability, 80)] if s <= nic] or [nic]

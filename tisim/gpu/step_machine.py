@@ -1,18 +1,20 @@
-"""Machines of training steps: how long kernels and collectives take.
+"""How long kernels and communication of training steps take on a machine.
 
 A kernel takes the longer of two times, of arithmetic and of memory. The arithmetic of a matrix
 product is that of its tiles: C of M x N is cut into tiles, of which each SM does one at a time, so
 that their number is rounded up to whole rounds; a tile takes K steps and ``FILL`` more, for the
-pipeline to fill and the result to be written.
+pipeline to fill and the result to be written. NCCL's model gives the time of communication.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.gpu.machines import MACHINES, NIC_EFFICIENCY, Machine
+from tisim.gpu.nccl import Communicator
 
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Node
@@ -23,78 +25,95 @@ BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
 _TILES = ((128, 256, 1.0), (256, 128, 1.0), (128, 128, 0.95))
 #: Steps of K that a tile takes beside those of its product.
 FILL = 128
-# Values of a machine that may be 0.
-_MAY_BE_ZERO = ("launch", "kernel", "nvlink_latency", "network_latency")
-# Steps of a ring: how often a byte goes from a GPU to the next, in rounds of n - 1.
-_ROUNDS = {
-    "all_reduce": 2,
-    "all_gather": 1,
-    "reduce_scatter": 1,
-    "broadcast": 1,
-    "all_to_all": 1,
-}
+# Channels of a message.
+_MESSAGE_CHANNELS = 2
+# Operations that NCCL calls otherwise than graph files.
+_OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Meeting:
+    """What those who communicate do: seconds, and shares of SMs and of memory bandwidth."""
+
+    seconds: float
+    sms: float
+    memory: float
+
+
+@dataclass(frozen=True)
 class StepMachine:
-    """GPUs in nodes, as far as training steps depend on them.
+    """A machine, and what programs reach on it.
 
     Attributes
     ----------
-    peak_16, peak_8
-        flop/s of matrix products of 16-bit and of 8-bit numbers.
-    sms
-        Streaming multiprocessors.
-    memory_bandwidth, memory
-        Bytes a second and bytes of a GPU's memory.
+    hardware
+        GPUs, nodes and network.
     gemm_efficiency, memory_efficiency
-        What kernels reach of `peak_16` and of `memory_bandwidth`.
+        What kernels reach of the peak of arithmetic and of the bandwidth of the GPU's memory.
+    network_efficiency
+        What communication reaches of the network interfaces.
     kernel
         Seconds that a kernel takes at least.
     launch
         Seconds of the host thread for a kernel or a collective.
-    node
-        GPUs of a node.
-    nvlink, network
-        Bytes a second of a ring within a node (its bus bandwidth), and of all NICs of a node.
-    network_efficiency
-        What collectives and messages reach of `network`.
-    nvlink_latency, network_latency
-        Seconds of a step of a ring.
-    channels
-        Channels of a collective, each of which takes an SM.
     """
 
-    name: str
-    peak_16: float
-    peak_8: float
-    sms: int
-    memory_bandwidth: float
-    memory: float
-    nvlink: float
-    network: float
-    gemm_efficiency: float
-    memory_efficiency: float
-    network_efficiency: float
-    launch: float
+    hardware: Machine
+    gemm_efficiency: float = 0.8
+    memory_efficiency: float = 0.6
+    network_efficiency: float = 1.0
     kernel: float = 3e-6
-    node: int = 8
-    nvlink_latency: float = 5.5e-6
-    network_latency: float = 14e-6
-    channels: int = 24
+    launch: float = 1e-5
+
+    def of_ranks(self, ranks: int) -> StepMachine:
+        """The machine with as many nodes as so many ranks need."""
+        return replace(self, hardware=replace(self.hardware, nodes=-(-ranks // self.hardware.gpus)))
+
+    def with_values(self, texts: tuple[str, ...]) -> StepMachine:
+        """The machine with other values, each given as ``name=value``."""
+        own = [f.name for f in fields(self) if f.name != "hardware"]
+        changed = self
+        for text in texts:
+            name, equals, value = text.partition("=")
+            name = name.replace("-", "_")
+            if not equals or name not in (*own, *_HARDWARE):
+                names = ", ".join((*own, *_HARDWARE)).replace("_", "-")
+                raise InputError(f"{text!r} is not NAME=VALUE; names are {names}")
+            try:
+                number = float(value)
+            except ValueError:
+                number = -1.0
+            may_be_zero = name in ("kernel", "launch")
+            most = 1.0 if name.endswith("efficiency") else 1e18
+            if not (0 <= number <= most and (number > 0 or may_be_zero)):
+                bounds = f"{'from' if may_be_zero else 'above'} 0 to {most:g}"
+                raise InputError(f"{text.partition('=')[0]} is a number {bounds}, not {value!r}")
+            if name == "nic_rate":
+                changed = replace(changed, hardware=replace(changed.hardware, nic_rate=number))
+            elif name in _HARDWARE:
+                whole = max(1, int(number))
+                hardware = (
+                    replace(changed.hardware, gpus=whole)
+                    if name == "gpus"
+                    else replace(changed.hardware, nics=whole)
+                )
+                changed = replace(changed, hardware=hardware)
+            else:
+                changed = replace(changed, **{name: number})  # type: ignore[arg-type]
+        return changed
 
     def kernel_times(self, node: Node, dtype: str) -> tuple[float, float]:
         """Seconds of arithmetic and of memory of a kernel that has the GPU for itself."""
-        numbers = node.numbers
-        bandwidth = self.memory_bandwidth * self.memory_efficiency
+        numbers, gpu = node.numbers, self.hardware.gpu
+        bandwidth = gpu.memory_rate * self.memory_efficiency
         if node.word == "seconds":
             return numbers[0], 0.0
         if node.word == "memory":
             return self.kernel, self.kernel + numbers[0] / bandwidth
         if node.word == "flops":
             moved = numbers[1] if numbers[1:] else 0.0
-            arithmetic = numbers[0] / (self.peak_16 * self.gemm_efficiency)
-            return self.kernel + arithmetic, self.kernel + moved / bandwidth
+            peak = gpu.peak("fp16") * self.gemm_efficiency
+            return self.kernel + numbers[0] / peak, self.kernel + moved / bandwidth
         m, n, k = numbers[:3]
         batch = numbers[3] if numbers[3:] else 1.0
         moved = BYTES[dtype] * batch * (m * k + k * n) + 2 * batch * m * n
@@ -103,95 +122,44 @@ class StepMachine:
         return self.kernel + self._tiles(m, n, k, batch, dtype), self.kernel + moved / bandwidth
 
     def _tiles(self, m: float, n: float, k: float, batch: float, dtype: str) -> float:
-        peak = self.peak_8 if dtype == "fp8" else self.peak_16 * 2 / BYTES[dtype]
-        speed = peak * self.gemm_efficiency / self.sms  # of an SM
-        return min(
-            math.ceil(batch * math.ceil(m / rows) * math.ceil(n / columns) / self.sms)
-            * 2
-            * rows
-            * columns
-            * (k + FILL)
-            / (speed * relative)
-            for rows, columns, relative in _TILES
-        )
+        sms = self.hardware.gpu.sms
+        speed = self.hardware.gpu.peak(dtype) * self.gemm_efficiency / sms  # of an SM
+        times = []
+        for rows, columns, relative in _TILES:
+            rounds = math.ceil(batch * math.ceil(m / rows) * math.ceil(n / columns) / sms)
+            times.append(rounds * 2 * rows * columns * (k + FILL) / (speed * relative))
+        return min(times)
 
-    def collective(self, word: str, nbytes: float, nodes: int, per_node: int) -> float:
-        """Seconds of a ring of ``nodes * per_node`` GPUs.
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
+        """What a collective of some ranks, or a message between two, takes.
 
-        The bytes are those of the whole buffer: of an all-gather's result, of a reduce-scatter's
-        input. All other GPUs of the nodes do the same in groups of their own, so that a group has
-        its part of the network.
+        The bytes are those of the largest buffer of a rank. All other GPUs of the nodes do the same
+        in groups of their own, so that a group has its part of the network interfaces.
         """
-        size = nodes * per_node
-        if size <= 1:
-            return 0.0
-        rounds = _ROUNDS[word]
-        steps = rounds * (size - 1)
-        between = rounds * (nodes - 1) if nodes > 1 else 0
-        latency = (steps - between) * self.nvlink_latency + between * self.network_latency
-        rate = self.nvlink
-        if nodes > 1:
-            shared = self.network * self.network_efficiency * per_node / self.node
-            rate = min(self.nvlink, shared)
-        share = 1.0 if word == "broadcast" else (size - 1) / size
-        return latency + rounds * share * nbytes / rate
-
-    def message(self, nbytes: float, within_node: bool) -> float:
-        """Seconds of a message from a GPU to another."""
-        if within_node:
-            return self.nvlink_latency + nbytes / self.nvlink
-        rate = self.network * self.network_efficiency / self.node
-        return self.network_latency + nbytes / rate
-
-    def with_values(self, texts: tuple[str, ...]) -> StepMachine:
-        """The machine with other values, each given as ``name=value``."""
-        known = {f.name: f.type for f in fields(self) if f.name != "name"}
-        changed = asdict(self)
-        for text in texts:
-            name, equals, value = text.partition("=")
-            name = name.replace("-", "_")
-            if not equals or name not in known:
-                names = ", ".join(known).replace("_", "-")
-                raise InputError(f"{text!r} is not NAME=VALUE; names are {names}")
-            try:
-                number = float(value)
-            except ValueError:
-                number = -1.0
-            if not 0 < number < 1e30 and not (number == 0 and name in _MAY_BE_ZERO):
-                raise InputError(f"{name} of a machine is a number above 0, not {value!r}")
-            changed[name] = int(number) if known[name] == "int" else number
-        return StepMachine(**changed)
+        if len(ranks) < 2 or nbytes == 0:
+            return Meeting(0.0, 0.0, 0.0)
+        hardware = self.hardware
+        group = Communicator(hardware, ranks)
+        call = group.collective(_OPERATIONS.get(word, word), nbytes)
+        seconds = call.time
+        if group.nodes > 1:
+            local = max(1, group.local)
+            users = hardware.gpus / local * min(local, hardware.nics) / hardware.nics
+            rate = hardware.nic_rate * NIC_EFFICIENCY * self.network_efficiency
+            seconds = max(seconds, call.latency + call.nic_bytes * max(users, 1.0) / rate)
+        channels = _MESSAGE_CHANNELS if word == "send" else call.channels
+        traffic = 2 * call.nvlink_bytes / seconds / hardware.gpu.memory_rate
+        return Meeting(seconds, min(0.9, channels / hardware.gpu.sms), min(0.9, traffic))
 
 
-#: Machines by name. Peaks, memories and links are the makers' figures; ring bandwidths are those
-#: that nccl-tests prints on such nodes; efficiencies are explained in ``docs/training_steps.md``.
-MACHINES = {
-    "a100": StepMachine(
-        "a100",
-        312e12,
-        312e12,
-        108,
-        2.039e12,
-        80e9,
-        230e9,
-        100e9,
-        gemm_efficiency=0.8,
-        memory_efficiency=0.6,
-        network_efficiency=0.95,
-        launch=5e-5,
-    ),
-    "h100": StepMachine(
-        "h100",
-        989e12,
-        1979e12,
-        132,
-        3.35e12,
-        80e9,
-        370e9,
-        400e9,
-        gemm_efficiency=0.7,
-        memory_efficiency=0.7,
-        network_efficiency=0.9,
-        launch=1e-5,
-    ),
+_HARDWARE = ("gpus", "nics", "nic_rate")
+
+
+#: Machines of `tisim.gpu.MACHINES` with what programs reach on them; ``docs/training_steps.md``
+#: says where the numbers come from.
+STEP_MACHINES = {
+    "a100": StepMachine(MACHINES["a100"], launch=5e-5),
+    "h100": StepMachine(MACHINES["h100"]),
+    "h200": StepMachine(MACHINES["h200"]),
+    "gb200": StepMachine(MACHINES["gb200"]),
 }

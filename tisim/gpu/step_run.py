@@ -14,7 +14,7 @@ from tisim.errors import InputError, SimulationError
 from tisim.gpu.step_graph import COLLECTIVES, KERNELS, Graph, Node
 
 if TYPE_CHECKING:
-    from tisim.gpu.step_machine import StepMachine
+    from tisim.gpu.step_machine import Meeting, StepMachine
 
 Colours = npt.NDArray[np.int64]
 
@@ -100,6 +100,7 @@ def run_step(
     SimulationError
         Where GPUs wait for each other in a circle.
     """
+    machine = machine.of_ranks(graph.ranks)
     lane_of = _equal_ranks(graph, machine) if merge else np.arange(graph.ranks)
     tables = _Tables(graph, machine, lane_of)
     run = tables.core_run(logs)
@@ -155,7 +156,7 @@ def _equal_ranks(graph: Graph, machine: StepMachine) -> Colours:
             elif node.word in ("send", "receive"):
                 offset = int(node.numbers[0])
                 offsets.setdefault(offset, np.zeros(graph.ranks, bool))[first : last + 1] = True
-    node_of = ranks // machine.node
+    node_of = ranks // machine.hardware.gpus
     groups = []
     for name, users in used.items():
         size, stride = graph.communicators[name]
@@ -206,7 +207,8 @@ class _Tables:
         self.nodes: list[Node] = []  # beside `rows`
         self.block_ends: list[int] = []
         self.lane_blocks: list[int] = []
-        self.calls: dict[tuple[str, float, float], int] = {}  # word, bytes, seconds
+        self.calls: dict[tuple[str, float, Meeting], int] = {}  # word, bytes
+        self.known: dict[tuple[str, float, tuple[int, ...]], int] = {}  # calls by ranks
         self.meetings: dict[tuple[object, ...], int] = {}
         self.parties: list[int] = []
         self.times: dict[Node, tuple[float, float]] = {}
@@ -287,12 +289,9 @@ class _Tables:
     def _collective(self, rank: int, node: Node) -> tuple[int, int]:
         members = _members(self.graph, node.name, rank)
         lanes = sorted({int(self.lane_of[member]) for member in members})
-        places = sorted({member // self.machine.node for member in members})
-        per_node = -(-len(members) // len(places))
-        seconds = self.machine.collective(node.word, node.numbers[0], len(places), per_node)
         return (
             self._meeting((node.name, *lanes), len(lanes)),
-            self._call(node.word, node.numbers[0], seconds),
+            self._call(node.word, node.numbers[0], tuple(members)),
         )
 
     def _message(self, rank: int, node: Node) -> tuple[int, int]:
@@ -302,12 +301,10 @@ class _Tables:
             raise InputError("a rank sends to itself", file=self.graph.file, line=node.line)
         ends = (rank, peer) if node.word == "send" else (peer, rank)
         lanes = [int(self.lane_of[end]) for end in ends]
-        forward = (offset if node.word == "send" else -offset) % self.graph.ranks
-        within = rank // self.machine.node == peer // self.machine.node
-        seconds = self.machine.message(node.numbers[1], within)
+        forward = offset if node.word == "send" else -offset
         return (
             self._meeting((forward, *lanes), 2),
-            self._call("send", node.numbers[1], seconds),
+            self._call("send", node.numbers[1], ends),
         )
 
     def _meeting(self, key: tuple[object, ...], parties: int) -> int:
@@ -316,23 +313,19 @@ class _Tables:
             self.parties.append(parties)
         return self.meetings[key]
 
-    def _call(self, word: str, nbytes: float, seconds: float) -> int:
-        return self.calls.setdefault((word, nbytes, seconds), len(self.calls))
+    def _call(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> int:
+        key = (word, nbytes, ranks)
+        if key not in self.known:
+            meeting = self.machine.communication(word, nbytes, ranks)
+            self.known[key] = self.calls.setdefault((word, nbytes, meeting), len(self.calls))
+        return self.known[key]
 
     def core_run(self, logs: bool) -> _core.GraphRun:
         columns = list(zip(*self.rows, strict=True))
         kinds, streams, targets, counts = (np.array(c, dtype=np.int32) for c in columns[:4])
         arithmetic, memory = (np.array(c, dtype=np.float64) for c in columns[4:])
-        share = self.machine.channels / self.machine.sms
-        count = len(self.calls)
-        # A message uses two channels.
-        sms = np.array(
-            [2 / self.machine.sms if word == "send" else share for word, _, _ in self.calls]
-        )
-        traffic = [
-            min(0.9, 2 * nbytes / seconds / self.machine.memory_bandwidth) if seconds else 0.0
-            for _, nbytes, seconds in self.calls
-        ]
+        rows = [(m.seconds, m.sms, m.memory) for _, _, m in self.calls]
+        seconds, sms, traffic = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
         return _core.GraphRun(
             kinds,
             streams,
@@ -342,9 +335,9 @@ class _Tables:
             memory,
             np.array(self.block_ends, dtype=np.int32),
             np.array(self.lane_blocks, dtype=np.int32),
-            np.array([seconds for _, _, seconds in self.calls], dtype=np.float64),
-            sms.astype(np.float64).reshape(count),
-            np.array(traffic, dtype=np.float64),
+            seconds,
+            sms,
+            traffic,
             np.array(self.parties, dtype=np.int32),
             len(self.streams),
             len(self.events),

@@ -10,22 +10,23 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError, SimulationError
+from tisim.gpu.machines import MACHINES
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_machine import MACHINES, StepMachine
+from tisim.gpu.step_machine import Meeting, StepMachine
 from tisim.gpu.step_run import StepResult, run_step
 
-# Without latencies and launches: links of a GB a second, collectives that take half of the SMs, and
-# twice the bytes of their buffers of the memory's 8 GB/s.
-PLAIN = replace(
-    MACHINES["a100"],
-    sms=48,
-    channels=24,
-    memory_bandwidth=8e9,
+
+class Plain(StepMachine):
+    """Collectives and messages take a second a GB, half of the SMs and half of the bandwidth."""
+
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
+        return Meeting(nbytes / 1e9, 0.5, 0.5)
+
+
+# A memory of 8 GB/s; no latencies and no launches.
+PLAIN = Plain(
+    replace(MACHINES["a100"], gpu=replace(MACHINES["a100"].gpu, memory_rate=8e9)),
     memory_efficiency=1.0,
-    gemm_efficiency=1.0,
-    nvlink=1e9,
-    nvlink_latency=0.0,
-    network_latency=0.0,
     kernel=0.0,
     launch=0.0,
 )
@@ -77,9 +78,9 @@ def test_a_collective_takes_sms_and_bandwidth_of_kernels_beside_it() -> None:
         communicator all 2 1
         program 0-1
           seconds a 3
-          all_gather b all 4e9
+          all_gather b all 2e9
         end"""
-    # The gather: half of 4 GB at 1 GB/s. The kernel has half of the SMs for 2 s, then all.
+    # The kernel has half of the SMs for 2 s, then all.
     result = executed(text)
     assert result.seconds == pytest.approx(4)
     assert result.occupations[0] == pytest.approx([2, 2, 0, 0, 0])
@@ -94,8 +95,8 @@ def test_a_collective_begins_when_all_of_the_group_are_there() -> None:
         communicator pairs 2 1
         communicator far 2 2
         block rest
-          all_gather a pairs 2e9
-          all_gather a far 2e9
+          all_gather a pairs 1e9
+          all_gather a far 1e9
         end
         program 0
           seconds a 5
@@ -273,4 +274,4 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     assert '"ph": "X"' in (tmp_path / "t.json").read_text()
     outcome = tisim("step", str(graph), "--set", "wings=2")
     assert outcome.status == 2
-    assert "names are peak-16" in outcome.err
+    assert "names are gemm-efficiency" in outcome.err

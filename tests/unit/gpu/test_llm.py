@@ -1,0 +1,192 @@
+"""Training steps of language models as graphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tests.unit.gpu.test_step_run import Plain
+from tisim.errors import InputError
+from tisim.gpu.llm import MODELS, Layout, Model, read_model, write_step
+from tisim.gpu.llm_memory import check_memory, peak_memory
+from tisim.gpu.machines import MACHINES
+from tisim.gpu.step_graph import Graph, Node, parse_graph
+from tisim.gpu.step_machine import STEP_MACHINES, Meeting
+from tisim.gpu.step_run import StepResult, run_step
+
+GPT3 = MODELS["gpt3-175b"]
+SMALL = Model("small", 8, 1024, 16, 4096, 50000, 1024)
+
+
+class Unlimited(Plain):
+    """Matrix products take 2 M N K / 1e15 seconds, and nothing else takes time."""
+
+    def kernel_times(self, node: Node, dtype: str) -> tuple[float, float]:
+        if node.word != "gemm":
+            return 0.0, 0.0
+        m, n, k = node.numbers[:3]
+        return 2 * m * n * k * (node.numbers[3] if node.numbers[3:] else 1) / 1e15, 0.0
+
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
+        return Meeting(0.0, 0.0, 0.0)
+
+
+def unlimited(layout: Layout, model: Model = SMALL) -> StepResult:
+    graph = parse_graph(write_step(model, layout))
+    return run_step(graph, Unlimited(MACHINES["a100"], kernel=0.0, launch=0.0))
+
+
+def total(graph: Graph, word: str, nodes: list[Node] | None = None) -> float:
+    """What a word's last number sums to in the first program."""
+    found = 0.0
+    for node in graph.programs[0][2] if nodes is None else nodes:
+        if node.word == "do":
+            found += node.numbers[0] * total(graph, word, graph.blocks[node.name])
+        elif node.word == word:
+            found += node.numbers[-1]
+    return found
+
+
+def test_matrix_products_are_six_flops_a_parameter_and_token() -> None:
+    layout = Layout(global_batch=4, attention="flash")
+    flops = 6 * SMALL.parameters * 4 * SMALL.sequence
+    assert unlimited(layout).seconds == pytest.approx(flops / 1e15, rel=1e-12)
+    # Recomputation adds the forward pass of all layers.
+    again = 2 * SMALL.layers * SMALL.layer_parameters * 4 * SMALL.sequence
+    full = unlimited(replace(layout, recompute="full")).seconds
+    assert full == pytest.approx((flops + again) / 1e15, rel=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+def test_the_bubble_of_a_pipeline_is_a_micro_batch_a_stage(schedule: str) -> None:
+    model = replace(SMALL, vocab=1)  # all stages are equal
+    layout = Layout(pipeline=4, global_batch=8)
+    one = 6 * model.layers * model.layer_parameters * model.sequence / 4 / 1e15
+    seconds = unlimited(replace(layout, schedule=schedule), model).seconds  # type: ignore[arg-type]
+    assert seconds == pytest.approx((8 + 3) * one, rel=1e-3)
+
+
+def test_chunks_divide_the_bubble() -> None:
+    model = replace(SMALL, vocab=1)
+    layout = Layout(pipeline=4, global_batch=8, schedule="interleaved", chunks=2)
+    one = 6 * model.layers * model.layer_parameters * model.sequence / 4 / 1e15
+    assert unlimited(layout, model).seconds == pytest.approx((8 + 3 / 2) * one, rel=1e-3)
+
+
+def test_collectives_are_where_megatron_puts_them() -> None:
+    layout = Layout(tensor=4, data=2, global_batch=8, fp32_gradients=False)
+    activation = 2 * SMALL.sequence * SMALL.hidden
+    graph = parse_graph(write_step(SMALL, layout))
+    table = 50000 // 4 * SMALL.hidden
+    small = 12 * SMALL.sequence
+    gradients = 2 * (SMALL.layers * SMALL.layer_parameters // 4 + table)
+    # Two of each layer forwards and backwards; of the embedding forwards, of the loss backwards.
+    expected = 4 * (activation * (4 * SMALL.layers + 2) + small) + gradients
+    assert total(graph, "all_reduce") == expected
+    graph = parse_graph(write_step(SMALL, replace(layout, sequence_parallel=True, zero=1)))
+    assert total(graph, "all_reduce") == 4 * small
+    scattered = 4 * activation * (4 * SMALL.layers + 2) + gradients
+    assert total(graph, "reduce_scatter") == scattered
+    # Gathered for each product, and again for the gradients of both first ones and the loss.
+    gathered = 4 * activation * (2 + 4 * SMALL.layers + 2 * SMALL.layers) + gradients
+    assert total(graph, "all_gather") == pytest.approx(gathered, rel=0.02)
+
+
+def test_overlapped_gradients_are_reduced_once_and_beside_kernels() -> None:
+    layout = Layout(tensor=8, data=4, global_batch=16)
+    machine = STEP_MACHINES["a100"]
+    graphs = [parse_graph(write_step(SMALL, replace(layout, overlap_gradients=overlapped)))
+              for overlapped in (False, True)]  # fmt: skip
+    assert total(graphs[0], "all_reduce") == total(graphs[1], "all_reduce")
+    after, beside = (run_step(graph, machine) for graph in graphs)
+    assert after.occupations[0][1] == 0
+    assert beside.occupations[0][1] > 0
+    assert beside.seconds < after.seconds
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout(4, 4, 4, 1, 64, "interleaved", 2, sequence_parallel=True, zero=1),
+        Layout(8, 1, 8, 2, 64, zero=3),
+        Layout(2, 2, 8, 1, 64, "interleaved", 2, overlap_gradients=True, overlap_tensor=True),
+        Layout(1, 8, 2, 1, 8, "gpipe", attention="standard", recompute="selective"),
+        Layout(1, 8, 2, 1, 2),
+    ],
+)
+def test_equal_gpus_executed_once_give_the_same_step(layout: Layout) -> None:
+    graph = parse_graph(write_step(replace(SMALL, layers=16), layout))
+    machine = STEP_MACHINES["h100"]
+    once, each = run_step(graph, machine), run_step(graph, machine, merge=False)
+    assert once.seconds == each.seconds
+    assert len(once.ends) <= layout.pipeline
+
+
+def test_a_large_step_is_a_small_file() -> None:
+    text = write_step(GPT3, Layout(8, 8, 8, 1, 8000, attention="standard", recompute="full"))
+    assert len(text) <= 20_000
+    interleaved = Layout(8, 8, 8, 1, 8000, "interleaved", 3, sequence_parallel=True)
+    assert len(write_step(GPT3, interleaved)) <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        (Layout(tensor=3, global_batch=1), "does not divide the heads"),
+        (Layout(pipeline=3, global_batch=1), "do not divide 8 layers"),
+        (Layout(data=2, global_batch=3), "no multiple"),
+        (Layout(global_batch=0), "no multiple"),
+        (Layout(chunks=2, global_batch=1), "only --schedule interleaved"),
+        (Layout(pipeline=2, global_batch=2, schedule="interleaved"), "above 1"),
+        (Layout(1, 2, 1, 1, 3, "interleaved", 2), "a multiple of --pp"),
+        (Layout(pipeline=2, global_batch=2, zero=2), "for --pp 1"),
+        (Layout(global_batch=2, sequence_parallel=True), "is for --tp"),
+    ],
+)
+def test_layouts_that_do_not_divide(layout: Layout, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        write_step(SMALL, layout)
+
+
+def test_memory() -> None:
+    # Korthikanti et al., table 4 and equation 2: 34 s b h + 5 a s^2 b in a layer.
+    layout = Layout(global_batch=1, attention="standard")
+    s, h, a = GPT3.sequence, GPT3.hidden, GPT3.heads
+    parts = peak_memory(GPT3, layout)
+    assert parts["activations"] == pytest.approx(96 * (34 * s * h + 5 * a * s * s))
+    assert parts["optimizer"] == 12 * GPT3.parameters
+    with pytest.raises(InputError, match=r"(?s)does not fit into a a100.*optimizer"):
+        check_memory(GPT3, layout, 80e9, "a100")
+    check_memory(GPT3, Layout(8, 8, 16, 1, 1536, recompute="full"), 80e9, "a100")
+
+
+def test_models_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("layers=2\nhidden=64\nheads=4\nffn=256\nvocab=100\nsequence=32\n")
+    assert read_model(str(path)) == Model("mine", 2, 64, 4, 256, 100, 32)
+    for text, message in (
+        ("layers=2", "lacks hidden"),
+        ("wings=2", "no 'wings'"),
+        ("layers=0", "layers of a model is not 0"),
+        ("layers=", "not TOML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_model(str(path))
+    with pytest.raises(InputError, match="known are gpt3-175b"):
+        read_model("gpt9")
+
+
+def test_the_command_writes_what_step_reads(tisim: CommandLine, tmp_path: Path) -> None:
+    path = str(tmp_path / "x.graph")
+    sizes = ("--tp", "8", "--pp", "4", "--dp", "2", "--global-batch", "16")
+    outcome = tisim("generate", "llm", "--model", "mixtral-8x7b", *sizes, "-o", path)
+    assert outcome.status == 0
+    assert "64 GPUs" in outcome.out
+    assert tisim("step", path, "--machine", "h100").status == 0
+    outcome = tisim("generate", "llm", "--model", "gpt3-175b", "--global-batch", "1", "-o", path)
+    assert outcome.status == 2
+    assert "does not fit" in outcome.err

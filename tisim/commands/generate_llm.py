@@ -1,0 +1,118 @@
+"""``tisim generate llm``: a training step of a language model."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+
+from tisim.commands import report_written
+from tisim.gpu.llm import MODELS, Attention, Layout, Recompute, Schedule, read_model, write_step
+from tisim.gpu.llm_memory import check_memory
+from tisim.gpu.machines import GPUS
+from tisim.gpu.step_graph import DTYPES
+from tisim.support.files import write_file
+
+_COUNT = click.IntRange(1, 1 << 20)
+
+
+@click.command(
+    "llm",
+    epilog="""\b
+Examples:
+  tisim generate llm --model gpt3-175b --tp 8 --pp 8 --dp 16 --global-batch 1536 -o 175b.graph
+  tisim generate llm --model llama3-70b --tp 8 --pp 4 --dp 32 --global-batch 1024 \\
+      --schedule interleaved --chunks 5 --sequence-parallel --zero 1 -o 70b.graph
+  tisim step 175b.graph --machine h100 --breakdown
+""",
+)
+@click.option(
+    "--model",
+    required=True,
+    metavar="NAME|FILE.toml",
+    help=f"One of {', '.join(MODELS)}, or a TOML file with layers, hidden, heads, ffn, vocab, "
+    "sequence and, if need be, kv_heads, gated, experts, top_k.",
+)
+@click.option("--tp", type=_COUNT, default=1, show_default=True, help="GPUs that share a matrix.")
+@click.option("--pp", type=_COUNT, default=1, show_default=True, help="Stages of the pipeline.")
+@click.option("--dp", type=_COUNT, default=1, show_default=True, help="Copies of the model.")
+@click.option("--micro-batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
+@click.option("--global-batch", type=_COUNT, required=True, help="Sequences of a step.")
+@click.option(
+    "--schedule", type=click.Choice(get_args(Schedule)), default="1f1b", show_default=True,
+    help="Order of micro-batches in the pipeline.",
+)  # fmt: skip
+@click.option(
+    "--chunks", type=_COUNT, default=1, show_default=True,
+    help="Parts of a stage in the interleaved schedule.",
+)  # fmt: skip
+@click.option(
+    "--zero", type=click.IntRange(0, 3), default=0, show_default=True,
+    help="Divide among copies: 1 the optimizer, 2 gradients too, 3 parameters too.",
+)  # fmt: skip
+@click.option(
+    "--recompute", type=click.Choice(get_args(Recompute)), default="none", show_default=True,
+    help="Compute again in the backward pass: nothing, the middle of attention, or a whole layer.",
+)  # fmt: skip
+@click.option("--sequence-parallel", is_flag=True, help="Divide along the sequence among --tp too.")
+@click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True,
+              help="Of matrices.")  # fmt: skip
+@click.option(
+    "--attention", type=click.Choice(get_args(Attention)), default="flash", show_default=True,
+    help="One kernel, or matrix by matrix with dropout.",
+)  # fmt: skip
+@click.option("--overlap-gradients", is_flag=True,
+              help="Reduce a layer's gradients during the backward pass of others.")  # fmt: skip
+@click.option("--overlap-tensor", is_flag=True,
+              help="Reduce --tp's sums of the backward pass beside gradients.")  # fmt: skip
+@click.option("--fp16-gradients", is_flag=True, help="Sum gradients as 16-bit numbers.")
+@click.option("--gpu", type=click.Choice(list(GPUS)), default="a100", show_default=True,
+              help="Whose memory is checked.")  # fmt: skip
+@click.option("--memory-check/--no-memory-check", default=True, show_default=True,
+              help="Refuse what does not fit into a GPU.")  # fmt: skip
+@click.option("-o", "--output", required=True, metavar="FILE.graph", help="Graph to write.")
+def llm_command(
+    model: str,
+    tp: int,
+    pp: int,
+    dp: int,
+    micro_batch: int,
+    global_batch: int,
+    schedule: Schedule,
+    chunks: int,
+    zero: int,
+    recompute: Recompute,
+    sequence_parallel: bool,
+    dtype: str,
+    attention: Attention,
+    overlap_gradients: bool,
+    overlap_tensor: bool,
+    fp16_gradients: bool,
+    gpu: str,
+    memory_check: bool,
+    output: str,
+) -> None:
+    """Write the training step of a large language model as a graph for tisim step.
+
+    Forward, backward and optimizer as Megatron-LM does them, with its collectives where it puts
+    them. Kernels are written as shapes and bytes, so that the graph is for any machine.
+    """
+    layout = Layout(
+        *(tp, pp, dp, micro_batch, global_batch, schedule, chunks, zero, recompute),
+        sequence_parallel=sequence_parallel,
+        dtype=dtype,
+        attention=attention,
+        overlap_gradients=overlap_gradients,
+        overlap_tensor=overlap_tensor,
+        fp32_gradients=not fp16_gradients,
+    )
+    described = read_model(model)
+    text = write_step(described, layout)
+    if memory_check:
+        check_memory(described, layout, GPUS[gpu].memory, gpu)
+    write_file(output, [text])
+    click.echo(
+        f"{output}: {described.name}, {described.parameters / 1e9:.4g} billion parameters, "
+        f"{layout.ranks:,} GPUs, {layout.micro_batches:,} micro-batches"
+    )
+    report_written(output)

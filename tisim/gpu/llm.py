@@ -1,0 +1,595 @@
+"""Training steps of large language models as graphs: what Megatron-LM does on each GPU.
+
+Ranks are numbered as Megatron-LM does: tensor-parallel ones are neighbours, then come data-parallel
+ones, then the stages of the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from tisim.errors import InputError
+
+Schedule = Literal["gpipe", "1f1b", "interleaved"]
+Recompute = Literal["none", "selective", "full"]
+Attention = Literal["standard", "flash"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A transformer that predicts the next token.
+
+    Attributes
+    ----------
+    layers, hidden, heads, kv_heads, ffn, vocab, sequence
+        Layers, width, attention heads and those of keys and values, width between the two matrices
+        of a feed-forward network, tokens of the vocabulary, tokens of a sequence.
+    gated
+        A feed-forward network of three matrices.
+    experts, top_k
+        Feed-forward networks of a layer, and how many a token goes through.
+    """
+
+    name: str
+    layers: int
+    hidden: int
+    heads: int
+    ffn: int
+    vocab: int
+    sequence: int
+    kv_heads: int = 0
+    gated: bool = False
+    experts: int = 1
+    top_k: int = 1
+
+    @property
+    def kv_width(self) -> int:
+        """Width of the keys, and of the values."""
+        return self.hidden // self.heads * (self.kv_heads or self.heads)
+
+    @property
+    def expert_parameters(self) -> int:
+        return (3 if self.gated else 2) * self.hidden * self.ffn
+
+    @property
+    def layer_parameters(self) -> int:
+        """Parameters of a layer, without those that are vectors."""
+        own = self.hidden * (2 * self.hidden + 2 * self.kv_width)
+        return own + self.experts * self.expert_parameters
+
+    @property
+    def parameters(self) -> int:
+        return self.layers * self.layer_parameters + self.vocab * self.hidden
+
+
+#: Models by name.
+MODELS = {
+    model.name: model
+    for model in (
+        Model("gpt3-175b", 96, 12288, 96, 4 * 12288, 51200, 2048),
+        Model("llama3-70b", 80, 8192, 64, 28672, 128256, 8192, kv_heads=8, gated=True),
+        Model(
+            *("mixtral-8x7b", 32, 4096, 32, 14336, 32000, 4096),
+            kv_heads=8,
+            gated=True,
+            experts=8,
+            top_k=2,
+        ),
+    )
+}
+
+
+def read_model(name: str) -> Model:
+    """A model by its name in `MODELS`, or from a TOML file with the attributes of `Model`."""
+    if name in MODELS:
+        return MODELS[name]
+    if not name.endswith(".toml"):
+        known = ", ".join(MODELS)
+        raise InputError(f"no model {name!r}; known are {known}, or give a file NAME.toml")
+    import tomllib
+
+    try:
+        values = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"this is not TOML: {error}", file=name) from None
+    values.setdefault("name", Path(name).stem)
+    known_fields = {f.name: f for f in fields(Model)}
+    for key, value in values.items():
+        if key not in known_fields:
+            raise InputError(f"a model has no {key!r}, only {', '.join(known_fields)}", file=name)
+        kind = known_fields[key].type
+        fits = isinstance(value, {"str": str, "bool": bool}.get(str(kind), int))
+        if not fits or (kind == "int" and not 0 < value < 10**9):
+            raise InputError(f"{key} of a model is not {value!r}", file=name)
+    missing = [n for n in ("layers", "hidden", "heads", "ffn", "vocab", "sequence")
+               if n not in values]  # fmt: skip
+    if missing:
+        raise InputError(f"the model lacks {', '.join(missing)}", file=name)
+    return Model(**values)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a training step is divided among GPUs.
+
+    Attributes
+    ----------
+    tensor, pipeline, data
+        GPUs that share each matrix, stages, and copies of the model.
+    micro_batch, global_batch
+        Sequences that go through a copy at once, and of a step.
+    chunks
+        Parts of a stage in the interleaved schedule.
+    zero
+        What copies divide: 1 the optimizer, 2 gradients too, 3 parameters too.
+    recompute
+        What the backward pass computes again: nothing, the middle of attention, or all of a layer.
+    sequence_parallel
+        Divide what tensor parallelism leaves whole along the sequence.
+    dtype
+        Of matrices.
+    attention
+        Matrix by matrix with dropout, as Megatron-LM up to 2022, or in one kernel.
+    overlap_gradients
+        Reduce gradients of a layer during the backward pass of those before.
+    overlap_tensor
+        Reduce what the backward pass sends to the layer before while gradients are computed.
+    fp32_gradients
+        Gradients are summed as fp32, not as 16-bit numbers.
+    """
+
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    micro_batch: int = 1
+    global_batch: int = 0
+    schedule: Schedule = "1f1b"
+    chunks: int = 1
+    zero: int = 0
+    recompute: Recompute = "none"
+    sequence_parallel: bool = False
+    dtype: str = "bf16"
+    attention: Attention = "flash"
+    overlap_gradients: bool = False
+    overlap_tensor: bool = False
+    fp32_gradients: bool = True
+
+    @property
+    def ranks(self) -> int:
+        return self.tensor * self.pipeline * self.data
+
+    @property
+    def micro_batches(self) -> int:
+        """Of a copy of the model, in a step."""
+        return self.global_batch // (self.data * self.micro_batch)
+
+    @property
+    def gradient_bytes(self) -> int:
+        return 4 if self.fp32_gradients else 2
+
+    def check(self, model: Model) -> None:
+        """Raise InputError where the model cannot be divided so."""
+        n, layers = self.data * self.micro_batch, self.pipeline * self.chunks
+        for holds, message in (
+            (model.heads % self.tensor == 0, f"--tp {self.tensor} does not divide the heads"),
+            (model.ffn % self.tensor == 0, f"--tp {self.tensor} does not divide the ffn"),
+            (
+                model.layers % layers == 0,
+                f"{layers} stages (--pp times --chunks) do not divide {model.layers} layers",
+            ),
+            (
+                self.global_batch > 0 and self.global_batch % n == 0,
+                f"--global-batch {self.global_batch} is no multiple of --dp times --micro-batch, "
+                f"{n}",
+            ),
+            (
+                self.schedule == "interleaved" or self.chunks == 1,
+                "only --schedule interleaved has --chunks",
+            ),
+            (
+                self.schedule != "interleaved" or (self.chunks > 1 and self.pipeline > 1),
+                "--schedule interleaved has --pp and --chunks above 1",
+            ),
+            (
+                self.schedule != "interleaved" or self.micro_batches % self.pipeline == 0,
+                f"--schedule interleaved has a multiple of --pp {self.pipeline} micro-batches, "
+                f"not {self.micro_batches}",
+            ),
+            (self.zero < 2 or self.pipeline == 1, "--zero 2 and 3 are for --pp 1"),
+            (not self.sequence_parallel or self.tensor > 1, "--sequence-parallel is for --tp"),
+        ):
+            if not holds:
+                raise InputError(message)
+
+
+def write_step(model: Model, layout: Layout) -> str:
+    """The graph file of a training step."""
+    layout.check(model)
+    return "\n".join(_Step(model, layout).lines()) + "\n"
+
+
+Lines = list[str]
+
+
+class _Kernels:
+    """What a GPU does for a micro-batch in a layer, and around all layers.
+
+    The bytes of kernels that are no matrix products are what they read and write: a number of 16
+    bits is 2, a mark of dropout 1. In comments: what they do.
+    """
+
+    def __init__(self, model: Model, layout: Layout) -> None:
+        self.model, self.layout = model, layout
+        self.t = layout.tensor
+        self.tokens = layout.micro_batch * model.sequence
+        self.width = model.hidden
+        self.qkv = (model.hidden + 2 * model.kv_width) // self.t
+        self.out = model.hidden // self.t
+        self.head = model.hidden // model.heads
+        self.batch = layout.micro_batch * model.heads // self.t
+        self.whole = self.tokens * model.hidden // (self.t if layout.sequence_parallel else 1)
+        self.part = self.tokens * model.hidden // self.t
+        self.scores = self.batch * model.sequence**2
+        self.vocab = -(-model.vocab // self.t)
+
+    def reduced(self, backward: bool = False, during: Sequence[str] = ()) -> Lines:
+        """What tensor-parallel GPUs have of a sum, added; `during`: what needs no result of it."""
+        if self.t == 1:
+            return list(during)
+        word = "reduce_scatter" if self.layout.sequence_parallel else "all_reduce"
+        return self._tensor(word, during if backward and self.layout.overlap_tensor else (), during)
+
+    def gathered(self) -> Lines:
+        """All of the sequence, where each has a part of it."""
+        if not self.layout.sequence_parallel:
+            return []
+        return self._tensor("all_gather", (), ())
+
+    def _tensor(self, word: str, during: Sequence[str], rest: Sequence[str]) -> Lines:
+        start = ["record main t", "wait tensor t"]
+        start += [f"{word} tensor tp {2 * self.tokens * self.width}", "record tensor u"]
+        if during:
+            return [*start, *during, "wait main u"]
+        return [*start, "wait main u", *rest]
+
+    def forward(self) -> Lines:
+        return [
+            f"memory main {4 * self.whole}",  # layer norm
+            *self.gathered(),
+            f"gemm main {self.tokens} {self.qkv} {self.width}",
+            f"memory main {4 * self.tokens * self.qkv}",  # bias, or positions
+            *self.attention(),
+            f"gemm main {self.tokens} {self.width} {self.out}",
+            *self.reduced(),
+            f"memory main {7 * self.whole}",  # bias, dropout, sum
+            f"memory main {4 * self.whole}",  # layer norm
+            *self.gathered(),
+            *self._network(),
+            *self.reduced(),
+            f"memory main {7 * self.whole}",
+        ]
+
+    def attention(self) -> Lines:
+        """Scores, softmax, dropout, their product with the values."""
+        s = self.model.sequence
+        if self.layout.attention == "flash":
+            moved = 2 * (2 * self.part + 2 * self.tokens * self.model.kv_width // self.t)
+            return [f"flops main {2 * self.scores * self.head} {moved}"]
+        return [
+            f"gemm main {s} {s} {self.head} {self.batch}",
+            f"memory main {7 * self.scores // 2}",
+            f"memory main {5 * self.scores}",
+            f"gemm main {s} {self.head} {s} {self.batch}",
+            f"memory main {4 * self.part}",
+        ]
+
+    def _rows(self) -> tuple[int, str, int]:
+        """Tokens of an expert, how gemms say how many experts there are, and all tokens."""
+        tokens = self.tokens * self.model.top_k
+        experts = self.model.experts
+        return tokens // experts, f" {experts}" if experts > 1 else "", tokens
+
+    def _network(self) -> Lines:
+        rows, batch, tokens = self._rows()
+        ffn = self.model.ffn // self.t
+        first = (2 if self.model.gated else 1) * ffn
+        moving = [f"memory main {4 * tokens * self.width}"] if batch else []  # to experts
+        return [
+            *moving,
+            f"gemm main {rows} {first} {self.width}{batch}",
+            f"memory main {(6 if self.model.gated else 4) * tokens * ffn}",
+            f"gemm main {rows} {self.width} {ffn}{batch}",
+            *moving,
+        ]
+
+    def backward(self) -> Lines:
+        again: Lines = []
+        if self.layout.recompute == "full":
+            again = self.forward()
+        elif self.layout.recompute == "selective" and self.layout.attention == "standard":
+            again = self.attention()
+        rows, batch, tokens = self._rows()
+        ffn = self.model.ffn // self.t
+        first = (2 if self.model.gated else 1) * ffn
+        moving = [f"memory main {4 * tokens * self.width}"] if batch else []
+        entering = [f"memory main {7 * self.whole}", *self.gathered()]  # dropout and bias
+        leaving = [f"memory main {10 * self.whole}", f"memory main {6 * self.whole}"]  # norm, sum
+        return [
+            *again,
+            *entering,
+            *moving,
+            f"gemm main {rows} {ffn} {self.width}{batch}",
+            self._gradient(ffn, self.width, rows, batch),
+            f"memory main {(10 if self.model.gated else 8) * tokens * ffn}",
+            *self.gathered(),
+            f"gemm main {rows} {self.width} {first}{batch}",
+            *self.reduced(True, [*moving, self._gradient(self.width, first, rows, batch)]),
+            *leaving,
+            *entering,
+            f"gemm main {self.tokens} {self.out} {self.width}",
+            self._gradient(self.out, self.width, self.tokens),
+            *self._attention_back(),
+            f"memory main {2 * self.tokens * self.qkv}",  # bias
+            *self.gathered(),
+            f"gemm main {self.tokens} {self.width} {self.qkv}",
+            *self.reduced(True, [self._gradient(self.width, self.qkv, self.tokens)]),
+            *leaving,
+        ]
+
+    def _attention_back(self) -> Lines:
+        s, heads = self.model.sequence, self.batch
+        moved = 4 * self.part + 4 * self.tokens * self.qkv
+        if self.layout.attention == "flash":
+            return [f"flops main {5 * self.scores * self.head} {moved}"]
+        return [
+            f"gemm main {s} {self.head} {s} {heads}",
+            f"gemm main {s} {s} {self.head} {heads}",
+            f"memory main {5 * self.scores}",  # dropout
+            f"memory main {5 * self.scores}",  # softmax
+            f"gemm main {s} {self.head} {s} {heads}",
+            f"gemm main {s} {self.head} {s} {heads}",
+            f"memory main {moved}",
+        ]
+
+    def _gradient(self, m: int, n: int, k: int, batch: str = "") -> str:
+        """A gradient of weights, added to those of the micro-batches before."""
+        experts = int(batch or 1)
+        moved = (2 * self.layout.gradient_bytes if self.layout.fp32_gradients else 6) * m * n
+        return f"gemm main {m} {n} {k} {experts} {moved * experts}"
+
+    def embedding(self) -> Lines:
+        return [f"memory main {6 * self.part}", *self.reduced(), f"memory main {5 * self.whole}"]
+
+    def embedding_back(self) -> Lines:
+        return [*self.gathered(), f"memory main {8 * self.part}"]
+
+    def loss(self) -> Lines:
+        small = [f"all_reduce tensor tp {12 * self.tokens}"] if self.t > 1 else []
+        logits = self.tokens * self.vocab
+        return [
+            f"memory main {4 * self.whole}",
+            *self.gathered(),
+            f"gemm main {self.tokens} {self.vocab} {self.width}",
+            f"memory main {14 * logits}",
+            *(["record main t", "wait tensor t", *small, "record tensor u", "wait main u"]
+              if small else []),
+        ]  # fmt: skip
+
+    def loss_back(self) -> Lines:
+        logits = self.tokens * self.vocab
+        return [
+            f"memory main {8 * logits}",
+            *self.gathered(),
+            f"gemm main {self.tokens} {self.width} {self.vocab}",
+            *self.reduced(True, [self._gradient(self.vocab, self.width, self.tokens)]),
+            f"memory main {10 * self.whole}",
+        ]
+
+
+class _Step:
+    def __init__(self, model: Model, layout: Layout) -> None:
+        self.model, self.layout = model, layout
+        self.kernels = _Kernels(model, layout)
+        self.blocks: dict[tuple[str, ...], str] = {}
+        self.text: Lines = []
+        self.layers = model.layers // (layout.pipeline * layout.chunks)
+        self.layer_bytes = model.layer_parameters // layout.tensor
+
+    def lines(self) -> Lines:
+        model, layout = self.model, self.layout
+        t, p, d = layout.tensor, layout.pipeline, layout.data
+        self.text = ["graph 1"]
+        self.text.append(f"# {model.name}: tp {t}, pp {p}, dp {d}, {layout.micro_batches} "
+                         f"micro-batches of {layout.micro_batch}, {layout.schedule}")  # fmt: skip
+        self.text += [f"ranks {layout.ranks}", f"dtype {layout.dtype}"]
+        if t > 1:
+            self.text.append(f"communicator tp {t} 1")
+        if d > 1:
+            self.text.append(f"communicator dp {d} {t}")
+        if p > 1:
+            self.text.append(f"communicator ends 2 {(p - 1) * t * d}")
+        self._layer_blocks()
+        for stage in range(p):
+            program = self._program(stage)
+            self.text.append(f"program {stage * t * d}-{(stage + 1) * t * d - 1}")
+            self.text += [*program, "end"]
+        return self.text
+
+    def _block(self, name: str, lines: Sequence[str]) -> str:
+        """Write a block, unless one has these lines; its name."""
+        key = tuple(lines)
+        if key not in self.blocks:
+            self.blocks[key] = name if name not in self.blocks.values() else (
+                f"{name}{len(self.blocks)}")  # fmt: skip
+            self.text += [f"block {self.blocks[key]}", *lines, "end"]
+        return self.blocks[key]
+
+    def _layer_blocks(self) -> None:
+        layout, kernels = self.layout, self.kernels
+        reduce = [
+            "record main g", "wait data g", f"{self._reduce_word()} data dp "
+            f"{self.layer_bytes * layout.gradient_bytes}",
+        ]  # fmt: skip
+        divided = layout.data > 1 and layout.zero >= 2
+        forward, backward = kernels.forward(), kernels.backward()
+        if layout.zero == 3 and layout.data > 1:
+            # The next layer's parameters come while this one computes.
+            gather = ["wait main p", "record main q", "wait data q",
+                      f"all_gather data dp {2 * self.layer_bytes}", "record data p"]  # fmt: skip
+            forward, backward = [*gather, *forward], [*gather, *backward]
+        if divided:
+            backward = [*backward, *reduce]
+        self._block("forward", forward)
+        self._block("backward", backward)
+        if layout.data > 1 and layout.overlap_gradients and not divided:
+            self._block("backward_last", [*backward, *reduce])
+
+    def _reduce_word(self) -> str:
+        return "reduce_scatter" if self.layout.zero else "all_reduce"
+
+    def _forward(self, first: bool, last: bool) -> str:
+        lines = [*(self.kernels.embedding() if first else []), f"do forward {self.layers}"]
+        return self._block("f", [*lines, *(self.kernels.loss() if last else [])])
+
+    def _backward(self, first: bool, last: bool, ends: bool) -> str:
+        overlapped = (
+            ends and self.layout.overlap_gradients and self.layout.data > 1 and self.layout.zero < 2
+        )
+        layer = "backward_last" if overlapped else "backward"
+        lines = [*(self.kernels.loss_back() if last else []), f"do {layer} {self.layers}"]
+        return self._block("b", [*lines, *(self.kernels.embedding_back() if first else [])])
+
+    def _message(self, word: str, forward: bool, wait: bool, start: bool = True) -> Lines:
+        """A message on the stream of its direction: its beginning, and what waits for its end."""
+        stream = f"{word[0]}{'f' if forward else 'b'}"
+        stride = self.layout.tensor * self.layout.data
+        offset = stride if (word == "send") == forward else -stride
+        nbytes = 2 * self.kernels.tokens * self.kernels.width // self.layout.tensor
+        lines = [f"record main {stream}0", f"wait {stream} {stream}0"] if start else []
+        lines += [f"{word} {stream} {offset} {nbytes}", f"record {stream} {stream}1"]
+        return [*lines, f"wait main {stream}1"] if wait else lines
+
+    def _get(self, forward: bool, start: bool = True) -> Lines:
+        whole = [] if self.layout.sequence_parallel or self.layout.tensor == 1 else [
+            *self.kernels._tensor("all_gather", (), ())]  # fmt: skip
+        return [*self._message("receive", forward, True, start), *whole]
+
+    def _exchange(self, forward: bool) -> Lines:
+        """Send forwards and receive from there, or the other way round, at once."""
+        out = self._message("send", forward, False)
+        return [*out, *self._get(not forward), f"wait main s{'f' if forward else 'b'}1"]
+
+    def _program(self, stage: int) -> Lines:
+        layout = self.layout
+        first, last = stage == 0, stage == layout.pipeline - 1
+        if layout.schedule == "interleaved":
+            tokens = list(self._interleaved(stage))
+        else:
+            tokens = list(self._plain(stage, first, last))
+        return [*self._compressed(tokens), *self._end(stage, first, last)]
+
+    def _plain(self, stage: int, first: bool, last: bool) -> Iterator[str]:
+        """Blocks of GPipe and of 1F1B, in order."""
+        layout, n = self.layout, self.layout.micro_batches
+        f = f"do {self._forward(first, last)}"
+        get_f = [] if first else self._get(True)
+        put_f = [] if last else self._message("send", True, True)
+        get_b = [] if last else self._get(False)
+        put_b = [] if first else self._message("send", False, True)
+        warm = self._block("warm", [*get_f, f, *put_f])
+
+        def back(ends: bool) -> str:
+            return f"do {self._backward(first, last, ends)}"
+
+        ahead = n if layout.schedule == "gpipe" else min(layout.pipeline - 1 - stage, n)
+        yield from [warm] * ahead
+        if ahead < n:
+            turn = [] if last else self._exchange(True)
+            if get_f:
+                yield self._block("get", get_f)
+            steady = [f, *turn, back(False), *([] if first else self._exchange(False))]
+            yield from [self._block("steady", steady)] * (n - ahead - 1)
+            yield self._block("final", [f, *turn, back(ahead == 0), *put_b])
+        for i in range(ahead):
+            yield self._block("cool", [*get_b, back(i == ahead - 1), *put_b])
+
+    def _interleaved(self, stage: int) -> Iterator[str]:
+        """Blocks of the interleaved schedule: chunks of a stage in turn, messages on the side."""
+        p, v, n = self.layout.pipeline, self.layout.chunks, self.layout.micro_batches
+        total = n * v
+        ahead = total if n == p else min((p - stage - 1) * 2 + (v - 1) * p, total)
+
+        def forward(k: int) -> str:
+            chunk = k % (p * v) // p
+            first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
+            get = [] if first else self._get(True, start=False)
+            put = [] if last else self._message("send", True, False)
+            return self._block("warm", [*get, f"do {self._forward(first, last)}", *put])
+
+        def backward(k: int) -> str:
+            chunk = v - 1 - k % (p * v) // p
+            first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
+            get = [] if last else self._get(False, start=False)
+            put = [] if first else self._message("send", False, False)
+            # Each chunk reduces its gradients in its last backward pass.
+            ends = k >= total - p * v and k % p == p - 1
+            return self._block("cool", [*get, f"do {self._backward(first, last, ends)}", *put])
+
+        yield from map(forward, range(ahead))
+        for k in range(total - ahead):
+            yield forward(ahead + k)
+            yield backward(k)
+        yield from map(backward, range(total - ahead, total))
+
+    def _compressed(self, names: list[str]) -> Lines:
+        """Lines that do these blocks in order; what repeats becomes a block of its own."""
+        lines: Lines = []
+        at = 0
+        while at < len(names):
+            best, times = 1, 1
+            for period in range(1, min(len(names) - at, 4 * self.layout.pipeline * 8) // 2 + 1):
+                if names[at] != names[at + period]:
+                    continue
+                pattern, count = names[at : at + period], 1
+                while names[at + count * period : at + (count + 1) * period] == pattern:
+                    count += 1
+                if count > 1 and count * period > best * times:
+                    best, times = period, count
+            if times == 1:
+                lines.append(f"do {names[at]}")
+            elif best == 1:
+                lines.append(f"do {names[at]} {times}")
+            else:
+                inner = self._compressed(names[at : at + best])
+                lines.append(f"do {self._block('turn', inner)} {times}")
+            at += best * times
+        return lines
+
+    def _end(self, stage: int, first: bool, last: bool) -> Lines:
+        """Gradients of the embedding and of copies are added; the optimizer."""
+        layout, model = self.layout, self.model
+        d, grad = layout.data, layout.gradient_bytes
+        table = self.kernels.vocab * model.hidden if first or last else 0
+        parameters = self.layers * layout.chunks * self.layer_bytes + table
+        lines: Lines = []
+        if d > 1:
+            lines += ["record main g", "wait data g"]
+            overlapped = layout.overlap_gradients or layout.zero >= 2
+            left = table if overlapped else parameters
+            if left:
+                lines.append(f"{self._reduce_word()} data dp {left * grad}")
+            lines += ["record data r", "wait main r"]
+        if layout.pipeline > 1 and table:
+            lines += ["record main e", "wait ends e", f"all_reduce ends ends {table * grad}",
+                      "record ends o", "wait main o"]  # fmt: skip
+        own = parameters // d if layout.zero else parameters
+        # The norm; fp16 gradients as fp32; Adam on fp32 parameters, mean and variance.
+        moved = grad + 30 + (0 if layout.fp32_gradients else 6)
+        lines.append(f"memory main {own * moved}")
+        if layout.zero and d > 1 and layout.zero < 3:
+            lines += ["record main z", "wait data z", f"all_gather data dp {2 * parameters}",
+                      "record data y", "wait main y"]  # fmt: skip
+        return lines

@@ -1,0 +1,66 @@
+"""The memory that a training step needs on the GPU that needs most.
+
+Activations are those of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
+Models" (arXiv 2205.05198), equations 2 to 6, for other widths of feed-forward networks too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.support.quantities import format_bytes
+from tisim.support.tables import align
+
+if TYPE_CHECKING:
+    from tisim.gpu.llm import Layout, Model
+
+#: Bytes that CUDA, NCCL and fragmentation take, about.
+RESERVED = 3e9
+
+
+def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
+    """Bytes by what they hold, on the first stage, which keeps the most micro-batches."""
+    t, p, d = layout.tensor, layout.pipeline, layout.data
+    table = model.vocab * model.hidden / t
+    parameters = model.layers * model.layer_parameters / (p * t) + table
+    tokens = layout.micro_batch * model.sequence
+    whole = t if layout.sequence_parallel else 1
+    scores = layout.micro_batch * model.heads * model.sequence**2 / t
+    layer = tokens * model.hidden * (10 / whole + 8 / t)
+    layer += 4 * tokens * model.top_k * model.ffn / t
+    if layout.recompute == "none" and layout.attention == "standard":
+        layer += 5 * scores
+    kept = 2 * tokens * model.hidden / whole if layout.recompute == "full" else layer
+    in_flight = float(min(p, layout.micro_batches))
+    if layout.schedule == "gpipe":
+        in_flight = layout.micro_batches
+    elif layout.schedule == "interleaved":
+        in_flight *= 1 + (p - 1) / (p * layout.chunks)
+    working = layer + (5 * scores if layout.attention == "standard" else 0)
+    logits = 10 * tokens * model.vocab / t if p == 1 else 0.0
+    return {
+        "parameters": 2 * parameters / (d if layout.zero == 3 else 1),
+        "gradients": layout.gradient_bytes * parameters / (d if layout.zero >= 2 else 1),
+        "optimizer": 12 * parameters / (d if layout.zero else 1),
+        "activations": kept * model.layers / p * in_flight,
+        "working": working if layout.recompute != "none" else 0.0,
+        "logits": logits,
+        "reserved": RESERVED,
+    }
+
+
+def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
+    """Raise InputError, with the table, where a step does not fit into a GPU's memory."""
+    parts = peak_memory(model, layout)
+    total = sum(parts.values())
+    if total <= memory:
+        return
+    rows = [(name, format_bytes(value)) for name, value in parts.items() if value]
+    rows.append(("all", format_bytes(total)))
+    table = "\n  ".join(align(rows, 1))
+    raise InputError(
+        f"the step does not fit into a {gpu}, which has {format_bytes(memory)}:\n  {table}\n"
+        "more --tp or --pp, --zero 1, --recompute, --sequence-parallel or a smaller --micro-batch "
+        "need less; --no-memory-check writes the graph all the same"
+    )
