@@ -161,7 +161,6 @@ class _Finder:
             return None
         parts: list[Part] = []
         entries = [*_entries(text)]
-        _refuse_repeated(entries, index.name)
         for number, entry in self._each(entries):
             found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
             if found is None:
@@ -173,6 +172,8 @@ class _Finder:
                     file=index.name,
                     line=number,
                 )
+            if not parts:
+                _refuse_repeated(entries, index.name)
             parts.append(self._part(found))
         return Source(str(path), tuple(parts), (str(path), text))
 
@@ -191,7 +192,6 @@ class _Finder:
         directory = posixpath.dirname(names[0])
         listed: list[Part] = []
         entries = [*_entries(text)]
-        _refuse_repeated(entries, part.name)
         for number, entry in entries:
             name = posixpath.normpath(posixpath.join(directory, entry))
             if name not in archive.members:
@@ -200,6 +200,8 @@ class _Finder:
                     file=part.name,
                     line=number,
                 )
+            if not listed:
+                _refuse_repeated(entries, part.name)
             listed.append(self._member(archive, name))
         return Source(called, tuple(listed), (part.name, text))
 
@@ -296,7 +298,7 @@ def _entries(text: bytes) -> Iterable[tuple[int, str]]:
 def _refuse_repeated(entries: Sequence[tuple[int, str]], index: str) -> None:
     first: dict[str, int] = {}
     for number, entry in entries:
-        if first.setdefault(entry, number) != number and _looks_like_path(entry):
+        if first.setdefault(entry, number) != number:
             raise InputError(
                 f"lists the file '{entry}' again, after line {first[entry]}; a file is listed once",
                 file=index,

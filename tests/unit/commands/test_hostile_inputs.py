@@ -106,6 +106,17 @@ main(["check", {str(pipe)!r}])
     assert (run.returncode, run.stderr) == (130, "\ntisim: stopped by Ctrl-C\n")
 
 
+def test_an_index_lists_a_file_once(tisim: CommandLine) -> None:
+    tisim.write("r0", LINE.decode())
+    index = tisim.write("index", "r0\n" * 1000)
+    said = "lists the file 'r0' again, after line 1; .*"
+    refused(tisim, tisim("check", index), f"DIR/index:2: {said}")
+    (tisim.directory / "r0").unlink()
+    members = ("r0", LINE), ("index", b"r0\n" * 1000)
+    path = archive(tisim.directory / "a.tar", *members)
+    refused(tisim, tisim("check", path), ".*")
+
+
 @pytest.mark.parametrize("form", [(), *(("--format", f) for f in ("dumpi", "goal", "table"))])
 def test_imports_do_not_wait_for_a_pipe(tisim: CommandLine, form: tuple[str, ...]) -> None:
     pipe = tisim.directory / "pipe"
