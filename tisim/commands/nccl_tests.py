@@ -12,7 +12,7 @@ from tisim.commands import json_option, write_json
 from tisim.errors import InputError
 from tisim.gpu.nccl import ALGORITHMS, OPERATIONS
 from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS, VERSIONS
-from tisim.gpu.nccl_tests import ELEMENTS, predict
+from tisim.gpu.nccl_tests import ELEMENTS, LEVELS, predict
 from tisim.platform import Platform
 
 _EXAMPLES = """\b
@@ -75,6 +75,13 @@ def _bytes(text: str, what: str) -> int:
     multiple=True,
     help="Protocol that NCCL may choose, as NCCL_PROTO (default: all). Repeatable.",
 )
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default=LEVELS[0],
+    show_default=True,
+    help="flows: a latency and a rate; chunks: each chunk of a ring with Simple is a message.",
+)
 @json_option("the table, in bytes and seconds,")
 def nccl_tests_command(
     operation: str,
@@ -88,6 +95,7 @@ def nccl_tests_command(
     version: str,
     algorithms: tuple[str, ...],
     protocols: tuple[str, ...],
+    level: str,
     json_file: str | None,
 ) -> None:
     """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
@@ -106,6 +114,7 @@ def nccl_tests_command(
         factor=stepfactor or 1,
         step=_bytes(stepbytes, "--stepbytes"),
         dtype=dtype,
+        level=level,
         version=version,
         algorithms=algorithms or ALGORITHMS,
         protocols=protocols or PROTOCOLS,

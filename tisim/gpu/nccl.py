@@ -24,6 +24,9 @@ from tisim.gpu.nccl_tables import (
     NVLS_EFFICIENCY,
     NVLS_TREE_HOP,
     NVLS_TREE_MOST,
+    PAT_BASE,
+    PAT_RANK,
+    PAT_SHARE,
     PROTOCOLS,
     TREE_CORRECTION,
     tables,
@@ -37,11 +40,11 @@ OPERATIONS: Final = (
     *("broadcast", "reduce"),
     *("alltoall", "sendrecv"),
 )
-ALGORITHMS: Final = ("ring", "tree", "nvls", "nvls_tree")
+ALGORITHMS: Final = ("ring", "tree", "nvls", "nvls_tree", "pat")
 
 # Bytes of one channel's step: the most that a buffer takes, and the least that a step costs (half
 # of what 640 threads of LL128 and 512 of LL move at a time).
-_MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
+MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
 _LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
 # A call has no more channels than one for so many bytes: 512 (LL128: 640) threads, 64 or 8 bytes
 # each. Those of LL are for each rank of a ring.
@@ -203,7 +206,7 @@ class Communicator:
                 break  # the search looks no further
             if self.nodes > 1:
                 most = self.rails * (nic // tried)
-            found = int(min(total // tried, most))
+            found = int(min(total / tried, most))
             if found * tried > channels * speed:
                 channels, speed = found, tried
         if speed >= 25e9 and not (capability > 80 and speed < 50e9 and channels > 4):
@@ -235,12 +238,14 @@ class Communicator:
             if operation in ("broadcast", "reduce"):
                 return self._pipeline(operation, size, protocol)
             return self._ring(operation, size, protocol)
-        channels = self.channels if algorithm == "tree" else min(self.local, 32)
+        channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
         within, between = self._traffic(operation, algorithm)
-        rate = min(rate, self._links / within, self._nic / between if between else math.inf)
+        rate = min(rate, self._links / within if within else math.inf)
+        rate = min(rate, self._nic / between if between else math.inf)
         return self._result(operation, size, algorithm, protocol, channels, latency, rate)
 
-    def _steps(self, operation: str) -> int:
+    def steps(self, operation: str) -> int:
+        """Steps of a ring in which all ranks send."""
         if operation in ("broadcast", "reduce"):
             return self.size
         return (self.size - 1) * (2 if operation == "all_reduce" else 1)
@@ -257,6 +262,10 @@ class Communicator:
                     if operation != "all_reduce":
                         continue
                     latency, rate = self._estimate_tree(size, protocol)
+                elif algorithm == "pat":
+                    if protocol != "Simple" or not self._has_pat(operation):
+                        continue
+                    latency, rate = self._estimate_pat()
                 else:
                     if protocol != "Simple" or not self._has_nvls(algorithm, operation):
                         continue
@@ -264,9 +273,9 @@ class Communicator:
                 yield (algorithm, protocol), (latency + size / rate, latency, rate)
 
     def _estimate_ring(self, operation: str, size: float, protocol: str) -> tuple[float, float]:
-        known, steps = tables(self.version), self._steps(operation)
+        known, steps = tables(self.version), self.steps(operation)
         within = known.hop["nvlink", "ring"][protocol]
-        between = self._network_hop("ring", protocol)
+        between = self.network_hop("ring", protocol)
         if operation in ("broadcast", "reduce"):
             latency = known.base["ring"][protocol] + (between if self.nodes > 1 else within)
         else:
@@ -281,7 +290,8 @@ class Communicator:
         """Steps of a ring in which a chunk goes to another node."""
         return (self.nodes - 1) * (2 if operation == "all_reduce" else 1)
 
-    def _network_hop(self, algorithm: str, protocol: str) -> float:
+    def network_hop(self, algorithm: str, protocol: str) -> float:
+        """Latency of a step to another node, seconds."""
         if self.size == self.nodes:
             algorithm = "tree"  # latencies are fully exposed
         return tables(self.version).hop["network", algorithm][protocol]
@@ -319,6 +329,16 @@ class Communicator:
         rate = 0.5 * factor * self._bus_rate("tree", protocol)
         return known.base["tree"][protocol] + 2 * hops, rate
 
+    def _has_pat(self, operation: str) -> bool:
+        """PAT is for one GPU of each node."""
+        one_each = self.nodes == self.size and operation in ("all_gather", "reduce_scatter")
+        return one_each and tables(self.version).pat
+
+    def _estimate_pat(self) -> tuple[float, float]:
+        hops = int(math.log2(self.nodes)) * self.network_hop("tree", "Simple") / 3.5
+        rate = PAT_SHARE * self._bus_rate("ring", "Simple")
+        return PAT_BASE + hops + self.size * PAT_RANK, rate
+
     def _has_nvls(self, algorithm: str, operation: str) -> bool:
         gpu = self.machine.gpu
         if gpu.capability not in NVLS_EFFICIENCY or self.machine.cables or self.local < 3:
@@ -343,10 +363,10 @@ class Communicator:
             rate = min(rate, between, NVLS_TREE_MOST[capability][place])
             latency += 2 * int(math.log2(self.nodes)) * NVLS_TREE_HOP
         if operation == "all_reduce":
-            return latency, heads * rate * self.size / self._steps(operation)
+            return latency, heads * rate * self.size / self.steps(operation)
         return latency, heads * rate
 
-    def _primitive(self, protocol: str) -> Primitive:
+    def primitive(self, protocol: str) -> Primitive:
         """What a step costs: as measured, or as NCCL takes it."""
         measured = self.machine.gpu.primitives
         hop = tables(self.version).hop["nvlink", "ring"][protocol]
@@ -363,7 +383,9 @@ class Communicator:
         """Seconds that a byte of each of some channels takes: of the channel, or of the links."""
         rates = [rate]
         if self.local > 1:
-            rates.append(self._links / channels)
+            # Of each ring, one GPU of a node sends to the next node.
+            within = 1 - self.nodes / self.size if self.nodes > 1 else 1
+            rates.append(self._links / (channels * within))
         if self.nodes > 1:
             rates.append(self.rails * self._nic / channels)
         return 1 / min(rates)
@@ -379,44 +401,52 @@ class Communicator:
 
     def _ring(self, operation: str, size: float, protocol: str) -> Collective:
         """All ranks send in each step; one step more copies what came last."""
-        known, steps = tables(self.version), self._steps(operation)
-        primitive = self._primitive(protocol)
+        steps = self.steps(operation)
+        primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
         pace = self._pace(primitive.rate, channels)
         chunk = size / (channels * self.size)
-        loops = max(1, math.ceil(chunk / _MOST_CHUNK[protocol]))
-        far = self._far_steps(operation)
-        latency = known.base["ring"][protocol] + loops * (
-            (steps + 1 - far) * primitive.hop + far * self._network_hop("ring", protocol)
-        )
-        latency += steps * max(self._least_chunk(protocol, channels) - chunk, 0) * pace
-        a_byte = steps * pace / channels + 1 / self.machine.gpu.copy_rate
-        a_byte /= self.size
+        loops = max(1, math.ceil(chunk / MOST_CHUNK[protocol]))
+        short = max(self._least_chunk(protocol, channels) - chunk, 0)
+        latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
+        if self.nodes > 1:
+            # A byte passes each node as often as it goes round. Nodes are not in step: either the
+            # slowest links are always busy, or a chunk finds its links free.
+            far = self.nodes * (2 if operation == "all_reduce" else 1)
+            hop = self.network_hop("ring", protocol)
+            latency += loops * far * (hop - primitive.hop)
+            free = (steps - far) / primitive.rate + far * max(pace, 1 / primitive.rate)
+            if latency + free * (chunk + short) < seconds * (chunk + short):
+                latency = 0.0
+            else:
+                seconds = free
+        latency += tables(self.version).base["ring"][protocol] + short * seconds
+        a_byte = (seconds / channels + 1 / self.machine.gpu.copy_rate) / self.size
         return self._result(operation, size, "ring", protocol, channels, latency, 1 / a_byte)
 
     def _pipeline(self, operation: str, size: float, protocol: str) -> Collective:
         """Ranks pass chunks on one after the other."""
-        primitive = self._primitive(protocol)
+        primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
         pace = self._pace(primitive.rate, channels)
-        chunk = min(size / channels, _PIPELINE_CHUNK, _MOST_CHUNK[protocol])
+        chunk = min(size / channels, _PIPELINE_CHUNK, MOST_CHUNK[protocol])
         far = self.nodes - 1
         latency = tables(self.version).base["ring"][protocol]
         latency += (self.size - 1 - far) * primitive.hop
-        latency += far * self._network_hop("ring", protocol)
+        latency += far * self.network_hop("ring", protocol)
         latency += (self.size - 2) * max(chunk, self._least_chunk(protocol, channels)) * pace
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
     def _point_to_point(self, operation: str, size: float) -> Collective:
         """Messages between pairs, all at once; Simple, whatever their size."""
-        primitive = self._primitive("Simple")
+        primitive = self.primitive("Simple")
         sent = self._traffic(operation, "p2p")
         within = self.channels * primitive.rate
         if self.local > 1:
             within = min(within, self._links)
         a_byte = max(sent[0] / within, sent[1] / self._nic)
-        hop = self._network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
+        hop = self.network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
         latency = tables(self.version).base["ring"]["Simple"] + hop
         return self._result(
             operation, size, "p2p", "Simple", self.channels, latency, 1 / max(a_byte, 1e-18)
@@ -430,8 +460,8 @@ class Communicator:
             return (ranks / nodes - 1) / ranks, away * (ranks / nodes) / rails
         if operation == "sendrecv":
             return float(self.local > 1), float(nodes > 1)
-        if algorithm == "ring":
-            sent = 1.0 if operation in ("broadcast", "reduce") else self._steps(operation) / ranks
+        if algorithm in ("ring", "pat"):
+            sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
             # Of each ring, one GPU of a node sends to the next node.
             return sent * (1 - nodes / ranks if nodes > 1 else 1), sent / rails * (nodes > 1)
         within = 1.0 if algorithm.startswith("nvls") else 2.0

@@ -1,8 +1,8 @@
 """The figures from which NCCL estimates times, by version.
 
 They are those of NCCL's source, ``src/graph/tuning.cc``, ``topo.h`` and ``search.cc``, at the tags
-v2.12.12, v2.18.3, v2.22.3 and v2.30.7; seconds and bytes/s here. A version stands for all from
-itself to the next.
+v2.12.12, v2.18.3, v2.19.3, v2.20.5, v2.22.3, v2.23.4 and v2.30.7; seconds and bytes/s here. A
+version stands for all from itself to the next.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Tables:
         SM90 and from SM100.
     most
         Bandwidth that no ring or tree of a node exceeds, by capability.
+    pat
+        Whether there is PAT.
     """
 
     base: Mapping[str, Mapping[str, float]]
@@ -52,6 +54,7 @@ class Tables:
     wide_speeds: tuple[float, ...]
     widest_speeds: tuple[float, ...]
     most: Mapping[int, float]
+    pat: bool = False
 
     def speeds_of(self, capability: int) -> tuple[float, ...]:
         """Bandwidths of a channel that the search within a node tries."""
@@ -60,7 +63,7 @@ class Tables:
         return self.speeds
 
 
-_2_30 = Tables(
+_2_23 = Tables(
     base={"tree": _by_protocol(6.8, 14, 8.4), "ring": _by_protocol(6.6, 14, 8.4)},
     hop={
         ("nvlink", "tree"): _by_protocol(0.6, 1.25, 4.0),
@@ -75,24 +78,24 @@ _2_30 = Tables(
     wide_speeds=(60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9),
     widest_speeds=(90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9),
     most={},
+    pat=True,
 )
-# Before 2.23 a tree with Simple has no base latency and 28 us a hop.
+# Before 2.23 a tree with Simple has no base latency and, but for 2.18, 28 us a hop.
 _SLOW_TREES = {
-    **_2_30.hop,
+    **_2_23.hop,
     ("nvlink", "tree"): _by_protocol(0.6, 1.25, 28),
     ("network", "tree"): _by_protocol(5.0, 8.5, 28),
 }
 _2_22 = replace(
-    _2_30,
+    _2_23,
     base={"tree": _by_protocol(6.8, 14, 0), "ring": _by_protocol(6.6, 14, 8.4)},
     hop=_SLOW_TREES,
+    pat=False,
 )
+_2_20 = replace(_2_22, nvls=23e-6, ll_share=0.25)
+_2_19 = replace(_2_20, nvlink={**_2_23.nvlink, 90: 20e9})
 _2_18 = replace(
-    _2_22,
-    nvls=23e-6,
-    ll_share=0.25,
-    nvlink={70: 20e9, 80: 20e9, 90: 20e9, 100: 40.1e9},
-    wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
+    _2_19, hop=_2_23.hop, wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9)
 )
 _2_12 = replace(
     _2_18,
@@ -112,8 +115,10 @@ _2_12 = replace(
 VERSIONS: Final[Mapping[str, Tables]] = {
     "2.12": _2_12,
     "2.18": _2_18,
+    "2.19": _2_19,
+    "2.20": _2_20,
     "2.22": _2_22,
-    "2.30": _2_30,
+    "2.23": _2_23,
 }
 NEWEST: Final = "2.30"
 
@@ -151,6 +156,10 @@ NETWORK_SPEEDS: Final = {
     90: (48e9, 45e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9, 12e9, 6e9, 3e9),
     100: (96e9, 86e9, 80e9, 48e9, 45.1e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9),
 }
+#: Of PAT: latency of a call, and for each rank; the part of the bandwidth of rings.
+PAT_BASE: Final = 8e-6
+PAT_RANK: Final = 2.8e-6
+PAT_SHARE: Final = 0.75
 #: Factors on the bandwidth of trees, from messages of 64 bytes on, by doubling.
 TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = {
     "LL": (

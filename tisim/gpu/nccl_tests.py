@@ -11,16 +11,19 @@ from typing import Final
 from tisim.errors import InputError
 from tisim.gpu.machines_platform import machine_of
 from tisim.gpu.nccl import ALGORITHMS, Collective, Communicator
+from tisim.gpu.nccl_chunks import chunk_time
 from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS
 from tisim.platform import Platform
 
-__all__ = ["ELEMENTS", "Row", "Table", "predict"]
+__all__ = ["ELEMENTS", "LEVELS", "Row", "Table", "predict"]
 
 #: Bytes of an element of each type.
 ELEMENTS: Final = {
     **{"int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8},
     **{"half": 2, "bfloat16": 2, "float": 4, "double": 8, "f8e4m3": 1, "f8e5m2": 1},
 }
+#: How finely calls are simulated.
+LEVELS: Final = ("flows", "chunks")
 _REDUCING: Final = ("all_reduce", "reduce_scatter", "reduce")
 _ROOTED: Final = ("broadcast", "reduce")
 # A size is all that ranks gather, scatter or exchange: it has an equal part for each.
@@ -36,7 +39,9 @@ class Row:
     size, count
         Bytes, and elements as the operation counts them: of a rank's part where each has one.
     call
-        What NCCL chooses, and its time.
+        What NCCL chooses.
+    time
+        Seconds.
     algorithm_rate, bus_rate
         Bytes/s: the size over the time, and what each link of a ring would carry.
     """
@@ -44,6 +49,7 @@ class Row:
     size: int
     count: int
     call: Collective
+    time: float
     algorithm_rate: float
     bus_rate: float
 
@@ -86,7 +92,7 @@ class Table:
             call = row.call
             yield (
                 f"{row.size:13d} {row.count:13d} {self.dtype:>9} {reduction:>7} {root:6d} "
-                f"{call.time * 1e6:9.2f} {row.algorithm_rate / 1e9:8.2f} {row.bus_rate / 1e9:8.2f}"
+                f"{row.time * 1e6:9.2f} {row.algorithm_rate / 1e9:8.2f} {row.bus_rate / 1e9:8.2f}"
                 f"  {call.algorithm} {call.protocol} x{call.channels}"
             )
         mean = sum(row.bus_rate for row in self.rows) / len(self.rows)
@@ -98,7 +104,7 @@ class Table:
             {
                 "size": row.size,
                 "count": row.count,
-                "time": row.call.time,
+                "time": row.time,
                 "algbw": row.algorithm_rate,
                 "busbw": row.bus_rate,
                 "algorithm": row.call.algorithm,
@@ -126,6 +132,7 @@ def predict(
     factor: int = 1,
     step: int = 1 << 20,
     dtype: str = "float",
+    level: str = "flows",
     version: str = NEWEST,
     algorithms: Sequence[str] = ALGORITHMS,
     protocols: Sequence[str] = PROTOCOLS,
@@ -146,6 +153,9 @@ def predict(
         A size is the last one times `factor`, or plus `step` bytes where that is 1.
     dtype
         Of elements, a name in `ELEMENTS`.
+    level
+        ``"flows"``, a latency and a rate, or ``"chunks"``, a message for each chunk of rings
+        (`tisim.gpu.nccl_chunks`).
     version, algorithms, protocols
         As of `tisim.gpu.nccl.collective`.
 
@@ -163,6 +173,8 @@ def predict(
         raise InputError("sizes grow by a factor above 1 or by a step of a byte or more")
     chosen = tuple(range(machine.size if ranks is None else ranks))
     group = Communicator(machine, chosen, version, tuple(algorithms), tuple(protocols))
+    if level not in LEVELS:
+        raise InputError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")
     network = network_share(platform, group, operation)
     group = replace(group, network=network)
     rows = []
@@ -172,8 +184,9 @@ def predict(
         count = size // (ELEMENTS[dtype] * parts)
         whole = count * ELEMENTS[dtype] * parts
         call = group.collective(operation, whole)
-        rate = whole / call.time
-        rows.append(Row(whole, count, call, rate, rate * _bus_factor(operation, group.size)))
+        time = call.time if level == "flows" else chunk_time(platform, group, call)
+        rate = whole / time
+        rows.append(Row(whole, count, call, time, rate, rate * _bus_factor(operation, group.size)))
         size = size * factor if factor > 1 else size + step
     return Table(operation, dtype, group.size, rows, network)
 

@@ -11,8 +11,11 @@ import pytest
 from benchmarks import nccl_tables
 from tisim.errors import InputError
 from tisim.gpu import MACHINES, Communicator, collective, machine
+from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import OPERATIONS
+from tisim.gpu.nccl_chunks import chunk_time
 from tisim.gpu.nccl_rings import find_rings
+from tisim.gpu.nccl_tests import network_share
 
 MIB = 1 << 20
 
@@ -42,7 +45,7 @@ def test_measured_all_reduces_are_predicted(name: str, gpu_data: Path) -> None:
     means, firsts = [], []
     for gpus in nccl_tables.GPUS:
         table = nccl_tables.read_table(gpu_data / "vtrain" / f"allreduce.{name}.{gpus}.csv")
-        found = nccl_tables.errors(MACHINES[name], gpus, table, nccl_tables.VERSIONS[name])
+        found = nccl_tables.errors(MACHINES[name], gpus, table[::4], nccl_tables.VERSIONS[name])
         if gpus not in nccl_tables.FITTED:
             means.append(statistics.fmean(map(abs, found)))
             firsts.append(abs(found[0]))
@@ -82,6 +85,17 @@ def test_hopper_reduces_in_the_switch() -> None:
     assert collective(machine("h100", 16), 128, "all_reduce", 8).algorithm == "tree"
 
 
+def test_one_gpu_of_each_node_gathers_with_pat() -> None:
+    ranks = range(0, 8 * 64, 8)
+    call = collective(machine("h100", 64), ranks, "all_gather", 1 << 20)
+    assert (call.algorithm, call.protocol) == ("pat", "Simple")
+    # NCCL's figures: 8 us, log2 of the nodes of 14 / 3.5 us, 2.8 us for each rank.
+    assert call.latency == pytest.approx(8e-6 + 6 * 4e-6 + 64 * 2.8e-6)
+    older = collective(machine("h100", 64), ranks, "all_gather", 1 << 20, version="2.22")
+    assert older.algorithm == "ring"
+    assert collective(machine("h100", 64), ranks, "all_reduce", 1 << 20).algorithm == "tree"
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
@@ -106,6 +120,51 @@ def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
         fast = collective(wide, ranks, "all_gather", 1 << 32)
         assert fast.rate >= factor * slow.rate
         assert (fast.rate == slow.rate) == (factor == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "ranks", "tolerance"),
+    [("a100", 1, 8, 1e-3), ("a100", 1, 3, 1e-3), ("v100", 1, 8, 1e-3), ("h100", 2, 16, 0.03)],
+)
+def test_chunks_as_messages_take_what_their_sum_says(
+    name: str, nodes: int, ranks: int, tolerance: float
+) -> None:
+    cluster = machine(name, nodes)
+    platform = gpu_cluster(cluster)
+    for operation in ("all_reduce", "reduce_scatter"):
+        for size in (MIB, 1 << 30):
+            group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), ("Simple",))
+            call = group.collective(operation, size)
+            assert chunk_time(platform, group, call) == pytest.approx(call.time, rel=tolerance)
+
+
+def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
+    fast, slow = (gpu_cluster(machine("h100", 64), oversubscription=n) for n in (1, 64))
+    group = Communicator(machine("h100", 64), (0, 8 * 31, 8 * 32, 8 * 63), "2.30", ("ring",))
+    call = group.collective("all_gather", 1 << 30)
+    assert chunk_time(slow, group, call) == pytest.approx(chunk_time(fast, group, call), rel=1e-6)
+    wide = Communicator(machine("h100", 64), tuple(range(8 * 30, 8 * 34)), "2.30", ("ring",))
+    call = wide.collective("all_gather", 1 << 30)
+    share = network_share(slow, wide, "all_gather")
+    assert share == pytest.approx(0.5)
+    closed = replace(wide, network=share).collective("all_gather", 1 << 30).time
+    assert chunk_time(slow, wide, call) == pytest.approx(closed, rel=0.05)
+    assert chunk_time(fast, wide, call) < 0.7 * closed
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "algorithms", "message"),
+    [
+        ("h100", 8, ("nvls",), "not for all_reduce by nvls with Simple"),
+        ("v100", 5, ("ring",), "rings that pass no GPU twice"),
+    ],
+)
+def test_calls_without_chunks_are_refused(
+    name: str, ranks: int, algorithms: tuple[str, ...], message: str
+) -> None:
+    group = Communicator(machine(name), tuple(range(ranks)), "2.30", algorithms, ("Simple",))
+    with pytest.raises(InputError, match=message):
+        chunk_time(gpu_cluster(machine(name)), group, group.collective("all_reduce", MIB))
 
 
 def test_a_byte_more_never_saves_more_than_a_change_of_protocol() -> None:
