@@ -62,7 +62,7 @@ smartquotes = False  # options begin with two hyphens
 
 html_theme = "pydata_sphinx_theme"
 html_title = "tisim"
-html_sidebars = {"index": [], "tutorial": []}
+html_sidebars = {"index": [], "tutorial": [], "comparison": []}
 html_static_path = ["_static"]
 html_css_files = ["tisim.css"]
 html_show_sourcelink = False

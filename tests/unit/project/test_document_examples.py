@@ -109,7 +109,7 @@ def test_the_pictures_of_the_gallery_are_drawn_again(tmp_path: Path) -> None:
         assert f"(pictures/{name})" in text
 
 
-def test_the_picture_of_the_readme_is_drawn_again(
+def test_the_picture_of_many_machines_is_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "what-if.svg"
@@ -121,4 +121,4 @@ def test_the_picture_of_the_readme_is_drawn_again(
         assert all(a > b for a, b in itertools.pairwise(times))
     script["main"]()
     assert output.read_text().startswith("<?xml")
-    assert "docs/pictures/what-if.svg" in (ROOT / "README.md").read_text()
+    assert "(pictures/what-if.svg)" in (ROOT / "docs" / "gallery.md").read_text()

@@ -1,0 +1,46 @@
+"""The public names of tisim and their parameters: ``python -m tests.unit.project.public_names``.
+
+It writes them into ``public_names.txt`` beside it, with which a test compares them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+STORED = Path(__file__).with_suffix(".txt")
+PACKAGES = ("tisim", "tisim.kernel", "tisim.traces", "tisim.platform", "tisim.models")
+
+
+def with_parameters(name: str, thing: object) -> Iterator[str]:
+    """A name, and a line for each of its parameters: ``name parameter=default``."""
+    yield name
+    try:
+        signature = inspect.signature(thing)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # no function, or one of the core
+        return
+    for one in signature.parameters.values():
+        keyword = ", by keyword" if one.kind is one.KEYWORD_ONLY else ""
+        yield f"{name} {one.replace(annotation=one.empty)}{keyword}"
+
+
+def public_names() -> Iterator[str]:
+    """The names in the ``__all__`` of the public packages, and the attributes of classes."""
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in sorted(module.__all__):
+            thing = getattr(module, name)
+            yield from with_parameters(f"{package}.{name}", thing)
+            if not inspect.isclass(thing) or not thing.__module__.startswith("tisim."):
+                continue
+            for member in sorted(set(dir(thing)) - set(dir(Exception))):
+                if not member.startswith("_"):
+                    value = inspect.getattr_static(thing, member)
+                    value = getattr(value, "__func__", value)
+                    yield from with_parameters(f"{package}.{name}.{member}", value)
+
+
+if __name__ == "__main__":
+    STORED.write_text("".join(f"{line}\n" for line in public_names()))
