@@ -99,6 +99,9 @@ class Result:
         The times with each seed (``replay(..., jitter=9)``), whose median this is; else None.
     steady
         Which iterations were not simulated (``replay(..., skip_steady=1e-6)``); else None.
+    volumes
+        What computations were counted in, and what that means on these hosts, if the trace says it:
+        ``counter``, ``unit`` and ``relation``.
     io
         What each rank did with files (`tisim.kernel.file_sums.IoDict`); None if they had none.
     """
@@ -136,6 +139,7 @@ class Result:
         self.jitter: JitterDict | None = None
         self.steady: SteadyDict | None = None
         self.io: IoDict | None = None
+        self.volumes: dict[str, str] | None = None
         self._breakdown: BreakdownDict | None = None
         self._basis: dict[str, object] | None = None
         self._trust = ""
@@ -181,7 +185,7 @@ class Result:
         result.version = str(written.get("tisim", ""))
         result._breakdown = written.get("breakdown")
         result.jitter, result.steady = written.get("jitter"), written.get("steady")
-        result.io = written.get("io")
+        result.io, result.volumes = written.get("io"), written.get("volumes")
         result._trust = str(written.get("trust", ""))
         return result
 
@@ -413,6 +417,8 @@ class Result:
             summary["steady"] = self.steady
         if self.io is not None:
             summary["io"] = self.io
+        if self.volumes is not None:
+            summary["volumes"] = self.volumes
         return summary
 
     def _rows(self) -> Iterator[RankValues]:

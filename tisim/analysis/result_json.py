@@ -139,6 +139,7 @@ class _Optional(TypedDict, total=False):
     jitter: JitterDict
     steady: SteadyDict
     io: IoDict
+    volumes: dict[str, str]
 
 
 class SummaryDict(_Optional):

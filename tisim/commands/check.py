@@ -13,6 +13,7 @@ from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
 from tisim.traces import CheckReport, Trace, check
 from tisim.traces.dialects import DIALECTS
+from tisim.traces.volumes import unit_of
 
 
 @click.command(
@@ -71,11 +72,11 @@ def check_command(
         report = check(trace, custom_actions=actions, progress=bar.show)
     text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
     if not write_json([text], json_file):
-        _print(report)
+        _print(report, unit_of(trace.name, trace.files[0]))
     return 0 if report.sound else 1
 
 
-def _print(report: CheckReport) -> None:
+def _print(report: CheckReport, unit: str) -> None:
     for finding in report.findings:
         click.echo(str(finding))
     shown = sum(finding.severity != "note" for finding in report.findings)
@@ -89,7 +90,7 @@ def _print(report: CheckReport) -> None:
     click.echo(
         f"{count_of(report.ranks, 'rank')}, {report.dialect} dialect, "
         f"{count_of(report.actions, 'action')}, {count_of(report.messages, 'message')} of "
-        f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} flops"
+        f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} {unit}"
     )
     if report.extrapolated:
         click.echo(report.extrapolated)
@@ -97,7 +98,7 @@ def _print(report: CheckReport) -> None:
         click.echo(f"counters beside the volumes: {', '.join(report.counters)}")
     rows: list[tuple[str, ...]] = [("action", "number", "messages", "bytes", "amount")]
     for count in report.counts:
-        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else 'flops'}"
+        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else unit}"
         messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
         rows.append((count.name, f"{count.actions:,}", *messages, amount if count.amount else ""))
     click.echo()

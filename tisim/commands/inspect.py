@@ -107,7 +107,7 @@ def _head(found: Inspection) -> Iterator[str]:
     if found.complete:
         yield (
             f"{count_of(found.messages, 'message')} of {format_bytes(found.bytes)} from rank to "
-            f"rank, {found.flops:.6g} flops"
+            f"rank, {found.flops:.6g} {found.unit}"
         )
     else:
         yield (
@@ -137,7 +137,7 @@ def _parts(found: Inspection) -> Iterator[Row]:
 def _actions(found: Inspection) -> Iterator[Row]:
     yield ("action", "number", "messages", "bytes", "amount")
     for count in found.by_action:
-        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else 'flops'}"
+        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else found.unit}"
         messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
         yield (count.name, f"{count.actions:,}", *messages, amount if count.amount else "")
 
@@ -228,7 +228,16 @@ def _computed(found: Inspection, rows: int) -> list[Row]:
 
 def _sites(found: Inspection, rows: int) -> list[Row]:
     return [
-        ("calls", "bytes", "of one", "histogram", "flops before", "of one", "histogram", "call"),
+        (
+            "calls",
+            "bytes",
+            "of one",
+            "histogram",
+            f"{found.unit} before",
+            "of one",
+            "histogram",
+            "call",
+        ),
         *(
             (
                 f"{site.calls:,}",

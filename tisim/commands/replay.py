@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tisim.analysis.result_json import TimeName
     from tisim.kernel.file_sums import ServersDict
     from tisim.models.program import TextTrace
+    from tisim.platform.deployment import Deployment
     from tisim.studies.uncertainty import ParameterSets
 
 # Modules that a replay imports in addition to those above.
@@ -235,6 +236,8 @@ def replay_command(
             kernel=kernel,
         )
     result.warnings += notes
+    if isinstance(trace, Trace):
+        result.volumes = relation_of_volumes(trace, platform, deployment, config, speed is not None)
     result.wall_time = time.perf_counter() - start
     interval = None
     if uncertainty is not None and isinstance(trace, Trace):
@@ -262,7 +265,9 @@ def replay_command(
     pictures.draw(result)
     if json_file is not None and write_json(result.json_pieces(), json_file):
         return 0
-    print_summary(result, "" if interval is None else interval.text())
+    relation = "" if result.volumes is None else result.volumes["relation"]
+    words = [relation, "" if interval is None else interval.text()]
+    print_summary(result, "; ".join(filter(None, words)))
     if breakdown:
         from tisim.commands.breakdown import print_breakdown
 
@@ -281,6 +286,41 @@ def _failure_in_json(file: str | None) -> Iterator[None]:
             failure = {"kind": type(error).__name__, "message": str(error), **details}
             write_json([json.dumps({"error": failure}, indent=1)], file)
         raise
+
+
+def relation_of_volumes(
+    trace: Trace, platform: Platform, deployment: Deployment, config: Config, chosen: bool
+) -> dict[str, str] | None:
+    """What the volumes of a trace mean on the hosts of a replay; None if the trace does not say.
+
+    `chosen`: the user has said how fast the hosts are.
+    """
+    from tisim.traces.volumes import volumes_of
+
+    volumes = volumes_of(trace.name, trace.files[0])
+    if volumes is None:
+        return None
+    known = str(Config.from_platform(platform.config_items).merged(config)["tisim/speeds"])
+    speeds = {platform.host(name).speed for name in deployment.hosts}
+    relation = ""
+    if volumes.per_second is not None and not chosen and known != "relative":
+        ratios = sorted(speed / volumes.per_second for speed in speeds)
+        if known == "instructions":
+            relation = (
+                f"computations were counted in {volumes.unit}, and the hosts' speeds are in "
+                "instructions a second"
+            )
+        elif ratios[0] != 1 or ratios[-1] != 1:
+            least, most = f"{ratios[0]:.3g}", f"{ratios[-1]:.3g}"
+            relation = (
+                f"computes {least if least == most else f'{least} to {most}'} times as fast as the "
+                f"machine of the recording: volumes are {volumes.unit}, hosts have "
+                f"{max(speeds):.3g} a second; --speed {volumes.per_second / 1e9:g}Gf: as fast; "
+                "--config tisim/speeds=relative: this is meant"
+            )
+    elif volumes.unit == "instructions" and not chosen and known == "relative":
+        relation = "computations were counted in instructions, and the hosts' speeds are relative"
+    return {"counter": volumes.counter, "unit": volumes.unit, "relation": relation}
 
 
 def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:

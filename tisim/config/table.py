@@ -203,6 +203,16 @@ class CpuModel(Record):
     simulate_computation: bool = row(Parameter("smpi/simulate-computation", FLAG, "yes"))
     adjustment_file: str = row(Parameter("smpi/comp-adjustment-file", TEXT, "", core=False))
     volume_seed: int = row(Parameter("tisim/volume-seed", COUNT, "0", core=False))
+    speeds: str = row(
+        Parameter(
+            "tisim/speeds",
+            CHOICE,
+            "unknown",
+            choices=("unknown", "relative", "instructions"),
+            changes_results=False,
+            core=False,
+        )
+    )
 
 
 _HINTS: Final = ("automatic", "enable", "disable")

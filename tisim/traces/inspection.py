@@ -33,6 +33,7 @@ from tisim.traces.samples import Samples, read_samples
 from tisim.traces.sources import Part, find_source
 from tisim.traces.spool import Spool
 from tisim.traces.trace import Trace
+from tisim.traces.volumes import UNKNOWN_UNIT, unit_of
 
 # As the core cuts its lists.
 _MOST_LISTED = 1_000
@@ -84,6 +85,8 @@ class Inspection:
         How an extrapolated trace was made, in words; empty for others.
     files
         How the ranks use files, by name (`tisim.traces.file_habits.traced_files`).
+    unit
+        What computations are counted in, such as ``instructions``.
     """
 
     name: str
@@ -115,6 +118,7 @@ class Inspection:
     counters: tuple[CounterTotal, ...] = ()
     extrapolated: str = ""
     files: tuple[FileUseDict, ...] = ()
+    unit: str = UNKNOWN_UNIT
 
     @property
     def messages(self) -> int:
@@ -181,6 +185,7 @@ def inspect(
                 counters=_counters(source, inspected, statistics),
                 extrapolated=_extrapolated(source, inspected),
                 files=_files(source, dialect, inspected),
+                unit=unit_of(only.path or found.name),
             )
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
             packed = Path(room, "trace.tit")
@@ -188,7 +193,8 @@ def inspect(
             part = Part(found.name, str(packed))
             rest = part_of(progress, _PACKED, 1.0)
             inspected = _inspected(found.name, part, False, statistics, rest)
-            return replace(inspected, files=_files(source, dialect, inspected))
+            files, unit = _files(source, dialect, inspected), unit_of(packed)
+            return replace(inspected, files=files, unit=unit)
 
 
 def _counters(

@@ -302,8 +302,9 @@ def complete(
     output: str | PathLike[str],
     rate: Rate,
     hosts: Mapping[str, Rate],
+    options: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Write a platform file with the measured speeds of its hosts.
+    """Write a platform file with the measured speeds of its hosts, and options of tisim's.
 
     `rate` is the speed of every host that is not among `hosts`. The hosts of a ``<cluster>`` share
     one speed, the mean of theirs. Returns remarks: hosts that are not in the platform, and clusters
@@ -312,6 +313,7 @@ def complete(
     """
     file = PlatformFile.read(platform)
     file.set_all_speeds(rate.per_second)
+    file.set_options(options or {})
     remarks, clusters = [], dict[str, list[Rate]]()
     for name, own in hosts.items():
         if file.set_speed(name, own.per_second):

@@ -101,6 +101,8 @@ class PlatformFile:
         """
         from lxml import etree
 
+        if not options:
+            return True
         zones = ("zone", "AS", "cluster", "peer")
         zone = next((one for one in self._tree.getroot() if one.tag in zones), None)
         if zone is None:

@@ -1,0 +1,76 @@
+"""What the computations of a trace are counted in: a recorded one says so in a comment."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.recorded import lines_without_numbers
+
+_PACKED = b"\x89TIT"
+_COUNTER = "# counter: "
+# Of a file of text, in bytes: recorders write the comment at its beginning.
+_HEAD = 4096
+_TIME = re.compile(r"time, seconds of processor time times (\S+)")
+#: What a volume is called where nothing says what it counts.
+UNKNOWN_UNIT = "flops"
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """What volumes count.
+
+    Attributes
+    ----------
+    counter
+        What the recorder says of it.
+    unit
+        In a word: ``instructions``, ``ns``.
+    per_second
+        Units in a second of the machine of the recording, where they are times; else None.
+    """
+
+    counter: str
+    unit: str
+    per_second: float | None
+
+    @classmethod
+    def of_counter(cls, counter: str) -> Volumes:
+        """What a counter counts, by the recorder's description of it."""
+        time = _TIME.match(counter)
+        if time is not None:
+            rate = float(time[1])
+            return cls(counter, "ns" if rate == 1e9 else f"units of 1/{rate:g} s", rate)
+        if "nanoseconds" in counter:
+            return cls(counter, "ns", 1e9)
+        return cls(counter, "instructions" if "instructions" in counter else UNKNOWN_UNIT, None)
+
+
+def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
+    """What the volumes of a trace count.
+
+    `files` are what may be a packed trace or the file of a rank: the first that can be read counts.
+    None where it does not say.
+    """
+    for file in files:
+        try:
+            with Path(file).open("rb") as source:
+                head = source.read(_HEAD)
+            packed = head.startswith(_PACKED)
+            lines = lines_without_numbers(Path(file)) if packed else head.decode().splitlines()
+        except (OSError, UnicodeDecodeError, InputError):
+            continue
+        for line in lines:
+            if line.startswith(_COUNTER):
+                return Volumes.of_counter(line.removeprefix(_COUNTER))
+        return None
+    return None
+
+
+def unit_of(*files: str | os.PathLike[str]) -> str:
+    """What one unit of the volumes of a trace is called; see `volumes_of`."""
+    volumes = volumes_of(*files)
+    return UNKNOWN_UNIT if volumes is None else volumes.unit
