@@ -11,6 +11,7 @@ import click
 from tisim.commands import json_option, write_json
 from tisim.errors import InputError
 from tisim.gpu.nccl import ALGORITHMS, OPERATIONS
+from tisim.gpu.nccl_msccl import read_algorithm
 from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS, VERSIONS
 from tisim.gpu.nccl_tests import ELEMENTS, LEVELS, predict
 from tisim.platform import Platform
@@ -82,6 +83,11 @@ def _bytes(text: str, what: str) -> int:
     show_default=True,
     help="flows: a latency and a rate; chunks: each chunk of a ring with Simple is a message.",
 )
+@click.option(
+    "--msccl",
+    metavar="FILE.xml",
+    help="Carry out an algorithm of MSCCL instead; each of its sends is a message.",
+)
 @json_option("the table, in bytes and seconds,")
 def nccl_tests_command(
     operation: str,
@@ -96,6 +102,7 @@ def nccl_tests_command(
     algorithms: tuple[str, ...],
     protocols: tuple[str, ...],
     level: str,
+    msccl: str | None,
     json_file: str | None,
 ) -> None:
     """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
@@ -115,6 +122,7 @@ def nccl_tests_command(
         step=_bytes(stepbytes, "--stepbytes"),
         dtype=dtype,
         level=level,
+        msccl=None if msccl is None else read_algorithm(msccl),
         version=version,
         algorithms=algorithms or ALGORITHMS,
         protocols=protocols or PROTOCOLS,

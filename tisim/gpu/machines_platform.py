@@ -67,13 +67,14 @@ def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
         for leaf in range(leaves):
             with builder.zone(f"leaf-{leaf}"):
                 builder.router(f"leaf-{leaf}-switch")
-        ports = each * machine.nics * machine.nic_rate
+        # Of a node; it never holds back what interfaces let through.
+        ports = machine.nics * machine.nic_rate
         builder.link("ports", ports, 0.0, sharing="FATPIPE")
         if leaves > 1:
             with builder.zone("spine"):
                 builder.router("spine-switch")
             for leaf in range(leaves):
-                rate = ports / oversubscription
+                rate = each * ports / oversubscription
                 builder.link(f"leaf-{leaf}-up", rate, machine.latency, sharing="SPLITDUPLEX")
         # SimGrid wants routes after all else.
         for node in range(machine.nodes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
 
-__all__ = ["chunk_time"]
+__all__ = ["chunk_time", "message_time"]
 
 # A message starts when it is sent, and has an equal share of its links.
 _PLAIN: Final = {
@@ -60,22 +60,42 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
     channels = call.channels
     place = {rank: index * channels for index, rank in enumerate(group.ranks)}
     hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(channels)]
+    lines: dict[int, Iterator[tuple[str, int]]] = {}
+    for channel, order in enumerate(_orders(group, channels)):
+        for index, rank in enumerate(order):
+            before, after = order[index - 1], order[(index + 1) % len(order)]
+            ends = (place[before] + channel, place[after] + channel)
+            number = place[rank] + channel
+            lines[number] = _program(number, ends, group, call)
+    seconds = message_time(platform, group, hosts, [lines[number] for number in sorted(lines)])
+    base = tables(group.version).base["ring"]["Simple"]
+    return base + seconds + call.size / group.size / group.machine.gpu.copy_rate
+
+
+def message_time(
+    platform: Platform,
+    group: Communicator,
+    hosts: Sequence[str],
+    programs: Sequence[Iterable[tuple[str, int]]],
+) -> float:
+    """Seconds of some programs of messages on a platform, as NCCL uses it.
+
+    Parameters
+    ----------
+    platform, group
+        The platform, and the GPUs whose primitives and version count.
+    hosts
+        Of each program.
+    programs
+        Lines of a trace, each piece with how often it follows.
+    """
     with tempfile.TemporaryDirectory(prefix="tisim-nccl-") as directory:
         file = Path(directory) / "chunks.tit"
-        lines: dict[int, Iterator[tuple[str, int]]] = {}
-        for channel, order in enumerate(_orders(group, channels)):
-            for index, rank in enumerate(order):
-                before, after = order[index - 1], order[(index + 1) % len(order)]
-                ends = (place[before] + channel, place[after] + channel)
-                number = place[rank] + channel
-                lines[number] = _program(number, ends, group, call)
-        with write_trace(file, len(lines)) as writer:
-            for number in range(len(lines)):
-                writer.write_repeated(number, lines[number])
+        with write_trace(file, len(programs)) as writer:
+            for number, lines in enumerate(programs):
+                writer.write_repeated(number, lines)
         links = _as_nccl_uses(platform, group)
-        run = replay(file, platform=links, hosts=hosts, config=_PLAIN)
-    base = tables(group.version).base["ring"]["Simple"]
-    return base + run.simulated_time + call.size / group.size / group.machine.gpu.copy_rate
+        return replay(file, platform=links, hosts=hosts, config=_PLAIN).simulated_time
 
 
 def _orders(group: Communicator, channels: int) -> list[list[int]]:

@@ -12,6 +12,7 @@ from tisim.errors import InputError
 from tisim.gpu.machines_platform import machine_of
 from tisim.gpu.nccl import ALGORITHMS, Collective, Communicator
 from tisim.gpu.nccl_chunks import chunk_time
+from tisim.gpu.nccl_msccl import Algorithm, algorithm_time
 from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS
 from tisim.platform import Platform
 
@@ -133,6 +134,7 @@ def predict(
     step: int = 1 << 20,
     dtype: str = "float",
     level: str = "flows",
+    msccl: Algorithm | None = None,
     version: str = NEWEST,
     algorithms: Sequence[str] = ALGORITHMS,
     protocols: Sequence[str] = PROTOCOLS,
@@ -156,6 +158,8 @@ def predict(
     level
         ``"flows"``, a latency and a rate, or ``"chunks"``, a message for each chunk of rings
         (`tisim.gpu.nccl_chunks`).
+    msccl
+        What to carry out instead of NCCL's choice, message by message.
     version, algorithms, protocols
         As of `tisim.gpu.nccl.collective`.
 
@@ -175,6 +179,8 @@ def predict(
     group = Communicator(machine, chosen, version, tuple(algorithms), tuple(protocols))
     if level not in LEVELS:
         raise InputError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")
+    if msccl is not None and msccl.operation != operation:
+        raise InputError(f"{msccl.name} is an algorithm for {msccl.operation}, not {operation}")
     network = network_share(platform, group, operation)
     group = replace(group, network=network)
     rows = []
@@ -184,7 +190,11 @@ def predict(
         count = size // (ELEMENTS[dtype] * parts)
         whole = count * ELEMENTS[dtype] * parts
         call = group.collective(operation, whole)
-        time = call.time if level == "flows" else chunk_time(platform, group, call)
+        if msccl is not None:
+            call = replace(call, algorithm=msccl.name, protocol="MSCCL", channels=msccl.channels)
+            time = algorithm_time(platform, group, msccl, whole)
+        else:
+            time = call.time if level == "flows" else chunk_time(platform, group, call)
         rate = whole / time
         rows.append(Row(whole, count, call, time, rate, rate * _bus_factor(operation, group.size)))
         size = size * factor if factor > 1 else size + step
