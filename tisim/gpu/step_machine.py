@@ -155,11 +155,15 @@ class StepMachine:
 _HARDWARE = ("gpus", "nics", "nic_rate")
 
 
-#: Machines of `tisim.gpu.MACHINES` with what programs reach on them; ``docs/training_steps.md``
-#: says where the numbers come from.
+# Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200
+# was at hand; it is taken for an H100.
+_HOPPER = {"gemm_efficiency": 0.673, "memory_efficiency": 0.6, "launch": 1e-5}
+#: Machines of `tisim.gpu.MACHINES` with what programs reach on them.
 STEP_MACHINES = {
-    "a100": StepMachine(MACHINES["a100"], launch=5e-5),
-    "h100": StepMachine(MACHINES["h100"]),
-    "h200": StepMachine(MACHINES["h200"]),
-    "gb200": StepMachine(MACHINES["gb200"]),
+    "a100": StepMachine(
+        MACHINES["a100"], gemm_efficiency=0.832, memory_efficiency=0.6, launch=6.18e-5
+    ),
+    "h100": StepMachine(MACHINES["h100"], **_HOPPER),
+    "h200": StepMachine(MACHINES["h200"], **_HOPPER),
+    "gb200": StepMachine(MACHINES["gb200"], **_HOPPER),
 }
