@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from tisim.errors import InputError
@@ -177,6 +178,7 @@ TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = {
 }
 
 
+@lru_cache
 def tables(version: str) -> Tables:
     """The figures of a version such as ``"2.19"`` or ``"2.21.5"``."""
     parts = version.split(".")
