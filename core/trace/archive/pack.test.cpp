@@ -119,6 +119,18 @@ TEST("pack: thousands of different lines, more than there are slots") {
         test::outcome_of_reader(*expected, 0, 256));
 }
 
+TEST("pack: lines that are one more each time, rules in rules") {
+  const Scratch scratch;
+  std::string text = "0 init\n";
+  for (int last = 1; last <= 200; ++last) {
+    for (int line = 0; line < last; ++line) {
+      text += std::string("# ") + static_cast<char>('a' + line / 20) +
+              static_cast<char>('a' + line % 20) + "\n";
+    }
+  }
+  CHECK(test::unpacked(test::packed({text}, scratch), 1, scratch) == std::vector{text});
+}
+
 TEST("pack: a line longer than a block") {
   const Scratch scratch;
   const std::vector<std::string> texts = {"0 init\n0 compute " + std::string(200000, ' ') +

@@ -333,7 +333,6 @@ void PackedWriter::add_program(std::string_view name, const std::vector<std::str
       if (!item.is_rule()) item = tit::Item::terminal(numbers[item.number()], item.exponent);
     }
   }
-  grammar.limit_depth(tit::kDeepestGrammar);
   grammar.renumber();
   tit::RankProgram program;
   program.rank = static_cast<std::uint32_t>(next_rank_++);

@@ -210,15 +210,21 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
     std::uint32_t rule;
     std::uint32_t times;
     std::uint64_t length;
+    std::size_t depth;
   };
   Grammar grammar;
   std::vector<std::uint64_t> length = {0};  // of rules; 0 while a rule is not complete
+  std::vector<std::size_t> depth = {0};
   std::uint64_t next_terminal = 0;
-  std::vector<Open> path = {{0, 1, 0}};
+  std::vector<Open> path = {{0, 1, 0, 1}};
   const auto lengthen = [](std::uint64_t& whole, std::uint64_t part, std::uint64_t times) {
     if (part > (kLongestSequence - 1 - whole) / times)
       throw FormatError("a sequence of calls is too long");
     whole += part * times;
+  };
+  const auto deepen = [](Open& around, std::size_t inner) {
+    if (inner >= kDeepestGrammar) throw FormatError("rules are too deep in one another");
+    around.depth = std::max(around.depth, inner + 1);
   };
   for (;;) {
     const std::uint64_t code = in.varint();
@@ -233,9 +239,11 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
       const Open done = open;
       path.pop_back();
       length[done.rule] = done.length;
+      depth[done.rule] = done.depth;
       if (path.empty()) return grammar;
       if (done.length == 0) throw FormatError("a rule is empty");
       lengthen(path.back().length, done.length, done.times);
+      deepen(path.back(), done.depth);
       continue;
     }
     if (kind == kNewRule) {
@@ -245,7 +253,8 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
       grammar.rules[open.rule].push_back(Item::rule(number, times));
       grammar.rules.emplace_back();
       length.push_back(0);
-      path.push_back({number, times, 0});
+      depth.push_back(0);
+      path.push_back({number, times, 0, 1});
       continue;
     }
     const std::uint64_t symbol = kind == kNextTerminal ? 2 * next_terminal : kind - kOld;
@@ -258,6 +267,7 @@ Grammar Grammar::read(ByteReader& in, std::uint32_t terminals) {
       if (number >= grammar.rules.size()) throw FormatError("a rule uses an unknown rule");
       if (length[number] == 0) throw FormatError("a rule contains itself");
       lengthen(open.length, length[number], times);
+      deepen(open, depth[number]);
     }
     grammar.rules[open.rule].push_back({static_cast<std::uint32_t>(symbol), times});
   }

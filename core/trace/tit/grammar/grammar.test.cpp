@@ -121,6 +121,13 @@ TEST("grammar: rules that are too deep are refused, and limit_depth() makes them
   Grammar deepest = read_back(chain(kDeepestGrammar - 1), 1000);
   CHECK(deepest.depth() == kDeepestGrammar);
   CHECK_THROWS(read_back(chain(kDeepestGrammar), 1000), FormatError, "too deep");
+  // Rule 1, as deep as can be, and a rule around its second use.
+  const auto reused = [&](std::size_t rules) {
+    const std::string around = Written().new_rule().rule(1).next().end().end();
+    return std::string(Written().new_rule()) + chain(rules - 1) + around;
+  };
+  CHECK(read_back(reused(kDeepestGrammar - 2), 1000).depth() == kDeepestGrammar);
+  CHECK_THROWS(read_back(reused(kDeepestGrammar - 1), 1000), FormatError, "too deep");
 
   const std::vector<std::uint32_t> sequence = deepest.expanded();
   deepest.limit_depth(24);

@@ -241,6 +241,8 @@ std::uint32_t TraceWriter::text(const std::string& text) {
 }
 
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
+  // limit_depth() may leave 63 levels more than that, and read() refuses what is deeper.
+  program.grammar.limit_depth(kDeepestGrammar / 2);
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
   Line parts = name_of(name);
