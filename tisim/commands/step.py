@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.step_graph import read_graph
+from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import OCCUPATIONS, run_step
 from tisim.support.files import check_writable, write_file
@@ -30,6 +32,7 @@ Examples:
   tisim step 175b.graph --breakdown
   tisim step 175b.graph --set nics=4 --set nic-rate=25e9 --set gemm-efficiency=0.7
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
+  tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
 """,
 )
 @click.option(
@@ -50,6 +53,11 @@ Examples:
 @click.option(
     "--timeline", metavar="FILE.json", help="Write when each node began and ended, a lane a stream."
 )
+@click.option(
+    "--keep-communication",
+    is_flag=True,
+    help="Of a recording: collectives take as long as they were recorded.",
+)
 @json_option("the result")
 @click.argument("graph")
 def step_command(
@@ -57,18 +65,30 @@ def step_command(
     values: tuple[str, ...],
     breakdown: bool,
     timeline: str | None,
+    keep_communication: bool,
     json_file: str | None,
     graph: str,
 ) -> None:
     """Predict the time of a training step from its graph.
 
-    GRAPH says what each GPU does, without times, as `tisim generate llm` writes it. Ranks that do
-    the same at the same time are executed once.
+    GRAPH says what each GPU does, without times, as `tisim generate llm` writes it, or is what
+    PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks.
+    Ranks that do the same at the same time are executed once.
     """
     if timeline is not None:
         check_writable(timeline)
-    read = read_graph(graph)
-    result = run_step(read, STEP_MACHINES[machine].with_values(values), logs=timeline is not None)
+    chosen = STEP_MACHINES[machine].with_values(values)
+    recorded = ""
+    if graph.endswith((".json", ".json.gz")):
+        recording = read_kineto(graph, model=not keep_communication)
+        read, chosen = recording.graph, replace(chosen, launch=0.0)  # which gaps of the host are
+        recorded = (
+            f"\nrecorded: {recording.seconds:.6g} s, {recording.kernels:,} kernels, of which "
+            f"{recording.collectives:,} communicate, {recording.kept:,} of them as recorded"
+        )
+    else:
+        read = read_graph(graph)
+    result = run_step(read, chosen, logs=timeline is not None)
     if timeline is not None:
         write_file(timeline, _chrome_events(result))
         report_written(timeline)
@@ -77,7 +97,7 @@ def step_command(
     lanes = len(result.ends)
     click.echo(
         f"{graph}: {result.seconds:.6g} s ({read.ranks:,} GPUs, of which {lanes:,} "
-        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes)"
+        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes){recorded}"
     )
     if breakdown:
         click.echo("\nWhat GPUs do, % of the step")

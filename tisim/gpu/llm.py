@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from tisim.errors import InputError
+from tisim.support.reading import read_text, toml_errors
 
 Schedule = Literal["gpipe", "1f1b", "interleaved"]
 Recompute = Literal["none", "selective", "full"]
@@ -91,10 +92,9 @@ def read_model(name: str) -> Model:
         raise InputError(f"no model {name!r}; known are {known}, or give a file NAME.toml")
     import tomllib
 
-    try:
-        values = tomllib.loads(Path(name).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"this is not TOML: {error}", file=name) from None
+    text = read_text(name, "this model")
+    with toml_errors(name, text):
+        values = tomllib.loads(text)
     values.setdefault("name", Path(name).stem)
     known_fields = {f.name: f for f in fields(Model)}
     for key, value in values.items():

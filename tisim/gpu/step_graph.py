@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.support.reading import read_text
 
 #: Collectives, by what a graph file calls them.
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
@@ -86,11 +87,7 @@ def read_graph(path: str | Path) -> Graph:
     InputError
         Where the file is no graph file, with the line.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError("this is no graph file: it is not text", file=path) from None
-    return parse_graph(text, str(path))
+    return parse_graph(read_text(path, "this graph"), str(path))
 
 
 def parse_graph(text: str, file: str = "graph") -> Graph:

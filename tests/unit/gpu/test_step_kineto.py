@@ -1,0 +1,94 @@
+"""Recordings of PyTorch's profiler as graphs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim.errors import InputError
+from tisim.gpu.step_kineto import Recording, read_kineto
+from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_run import run_step
+
+A100 = replace(STEP_MACHINES["a100"], launch=0.0)
+
+
+def event(category: str, name: str, begin: float, length: float, **args: object) -> object:
+    return {"ph": "X", "cat": category, "name": name, "ts": begin, "dur": length, "args": args}
+
+
+def recorded(path: Path, *events: object, world: int = 1, model: bool = True) -> Recording:
+    content = {"traceEvents": events, "distributedInfo": {"world_size": world}}
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return read_kineto(path, model=model)
+
+
+def test_streams_launches_and_waits(tmp_path: Path) -> None:
+    # The second stream's kernel was launched early and began when the first had ended; then the
+    # host waited for all, worked for 50 us, and launched another.
+    recording = recorded(
+        tmp_path / "r.json.gz",
+        event("cuda_runtime", "cudaLaunchKernel", 1000, 5, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 1010, 5, correlation=2),
+        event("cuda_runtime", "cudaDeviceSynchronize", 1020, 380, correlation=3),
+        event("cuda_runtime", "cudaLaunchKernel", 1450, 5, correlation=4),
+        event("kernel", "a", 1000, 300, stream=7, correlation=1),
+        event("kernel", "b", 1301, 99, stream=9, correlation=2),
+        event("kernel", "c", 1450, 100, stream=7, correlation=4),
+    )
+    assert recording.seconds == pytest.approx(550e-6)
+    result = run_step(recording.graph, A100, logs=True)
+    assert [span.start * 1e6 for span in result.spans] == pytest.approx([0, 300, 449])
+    # With a first kernel twice as long, all that follows is later.
+    slow = recording.graph
+    program = slow.programs[0][2]
+    index = next(i for i, node in enumerate(program) if node.word == "seconds")
+    program[index] = replace(program[index], numbers=(600e-6,))
+    assert run_step(slow, A100).seconds == pytest.approx(result.seconds + 300e-6)
+
+
+def test_collectives_of_all_ranks_are_those_of_the_machine(tmp_path: Path) -> None:
+    call = {"Collective name": "allreduce", "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20,
+            "dtype": "Float", "Group size": 8}  # fmt: skip
+    kernel = event("kernel", "ncclKernel_AllReduce", 0, 1e6, stream=7, correlation=1, **call)
+    path = tmp_path / "r.json.gz"
+    recording = recorded(path, kernel, world=8)
+    assert (recording.collectives, recording.kept) == (1, 0)
+    expected = A100.of_ranks(8).communication("all_reduce", 4 << 20, tuple(range(8))).seconds
+    assert run_step(recording.graph, A100).seconds == pytest.approx(expected)
+    kept = recorded(path, kernel, world=8, model=False)
+    assert (kept.collectives, kept.kept) == (1, 1)
+    assert run_step(kept.graph, A100).seconds == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[]", "no recording of PyTorch's profiler"),
+        (b"{}", "no recording of PyTorch's profiler"),
+        (b'{"traceEvents": []}', "it has no kernels"),
+        (b"nonsense", "not JSON"),
+        (b"\x1f\x8bnonsense", "neither text nor gzip"),
+        (gzip.compress(b"[]" * 999)[:30], "cut off"),
+    ],
+)
+def test_what_is_no_recording(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_kineto(path)
+
+
+@pytest.mark.parametrize("name", ["nccl_data", "sampled_rank-0", "sampled_rank-1"])
+def test_recordings_end_when_they_did(gpu_data: Path, name: str, tisim: CommandLine) -> None:
+    path = gpu_data / "kineto" / f"{name}.json.gz"
+    recording = read_kineto(path, model=False)
+    assert run_step(recording.graph, A100).seconds == pytest.approx(recording.seconds, rel=0.05)
+    outcome = tisim("step", str(path), "--breakdown")
+    assert outcome.status == 0
+    assert "recorded:" in outcome.out
