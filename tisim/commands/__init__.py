@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import click
 
-from tisim.support.files import write_file
+from tisim.platform.description.node import WRITTEN_BY_CALIBRATE, WRITTEN_BY_NEW
+from tisim.support.files import check_own, write_file
 from tisim.support.quantities import DIGITS
 from tisim.support.tables import align
 
@@ -70,6 +71,23 @@ digits_option = click.option(
     expose_value=False,
     callback=_use_digits,
     help="Significant digits of printed results (default: 6); --json always has all.",
+)
+
+
+def _check_output(ctx: click.Context, _parameter: click.Parameter, force: bool) -> None:
+    output = ctx.params.get("output")
+    if output is not None and not force:
+        is_new = " platform new" in ctx.command_path
+        check_own(output, WRITTEN_BY_NEW if is_new else WRITTEN_BY_CALIBRATE)
+
+
+#: The option ``--force`` of commands that write a platform; it stands below ``--output``.
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    expose_value=False,
+    callback=_check_output,
+    help="Replace the output even if another command, or you, wrote it.",
 )
 
 

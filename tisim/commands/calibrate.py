@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.commands import force_option, json_option, print_table, report_written, write_json
 from tisim.support.quantities import (
     format_bytes,
     parse_bandwidth,
@@ -151,6 +151,7 @@ Examples:
     help="Random seed for --sets.",
 )
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@force_option
 @click.option(
     "--plot", type=_FILE, metavar="FILE", help="Plot of the fit to write (.png, .svg, .pdf)."
 )
@@ -257,6 +258,7 @@ Examples:
 )
 @click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@force_option
 @click.option(
     "--host-speeds", is_flag=True, help="Give each measured host its own speed (column host)."
 )

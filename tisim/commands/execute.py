@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tisim.commands import (
     compiler_option,
@@ -135,6 +136,16 @@ def execute_command(
             check_writable(file)
     from tisim.studies.execute import execute
     from tisim.support.progress import ProgressBar
+    from tisim.traces.volumes import unit_of
+
+    given = click.get_current_context().get_parameter_source("speed")
+    is_timed = compute in ("sleep", "spin") and given is ParameterSource.DEFAULT
+    if is_timed and unit_of(opened.name, opened.files[0]) == "instructions":
+        click.echo(
+            f"tisim: warning: the trace counts instructions, of which {speed:g} are taken to be a "
+            "second; --speed says how many it is here ('tisim calibrate cpu' measures it)",
+            err=True,
+        )
 
     with ProgressBar("execute") as bar:
         done = execute(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from tisim.commands import json_option, report_written, write_json
+from tisim.commands import force_option, json_option, report_written, write_json
 from tisim.errors import InputError
 from tisim.gpu import machines as gpus
 from tisim.platform import Platform, new
+from tisim.platform.description.node import WRITTEN_BY_NEW
 from tisim.platform.new import Hardware, write_with_deployment
 from tisim.platform.new.machines import MACHINES, machine
 from tisim.platform.report import describe, describe_route
@@ -181,6 +182,7 @@ _COMMON = (
         "server-cache=, server-cache-rate=.",
     ),
     _OUTPUT,
+    force_option,
 )
 
 
@@ -202,9 +204,25 @@ def _numbers(text: str | None, what: str) -> tuple[int, ...] | None:
 
 
 def _write(platform: Platform, output: str, comment: str = "") -> None:
-    written = write_with_deployment(platform, Path(output), comment)
+    comments = [WRITTEN_BY_NEW, comment] if comment else [WRITTEN_BY_NEW]
+    written = write_with_deployment(platform, Path(output), "\n".join(comments))
     click.echo(describe(platform).text())
     report_written(*written)
+    calibrated = click.get_current_context().params.get("calibrated")
+    if calibrated is not None:
+        _copy_sets(calibrated, output)
+
+
+def _copy_sets(calibrated: str, output: str) -> None:
+    """Write the parameter sets of a calibrated platform beside a new one, if there are any.
+
+    The errors of programs that were validated there are not those of another platform.
+    """
+    from tisim.studies.uncertainty import ParameterSets
+
+    if ParameterSets.path_beside(calibrated).exists():
+        sets = ParameterSets.beside(calibrated)
+        report_written(replace(sets, errors=(), validated=()).write(output))
 
 
 @click.group("new", epilog=_EPILOG)
@@ -304,7 +322,8 @@ def dragonfly_command(
 
 @new_command.command("machine", epilog=_EPILOG)
 @click.argument("name")
-@_COMMON[-1]
+@_OUTPUT
+@force_option
 def machine_command(name: str, output: str) -> None:
     """A machine of 'tisim platform list'; its file names the source of its numbers."""
     known = machine(name)
@@ -357,6 +376,7 @@ _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
     help="Bandwidth of interfaces per bandwidth of uplinks at a first switch.",
 )
 @_OUTPUT
+@force_option
 def gpu_cluster_command(
     output: str,
     nodes: int,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.actions.registry import ignoring_unsupported
-from tisim.analysis.file_tables import short_habits
 from tisim.analysis.result import words_of
 from tisim.commands import (
     digits_option,
@@ -456,6 +455,8 @@ def _io_rows(result: Result) -> list[tuple[str, str, str]]:
     io = result.io
     if io is None:
         return []
+    from tisim.analysis.file_tables import short_habits
+
     mean = math.fsum(io["seconds"]) / len(io["seconds"])
     moved = (
         f"{format_bytes(sum(io['bytes_read']))} read, "

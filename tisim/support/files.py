@@ -268,6 +268,17 @@ def check_writable(path: _Path) -> None:
             temporary.unlink()
 
 
+def check_own(path: _Path, mark: str) -> None:
+    """Refuse to replace a file that does not have `mark` in its first lines: another wrote it."""
+    file = Path(path)
+    if not file.is_file():
+        return
+    with _named_errors(path), file.open("rb") as content:
+        if mark.encode() in content.read(4096):
+            return
+    raise InputError("is there and was not written by this command; --force replaces it", file=path)
+
+
 @contextlib.contextmanager
 def _named_errors(path: _Path, temporary: Path | None = None) -> Iterator[None]:
     """Turn an error of the system, or one about the temporary file, into one about `path`."""

@@ -99,6 +99,8 @@ def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = N
     for text in texts:
         key.update(text.encode() + b"\0")
     kept = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
+    if not kept.is_file() and sys.stderr.isatty():
+        sys.stderr.write(f"tisim: compiles the {source.name} for {library.name}, once\n")
     return compiled_once(kept, source.name, lambda scratch: _compile(source, library, scratch))
 
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tisim import _core
 from tisim.errors import InputError
-from tisim.traces.recorded import lines_without_numbers
 
 _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "
@@ -60,7 +60,11 @@ def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
             with Path(file).open("rb") as source:
                 head = source.read(_HEAD)
             packed = head.startswith(_PACKED)
-            lines = lines_without_numbers(Path(file)) if packed else head.decode().splitlines()
+            lines = (
+                _core.lines_without_numbers(os.fsencode(file))
+                if packed
+                else head.decode().splitlines()
+            )
         except (OSError, UnicodeDecodeError, InputError):
             continue
         for line in lines:

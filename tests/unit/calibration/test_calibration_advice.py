@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from tisim.studies.calibration import Calibration, Measurements, calibrate
+from tisim.studies.calibration import Calibration, Measurements, calibrate, read_measurements
 from tisim.studies.calibration.report import figure, report
 
 Floats = NDArray[np.float64]
@@ -116,3 +118,18 @@ def test_the_picture_shows_the_simulated_ping_pong() -> None:
     assert sizes.min() == 0.5
     assert np.interp(1e6, sizes, times) == pytest.approx(one_way(np.array([1e6]))[0], rel=0.01)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize(("spread", "is_said"), [(1.02, False), (2.0, True)])
+def test_measurements_under_load_are_not_to_be_used(
+    tmp_path: Path, spread: float, is_said: bool
+) -> None:
+    rows = [
+        f"pingpong,{size},{(size * 1e-8 + 1e-5) * spread**step}"
+        for size in (1, 3, 9, 30, 99, 300, 999, 3000, 9999)
+        for step in (-1, -0.5, 0, 0, 0.5, 1, 1, -1)
+    ]
+    file = tmp_path / "m.csv"
+    file.write_text("\n".join(["operation,bytes,seconds", *rows, ""]))
+    first = calibrate(read_measurements([file])).warnings[0]
+    assert first.startswith("do not use this calibration") == is_said

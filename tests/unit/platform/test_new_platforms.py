@@ -157,3 +157,33 @@ def test_mappings_by_rule(tisim: CommandLine) -> None:
     assert "needs a seed, such as random:7" in refused.err
     assert "goes with --hosts" in tisim.replay("--mapping", hosts, RING).err
     assert "written x2 or x0.5" in tisim.replay("--speed", "xfast", RING).err
+
+
+def test_files_that_another_command_wrote_are_not_replaced(tisim: CommandLine) -> None:
+    own = tisim.write("own.xml", "<platform/>")
+    words = ("platform", "new", "cluster", "--nodes", "2", "--bandwidth", "1GBps")
+    words = (*words, "--latency", "1us", "--speed", "1Gf", "-o", own)
+    refused = tisim(*words)
+    assert refused.status == 2
+    assert "own.xml: is there and was not written by this command; --force" in refused.err
+    assert tisim(*words, "--force").status == 0
+    assert tisim(*words).status == 0
+    rows = "".join(f"pingpong,{size},{size * 1e-8 + 1e-5}\n" for size in (1, 9, 99, 999, 9999))
+    measured = tisim.write("m.csv", f"operation,bytes,seconds\n{rows}")
+    calibrate = ("calibrate", measured, "--sets", "2", "-o")
+    assert tisim(*calibrate, own).status == 2
+    assert tisim("calibrate", measured, "--sets", "2", "--force", "-o", own).status == 0
+    assert tisim(*calibrate, own).status == 0
+    assert tisim(*words).status == 2
+
+
+def test_a_new_platform_has_the_parameter_sets_of_the_calibrated_one(tisim: CommandLine) -> None:
+    rows = "".join(f"pingpong,{size},{size * 1e-8 + 1e-5}\n" for size in (1, 9, 99, 999, 9999))
+    measured = tisim.write("m.csv", f"operation,bytes,seconds\n{rows}")
+    calibrated, made = (str(tisim.directory / name) for name in ("c.xml", "t.xml"))
+    assert tisim("calibrate", measured, "--sets", "3", "-o", calibrated).status == 0
+    words = ("platform", "new", "torus", "--nodes", "8", "--calibrated", calibrated, "-o", made)
+    assert "wrote" in tisim(*words).err
+    outcome = tisim.replay("--uncertainty", "3", RING, platform=made)
+    assert outcome.status == 0, outcome.err
+    assert "with 3 sets of parameters" in outcome.out

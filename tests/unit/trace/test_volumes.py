@@ -89,3 +89,20 @@ def test_results_of_other_traces_stay_as_they_were(tisim: CommandLine) -> None:
     platform = tisim.write("p.xml", PLATFORM.format("4Gf", ""))
     result = json.loads(tisim.replay("--json", "-", recorded(tisim, ""), platform=platform).out)
     assert "volumes" not in result
+
+
+@pytest.mark.parametrize(
+    ("counter", "options", "is_said"),
+    [
+        (REGISTER, (), True),
+        (REGISTER, ("--speed", "2e9"), False),
+        (REGISTER, ("--compute", "instructions"), False),
+        (TIME, (), False),
+    ],
+)
+def test_an_execution_asks_for_the_speed_of_instructions(
+    tisim: CommandLine, counter: str, options: tuple[str, ...], is_said: bool
+) -> None:
+    outcome = tisim("execute", *options, "--mpicc", "no-compiler", recorded(tisim, counter))
+    assert outcome.status == 2
+    assert ("1e+09 are taken to be a second" in outcome.err) == is_said

@@ -158,6 +158,10 @@ def _attribute(text: str) -> tuple[str, Attribute]:
 #: ignores properties that it does not know.
 BURST: Final = "tisim/burst"
 
+#: What platform files say of the command that wrote them, in a comment: it may replace them.
+WRITTEN_BY_NEW: Final = "written by tisim platform new"
+WRITTEN_BY_CALIBRATE: Final = "written by tisim calibrate"
+
 #: Properties of the outermost zone with this in front are options: those that SimGrid, which ends
 #: at an option of ``<config>`` that it does not know, does not have.
 OPTION: Final = "tisim/config/"

@@ -27,6 +27,8 @@ _LARGE_ERROR = 0.15
 _SHOWN_SIZES = 8
 # Both directions together reach so many times the bandwidth of one: there is no bottleneck.
 _NEARLY_TWICE = 1.9
+# Medians are known within this part of them unless something else disturbs the measurements.
+_DISTURBED = 0.1
 # Messages in bytes that idling delays notably.
 _SMALL = 4096
 _NAMES = {
@@ -41,6 +43,7 @@ _NAMES = {
 def advise(calibration: Calibration) -> tuple[str, ...]:
     """Everything that the user should know before trusting a calibration."""
     return (
+        *_disturbed(calibration),
         *calibration.measurements.remarks,
         *_method(calibration),
         *_segments(calibration),
@@ -196,6 +199,18 @@ def _simulated(calibration: Calibration) -> Iterator[str]:
                 f"the simulated {_NAMES[operation]} is far off in the median of the segments above "
                 f"these sizes: {places} bytes; do not rely on it there"
             )
+
+
+def _disturbed(calibration: Calibration) -> Iterator[str]:
+    """A machine or network that others used at the same time."""
+    curve = calibration.measurements.curve("pingpong")
+    intervals = curve.intervals[np.isfinite(curve.intervals)]
+    if len(intervals) and np.median(intervals) > _DISTURBED:
+        yield (
+            "do not use this calibration: the medians of half of the sizes are not even known "
+            f"within {_DISTURBED:.0%}, as the machine or the network did something else too; "
+            "measure again when nothing else runs"
+        )
 
 
 def _unknown_medians(calibration: Calibration) -> Iterator[str]:

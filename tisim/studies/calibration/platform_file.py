@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.platform.description.node import BURST, OPTION
+from tisim.platform.description.node import BURST, OPTION, WRITTEN_BY_CALIBRATE
 from tisim.studies.calibration.factors import Route
 from tisim.support.files import write_file
 
@@ -216,13 +216,15 @@ class PlatformFile:
         if self._source is not None:
             _move_references(root, self._source.parent, Path(folder))
         lines = ["<?xml version='1.0' encoding='UTF-8'?>", self._tree.docinfo.doctype or _DOCTYPE]
-        above = self._tree.getroot().itersiblings(preceding=True)
-        lines += [_text(node) for node in reversed(list(above))]
+        above = map(_text, reversed(list(self._tree.getroot().itersiblings(preceding=True))))
+        lines += [text for text in above if "written by tisim" not in text]
         return "\n".join([*lines, _text(root), ""]).encode()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all."""
-        write_file(path, self.to_bytes(Path(path).parent))
+        """Write the file, whole or not at all; a comment says who wrote it."""
+        head, end, rest = self.to_bytes(Path(path).parent).partition(b"\n")
+        mark = f"<!-- {WRITTEN_BY_CALIBRATE} -->\n".encode()
+        write_file(path, head + end + mark + rest)
 
     def load(self) -> Platform:
         """The platform that the file describes."""

@@ -213,8 +213,9 @@ class ParameterSets:
         path = cls.path_beside(platform)
         if not path.exists():
             raise InputError(
-                f"there are no sets of parameters beside the platform {os.fspath(platform)}; "
-                f"'tisim calibrate measured.csv -o {os.fspath(platform)}' writes them to {path}"
+                f"there are no sets of parameters beside the platform {os.fspath(platform)}: "
+                "'tisim calibrate measured.csv -o calibrated.xml' writes a platform with such "
+                "sets, and 'tisim platform new KIND --calibrated calibrated.xml' others with them"
             )
         found = parse_json(read_text(path, "these sets of parameters"), path)
         content: Mapping[str, object] = found if isinstance(found, dict) else {}
