@@ -52,7 +52,7 @@ def test_a_replay_is_light() -> None:
 
 def test_a_replay_loads_little_of_tisim_itself() -> None:
     """Each module costs a replay of a few milliseconds a third of one."""
-    code = f"{REPLAY}\nimport sys\nprint(*{{name for name in sys.modules if name.startswith('tisim')}})"
+    code = f"{REPLAY}\nimport sys\nprint(*{{n for n in sys.modules if n.startswith('tisim')}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.splitlines()[-1].split())
     wings = ("importers", "checking", "inspection", "packed", "record", "extrapolation")
