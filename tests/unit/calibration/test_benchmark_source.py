@@ -47,6 +47,7 @@ def test_run(
     assert seen[-1] == found.times == len(output.read_text().splitlines()) - 2
     assert measured.library is not None
     assert measured.has("pingpong") and measured.has("isend")
+    assert measured.has("test") and measured.has("iprobe")
     with pytest.raises(ExecutionError, match="ended with status"):
         run_benchmark(["false"], tmp_path / "none.csv", size, compiler=mpi.cc)
     assert not (tmp_path / "none.csv").exists()

@@ -88,6 +88,17 @@ def test_without_either_nothing_is_set(tmp_path: Path) -> None:
     assert "smpi/coll-selector is not set" in found.library.text()
 
 
+def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:
+    path = measured(tmp_path, first=0.2, library=OPEN_MPI)
+    polled = ("test,0,1,1,1e-6", "test,0,1,1,3e-6", "test,0,1,1,9e-3", "iprobe,0,1,1,2e-6")
+    rest = ",a,b,pair,1"
+    path.write_text(path.read_text().rstrip() + "\n" + "\n".join(row + rest for row in polled))
+    calibrate(read_measurements([path])).platform.write(tmp_path / "p.xml")
+    config = Platform.load(tmp_path / "p.xml").config
+    assert config["smpi/test"] == "3e-06" and config["smpi/iprobe"] == "2e-06"
+    assert config["smpi/grow-injected-times"] == "no"
+
+
 def test_measurements_of_two_libraries_are_refused(tmp_path: Path) -> None:
     files = []
     for number, library in enumerate((OPEN_MPI, "MPICH Version: 4.0.2")):

@@ -14,8 +14,9 @@ from tisim.support.reading import read_input
 
 #: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
 #: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
-#: further message of a stream; some messages to one receiver, until the first and until all are
-#: there; concurrent messages until the last is there.
+#: further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing; some messages to
+#: one receiver, until the first and until all are there; concurrent messages until the last is
+#: there.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
@@ -24,6 +25,8 @@ OPERATIONS = (
     "isend",
     "recv",
     "stream",
+    "test",
+    "iprobe",
     "arrival",
     "transfer",
 )
@@ -318,9 +321,10 @@ def _imb_sample(
 # ``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran). Operations:
 # ``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept),
 # ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``isend``,
-# ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer) and
-# ``arrival`` (some messages to one receiver, until the first of them is there and until all are:
-# ``messages`` of 1 and more) and ``transfer`` (until the last of the concurrent messages is there).
+# ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test``
+# and ``iprobe`` (an MPI_Test and an MPI_Iprobe that find nothing), ``arrival`` (some messages to
+# one receiver, until the first of them is there and until all are: ``messages`` of 1 and more) and
+# ``transfer`` (until the last of the concurrent messages is there).
 # Lines that begin with ``#`` are comments; ``# library:`` is followed by what the MPI library says
 # of itself.
 

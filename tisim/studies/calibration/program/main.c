@@ -154,6 +154,7 @@ static void measure_outside(int largest, int count, int repetitions) {
   for (i = 0; i < count; i++) sizes[i] = log_uniform(1, largest);
   measure_sizes(sizes, count, repetitions);
   measure_streams(largest);
+  measure_polling();
   measure_arrivals(largest);
   order(END, 0, 0, 0);
   free(sizes);

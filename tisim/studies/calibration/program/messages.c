@@ -28,12 +28,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { DATA, CONTROL };
+enum { DATA, CONTROL, NEVER };
 enum { WARM_UP = 50, MOST_REPETITIONS = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
 enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, LONGEST_STREAM = 64, STREAM_BYTES = 1 << 22 };
 enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
 enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
+enum { POLLING_REPETITIONS = 51 };
 enum { INSIDE_PART = 4 }; /* sizes and seconds inside a host, as a part of those between hosts */
 
 enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
@@ -67,6 +68,25 @@ static void send_data(int bytes) { MPI_Send(out, bytes, MPI_BYTE, partner, DATA,
 
 static void receive_data(int bytes) {
   MPI_Recv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* What an MPI_Test and an MPI_Iprobe take that find nothing. */
+static void measure_polling(void) {
+  MPI_Request request;
+  double start, tested, probed;
+  int repetition, found;
+  MPI_Irecv(in, 1, MPI_BYTE, partner, NEVER, MPI_COMM_WORLD, &request);
+  for (repetition = 0; repetition < POLLING_REPETITIONS; repetition++) {
+    start = MPI_Wtime();
+    MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+    tested = MPI_Wtime();
+    MPI_Iprobe(partner, NEVER, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    probed = MPI_Wtime();
+    print_row("test", 0, tested - start, 1);
+    print_row("iprobe", 0, probed - tested, 1);
+  }
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void order(int task, int bytes, int count, int idle) {
