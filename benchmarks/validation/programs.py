@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tisim.traces.generate import (
@@ -203,6 +203,52 @@ def collective(name: str, size: int, ranks: int) -> Program:
     return _written(title, "collectives", ranks, size, lines)
 
 
+# The line of each non-blocking collective, given the bytes of a rank's part.
+_NON_BLOCKING: dict[str, Callable[[int], str]] = {
+    "ibarrier": lambda _: "ibarrier",
+    "ibcast": lambda size: f"ibcast {size} 0 6",
+    "iallreduce": lambda size: f"iallreduce {size // 8} 0 0",
+    "ireduce": lambda size: f"ireduce {size // 8} 0 0 0",
+    "iallgather": lambda size: f"iallgather {size} {size}",
+    "iscan": lambda size: f"iscan {size // 8} 0 0",
+}
+
+
+def non_blocking(name: str, size: int, ranks: int, compute: float) -> Program:
+    """A collective, a computation, and the wait for the collective, three times."""
+
+    def lines(_: int, __: int) -> list[str]:
+        computes = [f"compute {compute}"] if compute > 0 else []
+        return ["barrier", *[_NON_BLOCKING[name](size), *computes, "waitall"] * 3]
+
+    when = "computing" if compute > 0 else "waiting"
+    return _written(f"{name} {size_name(size)}, {when}", "overlap", ranks, size, lines)
+
+
+def tested_ring(size: int, ranks: int) -> Program:
+    """Ranks compute in ten parts while their messages go round, and test after each part."""
+
+    def lines(rank: int, all_: int) -> list[str]:
+        right, left = (rank + 1) % all_, (rank - 1) % all_
+        tests = ["compute 2e6", f"test {left} {rank} 0"] * 10
+        return [f"irecv {left} 0 {size}", f"isend {right} 0 {size}", *tests, "waitall"] * 4
+
+    return _written(f"tested ring {size_name(size)}", "overlap", ranks, size, lines)
+
+
+def _overlapped(ranks: int) -> Iterator[Program]:
+    for size in (20 * KB, 120 * KB):
+        for name in _NON_BLOCKING:
+            if name != "ibarrier":
+                yield non_blocking(name, size, ranks, 0.0)
+                yield non_blocking(name, size, ranks, 2e7)
+        yield tested_ring(size, ranks)
+    yield non_blocking("ibarrier", 0, ranks, 1e7)
+    for size in (60 * KB, 150 * KB):
+        halo = Halo2D(ranks=ranks, nbytes=size, iterations=4, compute=2e7)
+        yield replace(pattern(f"halo2d {size_name(size)}", halo, size), group="overlap")
+
+
 def pattern(name: str, made: Pattern, largest: int) -> Program:
     def write(directory: Path) -> Path:
         path = directory / f"{name}-{made.ranks}.tit".replace(" ", "-")
@@ -253,6 +299,7 @@ def programs() -> Iterator[Program]:
     for ranks in (4, 8):
         yield from _messages(ranks)
         yield from _generated(ranks)
+        yield from _overlapped(ranks)
     yield nas("lu.S.4", 4, SMALL)
     for ranks in (12, 16):
         for size in (16 * KB, 256 * KB):
