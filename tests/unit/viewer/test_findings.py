@@ -13,8 +13,10 @@ import tisim
 from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.late_rank import LATE, record_late_rank
 from tisim.analysis.report import write_report
+from tisim.analysis.report.findings import findings
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.viewer.answers import Answers
+from tisim.platform import new
 from tisim.traces.generate import Wavefront
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -64,6 +66,18 @@ def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
 
 
 @viewers.needs_viewer
+def test_waits_that_are_nothing_have_no_cause(tmp_path: Path) -> None:
+    """Of a second of computation a rank waits for 5 us, because of 5 us more of the other one."""
+    for rank, flops in enumerate((1e9, 1.000005e9)):
+        (tmp_path / f"r{rank}").write_text(f"{rank} compute {flops}\n{rank} barrier\n")
+    platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
+    log = tisim.replay(tmp_path, platform=platform, event_log=True).require_event_log()
+    assert len(log.causes)
+    texts = [one.text for one in findings(log, "", None)]
+    assert "0.0% waiting for ranks" in texts[0]
+    assert not any("Most of that waiting" in text for text in texts)
+
+
 def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = [str(one["text"]) for one in found(run_file)]
     monkeypatch.setattr("tisim.analysis.timeline.causes._MOST_STEPS", 100)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NAMED = 8
 # States that waiting is due to, and that are named.
 _STATES = 2
+# The causes of waits that are a smaller part of the time, which is shown as 0.0%, are left out.
+_LITTLE = 5e-4
 # Ranks above and below the one that a link leads to.
 _BESIDE = 8
 
@@ -69,7 +71,7 @@ def findings(
         due = f" {outlier.waiting:,} ranks wait because of it, {waited} together."
         yield Finding(
             f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
-            f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
+            f"{outlier.seconds / outlier.usual:,.0f} times as long as usual, at "
             f"{format_time(outlier.start, 6)}, {place}.{due if outlier.waiting else ''}",
             around(outlier.start, outlier.end, outlier.rank),
             "selected",
@@ -87,20 +89,21 @@ def findings(
         )
     causes, first = log.causes, spent[[*WAITS]].idxmax()
     most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
-    if len(causes):
+    is_much = float(spent[[*WAITS]].sum()) >= _LITTLE * float(spent.sum())
+    if is_much and len(causes):
         late = causes.iloc[0]
         of_states = causes.groupby("state", observed=True)["share"].sum()
         of_states = of_states.sort_values(ascending=False).head(_STATES)
         parts = " and ".join(f"{share:.1%} is due to {state}" for state, share in of_states.items())
         times = f" in {late['parts']:,} parts" if late["parts"] > 1 else ""
         yield Finding(
-            f"{most} Of all waiting, {parts}; the largest cause is "
+            f"{most} Of that waiting, {parts}; the largest cause is "
             f"**rank {late['rank']} in {late['state']}**, {late['share']:.1%}{times}.",
             around(late["start"], late["end"], int(late["rank"])),
             "selected",
             (int(late["rank"]), (late["start"] + late["end"]) / 2),
         )
-    elif spent[first] > 0.0:
+    elif is_much and spent[first] > 0.0:
         yield Finding(most, whole, "statistics")
     if not log.wait_causes.are_summed:
         yield Finding(NOT_SUMMED, whole, "statistics")
