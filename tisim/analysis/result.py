@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args, overload
 
-from tisim.analysis.file_tables import FileTables
 from tisim.analysis.result_json import (
     COLUMNS,
     COUNTS,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim.analysis.file_tables import FileTables
     from tisim.analysis.pictures.plots import Plots
     from tisim.analysis.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
     from tisim.analysis.timeline.critical_path import CriticalPath
@@ -376,6 +376,8 @@ class Result:
     @property
     def file_tables(self) -> FileTables:
         """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
+        from tisim.analysis.file_tables import FileTables
+
         return FileTables(self.io)
 
     def to_dict(self) -> ResultDict:
