@@ -23,6 +23,7 @@ void Component::begin() {
   mark_ += 2;
   variables_.clear();
   constraints_.clear();
+  known_.clear();
   to_clean_.clear();
   lowest_limit_ = kNotSaturated;
   kept_ = 0;
@@ -39,9 +40,20 @@ void Component::clear_sums(Constraint& constraint) {
 
 void Component::reach(std::int32_t index) {
   Constraint& constraint = system_.constraint(index);
+  known_.push_back({constraint.saturation_level, constraint.remaining, constraint.updates});
   constraint.saturation_level = kUnknownLevel;
   clear_sums(constraint);
   add_constraint(index);
+}
+
+// What is known of constraints is needed to solve for a part of them.
+void Component::put_back() {
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    Constraint& constraint = system_.constraint(constraints_[i]);
+    constraint.saturation_level = known_[i].saturation_level;
+    constraint.remaining = known_[i].remaining;
+    constraint.updates = known_[i].updates;
+  }
 }
 
 bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level,
@@ -57,7 +69,10 @@ bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level
       allow_again();
       return gather(seed, most, resume_level, bottlenecks);
     }
-    if (variables_.size() + kept_ > most && !bottlenecks.any_dissolved()) return false;
+    if (variables_.size() + kept_ > most && !bottlenecks.any_dissolved()) {
+      put_back();
+      return false;
+    }
   }
   for (Constraint* constraint : to_clean_) system_.remove_idle_members(*constraint);
   return true;

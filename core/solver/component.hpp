@@ -29,7 +29,7 @@ class Component {
   // The constraints and variables that a change of the constraint `seed` can reach, over
   // constraints that are not slack, and variables that do not keep their shares: those at levels
   // below `resume_level`, which becomes 0 when that turns out to be wrong. False: more than `most`
-  // variables were met.
+  // variables were met; what was known of the constraints still is.
   bool gather(std::int32_t seed, std::size_t most, double& resume_level, Bottlenecks& bottlenecks);
 
   // The mark of the constraints of the component and of its variables without a share.
@@ -62,7 +62,14 @@ class Component {
   std::size_t kept() const { return kept_; }
 
  private:
+  // Of a constraint, before it was reached.
+  struct Known {
+    double saturation_level, remaining;
+    std::uint8_t updates;
+  };
+
   void reach(std::int32_t constraint);
+  void put_back();
   bool gather_members(Constraint& constraint, double& resume_level, Bottlenecks& bottlenecks);
 
   System& system_;
@@ -72,6 +79,7 @@ class Component {
   Stack<std::int32_t> variables_;
   Stack<std::int32_t> constraints_;
   Stack<Share> shares_;
+  Stack<Known> known_;           // of each constraint
   Stack<Constraint*> to_clean_;  // those with members that have no flows any more
   double lowest_limit_ = 0.0;
   std::size_t kept_ = 0;

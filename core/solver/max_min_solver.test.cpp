@@ -184,6 +184,28 @@ TEST("max-min: random changes leave a solution that its certificate proves") {
   }
 }
 
+TEST("max-min: a search that finds a large component leaves the levels of its links known") {
+  // A chain: a flow over every two neighbouring links, and one that starts and ends at an end.
+  constexpr std::int32_t kLinks = 64;
+  Solved s({});
+  for (std::int32_t i = 0; i <= kLinks; ++i) s.system.add_constraint(100.0 + i, false);
+  for (std::int32_t i = 0; i < kLinks; ++i) s.system.change_count(s.variable({i, i + 1}), 1);
+  const std::int32_t changing = s.variable({0, 1});
+  s.solver.set_large(8);
+  s.solver.solve();
+  int forgotten = 0;
+  // How large a component is, is found out again after some dozens of changes.
+  for (int change = 0; change < 100; ++change) {
+    s.system.change_count(changing, change % 2 == 0 ? 1 : -1);
+    s.solver.solve();
+    s.solver.verify();
+    for (std::int32_t i = 0; i <= kLinks; ++i) {
+      forgotten += s.system.constraint(i).saturation_level == max_min::kUnknownLevel ? 1 : 0;
+    }
+  }
+  CHECK(forgotten == 0);
+}
+
 TEST("max-min: changes in a mesh of long routes are solved near them") {
   // Routes along the rows and columns of a torus, and 0.05 of a flow on the way back, as in
   // SimGrid.
