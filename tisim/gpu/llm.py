@@ -558,6 +558,8 @@ class _Step:
                     count += 1
                 if count > 1 and count * period > best * times:
                     best, times = period, count
+                if 2 * best * times > len(names) - at:
+                    break  # others could do little better
             if times == 1:
                 lines.append(f"do {names[at]}")
             elif best == 1:

@@ -20,7 +20,7 @@ KERNELS = {"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2), "seconds": (1, 1)}
 #: Types of the numbers that matrices have.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
 # Ranks of a file.
-_MOST_RANKS = 1 << 24
+_MOST_RANKS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ Colours = npt.NDArray[np.int64]
 OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 # Kinds of nodes, as the core numbers them.
 _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat")
+# Lines of the programs of all GPUs that differ.
+_MOST_ROWS = 10_000_000
 # Events between two looks at the clock and for Ctrl-C.
 _EVENTS = 1 << 18
 
@@ -245,6 +247,13 @@ class _Tables:
         for node in nodes:
             self.rows.append(self._row(rank, node, numbers))
             self.nodes.append(node)
+        if len(self.rows) > _MOST_ROWS:
+            raise InputError(
+                f"{len(self.first_rank):,} GPUs differ, and their programs have more than "
+                f"{_MOST_ROWS:,} lines; equal GPUs are executed once if their groups lie on nodes "
+                "in the same way",
+                file=self.graph.file,
+            )
         self.block_ends.append(len(self.rows))
 
     def _row(
