@@ -7,7 +7,6 @@
 // back nobody then.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,8 +24,8 @@ class Certificate {
       : system_(system),
         shares_(shares),
         precision_(precision),
-        more_(1 + std::max(tolerance, tolerance::kVerified)),
-        less_(1 - std::max(tolerance, tolerance::kVerified)) {}
+        more_(1 + tolerance + tolerance::kVerified),
+        less_(1 - tolerance - tolerance::kVerified) {}
 
   // Throws BrokenInvariant with the constraint or the variable that refutes it.
   void check();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/test.hpp"
+#include "solver/certificate.hpp"
 #include "support/invariant.hpp"
 
 namespace tisim {
@@ -159,6 +160,18 @@ TEST("max-min: the level of a bottleneck is the share of those that follow it") 
   s.solver.solve();
   s.solver.verify();
   CHECK(s.listener.formed == 2);
+}
+
+TEST("max-min: a certificate accepts a link that the tolerance just allows, but for rounding") {
+  Solved s{100.0};
+  std::vector<double> shares;
+  for (int i = 0; i < 3; ++i) {
+    s.system.change_count(s.variable({0}), 1);
+    shares.push_back(35.0 * (1 + 1e-12));
+  }
+  max_min::Certificate(s.system, shares, 1e-5, 0.05).check();
+  CHECK_THROWS(max_min::Certificate(s.system, shares, 1e-5, 0.049).check(), BrokenInvariant,
+               "its variables use");
 }
 
 TEST("max-min: random changes leave a solution that its certificate proves") {
