@@ -14,7 +14,7 @@ from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.studies.calibration import Calibration, Measurements, calibrate
 from tisim.studies.uncertainty import Interval, ParameterSets, replay_with_sets
-from tisim.studies.uncertainty.bootstrap import draw_sets
+from tisim.studies.uncertainty.bootstrap import _relative_rates, draw_sets
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,11 @@ def test_sets_are_drawn_from_a_seed(found: Calibration) -> None:
         # Start-up times lie between those back to back and those after idling, a fifth longer.
         shortest = table(one["smpi/lat-factor"])[0] / table(found.config["smpi/lat-factor"])[0]
         assert 0.9 < shortest < 1.3
+
+
+def test_patterns_that_differ_widen_no_interval(found: Calibration) -> None:
+    """Shifts take 11 % longer than transfers alone, each time: the bandwidth is as certain."""
+    assert set(_relative_rates(found.measurements)) == {1.0}
 
 
 def test_sets_lie_beside_their_platform(found: Calibration, tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 A bootstrap (Efron, Ann. Stat. 7, 1979): the repetitions of each size are drawn anew, with
 replacement, and the lines are fitted again between the same breakpoints. That is what is not known
-of the medians. Programs also see what differs from run to run and from pattern to pattern, which
-concerns all sizes of a run alike: each set has the bandwidth of one of the concurrent transfers
-that were measured, and start-up times between those back to back and those after idling.
+of the medians. Programs also see what differs from run to run, which concerns all sizes of a run
+alike: each set has the bandwidth of one of the concurrent transfers that were measured, relative to
+the others of its pattern and size, and start-up times between those back to back and those after
+idling.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.studies.calibration.calibration import settings
+from tisim.studies.calibration.contention import two_modes
 from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
 from tisim.studies.uncertainty.replays import ParameterSets
@@ -151,21 +153,20 @@ def _scaled(lines: Piecewise | None, ratio: Callable[[Segment], float]) -> Piece
 
 
 def _relative_rates(measured: Measurements) -> Floats:
-    """What concurrent transfers reach, relative to the best pattern of their size."""
+    """How the bandwidth of concurrent transfers differs from run to run of one pattern and size.
+
+    Those that lie about two values are left out: there ranks wait for one another, which a
+    simulation does too.
+    """
     frame = measured.frame
     rows = frame[frame["operation"] == "transfer"]
-    if rows.empty:
+    kinds = [rows[name] for name in ("bytes", "pairs", "directions", "pattern") if name in rows]
+    groups = [] if rows.empty else [times.to_numpy() for _, times in rows["seconds"].groupby(kinds)]
+    relative = [np.median(times) / times for times in groups if two_modes(times) is None]
+    if not relative:
         return np.ones(1)
-    # In the direction of each host; an incast brings one message of each pair into one host.
-    messages = np.ones(len(rows))
-    if "pattern" in rows:
-        messages = np.where(rows["pattern"] == "incast", rows["pairs"], 1).astype(np.float64)
-    rate = rows["bytes"] * messages / rows["seconds"]
-    best = rate.groupby([rows["bytes"]]).transform("max")
-    relative = (rate / best).to_numpy()
-    median = float(np.median(relative))
-    low, high = np.quantile(relative, _TAILS)
-    return np.asarray(np.clip(relative, low, high) / median)
+    every = np.concatenate(relative)
+    return np.asarray(np.clip(every, *np.quantile(every, _TAILS)))
 
 
 def _idle_ratio(measured: Measurements) -> float:
