@@ -113,9 +113,9 @@ class Column {
   }
 
  private:
-  std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
+  std::size_t size() const { return static_cast<std::size_t>(PyTuple_Size(items_.ptr())); }
   PyObject* item(std::size_t row) const {
-    return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
+    return PyTuple_GetItem(items_.ptr(), static_cast<Py_ssize_t>(row));
   }
   [[noreturn]] void fail(std::size_t step, std::size_t row, const char* expected) const {
     constexpr Py_ssize_t kMostShown = 40;
