@@ -57,6 +57,8 @@ struct RankState {
   std::int32_t file_system = -1;        // that a call waits for; -1: for none
   std::vector<std::int32_t> servers;    // hosts of the servers that have not replied
   std::string file_call;                // the word of a call on a file; empty: it is in none
+  std::string window_call;              // the same on a window, and what it waits for
+  std::string window_wait;
 };
 
 // How far the ranks of a job are.
@@ -142,7 +144,7 @@ std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
 bool waits(Phase phase) {
   return phase == Phase::waiting || phase == Phase::waiting_all || phase == Phase::waiting_any ||
          phase == Phase::waiting_for_any_send || phase == Phase::synchronising ||
-         phase == Phase::accessing || phase == Phase::custom;
+         phase == Phase::accessing || phase == Phase::in_window || phase == Phase::custom;
 }
 
 RankState rank_state(Simulation& s, std::int32_t index) {
@@ -180,6 +182,10 @@ RankState rank_state(Simulation& s, std::int32_t index) {
         s.files().asked_transfer(index).writes ? "the collective write" : "the collective read";
   }
   if (rank.op.kind == Kind::file) state.file_call = name_of(Kind::file, file_call_of(rank.op));
+  if (rank.op.kind == Kind::window) {
+    state.window_call = name_of(Kind::window, window_call_of(rank.op));
+    state.window_wait = s.windows().wait_of(rank, index);
+  }
   if (rank.phase == Phase::waiting) {
     state.message = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
   }
@@ -322,6 +328,9 @@ void register_rank_states(nb::module_& m) {
       .def_ro("file_system", &RankState::file_system,
               "The file system that a call waits for; -1: none.")
       .def_ro("servers", &RankState::servers, "Hosts of its servers that have not replied.")
+      .def_ro("window_call", &RankState::window_call,
+              "The word of a call on a window; empty: the rank is in none.")
+      .def_ro("window_wait", &RankState::window_wait, "What that waits for.")
       .def_ro("file_call", &RankState::file_call,
               "The word of a call on a file; empty: it is in none.");
   nb::class_<FullDisk>(m, "FullDisk", "A write that its disk has no room for.")

@@ -84,6 +84,7 @@ void register_kinds(nb::module_& m) {
 #define TISIM_VALUE(name, ...) operations.value(upper_case(#name).c_str(), Operation::name);
   TISIM_COLLECTIVES(TISIM_VALUE)
   TISIM_FILE_CALLS(TISIM_VALUE)
+  TISIM_WINDOW_CALLS(TISIM_VALUE)
 #undef TISIM_VALUE
   operations.value("COMM_SPLIT", Operation::comm_split)
       .value("COMM_DUP", Operation::comm_dup)

@@ -37,7 +37,7 @@ struct ActionStart {
   std::uint32_t line;
   std::uint16_t comm;     // the communicator as the trace names it
   std::uint8_t kind;      // Kind
-  std::int8_t operation;  // Operation of a collective or file call, else -1
+  std::int8_t operation;  // Operation of a collective, file or window call, else -1
   std::uint8_t level;     // 0: a line of the trace, 1: a part of a collective
   std::uint8_t idle;      // a wait or test for a request that is no longer pending
 };

@@ -17,6 +17,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/schedules.hpp"
 #include "mpi/send_receive.hpp"
+#include "mpi/windows.hpp"
 #include "network/network.hpp"
 #include "platform/routes.hpp"
 #include "transfer/transfers.hpp"
@@ -45,7 +46,8 @@ struct Mpi {
         send_receive(source, schedules, addresses, messages, waits),
         rounds(runtime, requests, messages, schedules, protocol),
         collectives(runtime, communicators, requests, messages, schedules, rounds),
-        creation(runtime, communicators, collectives) {}
+        creation(runtime, communicators, collectives),
+        windows(runtime, communicators, requests, messages, waits, source) {}
   Mpi(const Mpi&) = delete;
   Mpi& operator=(const Mpi&) = delete;
 
@@ -55,6 +57,7 @@ struct Mpi {
     communicators.verify();
     requests.verify();
     collectives.verify();
+    windows.verify();
     if (messages.handshake()) messages.handshake()->verify();
   }
 
@@ -78,6 +81,7 @@ struct Mpi {
   CollectiveRounds rounds;
   Collectives collectives;
   CommunicatorCreation creation;
+  Windows windows;
 };
 
 }  // namespace tisim

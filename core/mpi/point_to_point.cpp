@@ -135,12 +135,47 @@ bool PointToPoint::receive(Rank& rank, std::int32_t index) {
   return block(rank, index, found, kReceiver);
 }
 
-void PointToPoint::start_transfer(std::int32_t found) {
+std::int32_t PointToPoint::access(std::int32_t poster, std::int32_t source,
+                                  std::int32_t destination, std::int64_t bytes, std::int32_t tag,
+                                  std::int32_t context, bool has_envelope) {
+  Rank& sender = runtime_.ranks[source];
+  const std::int32_t pair = find_way(sender, source, destination);
+  if (pair < 0) {
+    runtime_.interruption.ask_route(poster);
+    return -1;
+  }
+  const std::int32_t found = matcher_.messages().acquire();
+  Message& message = matcher_.message(found);
+  message.bytes = bytes;
+  message.source = source;
+  message.destination = destination;
+  message.tag = tag;
+  message.context = context;
+  message.pair = pair;
+  message.state = MessageState::matched;
+  message.detached = has_envelope;
+  message.holders = 1;
+  if (runtime_.log.is_open()) {
+    log_send(found);
+    runtime_.log.post_receive(found, runtime_.clock.now());
+  }
+  if (handshake_ && has_envelope) {
+    handshake_->send(found);
+  } else {
+    start_transfer(found,
+                   has_envelope ? protocol_.with_envelope(bytes) : static_cast<double>(bytes));
+  }
+  ++sender.messages_sent;
+  sender.bytes_sent += bytes;
+  return found;
+}
+
+void PointToPoint::start_transfer(std::int32_t found, double bytes) {
   Message& message = matcher_.message(found);
   message.flowing = true;
   if (deliveries_.is_lost(found, message.pair)) return;
   if (runtime_.log.is_open()) runtime_.log.start_transfer(found, runtime_.clock.now());
-  transfers_.start(message.pair, jitter_.size(protocol_.with_envelope(message.bytes)), found);
+  transfers_.start(message.pair, jitter_.size(bytes), found);
 }
 
 void PointToPoint::log_send(std::int32_t found) const {

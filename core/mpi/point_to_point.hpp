@@ -64,6 +64,23 @@ class PointToPoint {
   // A receive whose size is known.
   bool receive(Rank& rank, std::int32_t index);
 
+  // A message to or from a window, which a rank posts at both of its ends: it is on its way at
+  // once, and its sender goes on. -1: a route is not known yet. `has_envelope`: it is a message of
+  // MPI.
+  std::int32_t access(std::int32_t poster, std::int32_t source, std::int32_t destination,
+                      std::int64_t bytes, std::int32_t tag, std::int32_t context,
+                      bool has_envelope);
+  // The overhead of receiving it, in seconds, which whoever waits for it then need not pay.
+  double take_overhead(const Rank& rank, std::int32_t message) {
+    const double seconds = protocol_.receive_overhead(rank, matcher_.message(message));
+    matcher_.message(message).detached = false;
+    return seconds;
+  }
+  // What posting it costs the rank, in seconds.
+  double access_overhead(const Rank& rank, std::int64_t bytes) const {
+    return protocol_.access_overhead(rank, bytes);
+  }
+
   // The rank waits for a message on its side, if it has not arrived.
   bool block(Rank& rank, std::int32_t index, std::int32_t message, Side side);
   // The rank goes on after a message that it has waited for.
@@ -100,7 +117,10 @@ class PointToPoint {
   const Handshake* handshake() const { return handshake_.get(); }
 
  private:
-  void start_transfer(std::int32_t message);
+  void start_transfer(std::int32_t message) {
+    start_transfer(message, protocol_.with_envelope(matcher_.message(message).bytes));
+  }
+  void start_transfer(std::int32_t message, double bytes);
   void log_send(std::int32_t message) const;
 
   Runtime runtime_;

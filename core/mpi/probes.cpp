@@ -73,6 +73,7 @@ bool Probes::waits_for_others(std::int32_t index) {
     case Phase::waiting_any:
     case Phase::synchronising:
     case Phase::waiting_for_any_send:
+    case Phase::in_window:
     case Phase::finished:
       return true;
     case Phase::probing:

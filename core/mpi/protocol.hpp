@@ -62,6 +62,10 @@ class Protocol {
     const Overheads& overheads = overheads_of(rank);
     return (as_isend ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
   }
+  // Of an access of a window, which costs what an isend does.
+  double access_overhead(const Rank& rank, std::int64_t bytes) const {
+    return overheads_of(rank).isend.at(static_cast<double>(bytes));
+  }
   // Seconds that a rank pays for a receive: only where the sender had gone on before (smpi/or).
   double receive_overhead(const Rank& rank, const Message& message) const {
     return message.detached ? receive_overhead(rank, message.bytes) : 0.0;

@@ -42,6 +42,7 @@ enum class Phase : std::uint8_t {
   needs_disk,            // Python is asked which disk holds a file, which is then opened
   needs_server,          // Python is asked for a route to a server of a file system
   accessing,             // reads from a disk or writes to it, or waits for a file system
+  in_window,             // waits for others in a call on a window, pays for it, or needs a route
   custom,                // Python carries out an action
   finished,              //
   not_started,           // starts later

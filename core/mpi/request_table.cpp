@@ -44,21 +44,39 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
   }
 }
 
-void RequestTable::add_access(Rank& rank, std::int32_t message) {
+void RequestTable::add_unnamed(Rank& rank, Side side, std::int32_t message) {
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
   request.message = message;
   request.order = rank.pending.order++;
   request.source = rank.number;
   request.destination = rank.op.peer;
-  request.tag = kFileRequestTag;
-  request.complete = message < 0;
-  if (message >= 0) matcher_.message(message).request[kSender] = index;
+  request.tag = kUnnamedRequestTag;
+  request.side = side;
+  request.complete = message < 0 || matcher_.message(message).arrived;
+  if (message >= 0) matcher_.message(message).request[side] = index;
   if (rank.schedule >= 0) {
     rank.slots[rank.op.line] = index;
   } else {
     list(rank, index);
   }
+}
+
+std::int32_t RequestTable::add_of_window(std::int32_t message) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.type = RequestType::window;
+  request.side = kReceiver;
+  request.complete = matcher_.message(message).arrived;
+  matcher_.message(message).request[kReceiver] = index;
+  return index;
+}
+
+void RequestTable::await_of_window(Rank& rank, std::int32_t index, std::int32_t request) {
+  requests_[request].order = rank.pending.order++;
+  requests_[request].origin = index;
+  await(rank, request);
 }
 
 void RequestTable::add_collective(Rank& rank, std::int32_t tag,
@@ -233,18 +251,19 @@ std::int32_t RequestTable::take_complete(Rank& rank) {
 bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
   Request& request = requests_[index];
   request.complete = true;
-  Rank& rank = runtime_.ranks[owner];
   if (!request.awaited) {
     if (request.type == RequestType::round) {
       leave_round(index);
       return true;
     }
     if (!request.freed) return false;
-    unlink_freed(rank, index);
+    unlink_freed(runtime_.ranks[owner], index);
     requests_.release(index);
     return true;
   }
   const std::int32_t message = request.message;
+  if (request.type == RequestType::window) owner = request.origin;
+  Rank& rank = runtime_.ranks[owner];
   push_complete(rank, index);
   if (wake_awaiting(rank, index)) runtime_.wake_by(message, owner);
   return false;

@@ -69,8 +69,12 @@ class RequestTable {
   // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
   // pending under the key that a later wait or test names.
   void add(Rank& rank, Side side, std::int32_t message);
-  // The same for a read or write of a file, which only its number names.
-  void add_access(Rank& rank, std::int32_t message);
+  // The same for a read or write of a file, or an access of a window, which only its number names.
+  void add_unnamed(Rank& rank, Side side, std::int32_t message);
+  // A request for a message to a window, which no call names; some rank will wait for it.
+  std::int32_t add_of_window(std::int32_t message);
+  // A rank waits for it.
+  void await_of_window(Rank& rank, std::int32_t index, std::int32_t request);
   // The request that became pending last is the one of the operation's number.
   void number_last(Rank& rank);
   // The request of a non-blocking collective has the number, if it has started any.

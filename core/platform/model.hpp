@@ -73,6 +73,7 @@ struct Model {
   std::string rendezvous;             // over FIFO connections: "put", "get" or "send"
   std::int64_t fragment_bytes{};      // of a body that is sent in fragments
   std::int64_t fragments_queued{};    // at most, at a time
+  std::string rma;                    // how windows are accessed: "simgrid" or "rdma"
   double test_sleep{};                // seconds of a failed test
   double iprobe_sleep{};              // seconds of a failed probe
   double iprobe_cpu_usage{};          // share of a core that a probe takes
@@ -103,10 +104,10 @@ template <class AnyModel, class Visit>
 void for_each_field(AnyModel& model, Visit&& visit) {
   auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope, ordering,
          send_buffer, precision_timing, precision_maxmin, network_tolerance, eager_threshold,
-         detached_threshold, overheads, rendezvous, fragment_bytes, fragments_queued, test_sleep,
-         iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation, init_sleep,
-         barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads, sieve_writes,
-         jitter_start, jitter_size, jitter_seed, kept_operations] = model;
+         detached_threshold, overheads, rendezvous, fragment_bytes, fragments_queued, rma,
+         test_sleep, iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation,
+         init_sleep, barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads,
+         sieve_writes, jitter_start, jitter_size, jitter_seed, kept_operations] = model;
   visit("latency_factor", latency_factor);
   visit("bandwidth_factor", bandwidth_factor);
   visit("weight_s", weight_s);
@@ -124,6 +125,7 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("rendezvous", rendezvous);
   visit("fragment_bytes", fragment_bytes);
   visit("fragments_queued", fragments_queued);
+  visit("rma", rma);
   visit("test_sleep", test_sleep);
   visit("iprobe_sleep", iprobe_sleep);
   visit("iprobe_cpu_usage", iprobe_cpu_usage);

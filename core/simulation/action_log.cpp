@@ -96,6 +96,11 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
     if (level == 0) note_sizes(action, call, mpi_.communicators.number_in(rank, op.comm));
   } else if (op.kind == Kind::file) {
     note_file(action, op);
+  } else if (op.kind == Kind::window) {
+    action.operation = static_cast<std::int8_t>(window_call_of(op));
+    if (window_traits_of(window_call_of(op)).form != WindowForm::access) action.bytes = 0;
+    action.peer = op.peer < 0 ? -1 : mpi_.addresses.global_rank(rank, op.peer) - rank.first;
+    action.tag = 0;
   } else if (is_point_to_point(op.kind) && op.peer >= 0) {
     action.peer = mpi_.addresses.global_rank(rank, op.peer) - rank.first;
   } else if (level == 0) {

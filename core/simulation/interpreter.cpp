@@ -146,6 +146,8 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
       return files_.begin(rank, index);
     case Role::file_offset:
       throw std::logic_error("an offset has no call on a file before it");
+    case Role::window:
+      return mpi_.windows.begin(rank, index);
     case Role::custom:
       return ask_action(rank, index);
   }
@@ -179,6 +181,8 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       return files_.ask_servers(rank, index);
     case Phase::accessing:
       return files_.finish(rank, index);
+    case Phase::in_window:
+      return mpi_.windows.go_on(rank, index);
     case Phase::initialising:
       lifetime_.finish_init(rank);
       return true;

@@ -152,6 +152,7 @@ class Simulation {
   std::string file_of(const Rank& rank) const { return jobs_.file_of(rank); }
   const std::vector<FileSums>& file_sums() const { return files_.sums(); }
   const Files& files() const { return files_; }
+  const Windows& windows() const { return mpi_.windows; }
   const FileSystems& file_systems() const { return file_systems_; }
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }

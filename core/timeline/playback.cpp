@@ -16,14 +16,16 @@ std::size_t place(Kind kind, int operation) {
 }
 
 std::vector<std::string> make_names() {
-  static_assert(kKinds + 2 * kOperations <= 256, "a name is a byte");
-  std::vector<std::string> names(kKinds + 2 * kOperations);
+  static_assert(kKinds + kOperations + kCollectives <= 256, "a name is a byte");
+  std::vector<std::string> names(kKinds + kOperations + kCollectives);
   for (std::size_t i = 0; i < kKinds; ++i) {
     const auto kind = static_cast<Kind>(i);
-    if (!has_collective_call(kind) && kind != Kind::file) names[i] = traits_of(kind).name;
+    const bool has_calls = has_collective_call(kind) || kind == Kind::file || kind == Kind::window;
+    if (!has_calls) names[i] = traits_of(kind).name;
   }
   for (std::size_t i = kFirstFileCall; i < kOperations; ++i) {
-    names[kKinds + i] = tisim::name_of(Kind::file, static_cast<Operation>(i));
+    const Kind kind = i < kFirstWindowCall ? Kind::file : Kind::window;
+    names[kKinds + i] = tisim::name_of(kind, static_cast<Operation>(i));
   }
   for (std::size_t i = 0; i < kCollectives; ++i) {
     const CollectiveTraits& collective = kCollectiveTraits[i];

@@ -13,6 +13,7 @@ inline Model plain_model() {
   model.envelope = 16.0;
   model.ordering = "fair";
   model.rendezvous = "put";
+  model.rma = "simgrid";
   model.fragment_bytes = 131072;
   model.fragments_queued = 3;
   model.precision_timing = 1e-9;

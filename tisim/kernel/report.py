@@ -99,7 +99,7 @@ class _Blocked:
         state = self._state
         if state.waiting:
             return self.describe()
-        word = state.call or state.file_call or _core.kind_name(state.kind)
+        word = state.call or state.file_call or state.window_call or _core.kind_name(state.kind)
         return f"is in {word}, which goes on"
 
     def describe(self) -> str:
@@ -107,6 +107,8 @@ class _Blocked:
         state = self._state
         if state.file_system >= 0:
             return self._server()
+        if state.window_call:
+            return f"{state.window_call} waits for {state.window_wait}"
         if state.call:
             return f"{state.call} waits for the other ranks{self._absence()}"
         if state.kind == Kind.CUSTOM:

@@ -1,6 +1,7 @@
 """The text of traces, read without the compiled core: lines become actions of ranks.
 
-docs/traces.md describes the two dialects. Calls on files and actions of the user's own are refused.
+docs/traces.md describes the two dialects. Calls on files and windows, and actions of the user's
+own, are refused.
 """
 
 from __future__ import annotations
@@ -271,8 +272,8 @@ class TextTrace:
             action.words = tuple(arguments)
         else:
             raise InputError(
-                f"the SimPy kernel has no action {words[0]!r}; calls on files and actions of your "
-                "own need --kernel core"
+                f"the SimPy kernel has no action {words[0]!r}; calls on files and windows, and "
+                "actions of your own, need --kernel core"
             )
         return action
 

@@ -12,7 +12,7 @@ std::int32_t StartedAccesses::begin(Rank& rank, std::int32_t index) {
   message.destination = index;
   message.state = MessageState::matched;
   message.holders = 1;
-  requests_.add_access(rank, found);
+  requests_.add_unnamed(rank, kSender, found);
   const std::int32_t activity = activities_.reserve();
   message_of_.emplace(activity, found);
   return activity;

@@ -29,7 +29,7 @@ class StartedAccesses {
   // A request of the rank is pending until the activity ends, whose number is returned.
   std::int32_t begin(Rank& rank, std::int32_t index);
   // The same for what takes no time.
-  void begin_nothing(Rank& rank) { requests_.add_access(rank, -1); }
+  void begin_nothing(Rank& rank) { requests_.add_unnamed(rank, kSender, -1); }
   // The first step of a split collective call, by the key of its handle: an activity without a
   // request.
   std::int32_t begin_split(std::uint64_t handle);

@@ -66,6 +66,7 @@ std::string_view state_name(const OpenAction& action) {
     case Role::free_communicator:
     case Role::custom:
     case Role::file:
+    case Role::window:
       return {};
     case Role::collective:
       break;

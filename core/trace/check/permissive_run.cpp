@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/mixing.hpp"
+#include "trace/check/open_windows.hpp"
 
 namespace tisim {
 
@@ -120,8 +121,10 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       return true;
     case Role::file:
       if (!file_traits_of(file_call_of(op)).makes_request) return true;
-      requests_[post(state, me, op.peer, kFileRequestTag)].complete = true;
+      requests_[post(state, me, op.peer, kUnnamedRequestTag)].complete = true;
       return state.requests < kMostRequests;
+    case Role::window:
+      return take_window(state, rank);
     case Role::send:
     case Role::exchange:
       send(state, op.peer, op.tag);
@@ -177,6 +180,42 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       return false;
   }
   return false;
+}
+
+// A call on a window. Locks are granted, and accesses over at once; a win_start waits for messages
+// of the ranks that it names, a win_wait for those of the win_complete.
+bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
+  constexpr std::int32_t kPosted = -2;  // tags that no message of the trace has
+  constexpr std::int32_t kCompleted = -3;
+  const Op& op = state.walk->op();
+  const std::int32_t me = state.walk->group().rank;
+  const Operation call = window_call_of(op);
+  if (window_traits_of(call).makes_request) {
+    requests_[post(state, me, op.peer, kUnnamedRequestTag)].complete = true;
+    return state.requests < kMostRequests;
+  }
+  const bool begins = window_traits_of(call).form == WindowForm::group;
+  if (!begins && call != Operation::win_complete && call != Operation::win_wait) return true;
+  Epochs& epochs = epochs_[{rank, window_of(op)}];
+  std::vector<std::int32_t> group = window_group_of(*state.walk);
+  if (call == Operation::win_complete) group = epochs.targets;
+  if (call == Operation::win_wait) group = epochs.origins;
+  epochs.take(op, group);
+  const bool sends = call == Operation::win_post || call == Operation::win_complete;
+  const std::int32_t tag =
+      call == Operation::win_post || call == Operation::win_start ? kPosted : kCompleted;
+  for (const std::int32_t other : group) {
+    if (other == me) continue;
+    if (sends) {
+      send(state, other, tag);
+      continue;
+    }
+    post_receive(state, other, tag);
+    requests_[state.pending.last].awaited = true;
+    state.lists = true;
+    state.wait = Wait::all;
+  }
+  return true;
 }
 
 // Whether what the rank waits for may have come; then the wait is over.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "support/progress.hpp"
 #include "trace/requests/pending_requests.hpp"
 #include "trace/vocabulary/collective_call.hpp"
+#include "trace/vocabulary/epochs.hpp"
 #include "trace/walk/messages.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -124,6 +126,7 @@ class PermissiveRun {
   void execute();
   void advance(std::int32_t rank);
   bool take(RankState& state, std::int32_t rank);
+  bool take_window(RankState& state, std::int32_t rank);
   bool pass(RankState& state);
   void send(const RankState& state, std::int32_t peer, std::int32_t tag);
   std::int32_t post(RankState& state, std::int32_t source, std::int32_t destination,
@@ -163,6 +166,7 @@ class PermissiveRun {
   std::unordered_map<TraceChannel, Channel, ChannelHash> channels_;
   std::vector<Group> groups_;
   std::deque<std::int32_t> ready_;
+  std::map<std::pair<std::int32_t, std::int32_t>, Epochs> epochs_;  // by rank and window
   bool understood_ = true;
   // Of loops.
   Loops loops_;

@@ -83,6 +83,7 @@ void RankCheck::take() {
   for (const RankRequests::Problem& problem : requests_.problems()) report(problem);
   files_.take(walk_, findings_);
   writes_.take(walk_);
+  windows_.take(walk_, findings_);
   check_communicator();
   Repetition* const record = records_ ? &repetition_ : nullptr;
   sums_.take(walk_, rank_, requests_.messages(), findings_, record);
@@ -98,7 +99,10 @@ void RankCheck::take_choice() {
 }
 
 void RankCheck::finish(ProgramEnds& ends, Decisions& decisions, bool is_cut) {
-  if (!is_cut) report_pending();
+  if (!is_cut) {
+    report_pending();
+    windows_.finish(walk_.reader().file(), findings_);
+  }
   decisions.add(rank_, decided_, decided_first_);
   ends.take(end_);
   sums_.end_rank(rank_);
@@ -119,6 +123,7 @@ void RankCheck::at_turn(LoopTurn turn) {
       requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
       decided_ += turn.left * (decided_ - decided_before_);
       files_.skip(skipped);
+      windows_.skip(skipped);
       writes_.repeat(turn.left);
       end_.skip(skipped);
       walk_.skip_repetitions(turn.left);
@@ -138,6 +143,7 @@ void RankCheck::at_turn(LoopTurn turn) {
 std::uint64_t RankCheck::signature(LoopTurn turn) const {
   std::uint64_t hash = requests_.signature({begin_, turn.line});
   hash = mixed(hash, files_.signature({begin_, turn.line}));
+  hash = mixed(hash, windows_.signature({begin_, turn.line}));
   hash = mixed(hash, walk_.signature());
   hash = mixed(hash, end_.signature());
   hash = mixed(hash, group_.left());

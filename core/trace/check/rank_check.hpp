@@ -8,6 +8,7 @@
 #include "support/progress.hpp"
 #include "trace/check/files.hpp"
 #include "trace/check/finding.hpp"
+#include "trace/check/open_windows.hpp"
 #include "trace/check/trace_sums.hpp"
 #include "trace/requests/completion_group.hpp"
 #include "trace/walk/rank_requests.hpp"
@@ -95,6 +96,7 @@ class RankCheck {
         findings_(findings),
         files_(rank),
         writes_(rank, sums.written()),
+        windows_(rank),
         end_(rank) {}
 
   // Goes to the next operation; false at the end. Throws TraceError.
@@ -119,6 +121,7 @@ class RankCheck {
   RankRequests requests_;
   OpenFiles files_;
   FileWrites writes_;
+  OpenWindows windows_;
   ProgramEnd end_;
   CompletionGroup group_;
   std::uint32_t group_line_ = 0;     // where it began

@@ -24,6 +24,7 @@ bool is_communication(Form form) {
     case Form::start:
     case Form::requests:
     case Form::collective:
+    case Form::window:
       return true;
     case Form::none:
     case Form::ignored:
@@ -160,6 +161,8 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
       break;
     case Form::file:
       return file(action, out);
+    case Form::window:
+      return window(action, out);
     case Form::custom:
       custom(action, *out);
       break;
@@ -577,16 +580,23 @@ std::size_t LineParser::file(const Action& action, Op* out) {
 
 // The ranks wait for each other, then each does its part.
 std::size_t LineParser::synchronised(Op* out, std::size_t made) {
+  std::copy_backward(out, out + made, out + 2 + made);
+  out[1] = collective_of_line(Operation::barrier, {});
+  return 2 + made;
+}
+
+// A collective that all ranks of a line's communicator enter in its call.
+Op LineParser::collective_of_line(Operation operation, std::vector<double> arguments) {
   Call& call = calls_->scratch().call;
   call = Call{};
-  call.operation = Operation::barrier;
+  call.operation = operation;
   call.comm = at_hand().comm;
-  std::copy_backward(out, out + made, out + 2 + made);
-  out[1] = Op{};
-  out[1].kind = Kind::collective;
-  out[1].comm = at_hand().comm;
-  out[1].call = calls_->intern(call);
-  return 2 + made;
+  call.arguments = std::move(arguments);
+  Op op;
+  op.kind = Kind::collective;
+  op.comm = at_hand().comm;
+  op.call = calls_->intern(call);
+  return op;
 }
 
 // What a rank does in the call.
@@ -735,6 +745,90 @@ std::int32_t LineParser::handle(std::string_view word) {
   return static_cast<std::int32_t>(number);
 }
 
+// Lines about windows.
+
+// The collectives of a call of all ranks are those of SimGrid's (smpi_win.cpp).
+std::size_t LineParser::window(const Action& action, Op* out) {
+  const Words& words = calls_->scratch().words;
+  const WindowForm form = window_traits_of(action.operation).form;
+  if (words.size() < 2) wrong_arguments(action);
+  const std::int64_t number = whole(words[1], "window");
+  if (number < 0 || number >= kMostWindows) {
+    fail("window " + quoted(words[1]) + " is not between 0 and " +
+         std::to_string(kMostWindows - 1));
+  }
+  out->tag = window_tag(action.operation, static_cast<std::int32_t>(number));
+  out->peer = kProcNull;
+  switch (form) {
+    case WindowForm::alone:
+      need(action, 1, 1);
+      break;
+    case WindowForm::size:
+      need(action, 2, 2);
+      out->bytes = count(words[2], "bytes");
+      break;
+    case WindowForm::fence:
+      for (std::size_t i = 2; i < words.size(); ++i) {
+        if (words[i] != "noprecede" && words[i] != "nosucceed") wrong_arguments(action);
+        out->bytes |= words[i] == "noprecede" ? kNoPrecede : kNoSucceed;
+      }
+      break;
+    case WindowForm::group: {
+      Call& call = calls_->scratch().call;
+      call = Call{};
+      call.operation = action.operation;
+      for (std::size_t i = 2; i < words.size(); ++i) {
+        call.arguments.push_back(existing_rank(whole(words[i], "rank"), "rank"));
+      }
+      out->call = calls_->intern(call);
+      break;
+    }
+    case WindowForm::lock:
+      need(action, 3, 3);
+      if (words[3] != "exclusive" && words[3] != "shared") wrong_arguments(action);
+      out->peer = existing_rank(whole(words[2], "target"), "target");
+      out->bytes = words[3] == "exclusive" ? 1 : 0;
+      break;
+    case WindowForm::target:
+      need(action, 2, 2);
+      out->peer = existing_rank(whole(words[2], "target"), "target");
+      break;
+    case WindowForm::access:
+      need(action, 3, 4);
+      out->peer = destination(words[2]);
+      out->bytes = bytes(count(words[3], "count"), 4);
+      break;
+  }
+  return window_collectives(action.operation, out);
+}
+
+std::size_t LineParser::window_collectives(Operation call, Op* out) {
+  constexpr double kAddress = 8;  // bytes that ranks tell each other of a window
+  constexpr double kByteType = 6;
+  Op own = *out;  // what a rank does between two barriers
+  switch (call) {
+    case Operation::win_allocate_shared:
+      out[1] = collective_of_line(Operation::bcast, {kAddress, 0, kByteType});
+      out[2] = collective_of_line(Operation::barrier, {});
+      out[3] = collective_of_line(Operation::allgather, {kAddress, kAddress, kByteType, kByteType});
+      return 4;
+    case Operation::win_create:
+    case Operation::win_allocate:
+    case Operation::win_create_dynamic:
+      out[1] = collective_of_line(Operation::allgather, {kAddress, kAddress, kByteType, kByteType});
+      return 2;
+    case Operation::win_fence:
+    case Operation::win_free:
+      out[1] = collective_of_line(Operation::barrier, {});
+      if (call == Operation::win_fence && (out->bytes & kNoPrecede) != 0) return 2;
+      out[2] = own;
+      out[3] = out[1];
+      return 4;
+    default:
+      return 1;
+  }
+}
+
 // Requests in a line: what makes one, what names one, by its key or by its number.
 
 // Takes the last arguments `comm=`, `request=`, `requests=` and `completed=` off the line, each of
@@ -773,8 +867,9 @@ std::size_t LineParser::number_request(const Action& action, Op* out, std::size_
     return made;
   }
   const bool is_persistent = traits.role == Role::make_persistent;
-  const bool makes_one = traits.role == Role::file
-                             ? file_traits_of(action.operation).makes_request
+  const bool makes_one = traits.role == Role::file ? file_traits_of(action.operation).makes_request
+                         : traits.role == Role::window
+                             ? window_traits_of(action.operation).makes_request
                              : traits.makes_request && is_point_to_point(out->kind);
   if (!is_persistent && !makes_one) {
     fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");

@@ -81,6 +81,9 @@ class LineParser {
   std::size_t file(const Action& action, Op* out);
   std::size_t own_part(const Action& action, Op* out);
   std::size_t synchronised(Op* out, std::size_t made);
+  Op collective_of_line(Operation operation, std::vector<double> arguments);
+  std::size_t window(const Action& action, Op* out);
+  std::size_t window_collectives(Operation call, Op* out);
   void opened_file(const Action& action, Op& op);
   void viewed(const Action& action, Op& op);
   void named_file(const Action& action, Op& op);

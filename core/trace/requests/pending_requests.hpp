@@ -19,7 +19,7 @@ namespace tisim {
 enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 
 // `round`: of a message in a later round of a non-blocking collective.
-enum class RequestType : std::uint8_t { message, persistent, collective, round };
+enum class RequestType : std::uint8_t { message, persistent, collective, round, window };
 
 // A pending request of a rank, or one of a collective's schedule. There may be millions of them.
 struct Request {
@@ -30,12 +30,12 @@ struct Request {
   std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
   std::uint32_t order = 0;
   // Of a persistent request: its place in the rank. Of a collective of a simulation, and of a
-  // round: the StartedCollective. Of others: the number by which the trace names the request, -1:
-  // none.
+  // round: the StartedCollective. Of a window: the rank that waits for it, whoever is its receiver.
+  // Of others: the number by which the trace names the request, -1: none.
   std::int32_t origin = -1;
   std::uint16_t comm = 0;
   Side side = kSender;
-  RequestType type : 2 = RequestType::message;
+  RequestType type : 3 = RequestType::message;
   bool complete : 1 = false;     // in a check: perhaps, a test has named it
   bool awaited : 1 = false;      // by the waitall that the rank is in
   bool listed : 1 = false;       // among the rank's pending requests
@@ -43,7 +43,7 @@ struct Request {
   bool freed : 1 = false;        // nobody waits for it, its message goes on
 };
 static_assert(sizeof(Request) == 36);
-static_assert(static_cast<unsigned>(RequestType::round) < 4, "fits its bit field");
+static_assert(static_cast<unsigned>(RequestType::window) < 8, "fits its bit field");
 
 // A request that can be started again and again: what it does, its key in the usual place.
 struct PersistentRequest {

@@ -98,7 +98,11 @@ class RankScript {
       add_file_call(walk);
       return;
     }
-    // The barrier of a call on a file, in which the library waits as it likes.
+    if (op.kind == Kind::window) {
+      add_window_call(walk);
+      return;
+    }
+    // The collectives of a call on a file or window, in which the library waits as it likes.
     if (op.kind == Kind::collective && (op.flags & kContinuation) != 0) return;
     if (has_collective_call(op.kind)) {
       add_collective(walk);
@@ -211,6 +215,22 @@ class RankScript {
         break;
     }
     put_file_call(op.line);
+  }
+
+  // What follows it in its line is the library's.
+  void add_window_call(const RankWalk& walk) {
+    const Op& op = walk.op();
+    if ((op.flags & kContinuation) != 0) return;
+    const Operation call = window_call_of(op);
+    const bool has_group = window_traits_of(call).form == WindowForm::group;
+    put_fields(op, call, has_group ? 0 : op.bytes, 0);
+    fields_.varint(has_group ? walk.call().arguments.size() : 0);
+    if (has_group) {
+      for (const double rank : walk.call().arguments) {
+        fields_.zigzag(static_cast<std::int64_t>(rank));
+      }
+    }
+    put_instruction(op.line);
   }
 
   void put_letters(std::string_view text) {

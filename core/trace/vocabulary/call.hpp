@@ -71,6 +71,7 @@ class CallTable {
 // Which of the actions that share a kind an operation is; of other kinds it means nothing.
 inline Operation operation_of(const Op& op, const CallTable& calls) {
   if (op.kind == Kind::file) return file_call_of(op);
+  if (op.kind == Kind::window) return window_call_of(op);
   if (!has_collective_call(op.kind)) return Operation::barrier;
   return calls[static_cast<std::uint32_t>(op.call)].operation;
 }

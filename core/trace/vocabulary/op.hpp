@@ -14,8 +14,9 @@ inline constexpr std::int32_t kAnySource = -555;
 inline constexpr std::int32_t kAnyTag = -444;
 inline constexpr std::int32_t kProcNull = -666;
 
-// The tag of the request of a call on a file, which no message has: only its number names it.
-inline constexpr std::int32_t kFileRequestTag = std::numeric_limits<std::int32_t>::min();
+// The tag of the request of a call on a file or a window, which no message has: only its number
+// names it.
+inline constexpr std::int32_t kUnnamedRequestTag = std::numeric_limits<std::int32_t>::min();
 
 // Where the offset of an lseek is counted from.
 enum class SeekFrom : std::uint8_t { beginning, position, end };
@@ -65,6 +66,16 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //     file_set_view         call: arguments: the numbers of a FileView; none: bytes of the file
 //   file_offset             bytes: the offset
 //
+//   window                  tag: the Operation and, above it, the window's number; peer: the
+//   target.
+//                           Calls of all ranks, and a fence, have collectives behind them, with
+//                           kContinuation, as calls on files have
+//     accesses              bytes: of the data. A number_request may follow
+//     win_create ...        bytes: the size
+//     win_lock              bytes: 1: exclusive
+//     win_fence             bytes: FenceAssertion bits
+//     win_post, win_start   call: arguments: the ranks of the communicator
+//
 // 24 bytes, no padding; `line` is 1-based in the rank's file.
 struct Op {
   Kind kind = Kind::end;
@@ -80,6 +91,18 @@ struct Op {
   std::uint32_t line = 0;
 };
 static_assert(sizeof(Op) == 24);
+
+// What the ranks promise of a fence.
+inline constexpr std::int64_t kNoPrecede = 1;  // nothing was accessed before it
+inline constexpr std::int64_t kNoSucceed = 2;  // nothing is accessed behind it
+
+// Of an operation of kind `window`.
+inline constexpr std::int32_t kMostWindows = 1 << 23;
+inline std::int32_t window_tag(Operation call, std::int32_t window) {
+  return static_cast<std::int32_t>(call) | window << 8;
+}
+inline Operation window_call_of(const Op& op) { return static_cast<Operation>(op.tag & 255); }
+inline std::int32_t window_of(const Op& op) { return op.tag >> 8; }
 
 // What an operation of kind `file` does.
 inline Operation file_call_of(const Op& op) { return static_cast<Operation>(op.tag); }

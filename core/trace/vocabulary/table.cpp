@@ -27,6 +27,7 @@ std::string_view name_of(Kind kind, Operation operation) {
   if (kind == Kind::file && is_file_call(operation)) {
     return file_traits_of(operation).name;
   }
+  if (kind == Kind::window && is_window_call(operation)) return window_traits_of(operation).name;
   if (!has_collective_call(kind)) return traits_of(kind).name;
   const CollectiveTraits& collective = traits_of(operation);
   return kind == Kind::collective ? collective.name : collective.non_blocking_name;

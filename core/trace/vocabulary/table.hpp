@@ -36,6 +36,7 @@ enum class Form : std::uint8_t {
   comm_group,
   comm_free,
   file,
+  window,
   custom,
 };
 
@@ -71,6 +72,7 @@ enum class Form : std::uint8_t {
   ROW(free_communicator)                                                                           \
   ROW(file)                                                                                        \
   ROW(file_offset)                                                                                 \
+  ROW(window)                                                                                      \
   ROW(custom)
 // clang-format on
 
@@ -163,7 +165,8 @@ enum class Form : std::uint8_t {
   ROW(file, .role = Role::file, .blocks = true)                                                    \
   ROW(file_offset, .role = Role::file_offset, .name = "file")                                      \
   ROW(waitany_recorded, .role = Role::complete_all, .blocks = true, .name = "waitany")             \
-  ROW(waitsome_recorded, .role = Role::complete_all, .blocks = true, .name = "waitsome")
+  ROW(waitsome_recorded, .role = Role::complete_all, .blocks = true, .name = "waitsome")           \
+  ROW(window, .role = Role::window, .blocks = true)
 
 #define TISIM_SYNCHRONOUS .mode = SendMode::synchronous
 #define TISIM_BUFFERED .mode = SendMode::buffered
@@ -311,6 +314,52 @@ enum class Form : std::uint8_t {
 #define TISIM_FILE_END(whole)                                                                      \
   .usage = "handle", .part_of = Operation::whole, .effect = "the second step: the call is over"
 
+// ROW(operation, properties): one-sided communication. The kind of their operations is `window`.
+//
+// `form`: what stands behind the window's number. `stores`, `fetches`: data go to the target, come
+// from it. `combines`: with what is there. `makes_request`: it has one, and the rank goes on.
+#define TISIM_WINDOW_CALLS(ROW)                                                                    \
+  ROW(win_create, .form = WindowForm::size, TISIM_WINDOW_MADE)                                     \
+  ROW(win_allocate, .form = WindowForm::size, TISIM_WINDOW_MADE)                                   \
+  ROW(win_allocate_shared, .form = WindowForm::size, TISIM_WINDOW_MADE)                            \
+  ROW(win_create_dynamic, .form = WindowForm::alone, TISIM_WINDOW_MADE)                            \
+  ROW(win_free, .form = WindowForm::alone, .effect = "all ranks of the communicator; the number is free") \
+  ROW(win_fence, .form = WindowForm::fence,                                                        \
+      .effect = "all ranks: accesses before it are over, the next epoch begins")                   \
+  ROW(win_post, .form = WindowForm::group, .effect = "lets these ranks access this one's part")    \
+  ROW(win_start, .form = WindowForm::group, .effect = "waits for the `win_post` of these ranks")   \
+  ROW(win_complete, .form = WindowForm::alone, .effect = "ends what `win_start` began")            \
+  ROW(win_wait, .form = WindowForm::alone,                                                         \
+      .effect = "waits until all ranks of the `win_post` have completed") \
+  ROW(win_lock, .form = WindowForm::lock)                                                          \
+  ROW(win_unlock, .form = WindowForm::target, .effect = "accesses of the target are over")         \
+  ROW(win_lock_all, .form = WindowForm::alone, .effect = "a shared lock of each rank")             \
+  ROW(win_unlock_all, .form = WindowForm::alone)                                                   \
+  ROW(win_flush, .form = WindowForm::target, .effect = "accesses of the target are over")          \
+  ROW(win_flush_local, .form = WindowForm::target,                                                 \
+      .effect = "accesses of the target are over on this rank")                                    \
+  ROW(win_flush_all, .form = WindowForm::alone)                                                    \
+  ROW(win_flush_local_all, .form = WindowForm::alone)                                              \
+  ROW(put, .form = WindowForm::access, .stores = true)                                             \
+  ROW(get, .form = WindowForm::access, .fetches = true)                                            \
+  ROW(accumulate, .form = WindowForm::access, .stores = true, .combines = true)                    \
+  ROW(get_accumulate, .form = WindowForm::access, TISIM_WINDOW_FETCH,                              \
+      .effect = "fetches and accumulates")                                                         \
+  ROW(fetch_and_op, .form = WindowForm::access, TISIM_WINDOW_FETCH,                                \
+      .effect = "the same for one element")                                                        \
+  ROW(compare_and_swap, .form = WindowForm::access, .stores = true, .fetches = true,               \
+      .effect = "fetches and puts one element, as if it were equal")                               \
+  ROW(rput, .form = WindowForm::access, .stores = true, TISIM_WINDOW_REQUEST)                      \
+  ROW(rget, .form = WindowForm::access, .fetches = true, TISIM_WINDOW_REQUEST)                     \
+  ROW(raccumulate, .form = WindowForm::access, .stores = true, .combines = true,                   \
+      TISIM_WINDOW_REQUEST)                                                                        \
+  ROW(rget_accumulate, .form = WindowForm::access, TISIM_WINDOW_FETCH, TISIM_WINDOW_REQUEST)
+
+#define TISIM_WINDOW_MADE                                                                          \
+  .effect = "all ranks of the communicator; the number stands for the window until `win_free`"
+#define TISIM_WINDOW_FETCH .stores = true, .fetches = true, .combines = true
+#define TISIM_WINDOW_REQUEST .makes_request = true
+
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
   ROW(init, .form = Form::init,                                                                    \
@@ -339,6 +388,7 @@ enum class Operation : std::uint8_t {
   custom,                                          // words: the action and its arguments
   requests,                                        // arguments: their numbers
   TISIM_FILE_CALLS(TISIM_ENUMERATOR)               // op.hpp says what their arguments are
+  TISIM_WINDOW_CALLS(TISIM_ENUMERATOR)             // the same
 };
 
 #undef TISIM_ENUMERATOR
@@ -381,6 +431,19 @@ struct FileTraits {
   std::string_view effect = {};
 };
 
+// What stands behind the window's number in a call of one-sided communication.
+enum class WindowForm : std::uint8_t { alone, size, fence, group, lock, target, access };
+
+struct WindowTraits {
+  std::string_view name;
+  WindowForm form = WindowForm::alone;
+  bool stores = false;
+  bool fetches = false;
+  bool combines = false;
+  bool makes_request = false;
+  std::string_view effect = {};
+};
+
 constexpr KindTraits named(std::string_view name, KindTraits traits) {
   if (traits.name.empty()) traits.name = name;
   return traits;
@@ -397,12 +460,17 @@ inline constexpr CollectiveTraits kCollectiveTraits[] = {TISIM_COLLECTIVES(TISIM
 #define TISIM_TRAITS(operation, ...) FileTraits{.name = #operation, __VA_ARGS__},
 inline constexpr FileTraits kFileTraits[] = {TISIM_FILE_CALLS(TISIM_TRAITS)};
 #undef TISIM_TRAITS
+#define TISIM_TRAITS(operation, ...) WindowTraits{.name = #operation, __VA_ARGS__},
+inline constexpr WindowTraits kWindowTraits[] = {TISIM_WINDOW_CALLS(TISIM_TRAITS)};
+#undef TISIM_TRAITS
 
 inline constexpr std::size_t kKinds = sizeof kKindTraits / sizeof *kKindTraits;
 inline constexpr std::size_t kCollectives = sizeof kCollectiveTraits / sizeof *kCollectiveTraits;
 inline constexpr std::size_t kFileCalls = sizeof kFileTraits / sizeof *kFileTraits;
 inline constexpr std::size_t kFirstFileCall = static_cast<std::size_t>(Operation::requests) + 1;
-inline constexpr std::size_t kOperations = kFirstFileCall + kFileCalls;
+inline constexpr std::size_t kWindowCalls = sizeof kWindowTraits / sizeof *kWindowTraits;
+inline constexpr std::size_t kFirstWindowCall = kFirstFileCall + kFileCalls;
+inline constexpr std::size_t kOperations = kFirstWindowCall + kWindowCalls;
 static_assert(static_cast<std::size_t>(Operation::comm_split) == kCollectives);
 
 constexpr const KindTraits& traits_of(Kind kind) {
@@ -437,7 +505,35 @@ constexpr bool is_collective(Operation operation) {
   return static_cast<std::size_t>(operation) < kCollectives;
 }
 constexpr bool is_file_call(Operation operation) {
-  return static_cast<std::size_t>(operation) >= kFirstFileCall;
+  const auto place = static_cast<std::size_t>(operation);
+  return place >= kFirstFileCall && place < kFirstWindowCall;
+}
+constexpr bool is_window_call(Operation operation) {
+  return static_cast<std::size_t>(operation) >= kFirstWindowCall;
+}
+// Of a call of one-sided communication.
+constexpr const WindowTraits& window_traits_of(Operation call) {
+  return kWindowTraits[static_cast<std::size_t>(call) - kFirstWindowCall];
+}
+// The arguments of a call of that form.
+constexpr std::string_view usage_of(WindowForm form) {
+  switch (form) {
+    case WindowForm::alone:
+      return "window";
+    case WindowForm::size:
+      return "window bytes";
+    case WindowForm::fence:
+      return "window [noprecede] [nosucceed]";
+    case WindowForm::group:
+      return "window rank...";
+    case WindowForm::lock:
+      return "window target exclusive or shared";
+    case WindowForm::target:
+      return "window target";
+    case WindowForm::access:
+      return "window target count [type]";
+  }
+  return {};
 }
 // Of a call on files.
 constexpr const FileTraits& file_traits_of(Operation call) {

@@ -15,7 +15,7 @@ constexpr std::size_t kMarkers = TISIM_MARKERS(TISIM_COUNT);
 #undef TISIM_COUNT
 
 constexpr std::size_t count_actions() {
-  std::size_t count = kMarkers + 2 * kCollectives + kFileCalls;
+  std::size_t count = kMarkers + 2 * kCollectives + kFileCalls + kWindowCalls;
   for (const KindTraits& kind : kKindTraits) count += kind.form != Form::none ? 1 : 0;
   return count;
 }
@@ -45,6 +45,14 @@ constexpr auto list_actions() {
                         .operation = static_cast<Operation>(kFirstFileCall + i),
                         .usage = kFileTraits[i].usage,
                         .effect = kFileTraits[i].effect};
+  }
+  for (std::size_t i = 0; i < kWindowCalls; ++i) {
+    actions[count++] = {.name = kWindowTraits[i].name,
+                        .form = Form::window,
+                        .kind = Kind::window,
+                        .operation = static_cast<Operation>(kFirstWindowCall + i),
+                        .usage = usage_of(kWindowTraits[i].form),
+                        .effect = kWindowTraits[i].effect};
   }
   for (const bool blocking : {true, false}) {
     for (std::size_t i = 0; i < kCollectives; ++i) {
@@ -88,11 +96,11 @@ constexpr Key key_of(std::string_view word) {
   return key;
 }
 
-constexpr std::size_t kSlots = 256;
+constexpr std::size_t kSlots = 512;
 
 constexpr std::size_t slot_of(const Key& key) {
   return static_cast<std::size_t>(
-      ((key.low ^ (key.high << 7) ^ (key.rest << 13)) * 0x9e3779b97f4a7c15U) >> 56);
+      ((key.low ^ (key.high << 7) ^ (key.rest << 13)) * 0x9e3779b97f4a7c15U) >> 55);
 }
 
 static_assert(2 * kActions.size() < kSlots);
@@ -213,6 +221,12 @@ unsigned rank_arguments(const Action* action) {
       return 0b11;
     case Form::sendrecv:
       return 0b1010;
+    case Form::window: {
+      const WindowForm form = window_traits_of(action->operation).form;
+      const bool has_target =
+          form == WindowForm::lock || form == WindowForm::target || form == WindowForm::access;
+      return has_target ? 0b10 : 0;
+    }
     case Form::none:
     case Form::ignored:
     case Form::location:

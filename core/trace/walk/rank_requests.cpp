@@ -36,7 +36,13 @@ void RankRequests::take(const RankWalk& walk) {
     case Role::file:
       if (!file_traits_of(file_call_of(op)).makes_request) break;
       post(walk,
-           Request{.source = walk.group().rank, .destination = op.peer, .tag = kFileRequestTag},
+           Request{.source = walk.group().rank, .destination = op.peer, .tag = kUnnamedRequestTag},
+           op.comm);
+      break;
+    case Role::window:
+      if (!window_traits_of(window_call_of(op)).makes_request) break;
+      post(walk,
+           Request{.source = walk.group().rank, .destination = op.peer, .tag = kUnnamedRequestTag},
            op.comm);
       break;
     case Role::collective:

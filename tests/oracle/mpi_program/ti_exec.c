@@ -115,8 +115,8 @@ static const named_action_t own_actions[] = {{"comm_size", do_nothing},
                                              {NULL, NULL}};
 
 static action_t find_action(const char* name) {
-  const named_action_t* const tables[] = {own_actions, message_actions, request_actions,
-                                          collective_actions, communicator_actions};
+  const named_action_t* const tables[] = {own_actions,        message_actions,      request_actions,
+                                          collective_actions, communicator_actions, window_actions};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const named_action_t* action = tables[t]; action->name; action++)
       if (!strcasecmp(action->name, name)) return action->run;
@@ -207,5 +207,6 @@ int main(int argc, char** argv) {
   free(me.pending.at);
   free(me.persistent.at);
   free(me.comms);
+  free(me.windows);
   return 0;
 }

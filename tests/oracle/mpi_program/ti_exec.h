@@ -29,6 +29,8 @@ typedef struct {
   MPI_Comm comm;
   MPI_Comm* comms; /* by their ids in the trace */
   int n_comms;
+  MPI_Win* windows; /* by their numbers in the trace */
+  int n_windows;
   MPI_Datatype default_type;
   requests_t pending, persistent;
   int number;       /* the line's `request=`, or NO_NUMBER */
@@ -54,7 +56,7 @@ typedef struct {
 extern void *outgoing, *incoming;
 
 extern const named_action_t message_actions[], request_actions[], collective_actions[],
-    communicator_actions[];
+    communicator_actions[], window_actions[];
 
 _Noreturn void fail(const line_t* line, const char* message);
 double number(const line_t* line, int i);

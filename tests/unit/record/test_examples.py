@@ -46,6 +46,25 @@ def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     assert counter.removeprefix("# ") in trace.run.stderr
 
 
+def test_one_sided_communication(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("rma.c", tmp_path, mpi, cache)
+    step = ["win_fence 0", "put 0 0 8000", "put 0 2 8000", "win_fence 0"]
+    lock = ["win_lock 0 {} exclusive", "accumulate 0 {} 2048", "win_unlock 0 {}"]
+    assert trace.calls(1) == [
+        *("init", "win_create 0 160000", "win_fence 0 noprecede"),
+        *step * 4,
+        *(*step[:3], "win_fence 0 nosucceed", "win_free 0", "win_create 0 160000"),
+        *("win_start 0 0", "get 0 0 8000", "win_complete 0", "win_post 0 2", "win_wait 0"),
+        *("win_free 0", "win_allocate 0 8", "barrier", "win_lock_all 0"),
+        *("fetch_and_op 0 0 8", "win_flush 0 0") * 16,
+        *("win_unlock_all 0", "win_free 0", "win_allocate 0 2048", "barrier"),
+        *(line.format(target, target) for target in range(4) for line in lock),
+        *("win_lock 0 0 shared", "rget 0 0 2048 request=0", "wait request=0", "win_unlock 0 0"),
+        *("win_free 0", "finalize"),
+    ]
+    replay_on_graphene(trace)
+
+
 def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     trace = recorded("conjugate_gradient.f90", tmp_path, mpi, cache)
     iteration = [

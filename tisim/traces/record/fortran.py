@@ -25,6 +25,9 @@ _CONVERSIONS = {
     "MPI_Request": "PMPI_Request_f2c",
     "MPI_Message": "PMPI_Message_f2c",
     "MPI_File": "PMPI_File_f2c",
+    "MPI_Win": "PMPI_Win_f2c",
+    "MPI_Group": "PMPI_Group_f2c",
+    "MPI_Op": "PMPI_Op_f2c",
 }
 
 
@@ -184,8 +187,8 @@ def _conversion(parameter: Parameter) -> str:
     if parameter.is_array and kind == "MPI_Datatype":
         side = 0 if name.startswith("send") else 1
         return f"const MPI_Datatype *const {name} = tisim_fortran_types(f_{name}, comm, {side});"
-    if kind == "MPI_Offset":
-        return f"const MPI_Offset {name} = *f_{name};"
+    if kind in ("MPI_Offset", "MPI_Aint"):
+        return f"const {kind} {name} = *f_{name};"
     convert = _CONVERSIONS[kind]
     if parameter.depth == 0:
         return f"const {kind} {name} = {convert}(*f_{name});"

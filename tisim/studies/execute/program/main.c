@@ -18,6 +18,7 @@
 #include "results.h"
 #include "scratch.h"
 #include "script.h"
+#include "windows.h"
 
 struct program program;
 
@@ -93,6 +94,9 @@ static void execute(const struct instruction* instruction) {
     case ROLE_FILE:
       call_file(instruction);
       return;
+    case ROLE_WINDOW:
+      call_window(instruction);
+      return;
   }
   fail("the script has an instruction of kind %d", instruction->kind);
 }
@@ -116,6 +120,7 @@ static void run_script(double log_from) {
 
 static void clean_up(void) {
   close_files();
+  free_windows();
   free_persistent();
   free_communicators();
 }

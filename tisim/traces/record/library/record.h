@@ -219,4 +219,19 @@ void tisim_after_file_call(enum tisim_word word, MPI_File file);
 void tisim_after_file_size(enum tisim_word word, MPI_File file, MPI_Offset bytes);
 void tisim_after_file_view(MPI_File file);
 
+/* windows.c */
+void tisim_after_window(enum tisim_word word, MPI_Aint size, MPI_Comm comm, MPI_Win window);
+void tisim_before_win_free(MPI_Win window);
+void tisim_after_win_fence(int assertion, MPI_Win window);
+/* Of a call with a group of ranks, without further arguments, with a target. */
+void tisim_after_win_group(enum tisim_word word, MPI_Group group, MPI_Win window);
+void tisim_after_win_call(enum tisim_word word, MPI_Win window);
+void tisim_after_win_target(enum tisim_word word, int target, MPI_Win window);
+void tisim_after_win_lock(int type, int target, MPI_Win window);
+/* `op` is MPI_OP_NULL where it does not matter. */
+void tisim_after_access(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
+                        MPI_Op op, MPI_Win window);
+void tisim_after_access_post(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
+                             MPI_Op op, MPI_Win window, MPI_Request request, const void* variable);
+
 #endif

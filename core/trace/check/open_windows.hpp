@@ -1,0 +1,36 @@
+// The windows of one rank of a trace, for a check.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/check/finding.hpp"
+#include "trace/vocabulary/epochs.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+class OpenWindows {
+ public:
+  explicit OpenWindows(std::int32_t rank) : rank_(rank) {}
+
+  // Adds an error for a call that its window does not allow.
+  void take(const RankWalk& walk, Findings& findings);
+  // The trace is over: adds an error for each epoch that has not ended.
+  void finish(const std::string& file, Findings& findings) const;
+
+  // A hash of the windows, and how to go on as many lines later.
+  std::uint64_t signature(const LoopLines& lines) const;
+  void skip(const SkippedLines& skipped);
+
+ private:
+  std::int32_t rank_;
+  std::map<std::int32_t, Epochs> windows_;
+};
+
+// The ranks that a win_post or win_start lists; of other calls nothing.
+std::vector<std::int32_t> window_group_of(const RankWalk& walk);
+
+}  // namespace tisim

@@ -1,0 +1,160 @@
+"""One-sided communication in traces: what is read, checked, packed, replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.trace.test_trace_check import write
+from tisim.errors import InputError
+from tisim.traces import check, pack, unpack
+
+#: Every action, soundly.
+ALL = """\
+init; win_create 0 1000; win_allocate 1 8; win_allocate_shared 2 8; win_create_dynamic 3;
+win_fence 0 noprecede; put 0 {other} 10 0; get 0 {other} 10; accumulate 0 {other} 10;
+win_fence 0 nosucceed; win_post 1 {other}; win_start 1 {other}; put 1 {other} 70000;
+win_complete 1; win_wait 1; win_lock 0 {other} exclusive; get_accumulate 0 {other} 3 0;
+fetch_and_op 0 {other} 1 0; compare_and_swap 0 {other} 1 0; win_flush 0 {other};
+win_flush_local 0 {other}; win_unlock 0 {other}; win_lock_all 2; rput 2 {other} 9 request=0;
+rget 2 {other} 9 request=1; raccumulate 2 {other} 9 request=2;
+rget_accumulate 2 -666 9 request=3; win_flush_all 2; win_flush_local_all 2; win_unlock_all 2;
+wait request=0; waitall requests=1,2,3; win_free 0; win_free 1; win_free 2; win_free 3; finalize"""
+#: One link of 1 GB/s and 10 us between two hosts.
+PLATFORM = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full">
+<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+<link id="l" bandwidth="1GBps" latency="10us"/>
+<route src="a" dst="b"><link_ctn id="l"/></route>
+</zone></platform>
+"""
+PLAIN = {
+    "smpi/bw-factor": "1",
+    "smpi/lat-factor": "1",
+    "network/weight-S": "0",
+    "network/TCP-gamma": "0",
+    "network/crosstraffic": "no",
+}
+
+
+def both(text: str) -> tuple[str, str]:
+    text = text.replace("\n", " ").replace(";  ", "; ")
+    return text.format(other=1), text.format(other=0)
+
+
+def replay(tmp_path: Path, *ranks: str, **config: str) -> list[float]:
+    (tmp_path / "p.xml").write_text(PLATFORM)
+    traces = tmp_path / "t"
+    traces.mkdir(exist_ok=True)
+    result = tisim.replay(
+        write(traces, *ranks),
+        platform=tmp_path / "p.xml",
+        hosts=["a", "b"],
+        config={**PLAIN, **{key.replace("_", "/"): value for key, value in config.items()}},
+    )
+    return [float(end) for end in result.finish]
+
+
+@pytest.mark.parametrize("model", ["simgrid", "rdma"])
+def test_every_call_is_sound_packed_and_replayed(tmp_path: Path, model: str) -> None:
+    traces = tmp_path / "t"
+    ends = replay(tmp_path, *both(ALL), smpi_rma=model)
+    report = check(traces)
+    assert report.sound, [str(finding) for finding in report.findings]
+    pack(traces, tmp_path / "p.tit")
+    unpack(tmp_path / "p.tit", tmp_path / "again")
+    for rank in (0, 1):
+        name = f"rank-{rank}.txt"
+        assert (tmp_path / "again" / name).read_text() == (traces / name).read_text()
+    packed = tisim.replay(
+        tmp_path / "p.tit",
+        platform=tmp_path / "p.xml",
+        hosts=["a", "b"],
+        config={**PLAIN, "smpi/rma": model},
+    )
+    assert list(packed.finish) == ends
+
+
+def test_an_access_by_the_network_takes_latency_and_bytes_by_bandwidth(tmp_path: Path) -> None:
+    made = "win_create 0 8; win_lock_all 0"
+    empty = replay(tmp_path, made, made, smpi_rma="rdma")
+    first = f"{made}; put 0 1 1000000; win_flush 0 1"
+    ends = replay(tmp_path, first, made, smpi_rma="rdma")
+    assert ends[0] - empty[0] == pytest.approx(1e-5 + 1e-3, rel=1e-12)
+    # Two at a time share the link; the target waits for none.
+    ends = replay(
+        tmp_path,
+        f"{made}; put 0 1 1000000; put 0 1 1000000; win_flush_all 0",
+        made,
+        smpi_rma="rdma",
+    )
+    assert ends[0] - empty[0] == pytest.approx(1e-5 + 2e-3, rel=1e-12)
+    assert ends[1] == empty[1]
+
+
+def test_who_shares_a_lock_is_waited_for(tmp_path: Path) -> None:
+    ends = replay(
+        tmp_path,
+        "win_create 0 8; win_lock 0 0 shared; sleep 1; win_unlock 0 0",
+        "win_create 0 8; sleep 0.5; win_lock 0 0 exclusive; win_unlock 0 0",
+    )
+    assert ends[1] == pytest.approx(ends[0])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("put 4 0 1", "put of window 4, which no win_create or win_allocate has made"),
+        ("win_create 0 8; put 0 0 1", "put of window 0 at rank 0 outside an epoch"),
+        ("win_create 0 8; win_fence 0; get 0 0 1; win_lock 0 0 shared", "inside the epoch of the"),
+        ("win_create 0 8; win_complete 0", "win_complete of window 0 without a win_start"),
+        ("win_create 0 8; win_lock 0 0 shared; win_fence 0", "win_fence of window 0 inside an epo"),
+        ("win_create 0 8; win_unlock 0 0", "of rank 0, which is not locked"),
+        ("win_create 0 8; win_free 0; win_fence 0", "which line 2 has freed"),
+        ("win_create 0 8; win_create 0 8", "which line 1 has made; free it first"),
+    ],
+)
+def test_a_call_that_its_window_does_not_allow(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replay(tmp_path, lines, lines)
+    said = [str(finding) for finding in check(tmp_path / "t").findings]
+    assert any(message in one and "error" in one for one in said), said
+
+
+def test_an_epoch_that_never_ends_is_an_error(tmp_path: Path) -> None:
+    report = check(write(tmp_path, "win_create 0 8; win_lock 0 0 shared"))
+    assert "begins an epoch of window 0 that never ends" in str(report.findings[0])
+
+
+def test_ranks_that_wait_for_one_another_are_named(tmp_path: Path) -> None:
+    lines = "win_create 0 8; win_start 0 {other}; win_post 0 {other}; win_complete 0; win_wait 0"
+    with pytest.raises(tisim.SimulationError, match="win_start waits for the win_post of rank 1"):
+        replay(tmp_path, *both(lines))
+    assert not check(tmp_path / "t").sound
+
+
+def test_a_lock_that_nobody_gives_back_is_named(tmp_path: Path) -> None:
+    with pytest.raises(tisim.SimulationError, match="the lock of rank 0 of the window, which rank"):
+        replay(
+            tmp_path,
+            "win_create 0 8; win_lock 0 0 exclusive; recv 1 0 8; win_unlock 0 0",
+            "win_create 0 8; sleep 1; win_lock 0 0 shared; send 0 0 8; win_unlock 0 0",
+        )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("win_lock 0 0 both", "win_lock needs window target exclusive or shared"),
+        ("put 0 5 1", "target|destination 5 does not exist"),
+        ("put 0 0 1 request=3", "put takes no request="),
+        ("win_fence 99999999", "window '99999999' is not between 0 and 8388607"),
+    ],
+)
+def test_a_line_that_cannot_be_read(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replay(tmp_path, line, line)

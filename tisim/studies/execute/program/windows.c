@@ -1,0 +1,235 @@
+#include "windows.h"
+
+#include <stdlib.h>
+
+#include "communicators.h"
+#include "execute.h"
+#include "memory.h"
+#include "requests.h"
+
+/* Traces do not say where in a window an access lies: all are at its beginning. */
+struct window {
+  int number; /* -1: the place is free */
+  MPI_Win handle;
+  void* memory; /* of one that was created from memory */
+};
+
+static struct window* windows;
+static int capacity;
+/* Of all accesses, which the memory of a dynamic window must hold. */
+static int64_t largest;
+
+static int number_of(const struct instruction* instruction) { return instruction->tag >> 8; }
+
+static struct window* find(int number) {
+  for (int i = 0; i < capacity; i++)
+    if (windows[i].number == number) return &windows[i];
+  return NULL;
+}
+
+static MPI_Win window_of(const struct instruction* instruction) {
+  const struct window* const found = find(number_of(instruction));
+  if (found == NULL) fail("there is no window %d", number_of(instruction));
+  return found->handle;
+}
+
+static void make_window(const struct instruction* instruction) {
+  struct window* made = find(-1);
+  if (made == NULL) {
+    const int larger = capacity == 0 ? 16 : 2 * capacity;
+    windows = realloc(windows, (size_t)larger * sizeof *windows);
+    if (windows == NULL) fail("no memory for %d windows", larger);
+    for (int i = capacity; i < larger; i++) windows[i].number = -1;
+    made = &windows[capacity];
+    capacity = larger;
+  }
+  const MPI_Comm comm = communicator_of(instruction);
+  MPI_Aint size = instruction->bytes;
+  *made = (struct window){.number = number_of(instruction)};
+  switch (instruction->operation) {
+    case OPERATION_WIN_ALLOCATE:
+      MPI_Win_allocate(size, 1, MPI_INFO_NULL, comm, &made->memory, &made->handle);
+      made->memory = NULL;
+      return;
+    case OPERATION_WIN_ALLOCATE_SHARED:
+      MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, comm, &made->memory, &made->handle);
+      made->memory = NULL;
+      return;
+    case OPERATION_WIN_CREATE_DYNAMIC: /* its accesses name addresses, of which a trace has none */
+      PMPI_Allreduce(&largest, &size, 1, MPI_AINT, MPI_MAX, comm);
+      break;
+    default:
+      break;
+  }
+  made->memory = calloc(1, (size_t)size + 1);
+  if (made->memory == NULL) fail("no memory for a window of %ld bytes", (long)size);
+  MPI_Win_create(made->memory, size, 1, MPI_INFO_NULL, comm, &made->handle);
+}
+
+static void free_window(struct window* freed) {
+  MPI_Win_free(&freed->handle);
+  free(freed->memory);
+  freed->number = -1;
+}
+
+static MPI_Group group_of(const struct instruction* instruction) {
+  const int count = (int)instruction->count;
+  int* const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
+  if (ranks == NULL) fail("no memory for a group of %d ranks", count);
+  for (int i = 0; i < count; i++) ranks[i] = (int)instruction->numbers[i];
+  MPI_Group all, some;
+  PMPI_Win_get_group(window_of(instruction), &all);
+  PMPI_Group_incl(all, count, ranks, &some);
+  PMPI_Group_free(&all);
+  free(ranks);
+  return some;
+}
+
+static void begin_with_group(const struct instruction* instruction) {
+  MPI_Group group = group_of(instruction);
+  if (instruction->operation == OPERATION_WIN_POST)
+    MPI_Win_post(group, 0, window_of(instruction));
+  else
+    MPI_Win_start(group, 0, window_of(instruction));
+  PMPI_Group_free(&group);
+}
+
+static void fence(const struct instruction* instruction) {
+  enum { NO_PRECEDE = 1, NO_SUCCEED = 2 };
+  const int assertion = ((instruction->bytes & NO_PRECEDE) != 0 ? MPI_MODE_NOPRECEDE : 0) |
+                        ((instruction->bytes & NO_SUCCEED) != 0 ? MPI_MODE_NOSUCCEED : 0);
+  MPI_Win_fence(assertion, window_of(instruction));
+}
+
+/* With request=, the last argument of a call. */
+static void access_with_request(const struct instruction* instruction, int target, int count,
+                                const void* data, void* room) {
+  const MPI_Win window = window_of(instruction);
+  MPI_Request* const request = next_handle();
+  switch (instruction->operation) {
+    case OPERATION_RPUT:
+      MPI_Rput(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, window, request);
+      break;
+    case OPERATION_RGET:
+      MPI_Rget(room, count, MPI_BYTE, target, 0, count, MPI_BYTE, window, request);
+      break;
+    case OPERATION_RACCUMULATE:
+      MPI_Raccumulate(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, MPI_BOR, window, request);
+      break;
+    default:
+      MPI_Rget_accumulate(data, count, MPI_BYTE, room, count, MPI_BYTE, target, 0, count, MPI_BYTE,
+                          MPI_BOR, window, request);
+  }
+}
+
+/* What fetches gets room that is kept until the window is freed: nobody says when it is done. */
+static void access_window(const struct instruction* instruction) {
+  const int64_t bytes = instruction->bytes;
+  const int count = (int)bytes;
+  const int target = instruction->peer == TRACE_PROC_NULL ? MPI_PROC_NULL : instruction->peer;
+  const bool has_request = instruction->operation >= OPERATION_RPUT;
+  if (bytes > largest) largest = bytes;
+  const void* const data = send_room(bytes);
+  static void* room; /* of everything that is fetched */
+  static int64_t size;
+  if (!program.rehearsing && size < largest) room = realloc(room, (size_t)(size = largest));
+  if (has_request) {
+    if (!program.rehearsing) access_with_request(instruction, target, count, data, room);
+    add_request(&(struct request){.type = REQUEST_COLLECTIVE,
+                                  .communicator = instruction->communicator,
+                                  .number = -1,
+                                  .persistent = -1});
+    return;
+  }
+  if (program.rehearsing) return;
+  const MPI_Win window = window_of(instruction);
+  switch (instruction->operation) {
+    case OPERATION_PUT:
+      MPI_Put(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, window);
+      return;
+    case OPERATION_GET:
+      MPI_Get(room, count, MPI_BYTE, target, 0, count, MPI_BYTE, window);
+      return;
+    case OPERATION_ACCUMULATE:
+      MPI_Accumulate(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, MPI_BOR, window);
+      return;
+    case OPERATION_GET_ACCUMULATE:
+      MPI_Get_accumulate(data, count, MPI_BYTE, room, count, MPI_BYTE, target, 0, count, MPI_BYTE,
+                         MPI_BOR, window);
+      return;
+    case OPERATION_FETCH_AND_OP:
+      MPI_Fetch_and_op(data, room, count >= 8 ? MPI_INT64_T : MPI_INT, target, 0, MPI_SUM, window);
+      return;
+    default:
+      MPI_Compare_and_swap(data, data, room, count >= 8 ? MPI_INT64_T : MPI_INT, target, 0, window);
+  }
+}
+
+void call_window(const struct instruction* instruction) {
+  const int operation = instruction->operation;
+  if (operation >= OPERATION_PUT) {
+    access_window(instruction);
+    return;
+  }
+  if (program.rehearsing) return;
+  switch (operation) {
+    case OPERATION_WIN_CREATE:
+    case OPERATION_WIN_ALLOCATE:
+    case OPERATION_WIN_ALLOCATE_SHARED:
+    case OPERATION_WIN_CREATE_DYNAMIC:
+      make_window(instruction);
+      return;
+    case OPERATION_WIN_FREE:
+      free_window(find(number_of(instruction)));
+      return;
+    case OPERATION_WIN_FENCE:
+      fence(instruction);
+      return;
+    case OPERATION_WIN_POST:
+    case OPERATION_WIN_START:
+      begin_with_group(instruction);
+      return;
+    default:
+      break;
+  }
+  const MPI_Win window = window_of(instruction);
+  const int target = instruction->peer;
+  switch (operation) {
+    case OPERATION_WIN_COMPLETE:
+      MPI_Win_complete(window);
+      return;
+    case OPERATION_WIN_WAIT:
+      MPI_Win_wait(window);
+      return;
+    case OPERATION_WIN_LOCK:
+      MPI_Win_lock(instruction->bytes != 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0,
+                   window);
+      return;
+    case OPERATION_WIN_UNLOCK:
+      MPI_Win_unlock(target, window);
+      return;
+    case OPERATION_WIN_LOCK_ALL:
+      MPI_Win_lock_all(0, window);
+      return;
+    case OPERATION_WIN_UNLOCK_ALL:
+      MPI_Win_unlock_all(window);
+      return;
+    case OPERATION_WIN_FLUSH:
+      MPI_Win_flush(target, window);
+      return;
+    case OPERATION_WIN_FLUSH_LOCAL:
+      MPI_Win_flush_local(target, window);
+      return;
+    case OPERATION_WIN_FLUSH_ALL:
+      MPI_Win_flush_all(window);
+      return;
+    default:
+      MPI_Win_flush_local_all(window);
+  }
+}
+
+void free_windows(void) {
+  if (program.rehearsing) return;
+  for (int i = 0; i < capacity; i++)
+    if (windows[i].number >= 0) free_window(&windows[i]);
+}
