@@ -35,7 +35,7 @@ def test_the_known_programs_have_every_call() -> None:
     assert words >= {*ACCESSES, *WITH_REQUEST, *MAKERS, *epochs.split(), *flushes.split()}
 
 
-@pytest.mark.parametrize("_", range(campaign(2, 300)))
+@pytest.mark.parametrize("_", range(campaign(0, 300)))
 def test_a_fresh_program_agrees(_: int) -> None:
     for _ in range(10):
         seed = random.SystemRandom().randrange(10**9)
