@@ -40,7 +40,7 @@ struct Rounds {
   std::uint32_t step = 0;      // the next operation in that
   std::int32_t left = 0;       // messages of the round that are under way
   bool paid = false;           // the overheads between the round and the next one have passed
-  std::vector<std::int64_t> received;  // bytes of the round's messages whose receipt costs one
+  std::vector<std::int64_t> received = {};  // bytes of its messages whose receipt costs one
 };
 
 // The requests that a pending non-blocking collective is made of; -1 for those that are finished.
