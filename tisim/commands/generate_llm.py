@@ -20,7 +20,8 @@ _COUNT = click.IntRange(1, 1 << 20)
     "llm",
     epilog="""\b
 Examples:
-  tisim generate llm --model gpt3-175b --tp 8 --pp 8 --dp 16 --global-batch 1536 -o 175b.graph
+  tisim generate llm --model gpt3-175b --tp 8 --pp 8 --dp 16 --global-batch 1536 --zero 1 \\
+      -o 175b.graph
   tisim generate llm --model llama3-70b --tp 8 --pp 4 --dp 32 --global-batch 1024 \\
       --schedule interleaved --chunks 5 --sequence-parallel --zero 1 -o 70b.graph
   tisim step 175b.graph --machine h100 --breakdown

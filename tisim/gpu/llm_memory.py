@@ -60,7 +60,7 @@ def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
     rows.append(("all", format_bytes(total)))
     table = "\n  ".join(align(rows, 1))
     raise InputError(
-        f"the step does not fit into a {gpu}, which has {format_bytes(memory)}:\n  {table}\n"
+        f"the step does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n  {table}\n"
         "more --tp or --pp, --zero 1, --recompute, --sequence-parallel or a smaller --micro-batch "
         "need less; --no-memory-check writes the graph all the same"
     )

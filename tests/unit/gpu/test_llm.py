@@ -158,7 +158,8 @@ def test_memory() -> None:
     parts = peak_memory(GPT3, layout)
     assert parts["activations"] == pytest.approx(96 * (34 * s * h + 5 * a * s * s))
     assert parts["optimizer"] == 12 * GPT3.parameters
-    with pytest.raises(InputError, match=r"(?s)does not fit into a a100.*optimizer"):
+    message = r"(?s)does not fit into the 80 GB of a GPU \(a100\).*optimizer"
+    with pytest.raises(InputError, match=message):
         check_memory(GPT3, layout, 80e9, "a100")
     check_memory(GPT3, Layout(8, 8, 16, 1, 1536, recompute="full"), 80e9, "a100")
 
@@ -190,3 +191,14 @@ def test_the_command_writes_what_step_reads(tisim: CommandLine, tmp_path: Path) 
     outcome = tisim("generate", "llm", "--model", "gpt3-175b", "--global-batch", "1", "-o", path)
     assert outcome.status == 2
     assert "does not fit" in outcome.err
+
+
+def test_the_examples_of_the_help_run(
+    tisim: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = tisim("generate", "llm", "--help").out.partition("Examples:")[2].replace("\\\n", " ")
+    commands = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["tisim"]]
+    assert [words[0] for words in commands] == ["generate", "generate", "step"]
+    for words in commands:
+        assert tisim(*words).status == 0, words
