@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "mpi/operation_source.hpp"
 #include "support/invariant.hpp"
 
 namespace tisim {

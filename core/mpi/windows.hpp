@@ -11,6 +11,7 @@
 
 #include "mpi/communicators.hpp"
 #include "mpi/completion.hpp"
+#include "mpi/operation_source.hpp"
 #include "mpi/point_to_point.hpp"
 #include "mpi/request_table.hpp"
 #include "mpi/runtime.hpp"
