@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from functools import cache, partial
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import instructions, replays, report, scale, topologies
 from benchmarks.answers import WrongAnswerError, check_answers
 from benchmarks.process import ProgramError
+from tisim.support.progress import ProgressBar
 
 
 @click.command(
@@ -177,10 +176,8 @@ def _steps() -> Iterator[Callable[[str, float], None]]:
 
         yield say
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda name, part: bar.update(task, description=name, completed=part)
+    with ProgressBar("") as bar:
+        yield lambda name, part: bar.show(part, title=name)
 
 
 if __name__ == "__main__":

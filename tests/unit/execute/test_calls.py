@@ -127,6 +127,27 @@ isend 0 1 50 comm=1
 irecv -555 1 50 comm=1
 waitall
 comm_free 1
+win_create 0 4096
+win_fence 0 noprecede
+put 0 RIGHT 64 6
+get 0 LEFT 8 6
+accumulate 0 RIGHT 8 0
+win_fence 0 nosucceed
+win_lock 0 RIGHT exclusive
+fetch_and_op 0 RIGHT 1 0
+compare_and_swap 0 RIGHT 1 0
+win_unlock 0 RIGHT
+win_lock_all 0
+rput 0 RIGHT 64 6 request=3
+wait request=3
+win_flush_all 0
+win_unlock_all 0
+win_post 0 LEFT
+win_start 0 RIGHT
+put 0 RIGHT 8 6
+win_complete 0
+win_wait 0
+win_free 0
 finalize
 """
 
