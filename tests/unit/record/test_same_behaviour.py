@@ -174,7 +174,13 @@ def test_what_it_prints_and_returns(
     program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
     alone = outcome(launched(program, mpi, mode), cache)
     assert len(alone[1]) >= 2
-    assert outcome(recording(program, mpi, mode, tmp_path / "trace.tit"), cache) == alone
+    recorded = outcome(recording(program, mpi, mode, tmp_path / "trace.tit"), cache)
+    if mode == "quick exit" and mpi.name == "MPICH":
+        # Its mpiexec takes such ranks for killed (1 for 6) in about one of thirty runs of its own.
+        assert {recorded[0], alone[0]} <= {1, 6}
+        assert recorded[1] == alone[1]
+    else:
+        assert recorded == alone
     if mode == "status":
         nowhere = Path("/dev/full")  # a disk without room ends the recording alone
         assert outcome(recording(program, mpi, mode, nowhere), cache)[1] in (alone[1], [])
