@@ -46,6 +46,8 @@ bool GraphRun::run(std::int64_t events) {
       leave(id - first_meeting);
     } else if (stream(id).doing == Doing::computing) {
       end_kernel(id);
+    } else if (stream(id).doing == Doing::delayed) {
+      end_node(id);
     } else {
       to_advance_.push_back(id);
     }
@@ -109,6 +111,7 @@ void GraphRun::launch(std::int32_t index) {
         entry.version = event_of(stream(to), next).launched;
         break;
       case NodeKind::compute:
+      case NodeKind::delay:
       case NodeKind::meet:
       case NodeKind::repeat:
         entry.date = lane.host += p_.launch;
@@ -176,6 +179,11 @@ void GraphRun::advance(std::int32_t index) {
     }
     if (next.kind == NodeKind::meet) {
       arrive(index);
+      return;
+    }
+    if (next.kind == NodeKind::delay) {
+      s.doing = Doing::delayed;
+      heap_.update(now_ + next.arithmetic, static_cast<std::uint32_t>(index));
       return;
     }
     Event& event = event_of(s, next);
@@ -255,6 +263,11 @@ void GraphRun::end_kernel(std::int32_t index) {
   account(lane);
   lane.computing.erase(std::find(lane.computing.begin(), lane.computing.end(), index));
   share(lane);
+  end_node(index);
+}
+
+void GraphRun::end_node(std::int32_t index) {
+  const Stream& s = stream(index);
   if (logs_) spans_.push_back({index, head(s).node, s.begin, s.begin, now_});
   pop(index);
   to_advance_.push_back(index);

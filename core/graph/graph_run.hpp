@@ -54,7 +54,15 @@ class GraphRun {
   // Nodes that a stream holds before the host thread waits, as CUDA's queues.
   static constexpr std::uint32_t kQueue = 1024;
 
-  enum class Doing : std::uint8_t { nothing, sleeping, waiting, arriving, computing, meeting };
+  enum class Doing : std::uint8_t {
+    nothing,
+    sleeping,
+    waiting,
+    arriving,
+    computing,
+    delayed,
+    meeting
+  };
   struct Entry {
     std::int32_t node;
     std::int32_t version;  // of the event
@@ -111,6 +119,7 @@ class GraphRun {
   void arrive(std::int32_t stream);
   void leave(std::int32_t meeting);
   void end_kernel(std::int32_t stream);
+  void end_node(std::int32_t stream);
   void share(Lane& lane);
   void account(Lane& lane);
   void end_if_idle(Lane& lane);

@@ -61,6 +61,16 @@ TEST("graph: repeated blocks fill a queue, and the host thread waits") {
   CHECK(test::close(run.now(), 4.0 * 5000, 1e-9));
 }
 
+TEST("graph: a delay takes nothing of the kernel beside it") {
+  GraphPrograms p = overlapping(1);
+  p.nodes[1] = {NodeKind::delay, 1, 0, 0, 5.0, 0.0};
+  GraphRun run(p, false);
+  finish(run);
+  // The kernel ends at 3 s; the meeting begins at 5 s.
+  CHECK(test::close(run.now(), 7.0));
+  CHECK(test::close(run.occupations(0)[static_cast<std::size_t>(Occupation::overlapped)], 0.0));
+}
+
 TEST("graph: whoever is alone in a meeting stands there") {
   GraphPrograms p = overlapping(1);
   p.parties = {3};

@@ -40,6 +40,7 @@ void check_node(const GraphPrograms& p, const Node& node, std::size_t block) {
       require(node.count > 0, "a block is repeated once or more");
       break;
     case NodeKind::compute:
+    case NodeKind::delay:
     case NodeKind::host:
     case NodeKind::synchronize:
       break;

@@ -21,16 +21,17 @@ enum class NodeKind : std::uint8_t {
   wait,         // the stream goes on when the event is marked
   host,         // the host thread does something else
   synchronize,  // the host thread waits until the stream has done all that was launched
-  repeat        // a block, several times
+  repeat,       // a block, several times
+  delay         // time passes in the stream, which takes nothing of the GPU
 };
-inline constexpr int kNodeKinds = 7;
+inline constexpr int kNodeKinds = 8;
 
 struct Node {
   NodeKind kind;
   std::int32_t stream = 0;  // of the lane
   std::int32_t target = 0;  // the meeting, the event, or the block
   std::int32_t count = 0;   // `meet`: the call; `repeat`: how often
-  double arithmetic = 0.0;  // seconds of a kernel that has all SMs; of `host`
+  double arithmetic = 0.0;  // seconds of a kernel that has all SMs; of `host`, `delay`
   double memory = 0.0;      // seconds of a kernel that has all of the memory's bandwidth
 };
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_graph import read_graph
 from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
@@ -18,6 +19,7 @@ from tisim.support.files import check_writable, write_file
 
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Graph
+    from tisim.gpu.step_recording import Recording
     from tisim.gpu.step_run import StepResult
 
 # Rows of the table of GPUs.
@@ -33,6 +35,7 @@ Examples:
   tisim step 175b.graph --set nics=4 --set nic-rate=25e9 --set gemm-efficiency=0.7
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
+  tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
 """,
 )
 @click.option(
@@ -58,6 +61,14 @@ Examples:
     is_flag=True,
     help="Of a recording: collectives take as long as they were recorded.",
 )
+@click.option(
+    "--ranks",
+    type=click.IntRange(1, 1 << 20),
+    help="How many ranks the recording of one stands for, if it does not say it.",
+)
+@click.option(
+    "--write-graph", "graph_file", metavar="FILE", help="Of a recording: write its graph."
+)
 @json_option("the result")
 @click.argument("graph")
 def step_command(
@@ -66,28 +77,33 @@ def step_command(
     breakdown: bool,
     timeline: str | None,
     keep_communication: bool,
+    ranks: int | None,
+    graph_file: str | None,
     json_file: str | None,
     graph: str,
 ) -> None:
     """Predict the time of a training step from its graph.
 
     GRAPH says what each GPU does, without times, as `tisim generate llm` writes it, or is what
-    PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks.
+    PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks,
+    or the execution traces of Chakra: one of the files NAME.RANK.et, or NAME.
     Ranks that do the same at the same time are executed once.
     """
     if timeline is not None:
         check_writable(timeline)
     chosen = STEP_MACHINES[machine].with_values(values)
-    recorded = ""
-    if graph.endswith((".json", ".json.gz")):
-        recording = read_kineto(graph, model=not keep_communication)
+    recording = _recording(graph, ranks, not keep_communication)
+    if recording is not None:
         read, chosen = recording.graph, replace(chosen, launch=0.0)  # which gaps of the host are
-        recorded = (
-            f"\nrecorded: {recording.seconds:.6g} s, {recording.kernels:,} kernels, of which "
-            f"{recording.collectives:,} communicate, {recording.kept:,} of them as recorded"
-        )
+    elif ranks is not None:
+        raise click.UsageError("--ranks is for recordings; a graph file says it itself")
     else:
         read = read_graph(graph)
+    if graph_file is not None:
+        if recording is None:
+            raise click.UsageError("--write-graph is for recordings")
+        write_file(graph_file, iter([recording.text]))
+        report_written(graph_file)
     result = run_step(read, chosen, logs=timeline is not None)
     if timeline is not None:
         write_file(timeline, _chrome_events(result))
@@ -97,11 +113,32 @@ def step_command(
     lanes = len(result.ends)
     click.echo(
         f"{graph}: {result.seconds:.6g} s ({read.ranks:,} GPUs, of which {lanes:,} "
-        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes){recorded}"
+        f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes)"
     )
+    if recording is not None:
+        _print_recorded(recording)
     if breakdown:
         click.echo("\nWhat GPUs do, % of the step")
         print_table(list(_breakdown_rows(result)), 1, indent="  ")
+
+
+def _recording(path: str, ranks: int | None, communicates: bool) -> Recording | None:
+    """What a path names, unless that is a graph file."""
+    if is_chakra(path):
+        return read_chakra(path, ranks=ranks, communicates=communicates)
+    if path.endswith((".json", ".json.gz")):
+        return read_kineto(path, model=communicates)
+    return None
+
+
+def _print_recorded(recording: Recording) -> None:
+    span = f"{recording.seconds:.6g} s, " if recording.seconds else ""
+    click.echo(
+        f"recorded: {span}{recording.kernels:,} nodes, of which {recording.collectives:,} "
+        f"communicate, {recording.kept:,} of them as recorded"
+    )
+    for what, count in recording.lost.items():
+        click.echo(f"not in the graph: {count:,} {what}")
 
 
 def _summary(graph: Graph, result: StepResult) -> dict[str, object]:

@@ -31,14 +31,14 @@ class Node:
     ----------
     word
         A kernel (``KERNELS``), a collective (``COLLECTIVES``), ``send``, ``receive``, ``record``,
-        ``wait``, ``host``, ``synchronize`` or ``do``.
+        ``wait``, ``delay``, ``host``, ``synchronize`` or ``do``.
     stream
         The stream's name; empty for ``host`` and ``do``.
     name
         The communicator, the event or the block; empty for others.
     numbers
-        Of a kernel as its word says; bytes of communication; the offset of the peer and bytes of
-        ``send`` and ``receive``; seconds of ``host``; how often of ``do``.
+        Of a kernel as its word says; bytes of communication; the offset of the peer, bytes and tag
+        of ``send`` and ``receive``; seconds of ``host`` and ``delay``; how often of ``do``.
     line
         In the file, from 1.
     """
@@ -169,13 +169,18 @@ class _Reader:
                 raise self.fail(f"no communicator {rest[1]!r} stands above")
             return Node(word, rest[0], rest[1], (self.amount(rest[2]),), self.number)
         if word in ("send", "receive"):
-            self.count(word, rest, 3, 3)
+            self.count(word, rest, 3, 4)
             most = self.graph.ranks - 1
             offset = self.whole(rest[1], -most, most)
-            return Node(word, rest[0], "", (offset, self.amount(rest[2])), self.number)
+            tags = [self.whole(text, 0, 2**31 - 1) for text in rest[3:] if text != "0"]
+            numbers = (offset, self.amount(rest[2]), *tags)
+            return Node(word, rest[0], "", numbers, self.number)
         if word in ("record", "wait"):
             self.count(word, rest, 2, 2)
             return Node(word, rest[0], rest[1], (), self.number)
+        if word == "delay":
+            self.count(word, rest, 2, 2)
+            return Node(word, rest[0], "", (self.amount(rest[1]),), self.number)
         if word == "synchronize":
             self.count(word, rest, 1, 1)
             return Node(word, rest[0], "", (), self.number)
@@ -188,7 +193,8 @@ class _Reader:
                 raise self.fail(f"no block {rest[0]!r} stands above")
             times = self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1
             return Node(word, "", rest[0], (times,), self.number)
-        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "synchronize", "host"]
+        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "delay"]
+        known += ["synchronize", "host"]
         raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
 
     def count(self, word: str, texts: list[str], least: int, most: int) -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import Graph, parse_graph
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_recording import Recording
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import parse_json, read_input
 
@@ -44,26 +45,6 @@ class _Kernel:
     args: dict[str, object]
     waits_for: _Kernel | None = None
     number: int = -1  # of the event that says that it has ended
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A graph of a recording, and what was recorded.
-
-    Attributes
-    ----------
-    seconds
-        From the first launch or kernel to the end of the last kernel.
-    kernels, collectives, kept
-        Kernels and copies, those of them that are collectives, and collectives whose times were
-        kept since their sizes or groups are not recorded.
-    """
-
-    graph: Graph
-    seconds: float
-    kernels: int
-    collectives: int
-    kept: int
 
 
 def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
@@ -186,8 +167,8 @@ def _written(
             lines.append(f"record {step.stream} e{step.number}")
     lines.append("end")
     seconds = (max(kernel.end for kernel in kernels) - steps[0][0]) * 1e-6
-    graph = parse_graph("\n".join(lines), file)
-    return Recording(graph, seconds, len(kernels), collectives, kept)
+    text = "\n".join(lines) + "\n"
+    return Recording(parse_graph(text, file), text, seconds, len(kernels), collectives, kept)
 
 
 def _collective(kernel: _Kernel, world: int) -> str | None:

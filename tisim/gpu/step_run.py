@@ -22,7 +22,7 @@ Colours = npt.NDArray[np.int64]
 #: communication alone, waiting for peers, nothing.
 OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 # Kinds of nodes, as the core numbers them.
-_KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat")
+_KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", "delay")
 # Lines of the programs of all GPUs that differ.
 _MOST_ROWS = 10_000_000
 # Events between two looks at the clock and for Ctrl-C.
@@ -270,6 +270,8 @@ class _Tables:
             return (_KINDS.index(node.word), stream, self.events[node.name], 0, 0.0, 0.0)
         if node.word == "host":
             return (4, 0, 0, 0, node.numbers[0], 0.0)
+        if node.word == "delay":
+            return (7, stream, 0, 0, node.numbers[0], 0.0)
         if node.word == "synchronize":
             return (5, stream, 0, 0, 0.0, 0.0)
         if node.word == "do":
@@ -310,9 +312,9 @@ class _Tables:
             raise InputError("a rank sends to itself", file=self.graph.file, line=node.line)
         ends = (rank, peer) if node.word == "send" else (peer, rank)
         lanes = [int(self.lane_of[end]) for end in ends]
-        forward = offset if node.word == "send" else -offset
+        forward = (offset if node.word == "send" else -offset) % self.graph.ranks
         return (
-            self._meeting((forward, *lanes), 2),
+            self._meeting((forward, *node.numbers[2:], *lanes), 2),
             self._call("send", node.numbers[1], ends),
         )
 

@@ -1,0 +1,453 @@
+"""Chakra execution traces as graphs: a file of protobuf messages a rank.
+
+A node runs when those it depends on have ended. Nodes with a recorded thread or stream run there
+one after the other, in the order of their dates and numbers. Others have a stream of their own
+order: a node continues the stream of one it depends on, or else begins a stream, so that nothing
+waits but for what it depends on. Durations are kept, and communication is the machine's.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_recording import Recording
+from tisim.support.reading import read_input
+
+# schema/protobuf/et_def.proto of mlcommons/chakra: kinds of nodes and of collectives.
+_METADATA, _LOAD, _STORE, _COMPUTE, _SEND, _RECEIVE, _COLLECTIVE = range(1, 8)
+_WORDS = {
+    0: "all_reduce",
+    2: "all_gather",
+    5: "broadcast",
+    6: "all_to_all",
+    7: "reduce_scatter",
+    8: "reduce_scatter",
+    9: "all_reduce",  # a barrier: of one number
+}
+_BARRIER, _ALL_GATHER = 9, 2
+_OF_RANK = re.compile(r"(?P<stem>.*)\.(?P<rank>\d+)\.et")
+
+
+@dataclass(slots=True)
+class _Node:
+    number: int = 0
+    name: str = ""
+    kind: int = 0
+    needs: list[int] = field(default_factory=list)
+    begin: int = 0  # us
+    duration: int = 0  # us
+    values: str = ""  # of its inputs
+    attributes: dict[str, int | str] = field(default_factory=dict)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        value = self.attributes.get(name, default)
+        return value if isinstance(value, int) else default
+
+
+def read_chakra(
+    path: str | Path, *, ranks: int | None = None, communicates: bool = True
+) -> Recording:
+    """Read execution traces.
+
+    Parameters
+    ----------
+    path
+        A file ``NAME.RANK.et``, with those of all other ranks beside it; or the only file, which
+        then stands for all ranks; or ``NAME``, as ASTRA-sim has it.
+    ranks
+        How many a single file stands for; by default the largest number in its groups.
+    communicates
+        Make collectives of what is recorded as one; otherwise they keep their times.
+
+    Raises
+    ------
+    InputError
+        If a file is no execution trace, or its nodes depend on one another in a circle.
+    """
+    files = _files(Path(path))
+    if len(files) > 1 and ranks not in (None, len(files)):
+        raise InputError(f"there are files of {len(files)} ranks, not of {ranks}", file=path)
+    traces = [_read(file) for file in files]
+    groups = [_groups(nodes) for nodes in traces]
+    if len(files) > 1:
+        world = len(files)
+    else:
+        world = ranks or max((max(m, default=0) + 1 for m in groups[0].values()), default=1)
+    writers = [
+        _Writer(file, rank, world, members, communicates)
+        for rank, (file, members) in enumerate(zip(files, groups, strict=True))
+    ]
+    programs = [writer.program(nodes) for writer, nodes in zip(writers, traces, strict=True)]
+    communicators = {name: shape for writer in writers for name, shape in writer.shapes.items()}
+    lines = ["graph 1", f"ranks {world}"]
+    lines += [f"communicator {name} {size} {step}" for name, (size, step) in communicators.items()]
+    first = 0
+    for rank, program in enumerate(programs):
+        if rank + 1 < len(programs) and programs[rank + 1] == program:
+            continue
+        last = rank if len(programs) > 1 else world - 1
+        lines += [f"program {first}-{last}", *program, "end"]
+        first = rank + 1
+    text = "\n".join(lines) + "\n"
+    nodes = [node for trace in traces for node in trace]
+    lost = sum((writer.lost for writer in writers), Counter())
+    return Recording(
+        parse_graph(text, str(path)),
+        text,
+        _span(nodes),
+        len(nodes),
+        sum(writer.communications for writer in writers),
+        sum(writer.kept for writer in writers),
+        lost,
+    )
+
+
+def is_chakra(path: str | Path) -> bool:
+    """Whether a path names execution traces."""
+    return str(path).endswith(".et") or Path(f"{path}.0.et").is_file()
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of all ranks."""
+    found = _OF_RANK.fullmatch(path.name)
+    if not path.name.endswith(".et"):
+        stem = path.name
+    elif found is None:
+        return [path]
+    else:
+        stem = found["stem"]
+    others = {
+        int(one["rank"]): file
+        for file in path.parent.glob("*.et")
+        if (one := _OF_RANK.fullmatch(file.name)) is not None and one["stem"] == stem
+    }
+    if len(others) <= 1:
+        return list(others.values()) or [path]
+    missing = next((rank for rank in range(len(others)) if rank not in others), None)
+    if missing is not None:
+        raise InputError(f"{stem}.{missing}.et is not there, but others are", file=path)
+    return [others[rank] for rank in range(len(others))]
+
+
+def _span(nodes: list[_Node]) -> float:
+    if not any(node.begin for node in nodes):
+        return 0.0
+    begin = min(node.begin for node in nodes if node.begin)
+    return 1e-6 * (max(node.begin + node.duration for node in nodes) - begin)
+
+
+# Protobuf: https://protobuf.dev/programming-guides/encoding
+
+
+class _DamagedError(Exception):
+    pass
+
+
+def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+    raise _DamagedError
+
+
+def _fields(data: bytes | memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """The fields of a message: numbers, and integers or bytes. Raises _DamagedError."""
+    data, at = memoryview(data), 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        if key & 7 == 0:
+            value, at = _varint(data, at)
+            yield key >> 3, value
+            continue
+        if key & 7 == 2:
+            size, at = _varint(data, at)
+        else:
+            size = {1: 8, 5: 4}.get(key & 7, len(data) + 1)
+        if at + size > len(data):
+            raise _DamagedError
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _integers(value: int | memoryview) -> Iterator[int]:
+    """Repeated integers, packed or not."""
+    if isinstance(value, int):
+        yield value
+        return
+    at = 0
+    while at < len(value):
+        number, at = _varint(value, at)
+        yield number
+
+
+def _text(value: int | memoryview) -> str:
+    return "" if isinstance(value, int) else bytes(value).decode(errors="replace")
+
+
+def _read(file: Path) -> list[_Node]:
+    """The nodes of a file."""
+    data = memoryview(read_input(file, "this execution trace"))
+    nodes: list[_Node] = []
+    at, count = 0, 0
+    try:
+        while at < len(data):
+            size, at = _varint(data, at)
+            if at + size > len(data):
+                raise _DamagedError
+            if count:  # the first message says what the file is
+                nodes.append(_node(data[at : at + size]))
+            at += size
+            count += 1
+    except (_DamagedError, UnicodeDecodeError):
+        raise InputError(
+            f"this is no execution trace of Chakra, or a damaged one: message {count + 1} at byte "
+            f"{at}",
+            file=file,
+        ) from None
+    if not nodes:
+        raise InputError("this execution trace has no nodes", file=file)
+    return nodes
+
+
+def _node(data: memoryview) -> _Node:
+    node = _Node()
+    for number, value in _fields(data):
+        if number == 2:
+            node.name = _text(value)
+        elif number == 5:
+            node.needs += _integers(value)
+        elif number == 8 and not isinstance(value, int):
+            node.values = next((_text(text) for field, text in _fields(value) if field == 1), "")
+        elif number == 10 and not isinstance(value, int):
+            _add_attribute(node, value)
+        elif isinstance(value, int):
+            if number == 1:
+                node.number = value
+            elif number == 3:
+                node.kind = value
+            elif number == 6:
+                node.begin = value
+            elif number == 7:
+                node.duration = value
+    return node
+
+
+def _add_attribute(node: _Node, data: memoryview) -> None:
+    name = ""
+    content: int | str | None = None
+    for number, value in _fields(data):
+        if number == 1:
+            name = _text(value)
+        elif number in (7, 9, 11, 13, 27):  # integers and truth values
+            if isinstance(value, int):
+                content = value - (1 << 64 if number in (7, 9) and value >> 63 else 0)
+        elif number in (15, 17) and isinstance(value, int):  # zigzag
+            content = (value >> 1) ^ -(value & 1)
+        elif number in (19, 21, 23, 25) and not isinstance(value, int):  # fixed sizes
+            content = int.from_bytes(value, "little", signed=number > 22)
+        elif number == 29:
+            content = _text(value)
+    if content is not None:
+        node.attributes[name] = content
+
+
+def _groups(nodes: list[_Node]) -> dict[str, tuple[int, ...]]:
+    """The ranks of process groups by name, which a node of metadata lists."""
+    groups: dict[str, tuple[int, ...]] = {}
+    for node in nodes:
+        if node.kind != _METADATA or "pg_name" not in node.values:
+            continue
+        begin, end = node.values.find("[{"), node.values.rfind("}]")
+        try:
+            for group in json.loads(node.values[begin : end + 2].replace("\\", "")):
+                groups[str(group["pg_name"])] = tuple(sorted({int(r) for r in group["ranks"]}))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return groups
+
+
+class _Writer:
+    """The program of a rank, as lines of a graph file."""
+
+    def __init__(
+        self,
+        file: Path,
+        rank: int,
+        world: int,
+        groups: dict[str, tuple[int, ...]],
+        communicates: bool,
+    ) -> None:
+        self.file, self.rank, self.world = file, rank, world
+        self.groups, self.communicates = groups, communicates
+        self.shapes: dict[str, tuple[int, int]] = {}
+        self.communications = self.kept = 0
+        self.lost: Counter[str] = Counter()
+        self._lines: list[str] = []
+        self._tails: dict[str, int] = {}  # by stream: its last node
+        self._chains: set[str] = set()
+
+    def program(self, nodes: list[_Node]) -> list[str]:
+        """Lines, of which those behind a node depend on nothing behind them."""
+        order = self._ordered(nodes)
+        place: dict[int, tuple[str, int]] = {}  # of a node: stream, position in the stream
+        lengths: Counter[str] = Counter()
+        waits: dict[int, dict[str, int]] = {}
+        buffered: dict[int, set[int]] = {}  # what stands for a send that nothing waits for
+        for node in order:
+            needs = set[int]()
+            for need in node.needs:
+                needs |= buffered.get(need, {need})
+            recorded = self._recorded_stream(node)
+            if node.kind == _SEND and recorded is None:
+                buffered[node.number] = needs
+            stream = recorded or self._own_stream(node, needs, place)
+            last: dict[str, int] = {}
+            for need in needs:
+                other = place[need][0]
+                if other != stream and (
+                    other not in last or place[last[other]][1] < place[need][1]
+                ):
+                    last[other] = need
+            waits[node.number] = last
+            place[node.number] = stream, lengths[stream]
+            lengths[stream] += 1
+            self._tails[stream] = node.number
+        marked = {need for last in waits.values() for need in last.values()}
+        for node in order:
+            stream = place[node.number][0]
+            self._lines += [f"wait {stream} e{need}" for need in waits[node.number].values()]
+            self._lines += self._work(node, stream)
+            if node.number in marked:
+                self._lines.append(f"record {stream} e{node.number}")
+        return self._lines or ["host 0"]
+
+    def _ordered(self, nodes: list[_Node]) -> list[_Node]:
+        """The nodes, each behind those it needs, and otherwise by date and number."""
+        known = {node.number: node for node in nodes}
+        if len(known) != len(nodes):
+            raise InputError("two nodes of this execution trace have one number", file=self.file)
+        later: dict[int, list[_Node]] = {}
+        missing: dict[int, int] = {}
+        for node in nodes:
+            there = {need for need in node.needs if need in known}
+            self.lost["dependencies on nodes that are not there"] += len(set(node.needs) - there)
+            node.needs = sorted(there)
+            missing[node.number] = len(there)
+            for need in there:
+                later.setdefault(need, []).append(node)
+        ready = [(node.begin, node.number) for node in nodes if not missing[node.number]]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            order.append(known[heapq.heappop(ready)[1]])
+            for node in later.get(order[-1].number, ()):
+                missing[node.number] -= 1
+                if not missing[node.number]:
+                    heapq.heappush(ready, (node.begin, node.number))
+        if len(order) < len(nodes):
+            stuck = [str(number) for number, count in missing.items() if count]
+            raise InputError(
+                f"nodes {', '.join(stuck[:8])}{' and others' if stuck[8:] else ''} depend on one "
+                "another in a circle, or on such nodes",
+                file=self.file,
+            )
+        return order
+
+    def _recorded_stream(self, node: _Node) -> str | None:
+        on_cpu = bool(node.integer("is_cpu_op"))
+        for name in ("tid",) if on_cpu else ("stream", "tid"):
+            if name in node.attributes:
+                return f"{'cpu' if on_cpu else 's'}{node.integer(name)}"
+        return None
+
+    def _own_stream(self, node: _Node, needs: set[int], place: dict[int, tuple[str, int]]) -> str:
+        """A stream in which nothing stands that the node does not wait for anyway."""
+        if node.kind in (_SEND, _RECEIVE):
+            # Messages of one pair and tag are in order.
+            word = "to" if node.kind == _SEND else "from"
+            return f"{word}{self._offset(node)}t{node.integer('comm_tag')}"
+        if node.kind == _COLLECTIVE:
+            return "group" + re.sub(r"[#\s]", "_", self._group(node))
+        for need in needs:
+            stream = place[need][0]
+            if stream in self._chains and self._tails[stream] == need:
+                return stream
+        stream = f"c{len(self._chains)}"
+        self._chains.add(stream)
+        return stream
+
+    def _group(self, node: _Node) -> str:
+        """The name of a group; empty for all ranks."""
+        name = str(node.attributes.get("pg_name", ""))
+        return name if name in self.groups else ""
+
+    def _offset(self, node: _Node) -> int:
+        """How much further on the other rank is."""
+        peer = node.integer("comm_dst" if node.kind == _SEND else "comm_src")
+        if not 0 <= peer < self.world or peer == self.rank:
+            raise InputError(
+                f"node {node.number} sends to or receives from rank {peer}; there are "
+                f"{self.world} ranks, and this is rank {self.rank}",
+                file=self.file,
+            )
+        return (peer - self.rank) % self.world
+
+    def _work(self, node: _Node, stream: str) -> list[str]:
+        seconds = node.duration * 1e-6
+        size = node.integer("comm_size", -1)
+        if node.kind in (_SEND, _RECEIVE, _COLLECTIVE) and not node.integer("is_cpu_op"):
+            self.communications += 1
+            if self.communicates and size >= 0:
+                if node.kind != _COLLECTIVE:
+                    word = "send" if node.kind == _SEND else "receive"
+                    tag = node.integer("comm_tag")
+                    return [f"{word} {stream} {self._offset(node)} {size} {tag}"]
+                if (line := self._collective(node, stream, size)) is not None:
+                    return [line]
+            self.kept += 1
+            return [f"delay {stream} {seconds:.9g}"]
+        if node.kind in (_LOAD, _STORE) and not node.duration:
+            self.lost["accesses of remote memory, taken as accesses of the GPU's"] += 1
+            return [f"memory {stream} {node.integer('tensor_size')}"]
+        if node.integer("is_cpu_op"):
+            return [f"delay {stream} {seconds:.9g}"]
+        if node.kind == _COMPUTE and not node.duration and node.integer("num_ops") > 0:
+            sizes = f"{node.integer('num_ops')} {node.integer('tensor_size')}"
+            return [f"flops {stream} {sizes}"]
+        if node.kind == _COMPUTE:
+            self.lost["computations without a duration, taken as 0 s"] += not node.duration
+            return [f"seconds {stream} {seconds:.9g}"]
+        return []
+
+    def _collective(self, node: _Node, stream: str, size: int) -> str | None:
+        """The node of a collective, if the group is regular and the kind is known."""
+        kind = node.integer("comm_type")
+        name = self._group(node)
+        members = self.groups.get(name) or tuple(range(self.world))
+        step = members[1] - members[0] if members[1:] else 1
+        count, first = len(members), members[0]
+        regular = members == tuple(range(first, first + count * step, step))
+        regular = regular and first // step % count == 0 and members[-1] < self.world
+        if kind not in _WORDS or not regular or count < 2:
+            if count > 1:
+                self.lost["collectives of other kinds or irregular groups, as recorded"] += 1
+            return None
+        same = sorted(n for n, m in self.groups.items() if m == members) or [name]
+        known = same.index(name) if name in same else 0
+        communicator = f"g{count}x{step}" + (f".{known}" if known else "")
+        self.shapes[communicator] = count, step
+        nbytes = 4 if kind == _BARRIER else size * count if kind == _ALL_GATHER else size
+        return f"{_WORDS[kind]} {stream} {communicator} {nbytes}"
