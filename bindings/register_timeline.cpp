@@ -302,21 +302,16 @@ void register_timeline(nb::module_& m) {
             type.add("seconds", double{}, offsetof(CauseSum, seconds));
             type.add("ranks", std::uint32_t{}, offsetof(CauseSum, ranks));
             const nb::object row = type.make(sizeof(CauseSum));
-            return std::pair(array_of(sums.by_row, row), array_of(sums.by_rank, row));
+            RowType explained;
+            explained.add("row", std::uint32_t{}, offsetof(ExplainedWait, row));
+            explained.add("wait", std::uint32_t{}, offsetof(ExplainedWait, wait));
+            explained.add("seconds", double{}, offsetof(ExplainedWait, seconds));
+            return std::tuple(array_of(sums.by_row, row), array_of(sums.by_rank, row),
+                              array_of(sums.explained, explained.make(sizeof(ExplainedWait))));
           },
           "By row, and by rank and state: the seconds that others wait because of it, and how many "
-          "ranks do.")
-      .def(
-          "due_to",
-          [](const WaitCauses& causes, std::uint32_t row) {
-            if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
-            std::vector<std::tuple<std::int32_t, double, std::uint32_t>> found;
-            for (const DueRank& one : causes.due_to(row))
-              found.emplace_back(one.rank, one.seconds, one.wait);
-            return found;
-          },
-          "row"_a, nb::call_guard<nb::gil_scoped_release>(),
-          "The ranks that wait because of a state, the seconds of each, and its longest wait.");
+          "ranks do. The last array has each pair of a row and a wait that it explains, ordered by "
+          "the rank that waits.");
 }
 
 }  // namespace tisim

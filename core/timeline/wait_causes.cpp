@@ -136,38 +136,13 @@ CauseSums WaitCauses::sums() const {
     for (const CauseShare& share : room.shares) {
       if (share.row == StatePaths::kNone) continue;
       sums.by_row[share.row].add(wait.rank, share.seconds);
+      sums.explained.push_back({share.row, paths_.row_at(place), share.seconds});
       const auto of = static_cast<std::size_t>(states_[share.row].rank);
       sums.by_rank[of * static_cast<std::size_t>(kStates) + share.state].add(wait.rank,
                                                                              share.seconds);
     }
   }
   return sums;
-}
-
-std::vector<DueRank> WaitCauses::due_to(std::uint32_t row) const {
-  std::vector<DueRank> found;  // places are ordered by rank
-  const double begin = states_[row].start;
-  Room room;
-  for (std::uint32_t place = 0; place < paths_.size(); ++place) {
-    const StateRow& wait = paths_.state_at(place);
-    if (wait.end < begin || !is_wait(wait)) continue;
-    walk(place, room.parts);
-    if (std::ranges::none_of(room.parts,
-                             [&](const Part& part) { return part.is_late && part.row == row; }))
-      continue;
-    explain(room);
-    double seconds = 0.0;
-    for (const CauseShare& share : room.shares) seconds += share.row == row ? share.seconds : 0.0;
-    if (seconds == 0.0) continue;
-    if (found.empty() || found.back().rank != wait.rank) found.push_back({wait.rank, 0.0, 0.0, 0});
-    DueRank& due = found.back();
-    due.seconds += seconds;
-    if (seconds > due.most) {
-      due.most = seconds;
-      due.wait = paths_.row_at(place);
-    }
-  }
-  return found;
 }
 
 }  // namespace tisim

@@ -39,17 +39,18 @@ struct CauseSum {
   }
 };
 
-// Sums over all waits: by state, and by rank and State.
-struct CauseSums {
-  std::vector<CauseSum> by_row, by_rank;
+// What one state explains of one wait; both count the states.
+struct ExplainedWait {
+  std::uint32_t row;
+  std::uint32_t wait;
+  double seconds;
 };
 
-// A rank that waits because of a state: for how long, and the wait that it explains most of.
-struct DueRank {
-  std::int32_t rank;
-  double seconds;
-  double most;
-  std::uint32_t wait;
+// Sums over all waits: by state, and by rank and State. `explained` is ordered by the rank that
+// waits.
+struct CauseSums {
+  std::vector<CauseSum> by_row, by_rank;
+  std::vector<ExplainedWait> explained;
 };
 
 class WaitCauses {
@@ -65,8 +66,6 @@ class WaitCauses {
   // over: those of one rank follow one another.
   std::vector<std::uint32_t> late_path(std::uint32_t row) const;
   CauseSums sums() const;
-  // The ranks that wait because of a state, ascending.
-  std::vector<DueRank> due_to(std::uint32_t row) const;
 
  private:
   // A part of the late path, or of that of the rank that waits.

@@ -94,11 +94,9 @@ TEST("sums of causes add up to the waits of all ranks") {
   CHECK(sums.by_row[2].seconds == 5.0);
   CHECK(sums.by_row[2].ranks == 2);
   CHECK(sums.by_rank[static_cast<int>(State::compute)].seconds == 5.0);  // of rank 0
-  const auto due = causes.due_to(2);
-  CHECK(due.size() == 2);
-  CHECK(due[0].rank == 1);
-  CHECK(due[0].seconds == 3.0);
-  CHECK(due[1].wait == 4);
+  CHECK(sums.explained.size() == 2);
+  CHECK(sums.explained[0].seconds == 3.0);  // rank 1 first
+  CHECK(sums.explained[1].wait == 4);
 }
 
 }  // namespace tisim::test

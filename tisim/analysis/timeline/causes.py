@@ -160,17 +160,19 @@ class WaitCauses:
         return steps * len(waits) <= _MOST_STEPS
 
     @cached_property
-    def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    def _sums(self) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
+        """By row; by rank and state; the waits that each row explains, ordered by row and rank."""
         if not self.are_summed:
             kinds = [("seconds", "f8"), ("ranks", "u4")]
-            return np.zeros(len(self.rows), kinds), np.zeros(self._ranks * len(STATES), kinds)
-        by_row, by_rank = self._core.sums()
-        return structured(by_row), structured(by_rank)
+            none = np.zeros(0, [("row", "u4"), ("wait", "u4"), ("seconds", "f8")])
+            return np.zeros(len(self.rows), kinds), np.zeros(self._ranks * len(STATES), kinds), none
+        by_row, by_rank, explained = (structured(one) for one in self._core.sums())
+        return by_row, by_rank, explained[np.argsort(explained["row"], kind="stable")]
 
     @cached_property
     def all(self) -> list[Cause]:
         """What all waits of the run are due to, the largest share first: they add up to them."""
-        by_row, by_rank = self._sums
+        by_row, by_rank, _ = self._sums
         used = np.flatnonzero(by_rank["seconds"] > 0)
         whole = float(by_rank["seconds"].sum())
         places = np.flatnonzero(by_row["seconds"] > 0)
@@ -211,7 +213,15 @@ class WaitCauses:
         """The ranks that wait because of a state, those that wait longest first.
 
         Of each its number, the seconds, and the row of the wait that the state explains most of.
+        Empty where the causes of all waits are not summed.
         """
-        if self.are_summed and not self.sum_of(row)[1]:
-            return []  # the sums are known, and looking through all waits takes as long again
-        return sorted(self._core.due_to(row), key=lambda one: -one[1])
+        explained = self._sums[2]
+        low, high = (int(np.searchsorted(explained["row"], row, x)) for x in ("left", "right"))
+        waits = [(int(one["wait"]), float(one["seconds"])) for one in explained[low:high]]
+        found = []
+        for rank, of_rank in groupby(waits, lambda one: int(self.rows["rank"][one[0]])):
+            of_wait: dict[int, float] = {}
+            for wait, seconds in of_rank:
+                of_wait[wait] = of_wait.get(wait, 0.0) + seconds
+            found.append((rank, sum(of_wait.values()), max(of_wait, key=of_wait.__getitem__)))
+        return sorted(found, key=lambda one: -one[1])
