@@ -38,7 +38,7 @@ _WHAT_IF = {
     "faster CPUs": "--speed x2",
     "lower latency": "--latency x0.5",
     "more bandwidth": "--bandwidth x2",
-    "no software overhead": "--config smpi/os=0:0:0 --config smpi/or=0:0:0",
+    "less software overhead": "--config smpi/os=0:0:0 --config smpi/or=0:0:0",
 }
 
 

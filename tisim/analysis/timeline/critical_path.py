@@ -28,7 +28,7 @@ GAINS = {
     "faster CPUs": "compute",
     "lower latency": "latency",
     "more bandwidth": "moving",
-    "no software overhead": "overhead",
+    "less software overhead": "overhead",
     "faster disks": "I/O",
 }
 
@@ -164,7 +164,7 @@ class CriticalPath:
     def gains(self) -> pd.DataFrame:
         """What could be gained at most, if something cost no time at all.
 
-        One row for faster CPUs, lower latency, more bandwidth, no software overhead and, where
+        One row for faster CPUs, lower latency, more bandwidth, less software overhead and, where
         the path has reads or writes, faster disks: `seconds` of the path that it could take away,
         `share` of the simulated time, and `speedup`, the ratio of the times before and after.
         Other chains may become the longest before that much is gained: these are upper bounds, as
