@@ -140,13 +140,16 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
   }
   const WaitCause cause = cause_of(state, *wait, action);
   StateRow rest = whole;
-  rest.started = wait->started;
-  rest.bytes = wait->bytes;
-  rest.receives = wait->receives;
-  rest.peer = wait->receives != 0 ? wait->source : wait->destination;
-  // The call that a transfer waited for is the one at whose time it started.
-  const bool by_source = wait->started == wait->sent;
-  rest.by_peer = static_cast<std::uint8_t>(by_source == (wait->receives != 0));
+  // A rank that is woken as the transfer starts, by the other side's answer, goes on waiting.
+  if (wait->started < state.end) {
+    rest.started = wait->started;
+    rest.bytes = wait->bytes;
+    rest.receives = wait->receives;
+    rest.peer = wait->receives != 0 ? wait->source : wait->destination;
+    // The call that a transfer waited for is the one at whose time it started.
+    const bool by_source = wait->started == wait->sent;
+    rest.by_peer = static_cast<std::uint8_t>(by_source == (wait->receives != 0));
+  }
   if (cause.until > state.start && cause.until < state.end) {
     whole.end = rest.start = cause.until;
     whole.state = static_cast<std::uint8_t>(cause.state);
@@ -181,6 +184,7 @@ States::WaitCause States::cause_in_collective(const StateRecord& state, const Wa
   const bool all_here = call.entered == action.start.members;
   if (flow == DataFlow::all_to_all) {
     if (all_here) return {call.last_entered, call.last, waits};
+    if (wait.started >= state.end) return {kNoTime, -1, State::transfer};  // the other is here
     return {state.end, wait.receives != 0 ? wait.source : wait.destination, waits};
   }
   if (flow == DataFlow::to_root && state.rank == call.root) {

@@ -172,3 +172,23 @@ def test_without_an_event_log_there_is_nothing_to_tell() -> None:
     for name in names:
         with pytest.raises(tisim.TisimError, match="event_log=True"):
             getattr(result, name)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        (["sendrecv 100000 1 100000 1 6 6", "sendrecv 100000 0 100000 0 6 6"], set()),
+        (["alltoall 100000 100000 6 6"] * 3, set()),
+        (
+            after("alltoall 100000 100000 6 6", 1, 3),
+            {("wait at N x N", "alltoall", 0, 1, 2.0)},
+        ),
+    ],
+)
+def test_exchanges_in_order_have_a_critical_path(
+    tmp_path: Path, ranks: list[str], expected: set[Row]
+) -> None:
+    """Two ranks that wake each other by their answers, before any byte moves, wait for neither."""
+    result = replay(tmp_path, *ranks, **{"network/ordering": "fifo"})
+    assert result.critical_path.length == pytest.approx(result.simulated_time, rel=1e-12)
+    assert waits(result) == expected
