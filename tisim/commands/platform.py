@@ -222,7 +222,7 @@ def _copy_sets(calibrated: str, output: str) -> None:
 
     if ParameterSets.path_beside(calibrated).exists():
         sets = ParameterSets.beside(calibrated)
-        report_written(replace(sets, errors=(), validated=()).write(output))
+        report_written(replace(sets, validated=()).write(output))
 
 
 @click.group("new", epilog=_EPILOG)

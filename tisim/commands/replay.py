@@ -146,9 +146,10 @@ Examples:
     "--uncertainty",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Also replay with N further parameter sets, in parallel, and report the interval that "
-    "holds 90 % of the times. The sets are those that 'tisim calibrate' has stored beside the "
-    "platform; each draws the fitted volumes of an extrapolated trace anew.",
+    help="Also report the interval that 90 % of real times lie in: replay with N of the parameter "
+    "sets that 'tisim calibrate' has stored beside the platform, if there are any, draw fitted "
+    "volumes of an extrapolated trace anew, and count in the errors of validated programs that "
+    "spend their time alike ('tisim validate --keep-errors', or else tisim's own).",
 )
 @number_option("--seed", default=0, least=0, text="Random seed for --uncertainty.")
 @digits_option
@@ -215,7 +216,7 @@ def replay_command(
             trace = Trace.open(source, progress=bar.show)
     sets = None
     if uncertainty is not None and isinstance(trace, Trace):
-        sets = _parameter_sets(platform_file, trace)
+        sets = _parameter_sets(platform_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
     deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
@@ -228,7 +229,7 @@ def replay_command(
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
             timeline_part=pictures.part if timelines else None,
-            event_log=breakdown or pictures.wanted,
+            event_log=breakdown or pictures.wanted or uncertainty is not None,
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,
             skip_steady=None if uncertainty else skip_steady,
@@ -250,9 +251,12 @@ def replay_command(
             deployment=deployment,
             config=config,
             ranks=ranks,
+            shares=result.critical_path.shares,
             seed=seed,
         )
         result.uncertainty = interval.to_dict()
+        if not (breakdown or pictures.wanted):
+            result.event_log = None  # it was for the shares
         if skip_steady is not None:
             result.steady = not_skipped(skip_steady, "--uncertainty replays with other parameters")
     for warning in result.warnings:
@@ -322,13 +326,11 @@ def relation_of_volumes(
     return {"counter": volumes.counter, "unit": volumes.unit, "relation": relation}
 
 
-def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:
-    """Those beside the platform; None: there are none, but volumes can be drawn."""
+def _parameter_sets(platform_file: str) -> ParameterSets | None:
+    """Those beside the platform; None: there are none."""
     from tisim.studies.uncertainty import ParameterSets
 
-    made = trace.extrapolated
-    has_file = ParameterSets.path_beside(platform_file).exists()
-    if made is not None and made.volumes and not has_file:
+    if not ParameterSets.path_beside(platform_file).exists():
         return None
     return ParameterSets.beside(platform_file)
 

@@ -63,6 +63,19 @@ def test_a_case_does_not_know_its_own_error() -> None:
     assert coverage.with_errors == 2
 
 
+def test_a_case_knows_nothing_of_its_group() -> None:
+    known = [result(1.5), result(1.5), *[result(1.0)] * 8]
+    grouped = [
+        dataclasses.replace(one, case=dataclasses.replace(one.case, group=group))
+        for one, group in zip(known, "aabbbbbbbb", strict=True)
+    ]
+    coverage = Coverage.of(grouped)
+    assert coverage is not None
+    assert coverage.with_errors == 0
+    # Each of these intervals has no width and misses by half a second, which counts twenty times.
+    assert coverage.score == pytest.approx((2 * 10 / 1.5 + 8 * 10) / 10)
+
+
 def test_noisy_cases_have_no_interval() -> None:
     assert Coverage.of([result(1.0, noisy=True)]) is None
     assert Coverage.of([]) is None
@@ -77,11 +90,13 @@ def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
     assert keep_errors(found.results) == [str(tmp_path / "p.sets.json")]
     kept = ParameterSets.beside(platform)
     assert kept.sets == SETS
-    assert kept.errors == pytest.approx((np.log(2), 0.0))
-    interval = Interval.of((1.0, 1.0), 0, kept.errors)
+    assert [one.error for one in kept.validated] == pytest.approx((np.log(2), 0.0))
+    assert [one.name for one in kept.validated] == ["a", "b"]
+    assert kept.validated[0].shares == pytest.approx(found.results[0].shares, abs=1e-4)
+    interval = Interval.of((1.0, 1.0), 0, kept.validated)
     assert (interval.low, interval.high) == pytest.approx((1.0, 2.0))
     assert interval.text().endswith(
-        "with 2 sets of parameters and the errors of 2 validated programs"
+        "with 2 sets of parameters and the errors of 2 programs validated on it"
     )
 
 
@@ -108,7 +123,7 @@ real = [{PREDICTED}]
     coverage = json.loads((tmp_path / "f.json").read_text())["coverage"]
     assert coverage["cases"] == 1
     replayed = run("replay", "--platform", str(platform), "--uncertainty", "2", RING)
-    assert "and the errors of 1 validated programs" in replayed.out
+    assert "and the errors of 1 programs validated on it" in replayed.out
 
 
 def test_one_set_is_no_interval(run: CommandLine, tmp_path: Path) -> None:

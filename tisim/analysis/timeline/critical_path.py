@@ -215,6 +215,13 @@ class CriticalPath:
         return time[::-1], rank[::-1], step
 
     @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of the time by what decides it (`tisim.analysis.timeline.time_kinds`)."""
+        from tisim.analysis.timeline.time_kinds import shares_of_time
+
+        return shares_of_time(self._rows, self._routes.alone(self._rows))
+
+    @cached_property
     def _rows(self) -> NDArray[np.void]:
         """The parts, the latest first."""
         return self._causes.path(self.rank, self._end)

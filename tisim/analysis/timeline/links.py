@@ -201,17 +201,40 @@ class RouteTable:
         """
         import numpy as np
 
-        moves = rows["state"] == STATES.index("transfer")
-        latency = np.zeros(len(rows))
-        pairs, of_pair = self._pairs(rows[moves])
-        sizes, of_size = np.unique(rows["bytes"][moves], return_inverse=True)
-        factor = self._network.latency_factor
-        factors = np.array([factor.at(size + self._network.envelope) for size in sizes.tolist()])
-        routes = np.array([self.route(pair)[1] for pair in pairs])
-        if len(pairs):
-            seconds = rows["end"][moves] - rows["start"][moves]
-            latency[moves] = np.minimum(routes[of_pair] * factors[of_size], seconds)
+        latency: NDArray[np.float64] = np.minimum(self._times(rows)[0], rows["end"] - rows["start"])
         return latency
+
+    def alone(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
+        """Seconds that each transfer of a critical path would take if it were the only one."""
+        latency, moving = self._times(rows)
+        return latency + moving
+
+    def _times(self, rows: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Seconds that the first byte of each transfer travels, and that the others need alone."""
+        import numpy as np
+
+        network, moves = self._network, rows["state"] == STATES.index("transfer")
+        latency, moving = np.zeros(len(rows)), np.zeros(len(rows))
+        pairs, of_pair = self._pairs(rows[moves])
+        if not len(pairs):
+            return latency, moving
+        sizes, of_size = np.unique(rows["bytes"][moves], return_inverse=True)
+        whole = (sizes + network.envelope).tolist()
+        late = np.array([network.latency_factor.at(size) for size in whole])
+        moved = np.array([size / network.bandwidth_factor.at(size) for size in whole])
+        routes = np.array([self.route(pair)[1] for pair in pairs])
+        bandwidths = np.array([self._bandwidth(pair) for pair in pairs])
+        latency[moves] = routes[of_pair] * late[of_size]
+        moving[moves] = moved[of_size] / bandwidths[of_pair]
+        return latency, moving
+
+    def _bandwidth(self, pair: int) -> float:
+        """Bytes a second of a single transfer between two hosts."""
+        links, latency = self.route(pair)
+        bounds = [float(self._routes.link_bandwidth[link]) for link in links]
+        if self._network.tcp_gamma > 0.0 and latency > 0.0:
+            bounds.append(self._network.tcp_gamma / (2.0 * latency))
+        return min(bounds, default=float("inf"))
 
     def add_up(
         self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]

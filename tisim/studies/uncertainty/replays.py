@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,15 @@ import numpy as np
 
 from tisim.errors import InputError, TisimError
 from tisim.platform.trust import SETS_SUFFIX, other_platform
+from tisim.studies.uncertainty.validated import (
+    Shares,
+    Validated,
+    from_columns,
+    likely_ratios,
+    quantile,
+    shipped_programs,
+    to_columns,
+)
 from tisim.support.files import write_file
 from tisim.support.reading import parse_json, read_text
 
@@ -29,45 +37,66 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Interval:
-    """The simulated times with several sets of parameters."""
+    """The simulated times with several sets of parameters, and what the real one may be."""
 
-    # low, high: in seconds; the middle 90 % of the times lie between them
+    # low, high: in seconds; 90 % of the times that are likely lie between them
     low: float
     high: float
-    times: tuple[float, ...]  # all of them, in seconds
+    times: tuple[float, ...]  # simulated ones, in seconds
     seed: int  # of the choice among the sets
     cases: int = 0  # how many validated programs' errors the interval counts in
-    varied: str = "sets of parameters"  # what differs from replay to replay
+    varied: str = "sets of parameters"  # what differs from replay to replay; empty: nothing
+    elsewhere: bool = False  # whether these programs were validated on other platforms
 
     @classmethod
     def of(
         cls,
         times: tuple[float, ...],
         seed: int,
-        errors: tuple[float, ...] = (),
+        programs: Sequence[Validated] = (),
+        shares: Shares | None = None,
+        *,
         varied: str = "sets of parameters",
+        elsewhere: bool = False,
     ) -> Interval:
-        """The interval of some times, each with each of the errors of validated programs.
+        """The interval of some times, each with the errors of validated programs.
 
         The errors of programs that were not used for the calibration say what the parameters do
-        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Like the sets, all
-        are equally likely. `errors` are natural logarithms of real over predicted times; none: the
-        parameters alone.
+        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Those that are like
+        the program at hand count more (Guan, Biometrika 110, 2023): `shares` are of its simulated
+        time by kind (`validated.py`); None: not known, and all programs count alike.
         """
-        spread = np.multiply.outer(times, np.exp(errors)).ravel() if errors else times
-        low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return cls(float(low), float(high), times, seed, len(errors), varied)
+        spread = np.array(times)
+        tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+        if programs:
+            ratios, weights = likely_ratios(programs, shares or {})
+            spread = np.multiply.outer(spread, ratios).ravel()
+            weights = np.tile(weights, len(times))
+            low, high = (quantile(spread, weights, level) for level in tails)
+        else:
+            low, high = map(float, np.quantile(spread, tails))
+        return cls(low, high, times, seed, len(programs), varied, elsewhere)
 
     def holds(self, seconds: float) -> bool:
         """Whether a time lies in the interval."""
         return self.low <= seconds <= self.high
 
+    def score(self, seconds: float) -> float:
+        """The interval score of a real time (Gneiting and Raftery, JASA 102, 2007), relative to it.
+
+        It is the width, and twenty times what the interval misses the time by.
+        """
+        missed = max(self.low - seconds, seconds - self.high, 0.0)
+        return (self.high - self.low + 2 / (1 - LEVEL) * missed) / seconds
+
     def text(self) -> str:
         """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
         digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
         low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
-        errors = f" and the errors of {self.cases} validated programs" if self.cases else ""
-        return f"{low} to {high} with {len(self.times)} {self.varied}{errors}"
+        where = "validated on other platforms" if self.elsewhere else "validated on it"
+        varied = [f"{len(self.times)} {self.varied}"] * bool(self.varied)
+        errors = [f"the errors of {self.cases} programs {where}"] * bool(self.cases)
+        return f"{low} to {high} with {' and '.join([*varied, *errors])}"
 
     def to_dict(self) -> dict[str, object]:
         """The interval as plain numbers, for JSON."""
@@ -78,6 +107,7 @@ class Interval:
             "times_s": list(self.times),
             "seed": self.seed,
             "validated_programs": self.cases,
+            "validated_elsewhere": self.elsewhere,
             "varied": self.varied,
         }
 
@@ -91,12 +121,16 @@ def replay_with_sets(
     deployment: Deployment | None = None,
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
+    shares: Shares | None = None,
     seed: int = 0,
     progress: bool = True,
+    workers: int | None = None,
 ) -> Interval:
     """Replay a trace with some sets of parameters, on all cores.
 
-    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too.
+    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too. The
+    errors of programs that were validated on the platform are counted in, or else those that tisim
+    comes with (`shipped_programs`).
 
     Parameters
     ----------
@@ -104,20 +138,24 @@ def replay_with_sets(
         As for `tisim.replay`. The options of a set win over those of the platform, and `config`
         over both.
     sets
-        From `ParameterSets.beside` or `tisim.studies.uncertainty.bootstrap.draw_sets`. None: only
-        volumes differ.
+        From `ParameterSets.beside` or `tisim.studies.uncertainty.bootstrap.draw_sets`. None: the
+        platform was not measured.
     count
         Number of replays: of so many different sets, or of all if there are fewer.
+    shares
+        Of the simulated time by kind (`CriticalPath.shares`), so that the errors of programs that
+        spend their time alike count more.
     seed
         Chooses among the sets.
     progress
         Whether a bar is shown.
+    workers
+        How many processes; all cores by default.
 
     Raises
     ------
     InputError
-        If `count` is less than 2, an input is not as `tisim.replay` needs it, or without sets
-        nothing differs from replay to replay.
+        If `count` is less than 2, or an input is not as `tisim.replay` needs it.
     TisimError
         If a replay fails.
     """
@@ -131,7 +169,7 @@ def replay_with_sets(
     made = opened.extrapolated
     draws = made is not None and bool(made.volumes)
     if sets is None and not draws:
-        raise InputError("there are no sets of parameters, and no fitted volumes", file=opened.name)
+        count = 1  # all would be the same
     all_sets: Sequence[Mapping[str, str]] = ({},) * count if sets is None else sets.sets
     if draws:  # each of the sets as often as others, so that there are as many replays
         all_sets = [all_sets[number % len(all_sets)] for number in range(count)]
@@ -153,13 +191,22 @@ def replay_with_sets(
         config=fixed,
         ranks=ranks,
         progress=progress,
+        workers=workers,
     )
     failed = frame["error"].dropna()
     if len(failed):
         raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
     words = ["sets of parameters"] * (sets is not None) + ["draws of volumes"] * draws
     times = tuple(float(t) for t in frame["simulated_time"])
-    return Interval.of(times, seed, sets.errors if sets is not None else (), " and ".join(words))
+    own = sets.validated if sets is not None else ()
+    return Interval.of(
+        times,
+        seed,
+        own or shipped_programs(),
+        shares,
+        varied=" and ".join(words),
+        elsewhere=not own,
+    )
 
 
 @dataclass(frozen=True)
@@ -168,11 +215,10 @@ class ParameterSets:
 
     seed: int  # of the random numbers by which they were drawn
     sets: tuple[Mapping[str, str], ...]  # options and their values
-    # What the parameters do not explain: the natural logarithm of the real over the predicted
-    # time of programs that `tisim validate` has compared on this platform.
-    errors: tuple[float, ...] = ()
+    # What the parameters do not explain: how wrong predictions of programs were that `tisim
+    # validate` has compared on this platform.
+    validated: tuple[Validated, ...] = ()
     measured: tuple[str, ...] = ()  # files of the measurements of the calibration
-    validated: tuple[str, ...] = ()  # programs that have `errors`
     # The options that the platform was calibrated with.
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -193,9 +239,8 @@ class ParameterSets:
         content = {
             "seed": self.seed,
             "sets": [dict(one) for one in self.sets],
-            "errors": [*self.errors],
+            **to_columns(self.validated),
             "measured": [*self.measured],
-            "validated": [*self.validated],
             "options": dict(self.options),
         }
         write_file(path, json.dumps(content, indent=1) + "\n")
@@ -220,8 +265,8 @@ class ParameterSets:
         found = parse_json(read_text(path, "these sets of parameters"), path)
         content: Mapping[str, object] = found if isinstance(found, dict) else {}
         sets = content.get("sets")
-        errors = content.get("errors", [])
         seed = content.get("seed", 0)
+        validated = from_columns(content)
         if (
             not isinstance(sets, list)
             or not sets
@@ -229,8 +274,7 @@ class ParameterSets:
             or not all(
                 isinstance(text, str) for one in sets for item in one.items() for text in item
             )
-            or not isinstance(errors, list)
-            or not all(isinstance(one, float) and math.isfinite(one) for one in errors)
+            or validated is None
             or not isinstance(seed, int)
         ):
             raise InputError(
@@ -239,16 +283,12 @@ class ParameterSets:
         other = other_platform(Path(platform), content)
         if other is not None:
             raise InputError(other, file=path)
-        measured, validated = (
-            tuple(map(str, names)) if isinstance(names := content.get(key), list) else ()
-            for key in ("measured", "validated")
-        )
+        measured = content.get("measured")
         options = content.get("options")
         return cls(
             seed,
             tuple(sets),
-            tuple(errors),
-            measured,
             validated,
+            tuple(map(str, measured)) if isinstance(measured, list) else (),
             options if isinstance(options, dict) else {},
         )

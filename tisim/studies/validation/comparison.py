@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tisim.studies.calibration.measurements import median_rank
 from tisim.studies.uncertainty import Interval, ParameterSets
+from tisim.studies.uncertainty.validated import Shares, Validated
 from tisim.studies.validation.study import Case
 
 
@@ -46,6 +47,8 @@ class CaseResult:
     differences: tuple[str, ...] = ()  # what differs, for a large error
     # One prediction for each set of parameters, where the case asks for them.
     with_sets: tuple[float, ...] = ()
+    # The share of the predicted time by what decides it (`CriticalPath.shares`).
+    shares: Shares = dataclasses.field(default_factory=dict)
 
     @property
     def real_median(self) -> float:
@@ -122,10 +125,11 @@ class Coverage:
     cases: int  # how many cases have an interval
     # How many of their real medians lie in the interval of the parameter sets.
     parameters_alone: int
-    # How many do if the interval counts in the errors of the *other* cases: nothing of a case is
-    # known to its own interval.
+    # How many do if the interval counts in the errors of the cases of *other* groups: it knows
+    # nothing of programs like its own but what they have in common with others.
     with_errors: int
     width: float  # the median width of these intervals, as a part of the prediction
+    score: float  # the mean of their scores (`Interval.score`)
 
     @classmethod
     def of(cls, results: Sequence[CaseResult]) -> Coverage | None:
@@ -133,30 +137,25 @@ class Coverage:
         known = [one for one in results if one.with_sets and counts(one)]
         if not known:
             return None
-        errors = [*map(log_error, known)]
         alone = [Interval.of(one.with_sets, 0) for one in known]
-        wide = [
-            Interval.of(one.with_sets, 0, (*errors[:place], *errors[place + 1 :]))
-            for place, one in enumerate(known)
-        ]
-        widths = sorted(
-            (interval.high - interval.low) / one.prediction
-            for interval, one in zip(wide, known, strict=True)
-        )
+        wide = [Interval.of(one.with_sets, 0, _others(one, known), one.shares) for one in known]
+        pairs = [*zip(wide, known, strict=True)]
+        widths = sorted((interval.high - interval.low) / one.prediction for interval, one in pairs)
         return cls(
             len(known),
             _held(alone, known),
             _held(wide, known),
             widths[len(widths) // 2],
+            statistics.fmean(interval.score(one.real_median) for interval, one in pairs),
         )
 
     def text(self) -> str:
         """The coverage in a sentence."""
         return (
             f"90 % intervals hold {self.with_errors} of {self.cases} real medians "
-            f"({self.with_errors / self.cases:.0%}) with the errors of the other cases, and "
-            f"{self.parameters_alone} with the sets of parameters alone; their median width is "
-            f"{self.width:.0%} of the prediction"
+            f"({self.with_errors / self.cases:.0%}) with the errors of the cases of other groups, "
+            f"and {self.parameters_alone} with the sets of parameters alone; their median width is "
+            f"{self.width:.0%} of the prediction, their mean score {self.score:.2g}"
         )
 
     def to_dict(self) -> Mapping[str, float]:
@@ -164,14 +163,25 @@ class Coverage:
         return dataclasses.asdict(self)
 
 
+def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
+    """What the cases of other groups say; where all are of one group, all other cases."""
+    groups = {one.case.group for one in results}
+    return [
+        validated(one)
+        for one in results
+        if (one.case.group != case.case.group if len(groups) > 1 else one is not case)
+    ]
+
+
 def counts(result: CaseResult) -> bool:
     """Whether a case has an error: a prediction, and real times that do not spread too much."""
     return not result.is_noisy and result.prediction > 0
 
 
-def log_error(result: CaseResult) -> float:
-    """The natural logarithm of the real over the predicted time of a case."""
-    return math.log(result.real_median / result.prediction)
+def validated(result: CaseResult) -> Validated:
+    """What a case says of programs that spend their time as it does."""
+    error = math.log(result.real_median / result.prediction)
+    return Validated(result.case.name, error, result.shares)
 
 
 def keep_errors(results: Sequence[CaseResult]) -> list[str]:
@@ -185,9 +195,7 @@ def keep_errors(results: Sequence[CaseResult]) -> list[str]:
     for platform in dict.fromkeys(one.case.platform for one in results):
         known = [one for one in results if one.case.platform == platform and counts(one)]
         sets = dataclasses.replace(
-            ParameterSets.beside(platform),
-            errors=tuple(map(log_error, known)),
-            validated=tuple(one.case.name for one in known),
+            ParameterSets.beside(platform), validated=tuple(map(validated, known))
         )
         written.append(str(sets.write(platform)))
     return written

@@ -77,6 +77,7 @@ class Validation:
                     "error_interval": [*one.error_interval],
                     "busy": one.busy,
                     "is_noisy": one.is_noisy,
+                    "shares": dict(one.shares),
                     "differences": [*one.differences],
                 }
                 for one in self.results
@@ -145,15 +146,7 @@ def run_case(case: Case, study: Study) -> CaseResult:
             directory=scratch,
             compiler=case.compiler,
         )
-        predictions = tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case))
-        result = CaseResult(
-            case,
-            execution.times,
-            predictions,
-            _busy(execution),
-            quartile_distance(execution.times) > study.noisy,
-            with_sets=_predict_with_sets(case, trace),
-        )
+        result = _predicted(case, trace, study, execution.times, _busy(execution))
         if abs(result.error) <= study.large or result.spread > abs(result.error):
             return result
         differences = _differences(case, trace, execution, timeline)
@@ -162,13 +155,7 @@ def run_case(case: Case, study: Study) -> CaseResult:
 
 def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
     """Predict a case whose real times are known, from somewhere else or from run files."""
-    result = CaseResult(
-        case,
-        case.real,
-        tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case)),
-        is_noisy=quartile_distance(case.real) > study.noisy,
-        with_sets=_predict_with_sets(case, trace),
-    )
+    result = _predicted(case, trace, study, case.real)
     if not case.real_runs or abs(result.error) <= study.large:
         return result
     runs = [RealRun.read(path, trace.ranks) for path in case.real_runs]
@@ -180,6 +167,24 @@ def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
         _predicted_kinds(prediction),
     )
     return dataclasses.replace(result, differences=differences)
+
+
+def _predicted(
+    case: Case, trace: Trace, study: Study, real: Sequence[float], busy: float | None = None
+) -> CaseResult:
+    """A case with its predictions."""
+    seeds = _seeds(case)
+    first = _predict(case, trace, seeds[0], event_log=True)
+    others = [_predict(case, trace, seed).simulated_time for seed in seeds[1:]]
+    return CaseResult(
+        case,
+        tuple(real),
+        (first.simulated_time, *others),
+        busy,
+        quartile_distance(real) > study.noisy,
+        with_sets=_predict_with_sets(case, trace),
+        shares=first.critical_path.shares,
+    )
 
 
 def _busy(execution: Execution) -> float:
@@ -217,6 +222,7 @@ def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
         deployment=Deployment.of_hosts(case.hosts) if case.hosts else None,
         config={**_JITTER, **case.config} if case.seeds > 1 else case.config,
         progress=False,
+        workers=1,  # a case takes less time than processes to start
     )
     return interval.times
 
