@@ -9,6 +9,8 @@ import importlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import tisim.support.extras  # noqa: F401
+
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry, action, collective, default_registry
     from tisim.analysis.compare import compare

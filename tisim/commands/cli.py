@@ -211,22 +211,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             sys.exit(_fail("stopped by Ctrl-C", 130))
         lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
-            status = _fail(
-                f"{lacking} is not installed, which this command needs: "
-                f"pip install {_installed_with(lacking, arguments or sys.argv[1:])}",
-                2,
-            )
+            said = str(error)  # tisim.support.extras names the extra
+            if "pip install" not in said:
+                said = f"{lacking} is not installed, which this needs: pip install {lacking}"
+            status = _fail(said, 2)
         else:
             status = _fail(_report(error), INTERNAL_ERROR)
     sys.exit(status)
-
-
-def _installed_with(module: str, arguments: Sequence[str]) -> str:
-    """What pip installs a missing package with: an extra, or the package itself."""
-    if module == "lxml" or "calibrate" in arguments[:1]:
-        return "'tisim[calibrate]'"
-    extra = {"matplotlib", "networkx", "pandas", "pyarrow", "scipy", "starlette", "uvicorn"}
-    return "'tisim[view]'" if module in extra else module
 
 
 def _report(error: Exception) -> str:

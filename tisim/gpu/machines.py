@@ -11,8 +11,6 @@ from typing import Final
 
 from tisim.errors import InputError
 
-__all__ = ["GPUS", "MACHINES", "Gpu", "Machine", "Primitive", "machine"]
-
 #: What messages reach of an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
 #: 160 and 290).
 NIC_EFFICIENCY: Final = 0.96

@@ -10,8 +10,6 @@ from tisim.errors import InputError
 from tisim.gpu.machines import MACHINES, Machine
 from tisim.platform import Platform, PlatformBuilder
 
-__all__ = ["gpu_cluster", "machine_of"]
-
 #: The property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for who reads them.
 GPU: Final = "tisim/gpu"
 # Ports of a switch, and bytes/s between two GPUs of a node that no NVLink joins.

@@ -32,8 +32,6 @@ from tisim.gpu.nccl_tables import (
     tables,
 )
 
-__all__ = ["ALGORITHMS", "OPERATIONS", "Collective", "Communicator", "collective"]
-
 #: Operations: by rings, trees or NVLS, by pipelines, and from point to point.
 OPERATIONS: Final = (
     *("all_reduce", "all_gather", "reduce_scatter"),

@@ -17,8 +17,6 @@ from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
 
-__all__ = ["chunk_time", "message_time"]
-
 # A message starts when it is sent, and has an equal share of its links.
 _PLAIN: Final = {
     "network/model": "CM02",

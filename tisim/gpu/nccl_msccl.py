@@ -15,8 +15,6 @@ from tisim.gpu.nccl_chunks import message_time
 from tisim.gpu.nccl_tables import tables
 from tisim.platform import Platform
 
-__all__ = ["Algorithm", "algorithm_time", "read_algorithm"]
-
 #: The operations of files, as NCCL's tests call them.
 _OPERATIONS: Final = {
     "allreduce": "all_reduce",

@@ -16,8 +16,6 @@ from tisim.gpu.nccl_msccl import Algorithm, algorithm_time
 from tisim.gpu.nccl_tables import NEWEST, PROTOCOLS
 from tisim.platform import Platform
 
-__all__ = ["ELEMENTS", "LEVELS", "Row", "Table", "predict"]
-
 #: Bytes of an element of each type.
 ELEMENTS: Final = {
     **{"int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import re
@@ -49,31 +51,44 @@ def test_the_table(tisim: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "package", "remedy"),
+    ("package", "importer", "remedy"),
     [
-        ("platform", "numpy", "numpy"),
-        ("sweep", "pandas", "'tisim[view]'"),
-        ("calibrate", "pandas", "'tisim[calibrate]'"),
-        ("calibrate", "lxml", "'tisim[calibrate]'"),
+        ("numpy", "tisim.analysis.result", "numpy"),
+        ("pandas", "tisim.analysis.result", "'tisim[view]'"),
+        ("pandas", "tisim.studies.calibration.line", "'tisim[calibrate]'"),
+        ("lxml", "tisim.studies.calibration.platform_file", "'tisim[calibrate]'"),
+        ("anywidget", "tisim.analysis.viewer.notebook", "'tisim[notebook]'"),
     ],
 )
 def test_a_package_that_is_missing(
-    command: str,
     package: str,
+    importer: str,
     remedy: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fails(*_: object, **__: object) -> None:
-        raise ModuleNotFoundError(f"No module named '{package}.x'", name=f"{package}.x")
+        exec(f"import {package}", {"__name__": importer})
 
     monkeypatch.setattr(cli.tisim, "main", fails)
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    monkeypatch.setattr(sys, "path", [])
     with pytest.raises(SystemExit) as stopped:
-        cli.main([command])
+        cli.main(["replay"])
     assert stopped.value.code == 2
     assert capsys.readouterr().err == (
-        f"tisim: {package} is not installed, which this command needs: pip install {remedy}\n"
+        f"tisim: {package} is not installed, which this needs: pip install {remedy}\n"
     )
+
+
+def test_a_package_that_others_miss_is_not_said_to_be_tisims(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "lxml", raising=False)
+    monkeypatch.setattr(sys, "path", [])
+    assert importlib.util.find_spec("lxml") is None
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'lxml'$"):
+        importlib.import_module("lxml")
 
 
 def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.unit.project.public_names import STORED, public_names
+import re
+from pathlib import Path
+
+from tests.unit.project.public_names import DOCUMENTED, STABLE, STORED, public_names
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_no_public_name_or_parameter_is_lost() -> None:
@@ -11,3 +16,16 @@ def test_no_public_name_or_parameter_is_lost() -> None:
     Then ``python -m tests.unit.project.public_names`` stores the names anew.
     """
     assert sorted(set(STORED.read_text().splitlines()) - set(public_names())) == []
+
+
+def test_what_is_public_is_said_to_be() -> None:
+    """A module with an ``__all__`` is in one of the two lists, and docs/stability.md has both."""
+    modules = (ROOT / "tisim").rglob("*.py")
+    public = [path for path in modules if "\n__all__ = " in path.read_text()]
+    names = {".".join(path.relative_to(ROOT).parent.parts) for path in public}
+    assert {path.name for path in public} == {"__init__.py"}
+    assert names == {*STABLE, *DOCUMENTED}
+    rows = (ROOT / "docs" / "stability.md").read_text().splitlines()
+    for packages, beginning in ((STABLE, "| Python: "), (DOCUMENTED, "| Python, which may change")):
+        (row,) = [line for line in rows if line.startswith(beginning)]
+        assert re.findall(r"`(tisim[\w.]*)`", row) == [*packages]

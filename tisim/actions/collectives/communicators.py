@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tisim._core import Stage
+from tisim._core import Stage as Stage
 from tisim.actions.collectives import nonblocking
 from tisim.actions.script import Endpoint
-
-__all__ = ["Stage", "write_stage"]
 
 _COLOR_AND_KEY = 8  # bytes of two integers
 _GROUP = 8  # bytes of SimGrid's message that tells a rank its new communicator

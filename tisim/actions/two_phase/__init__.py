@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from tisim.actions.script import Script
 from tisim.actions.two_phase import dynamic_gen2, lustre, ompio, romio
-from tisim.actions.two_phase.plan import Hints, Plan, Request, Striping
-
-__all__ = ["Hints", "Plan", "Request", "Striping", "plan_of", "write_parts"]
+from tisim.actions.two_phase.plan import Hints as Hints
+from tisim.actions.two_phase.plan import Plan as Plan
+from tisim.actions.two_phase.plan import Request as Request
+from tisim.actions.two_phase.plan import Striping as Striping
 
 
 def write_parts(way: str, script: Script) -> None:

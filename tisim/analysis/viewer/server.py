@@ -145,12 +145,10 @@ def serve(
 
 def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) -> Server:
     """A server that has not been started."""
-    try:
-        import uvicorn
+    import uvicorn
 
-        from tisim.analysis.viewer.connections import BoundedProtocol
-    except ImportError:
-        raise InputError("the viewer needs uvicorn: pip install 'tisim[view]'") from None
+    from tisim.analysis.viewer.connections import BoundedProtocol
+
     config = uvicorn.Config(
         application(answers, guard),
         log_level="error",

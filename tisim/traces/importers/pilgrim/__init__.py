@@ -1,5 +1,3 @@
 """Traces of Pilgrim."""
 
-from tisim.traces.importers.pilgrim.importer import PilgrimImporter
-
-__all__ = ["PilgrimImporter"]
+from tisim.traces.importers.pilgrim.importer import PilgrimImporter as PilgrimImporter

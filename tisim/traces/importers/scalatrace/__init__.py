@@ -1,5 +1,3 @@
 """Traces of ScalaTrace 2 and ScalaTrace-TI."""
 
-from tisim.traces.importers.scalatrace.importer import ScalaTraceImporter
-
-__all__ = ["ScalaTraceImporter"]
+from tisim.traces.importers.scalatrace.importer import ScalaTraceImporter as ScalaTraceImporter

@@ -1,0 +1,42 @@
+"""What installs a library that tisim misses: the message of its import names the extra."""
+
+from __future__ import annotations
+
+import sys
+
+_EXTRAS = {
+    "anywidget": "notebook",
+    "distributed": "dask",
+    "lxml": "calibrate",
+    "matplotlib": "view",
+    "networkx": "view",
+    "otf2": "otf2",
+    "pandas": "view",
+    "pyarrow": "view",
+    "scipy": "view",
+    "starlette": "view",
+    "uvicorn": "view",
+    "zstandard": "zstd",
+}
+
+
+class MissingLibraries:
+    """Asked last for a module: refuses a library of an extra that a module of tisim imports."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if (extra := _EXTRAS.get(name)) is None:
+            return
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        importer = str(frame.f_globals.get("__name__"))
+        if importer.startswith("tisim."):  # others learn that it is not there as ever
+            extra = "calibrate" if "calibrat" in importer else extra
+            raise ModuleNotFoundError(
+                f"{name} is not installed, which this needs: pip install 'tisim[{extra}]'",
+                name=name,
+            )
+
+
+sys.meta_path.append(MissingLibraries)
