@@ -66,6 +66,7 @@ _GROUPS = {
             "Execute a trace on a real MPI library and time it.",
         ),
         "validate": ("validate.validate_command", "Compare predictions with real runs."),
+        "explain": ("explain.explain_command", "Explain where a prediction and a real run differ."),
     },
     "Looking": {
         "view": ("view.view_command", "Explore a run in a browser."),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tisim import _core
+from tisim.errors import InputError
+from tisim.support.files import write_file
 from tisim.traces.counts import counter_names, counts_of
 from tisim.traces.trace import Trace
 
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The name here of the counter that has measured the volumes.
 VOLUMES = "volume"
+#: The name of the section that says how much they differ (docs/tit.md).
+SECTION = "spread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +137,34 @@ def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> flo
     order = np.argsort(relative)
     below = np.cumsum(weights[order])
     return float(relative[order][np.searchsorted(below, 0.5 * below[-1])])
+
+
+def keep_spread(trace: str | os.PathLike[str], found: Spread) -> None:
+    """Write into a packed trace how much its volumes differ from run to run.
+
+    Raises InputError when the file cannot be read or written.
+    """
+    from tisim.traces.packed_program import with_section
+
+    content = json.dumps({"runs": len(found.sums), "deviation": found.deviation}).encode()
+    write_file(trace, with_section(trace, SECTION, content))
+
+
+def deviation_of(trace: Trace) -> float | None:
+    """How much the sum of a trace's volumes differs from run to run, relative to it.
+
+    It is the standard deviation over the runs of ``tisim record --repeat``; None where there were
+    none. Raises InputError when the section is damaged.
+    """
+    content = _core.trace_section(trace.core, SECTION)
+    if content is None:
+        return None
+    try:
+        deviation = float(json.loads(content)["deviation"])
+        if not 0.0 <= deviation < math.inf:
+            raise ValueError(f"{deviation} is no deviation")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"its section {SECTION} is damaged ({error}); record it again", file=trace.name
+        ) from None
+    return deviation

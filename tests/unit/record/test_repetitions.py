@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.unit.record.programs import Mpi, Trace, compile_body, record_program, tisim_record
 from tisim.errors import InputError
 from tisim.traces.record.repetitions import record_repeatedly
 from tisim.traces.record.settings import Settings
+from tisim.traces.spread import deviation_of
 
 # Computes for a while before each of three barriers.
 BODY = """
@@ -37,6 +39,7 @@ def test_the_spread_of_processor_time(mpi: Mpi, tmp_path: Path, cache: Path) -> 
     assert "page-faults: " in trace.run.stderr
     assert "whose sum of volumes is the median" in trace.run.stderr
     assert trace.calls(0).count("barrier") == 3
+    assert deviation_of(tisim.Trace.open(trace.file)) is not None
     # Nothing is left of the other runs.
     assert [path.name for path in tmp_path.iterdir() if ".runs-" in path.name] == []
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tisim.traces import Trace
-from tisim.traces.spread import VOLUMES, Spread, spreads
+from tisim.errors import InputError
+from tisim.platform import new
+from tisim.studies.uncertainty import replay_with_sets
+from tisim.traces import Trace, pack
+from tisim.traces.packed_program import with_section
+from tisim.traces.spread import SECTION, VOLUMES, Spread, deviation_of, keep_spread, spreads
 
 
 def trace_of(directory: Path, name: str, *ranks: list[str]) -> Trace:
@@ -98,3 +103,24 @@ def test_neither_the_order_of_runs_nor_the_unit_matters(
     assert other.of_one == pytest.approx(found.of_one, rel=1e-12)
     assert other.deviation == pytest.approx(found.deviation, rel=1e-6, abs=1e-12)
     assert other.largest_by_least == pytest.approx(found.largest_by_least, rel=1e-12)
+
+
+def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:
+    text, packed = tmp_path / "one.txt", tmp_path / "one.tit"
+    text.write_text("0 init\n0 compute 1e9\n0 finalize\n")
+    pack(text, packed)
+    assert deviation_of(Trace.open(packed)) is None
+    keep_spread(packed, Spread(VOLUMES, (1.0, 1.1, 1.2), None, False))
+    trace = Trace.open(packed)
+    assert deviation_of(trace) == pytest.approx(0.1 / 1.1)
+    # Replays for an interval compute as much faster and slower.
+    platform = new.cluster(1, bandwidth="1GBps", latency="1us", speed="1Gf")
+    interval = replay_with_sets(trace, None, 40, platform=platform, progress=False)
+    assert len(interval.times) == 40
+    assert np.std(np.log(interval.times)) == pytest.approx(0.1 / 1.1, rel=0.3)
+    assert interval.text().endswith("programs validated on other platforms")
+    damaged = tmp_path / "damaged.tit"
+    pack(text, damaged)
+    damaged.write_bytes(with_section(damaged, SECTION, b"{}"))
+    with pytest.raises(InputError, match="its section spread is damaged"):
+        deviation_of(Trace.open(damaged))

@@ -24,6 +24,7 @@ from tisim.studies.uncertainty.validated import (
 )
 from tisim.support.files import write_file
 from tisim.support.reading import parse_json, read_text
+from tisim.traces.spread import deviation_of
 
 if TYPE_CHECKING:
     from tisim.config import Config
@@ -128,7 +129,8 @@ def replay_with_sets(
 ) -> Interval:
     """Replay a trace with some sets of parameters, on all cores.
 
-    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too. The
+    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too, and those
+    of a trace that was recorded several times, all alike, from a normal distribution as wide. The
     errors of programs that were validated on the platform are counted in, or else those that tisim
     comes with (`shipped_programs`).
 
@@ -167,21 +169,26 @@ def replay_with_sets(
         raise InputError(f"an interval needs 2 replays or more, not {count}")
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     made = opened.extrapolated
-    draws = made is not None and bool(made.volumes)
+    fitted = made is not None and bool(made.volumes)
+    deviation = deviation_of(opened) or 0.0
+    draws = fitted or deviation > 0.0
     if sets is None and not draws:
         count = 1  # all would be the same
     all_sets: Sequence[Mapping[str, str]] = ({},) * count if sets is None else sets.sets
     if draws:  # each of the sets as often as others, so that there are as many replays
         all_sets = [all_sets[number % len(all_sets)] for number in range(count)]
-    chosen = np.random.default_rng(seed).permutation(len(all_sets))[:count]
+    random = np.random.default_rng(seed)
+    chosen = random.permutation(len(all_sets))[:count]
     fixed = Config(config) if not isinstance(config, Config) else config
     # What the user has set himself is not varied.
     points = []
     for number in sorted(chosen.tolist()):
         # The seed has an effect where the configuration has a jitter of starts or sizes.
         varied = {**all_sets[number], "tisim/jitter-seed": str(number + 1)}
-        if draws:
+        if fitted:
             varied["tisim/volume-seed"] = str(seed * count + number + 1)
+        if deviation > 0.0:  # hosts as much slower as volumes are larger
+            varied["speed"] = f"x{np.exp(deviation * random.standard_normal()):.9g}"
         points.append({key: value for key, value in varied.items() if key not in fixed})
     frame = sweep(
         opened,

@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.support.files import check_writable
 from tisim.traces.record.recorder import Recorded, record
 from tisim.traces.record.settings import Settings
-from tisim.traces.spread import Spread, spreads
+from tisim.traces.spread import Spread, keep_spread, spreads
 from tisim.traces.trace import Trace
 
 
@@ -62,5 +62,7 @@ def record_repeatedly(
         if not runs[-1].status:
             found = spreads([Trace.open(run.output) for run in runs])
             number = found[0].median_run
+        if found and not found[0].is_none:
+            keep_spread(runs[number].output, found[0])
         runs[number].output.replace(output)
     return Repeated(replace(runs[number], output=output), number + 1, len(runs), found)

@@ -1,0 +1,215 @@
+"""A recorded run beside its prediction: which part of the time makes how much of the difference."""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.result import Result
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.studies.validation.differences import sum_by_kind
+from tisim.studies.validation.study import RealRun
+from tisim.traces import Kind, Trace
+from tisim.traces.counts import counter_names, counts_of
+from tisim.traces.volumes import volumes_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What is neither computing nor a call, and which a prediction does not have.
+OFF_PROCESSOR = "off the processor"
+#: What lies before the first call and behind the last, and what a run file does not say.
+REST = "the rest"
+_COMPUTING = "computing"
+# Kinds of actions that are computing.
+_OWN = ("compute", "sleep")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the time, in seconds, mean over the ranks."""
+
+    name: str  # of a kind of call; ``computing``, `OFF_PROCESSOR`, `REST`
+    real: float
+    predicted: float
+
+    @property
+    def difference(self) -> float:
+        """How much longer it is predicted than it was."""
+        return self.predicted - self.real
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A real run beside its prediction, in seconds."""
+
+    real: float  # when the last rank ended
+    predicted: float
+    whole: Part  # when a rank ended, mean over the ranks
+    parts: tuple[Part, ...]  # the largest difference first; together they are `whole`
+    # Whether the trace says how long the ranks had a processor between their calls.
+    knows_processor_time: bool
+
+    def share(self, part: Part) -> float:
+        """The part of the difference of `whole` that a part makes."""
+        return part.difference / self.whole.difference if self.whole.difference else 0.0
+
+    def to_dict(self) -> Mapping[str, object]:
+        """Everything, for JSON; times in seconds."""
+        return {
+            "real": self.real,
+            "predicted": self.predicted,
+            "mean_end": {"real": self.whole.real, "predicted": self.whole.predicted},
+            "knows_processor_time": self.knows_processor_time,
+            "parts": [
+                {
+                    "name": one.name,
+                    "real": one.real,
+                    "predicted": one.predicted,
+                    "difference": one.difference,
+                    "share": self.share(one),
+                }
+                for one in self.parts
+            ],
+        }
+
+
+def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
+    """Set a real run of a trace beside its prediction.
+
+    Parameters
+    ----------
+    trace
+        What the program does.
+    run
+        A run file of a real run of it: of `tisim record --times --timeline` or `tisim execute`.
+    result
+        A prediction with an event log.
+
+    Raises
+    ------
+    InputError
+        If the run file cannot be read, is that of a prediction, or has other ranks.
+    """
+    real = RealRun.read(Path(run), trace.ranks)
+    ranks = trace.ranks
+    names = _names_of_calls(trace, result)
+    predicted_times = _sums(names, result.timeline)
+    real_times = _sums(names, _actions_of(Path(run)))
+    ends = statistics.fmean(real.ends), statistics.fmean(result.column("finish"))
+    between = real_times.pop(_COMPUTING, 0.0) / ranks
+    processor = _processor_time(trace)
+    # A run that is not that of the recording may have computed longer than that had a processor.
+    known = processor is not None and processor / ranks <= between
+    used = processor / ranks if known and processor is not None else between
+    parts = [Part(_COMPUTING, used, predicted_times.pop(_COMPUTING, 0.0) / ranks)]
+    if known:
+        parts.append(Part(OFF_PROCESSOR, between - used, 0.0))
+    parts += [
+        Part(name, real_times.get(name, 0.0) / ranks, predicted_times.get(name, 0.0) / ranks)
+        for name in sorted({*real_times, *predicted_times})
+    ]
+    rest = [end - sum(column) for end, column in zip(ends, _columns(parts), strict=True)]
+    parts.append(Part(REST, *rest))
+    return Explanation(
+        real.time,
+        result.simulated_time,
+        Part("all", *ends),
+        tuple(sorted(parts, key=lambda one: -abs(one.difference))),
+        known,
+    )
+
+
+class _Names:
+    """What the calls are named that actions belong to.
+
+    A recorded call that became several actions, such as a sendrecv, has a time at the first of
+    them, and is named after all of them.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._timed = [
+            [line for line, of in trace.attributes_of(rank) if isinstance(of.get("duration"), int)]
+            for rank in range(trace.ranks)
+        ]
+        self._kinds: dict[tuple[int, int], list[str]] = {}
+
+    def call(self, rank: int, line: int) -> tuple[int, int]:
+        """The call that an action belongs to."""
+        timed = self._timed[rank]
+        place = bisect_right(timed, line) - 1
+        return rank, timed[place] if place >= 0 else line
+
+    def add(self, rank: int, line: int, kind: str) -> None:
+        kinds = self._kinds.setdefault(self.call(rank, line), [])
+        if kind not in kinds:
+            kinds.append(kind)
+
+    def name(self, rank: int, line: int, kind: str) -> str:
+        return " + ".join(self._kinds.get(self.call(rank, line), [kind]))
+
+
+def _names_of_calls(trace: Trace, result: Result) -> _Names:
+    names = _Names(trace)
+    for rank, line, kind, _ in _rows(result.timeline.sort_values(["rank", "line"])):
+        if kind not in _OWN:
+            names.add(rank, line, kind)
+    return names
+
+
+def _sums(names: _Names, actions: pd.DataFrame) -> dict[str, float]:
+    """Seconds in computing and in each kind of call, of all ranks."""
+    return sum_by_kind(
+        [
+            (_COMPUTING if kind in _OWN else names.name(rank, line, kind), seconds)
+            for rank, line, kind, seconds in _rows(actions)
+        ]
+    )
+
+
+def _rows(actions: pd.DataFrame) -> Iterator[tuple[int, int, str, float]]:
+    """Rank, line, kind and seconds of each action."""
+    seconds = actions["end"] - actions["start"]
+    columns = actions["rank"], actions["line"], actions["kind"].astype(str), seconds
+    yield from zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _actions_of(path: Path) -> pd.DataFrame:
+    """What the ranks of a run file did."""
+    import pandas as pd
+
+    run = RunFile(path)
+    kinds = run.info["kinds"]
+    frames = []
+    for block in range(run.actions.blocks):
+        rows = run.actions.read(block)
+        numbers = {name: rows.numbers(name) for name in ("rank", "line")}
+        times = {name: rows.reals(name) for name in ("start", "end")}
+        names = [kinds[one] for one in rows.numbers("kind")]
+        frames.append(pd.DataFrame({**numbers, **times, "kind": names}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _columns(parts: list[Part]) -> tuple[list[float], list[float]]:
+    return [one.real for one in parts], [one.predicted for one in parts]
+
+
+def _processor_time(trace: Trace) -> float | None:
+    """Seconds that all ranks had a processor between their calls; None if the trace has none."""
+    volumes = volumes_of(trace.name, trace.files[0])
+    if volumes is not None and volumes.per_second is not None:
+        units = sum(
+            float(batch["amount"][batch["kind"] == Kind.COMPUTE].sum())
+            for rank in range(trace.ranks)
+            for batch in trace.operations(rank)
+        )
+        return units / volumes.per_second
+    if "time" not in counter_names(trace):
+        return None
+    return 1e-9 * sum(
+        count for rank in range(trace.ranks) for _, count in counts_of(trace, rank, "time")
+    )
