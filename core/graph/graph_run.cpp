@@ -16,6 +16,7 @@ constexpr double kLeastShare = 1.0 / 128;
 
 GraphRun::GraphRun(GraphPrograms programs, bool logs)
     : p_((programs.check(), std::move(programs))),
+      flows_(p_),
       logs_(logs),
       streams_(p_.lanes.size() * static_cast<std::size_t>(p_.streams)),
       lanes_(p_.lanes.size()),
@@ -37,26 +38,45 @@ bool GraphRun::run(std::int64_t events) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) launch(static_cast<std::int32_t>(i));
     settle();
   }
-  for (; events > 0 && !heap_.empty(); --events) {
-    now_ = heap_.top_date();
-    const auto id = static_cast<std::int32_t>(heap_.top_id());
-    heap_.pop();
-    const auto first_meeting = static_cast<std::int32_t>(streams_.size());
-    if (id >= first_meeting) {
-      leave(id - first_meeting);
-    } else if (stream(id).doing == Doing::computing) {
+  for (; events > 0; --events) {
+    if (!flows_.is_solved() && (heap_.empty() || heap_.top_date() > now_)) flows_.solve(now_);
+    if (heap_.empty() && flows_.idle()) break;
+    step();
+    settle();
+#ifdef TISIM_VERIFY
+    verify();
+#endif
+  }
+  return !heap_.empty() || !flows_.idle();
+}
+
+// What happens next.
+void GraphRun::step() {
+  if (!flows_.idle() && flows_.is_solved()) {
+    const double end = flows_.next_end();
+    if (heap_.empty() || end <= heap_.top_date()) {
+      now_ = std::max(now_, end);
+      for (const std::int32_t meeting : flows_.ended(now_)) leave(meeting);
+      return;
+    }
+  }
+  now_ = heap_.top_date();
+  const auto id = static_cast<std::int32_t>(heap_.top_id());
+  heap_.pop();
+  const auto first_meeting = static_cast<std::int32_t>(streams_.size());
+  if (id < first_meeting) {
+    if (stream(id).doing == Doing::computing) {
       end_kernel(id);
     } else if (stream(id).doing == Doing::delayed) {
       end_node(id);
     } else {
       to_advance_.push_back(id);
     }
-    settle();
-#ifdef TISIM_VERIFY
-    verify();
-#endif
+  } else if (meetings_[static_cast<std::size_t>(id - first_meeting)].moves) {
+    move(id - first_meeting);
+  } else {
+    leave(id - first_meeting);
   }
-  return !heap_.empty();
 }
 
 // Streams go on until each of them waits for something.
@@ -231,8 +251,16 @@ void GraphRun::arrive(std::int32_t index) {
     party.memory += call.memory;
     share(party);
   }
+  meeting.moves = call.bytes > 0;
   heap_.push(now_ + call.seconds, static_cast<std::uint32_t>(streams_.size()) +
                                       static_cast<std::uint32_t>(called.target));
+}
+
+// The seconds of a meeting are over, and its bytes move.
+void GraphRun::move(std::int32_t index) {
+  Meeting& meeting = meetings_[static_cast<std::size_t>(index)];
+  meeting.moves = false;
+  flows_.start(index, node(head(stream(meeting.streams.front())).node).count, now_);
 }
 
 void GraphRun::leave(std::int32_t index) {
@@ -322,6 +350,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::standing() const {
 void GraphRun::verify() const {
   ensure(heap_.is_consistent([](std::uint32_t) { return true; }), "events of graphs are in order");
   ensure(heap_.empty() || heap_.top_date() >= now_, "nothing of a graph is dated before now");
+  if (flows_.is_solved()) flows_.verify(now_);
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = lanes_[i];
     std::int32_t busy = 0, arrivals = 0, meetings = 0;

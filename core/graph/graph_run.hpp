@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/meeting_flows.hpp"
 #include "graph/program.hpp"
 #include "support/heap.hpp"
 
@@ -97,6 +98,7 @@ class GraphRun {
   struct Meeting {
     std::vector<std::int32_t> streams;  // that are there
     double start = 0;
+    bool moves = false;  // its bytes are next, when its seconds are over
   };
   struct Positions {
     std::vector<std::int32_t>* at;
@@ -117,6 +119,7 @@ class GraphRun {
   void pop(std::int32_t stream);
   void advance(std::int32_t stream);
   void arrive(std::int32_t stream);
+  void move(std::int32_t meeting);
   void leave(std::int32_t meeting);
   void end_kernel(std::int32_t stream);
   void end_node(std::int32_t stream);
@@ -124,8 +127,10 @@ class GraphRun {
   void account(Lane& lane);
   void end_if_idle(Lane& lane);
   void settle();
+  void step();
 
   GraphPrograms p_;
+  MeetingFlows flows_;
   bool logs_;
   double now_ = 0;
   std::int64_t launched_ = 0;

@@ -18,8 +18,9 @@ GraphPrograms overlapping(std::int32_t times) {
              {NodeKind::repeat, 0, 0, times, 0.0, 0.0}};
   p.blocks = {{0, 4}, {4, 5}};
   p.lanes = {1, 1};
-  p.calls = {{2.0, 0.5, 0.0}};
+  p.calls = {{.seconds = 2.0, .sms = 0.5}};
   p.parties = {2};
+  p.use_ends = {0};
   p.streams = 2;
   p.events = 1;
   return p;
@@ -90,6 +91,31 @@ TEST("graph: programs that do not fit together are refused") {
   CHECK(refuses([](GraphPrograms& p) { p.blocks[1].end = 9; }));
   CHECK(refuses([](GraphPrograms& p) { p.lanes = {2}; }));
   CHECK(refuses([](GraphPrograms& p) { p.calls[0].sms = 1.0; }));
+  CHECK(refuses([](GraphPrograms& p) { p.use_ends = {1}; }));
+  CHECK(refuses([](GraphPrograms& p) { p.links = {0.0}; }));
+  CHECK(refuses([](GraphPrograms& p) { p.calls[0].bytes = 1.0; }));
+}
+
+TEST("graph: channels of meetings share links, and the rest goes on alone") {
+  GraphPrograms p;
+  p.nodes = {{NodeKind::meet, 0, 0, 0}, {NodeKind::meet, 1, 1, 1}};
+  p.blocks = {{0, 2}};
+  p.lanes = {0, 0};
+  // One channel of 4 and three of 2 bytes, on links of 4 and 1.5 bytes/s.
+  p.calls = {{.seconds = 1.0, .bytes = 4.0, .rate = 2.0, .channels = {1.0, 0.0}},
+             {.seconds = 1.0, .bytes = 2.0, .rate = 9.0, .channels = {3.0, 1.0}}};
+  p.parties = {2, 2};
+  p.links = {4.0, 1.5};
+  p.uses = {{0, LinkKind::within, 1.0}, {0, LinkKind::within, 1.0}, {1, LinkKind::between, 1.0}};
+  p.use_ends = {1, 3};
+  p.streams = 2;
+  GraphRun run(p, true);
+  finish(run);
+  CHECK(run.is_done());
+  // Each channel has 1 byte/s of the four: 2 s; then the first has its 2 bytes/s.
+  CHECK(run.spans().size() == 4);
+  CHECK(test::close(run.spans()[0].end, 3.0, 1e-12));
+  CHECK(test::close(run.now(), 4.0, 1e-12));
 }
 
 TEST("graph: random programs keep the invariants and end") {
@@ -102,6 +128,14 @@ TEST("graph: random programs keep the invariants and end") {
       if (node.kind == NodeKind::record && random() % 2 == 0) node.kind = NodeKind::synchronize;
     }
     p.calls[0].memory = static_cast<double>(random() % 9) / 10;
+    if (random() % 2 == 0) {
+      p.calls[0].bytes = 1.0 + static_cast<double>(random() % 9);
+      p.calls[0].rate = 1.0 + static_cast<double>(random() % 3);
+      p.calls[0].channels[0] = 1.0;
+      p.links = {1.0 + static_cast<double>(random() % 3)};
+      p.uses = {{0, LinkKind::within, 1.0}};
+      p.use_ends = {1};
+    }
     GraphRun run(p, false);
     finish(run);
     CHECK(run.is_done());

@@ -469,7 +469,9 @@ class _Step:
         offset = stride if (word == "send") == forward else -stride
         nbytes = 2 * self.kernels.tokens * self.kernels.width // self.layout.tensor
         lines = [f"record main {stream}0", f"wait {stream} {stream}0"] if start else []
-        lines += [f"{word} {stream} {offset} {nbytes}", f"record {stream} {stream}1"]
+        # Between two stages both directions lead to the same rank: gradients have a tag.
+        tag = "" if forward else " 1"
+        lines += [f"{word} {stream} {offset} {nbytes}{tag}", f"record {stream} {stream}1"]
         return [*lines, f"wait main {stream}1"] if wait else lines
 
     def _get(self, forward: bool, start: bool = True) -> Lines:

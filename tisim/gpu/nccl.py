@@ -179,8 +179,8 @@ class Communicator:
     @cached_property
     def rails(self) -> int:
         """Network interfaces that the GPUs of a node have together."""
-        each = self.machine.gpus // self.machine.nics
-        return min(len({gpu // each for gpu in gpus}) for gpus in self.by_node.values())
+        gpus, nics = self.machine.gpus, self.machine.nics
+        return min(len({gpu * nics // gpus for gpu in node}) for node in self.by_node.values())
 
     @cached_property
     def _graph(self) -> tuple[int, float]:
@@ -237,7 +237,7 @@ class Communicator:
                 return self._pipeline(operation, size, protocol)
             return self._ring(operation, size, protocol)
         channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
-        within, between = self._traffic(operation, algorithm)
+        within, between = self.traffic(operation, algorithm)
         rate = min(rate, self._links / within if within else math.inf)
         rate = min(rate, self._nic / between if between else math.inf)
         return self._result(operation, size, algorithm, protocol, channels, latency, rate)
@@ -439,7 +439,7 @@ class Communicator:
     def _point_to_point(self, operation: str, size: float) -> Collective:
         """Messages between pairs, all at once; Simple, whatever their size."""
         primitive = self.primitive("Simple")
-        sent = self._traffic(operation, "p2p")
+        sent = self.traffic(operation, "p2p")
         within = self.channels * primitive.rate
         if self.local > 1:
             within = min(within, self._links)
@@ -450,7 +450,7 @@ class Communicator:
             operation, size, "p2p", "Simple", self.channels, latency, 1 / max(a_byte, 1e-18)
         )
 
-    def _traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
+    def traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
         """What a GPU sends on NVLinks, and a network interface: bytes for a byte of the size."""
         ranks, nodes, rails = self.size, self.nodes, self.rails
         if operation == "alltoall":
@@ -475,7 +475,7 @@ class Communicator:
         latency: float,
         rate: float,
     ) -> Collective:
-        within, between = self._traffic(operation, algorithm)
+        within, between = self.traffic(operation, algorithm)
         return Collective(
             *(operation, size, algorithm, protocol, channels, latency, rate),
             nvlink_bytes=size * within,

@@ -33,11 +33,34 @@ _OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv"}
 
 @dataclass(frozen=True)
 class Meeting:
-    """What those who communicate do: seconds, and shares of SMs and of memory bandwidth."""
+    """What those who communicate do: some seconds, and then channels that move bytes in step.
 
-    seconds: float
-    sms: float
-    memory: float
+    Attributes
+    ----------
+    latency
+        Seconds before bytes move, or of all where none share links.
+    bytes, rate
+        What a channel moves, and bytes/s that it reaches at most.
+    within, between
+        So many channels load the NVLinks of a GPU, and a network interface, in each direction.
+    sms
+        Share of the SMs that it takes from kernels.
+    traffic
+        Bytes that it moves in the memory of a GPU.
+    """
+
+    latency: float
+    bytes: float = 0.0
+    rate: float = math.inf
+    within: float = 0.0
+    between: float = 0.0
+    sms: float = 0.0
+    traffic: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """What all takes on links that nobody else uses."""
+        return self.latency + self.bytes / self.rate
 
 
 @dataclass(frozen=True)
@@ -130,26 +153,41 @@ class StepMachine:
             times.append(rounds * 2 * rows * columns * (k + FILL) / (speed * relative))
         return min(times)
 
-    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        """What a collective of some ranks, or a message between two, takes.
+    @property
+    def within_rate(self) -> float:
+        """Bytes/s that communication reaches of the NVLinks of a GPU, in each direction."""
+        return self.hardware.gpu.nvlinks * self.hardware.gpu.nvlink_reached
 
-        The bytes are those of the largest buffer of a rank. All other GPUs of the nodes do the same
-        in groups of their own, so that a group has its part of the network interfaces.
+    @property
+    def between_rate(self) -> float:
+        """Bytes/s that communication reaches of a network interface, in each direction."""
+        return self.hardware.nic_rate * NIC_EFFICIENCY * self.network_efficiency
+
+    def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
+        """What a collective of some ranks, or a message between two, takes alone.
+
+        The bytes are those of the largest buffer of a rank.
         """
         if len(ranks) < 2 or nbytes == 0:
-            return Meeting(0.0, 0.0, 0.0)
-        hardware = self.hardware
-        group = Communicator(hardware, ranks)
+            return Meeting(0.0)
+        group = Communicator(self.hardware, ranks)
         call = group.collective(_OPERATIONS.get(word, word), nbytes)
-        seconds = call.time
-        if group.nodes > 1:
-            local = max(1, group.local)
-            users = hardware.gpus / local * min(local, hardware.nics) / hardware.nics
-            rate = hardware.nic_rate * NIC_EFFICIENCY * self.network_efficiency
-            seconds = max(seconds, call.latency + call.nic_bytes * max(users, 1.0) / rate)
         channels = _MESSAGE_CHANNELS if word == "send" else call.channels
-        traffic = 2 * call.nvlink_bytes / seconds / hardware.gpu.memory_rate
-        return Meeting(seconds, min(0.9, channels / hardware.gpu.sms), min(0.9, traffic))
+        within, between = group.traffic(call.operation, call.algorithm)
+        # What all channels carry of a byte: those of a ring go on from node to node, and for
+        # messages each GPU has its own.
+        carried = between * group.rails if group.nodes > 1 else within
+        if call.algorithm == "p2p":
+            carried /= group.local
+        return Meeting(
+            call.latency,
+            carried * nbytes / channels,
+            carried * call.rate / channels,
+            channels * (within / carried),
+            channels * (between / carried),
+            min(0.9, channels / self.hardware.gpu.sms),
+            2 * call.nvlink_bytes,
+        )
 
 
 _HARDWARE = ("gpus", "nics", "nic_rate")
@@ -157,7 +195,7 @@ _HARDWARE = ("gpus", "nics", "nic_rate")
 
 # Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200
 # was at hand; it is taken for an H100.
-_HOPPER = {"gemm_efficiency": 0.673, "memory_efficiency": 0.6, "launch": 1e-5}
+_HOPPER = {"gemm_efficiency": 0.687, "memory_efficiency": 0.6, "launch": 1e-5}
 #: Machines of `tisim.gpu.MACHINES` with what programs reach on them.
 STEP_MACHINES = {
     "a100": StepMachine(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,11 @@ import numpy.typing as npt
 
 from tisim import _core
 from tisim.errors import InputError, SimulationError
-from tisim.gpu.step_graph import COLLECTIVES, KERNELS, Graph, Node
+from tisim.gpu.step_graph import KERNELS, Graph, Node
+from tisim.gpu.step_traffic import Colours, MeetingKey, Traffic, nodes_of
 
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import Meeting, StepMachine
-
-Colours = npt.NDArray[np.int64]
 
 #: What a GPU does, as the core counts it: a kernel alone, a kernel beside communication,
 #: communication alone, waiting for peers, nothing.
@@ -103,8 +103,10 @@ def run_step(
         Where GPUs wait for each other in a circle.
     """
     machine = machine.of_ranks(graph.ranks)
-    lane_of = _equal_ranks(graph, machine) if merge else np.arange(graph.ranks)
+    traffic = Traffic(graph, machine.hardware)
+    lane_of = traffic.equal_ranks() if merge else np.arange(graph.ranks)
     tables = _Tables(graph, machine, lane_of)
+    tables.share_links(traffic.loads(lane_of, merge=merge))
     run = tables.core_run(logs)
     more = True
     while more:
@@ -124,80 +126,22 @@ def run_step(
     return StepResult(seconds, lane_of, tables.first_rank, ends, occupations, run.launched, spans)
 
 
-def _nodes_of(graph: Graph, nodes: list[Node], seen: dict[str, None]) -> list[Node]:
-    """All nodes of a program and of its blocks, each once; adds the blocks to `seen`."""
-    found = list(nodes)
-    for node in nodes:
-        if node.word == "do" and node.name not in seen:
-            found += _nodes_of(graph, graph.blocks[node.name], seen)
-            seen[node.name] = None
-    return found
-
-
 def _members(graph: Graph, name: str, rank: int) -> range:
     size, stride = graph.communicators[name]
     first = rank - rank // stride % size * stride
     return range(first, min(first + size * stride, graph.ranks), stride)
 
 
-def _equal_ranks(graph: Graph, machine: StepMachine) -> Colours:
-    """Number ranks such that those with a number do the same at the same time.
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A link that a meeting loads: an interface (`between`) or NVLinks, by so many equal groups."""
 
-    They have the same program, their groups lie on nodes in the same way and have members of the
-    same numbers, and so have their peers. The coarsest such numbering is found by refinement.
-    """
-    ranks = np.arange(graph.ranks)
-    colour = np.zeros(graph.ranks, dtype=np.int64)
-    used: dict[str, npt.NDArray[np.bool_]] = {}
-    offsets: dict[int, npt.NDArray[np.bool_]] = {}
-    for number, (first, last, nodes) in enumerate(graph.programs):
-        colour[first : last + 1] = number
-        for node in _nodes_of(graph, nodes, {}):
-            if node.word in COLLECTIVES:
-                used.setdefault(node.name, np.zeros(graph.ranks, bool))[first : last + 1] = True
-            elif node.word in ("send", "receive"):
-                offset = int(node.numbers[0])
-                offsets.setdefault(offset, np.zeros(graph.ranks, bool))[first : last + 1] = True
-    node_of = ranks // machine.hardware.gpus
-    groups = []
-    for name, users in used.items():
-        size, stride = graph.communicators[name]
-        heads = ranks - ranks // stride % size * stride
-        firsts = np.unique(heads[users])
-        members = firsts[:, None] + stride * np.arange(size)[None, :]
-        inside = members < graph.ranks
-        members = np.where(inside, members, 0)
-        group = np.searchsorted(firsts, heads)
-        group = np.where(users, group, 0)
-        # A group's shape: how many of it are on each of its nodes.
-        shape = np.where(inside, node_of[members] - node_of[firsts][:, None], -1)
-        _, shape_of = np.unique(shape, axis=0, return_inverse=True)
-        colour = _joined(colour, np.where(users, shape_of.reshape(-1)[group], -1))
-        groups.append((users, group, members, inside))
-    for offset, users in offsets.items():
-        peers = (ranks + offset) % graph.ranks
-        colour = _joined(colour, np.where(users, node_of[peers] == node_of, -1))
-    random = np.random.default_rng(0)
-    while True:
-        count = int(colour.max()) + 1
-        weights = random.integers(1, 1 << 62, count, dtype=np.int64)
-        finer = colour
-        for users, group, members, inside in groups:
-            sums = np.where(inside, weights[colour[members]], 0).sum(axis=1)
-            finer = _joined(finer, np.where(users, sums[group], 0))
-        for offset, users in offsets.items():
-            peers = (ranks + offset) % graph.ranks
-            finer = _joined(finer, np.where(users, colour[peers], -1))
-        if int(finer.max()) + 1 == count:
-            return colour
-        colour = finer
+    link: int
+    between: bool
+    times: float
 
-
-def _joined(first: Colours, second: npt.NDArray[np.generic]) -> Colours:
-    """Number the pairs of two numberings."""
-    _, second_index = np.unique(second, return_inverse=True)
-    pairs = first * (int(second_index.max()) + 1) + second_index
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    def channels(self, call: Meeting) -> float:
+        return self.times * (call.between if self.between else call.within)
 
 
 class _Tables:
@@ -209,10 +153,12 @@ class _Tables:
         self.nodes: list[Node] = []  # beside `rows`
         self.block_ends: list[int] = []
         self.lane_blocks: list[int] = []
-        self.calls: dict[tuple[str, float, Meeting], int] = {}  # word, bytes
-        self.known: dict[tuple[str, float, tuple[int, ...]], int] = {}  # calls by ranks
-        self.meetings: dict[tuple[object, ...], int] = {}
+        self.calls: dict[tuple[str, float, int], Meeting] = {}  # word, bytes, meeting
+        self.numbers: dict[tuple[str, float, int], int] = {}  # of calls
+        self.meetings: dict[MeetingKey, int] = {}
         self.parties: list[int] = []
+        self.uses: list[list[_Use]] = []  # of each meeting
+        self.links: list[float] = []  # bytes/s
         self.times: dict[Node, tuple[float, float]] = {}
         self.users: dict[tuple[int, object], str] = {}  # streams of events and of groups
         named = [node for _, _, nodes in graph.programs for node in nodes]
@@ -235,7 +181,7 @@ class _Tables:
     def _add_lane(self, rank: int) -> None:
         program = next(nodes for first, last, nodes in self.graph.programs if first <= rank <= last)
         blocks: dict[str, None] = {}
-        _nodes_of(self.graph, program, blocks)
+        nodes_of(self.graph, program, blocks)
         numbers: dict[str, int] = {}
         for name in blocks:
             self._add_block(rank, self.graph.blocks[name], numbers)
@@ -300,10 +246,8 @@ class _Tables:
     def _collective(self, rank: int, node: Node) -> tuple[int, int]:
         members = _members(self.graph, node.name, rank)
         lanes = sorted({int(self.lane_of[member]) for member in members})
-        return (
-            self._meeting((node.name, *lanes), len(lanes)),
-            self._call(node.word, node.numbers[0], tuple(members)),
-        )
+        meeting = self._meeting((node.name, *lanes), len(lanes), lanes, lanes)
+        return meeting, self._call(node.word, node.numbers[0], meeting, tuple(members))
 
     def _message(self, rank: int, node: Node) -> tuple[int, int]:
         offset = int(node.numbers[0])
@@ -313,30 +257,81 @@ class _Tables:
         ends = (rank, peer) if node.word == "send" else (peer, rank)
         lanes = [int(self.lane_of[end]) for end in ends]
         forward = (offset if node.word == "send" else -offset) % self.graph.ranks
-        return (
-            self._meeting((forward, *node.numbers[2:], *lanes), 2),
-            self._call("send", node.numbers[1], ends),
-        )
+        key = (forward, *map(int, node.numbers[2:]), *lanes)
+        meeting = self._meeting(key, 2, lanes[:1], lanes[1:])
+        return meeting, self._call("send", node.numbers[1], meeting, ends)
 
-    def _meeting(self, key: tuple[object, ...], parties: int) -> int:
+    def _meeting(
+        self, key: MeetingKey, parties: int, senders: list[int], receivers: list[int]
+    ) -> int:
         if key not in self.meetings:
             self.meetings[key] = len(self.parties)
             self.parties.append(parties)
+            # Two links a lane: its NVLinks out, and in.
+            ways = [2 * lane for lane in senders] + [2 * lane + 1 for lane in receivers]
+            self.uses.append([_Use(link, False, 1.0) for link in ways])
         return self.meetings[key]
 
-    def _call(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> int:
-        key = (word, nbytes, ranks)
-        if key not in self.known:
-            meeting = self.machine.communication(word, nbytes, ranks)
-            self.known[key] = self.calls.setdefault((word, nbytes, meeting), len(self.calls))
-        return self.known[key]
+    def _call(self, word: str, nbytes: float, meeting: int, ranks: tuple[int, ...]) -> int:
+        key = word, nbytes, meeting
+        if key not in self.calls:
+            self.calls[key] = self.machine.communication(word, nbytes, ranks)
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def share_links(self, loads: Iterable[tuple[MeetingKey, int, float]]) -> None:
+        """Say which links meetings load; of `loads`, see `Traffic.loads`."""
+        self.links = [self.machine.within_rate] * (2 * len(self.first_rank))
+        numbers: dict[int, int] = {}
+        times: dict[tuple[int, int], float] = {}
+        for key, interface, more in loads:
+            if interface not in numbers:
+                numbers[interface] = len(self.links)
+                self.links.append(self.machine.between_rate)
+            way = self.meetings[key], numbers[interface]
+            times[way] = times.get(way, 0.0) + more
+        for (meeting, link), often in times.items():
+            self.uses[meeting].append(_Use(link, True, often))
+
+    def _call_rows(self) -> list[tuple[float, ...]]:
+        """Calls as the core takes them; leaves uses of links that more than one meeting loads.
+
+        What equal groups do to each other is known beforehand: it bounds the rate of a call.
+        """
+        users: dict[int, set[int]] = {}
+        for (_, _, meeting), call in self.calls.items():
+            for use in self.uses[meeting]:
+                if use.channels(call):
+                    users.setdefault(use.link, set()).add(meeting)
+        shared = [
+            link for link in users if len(users[link]) > 1 and math.isfinite(self.links[link])
+        ]
+        numbers = {link: number for number, link in enumerate(shared)}
+        rows: list[tuple[float, ...]] = []
+        for (_, _, meeting), call in self.calls.items():
+            uses = [use for use in self.uses[meeting] if use.channels(call)]
+            bounds = [self.links[use.link] / use.channels(call) for use in uses]
+            rate = min([call.rate, *bounds])
+            seconds = call.latency + call.bytes / rate
+            memory = call.traffic / (seconds or 1.0) / self.machine.hardware.gpu.memory_rate
+            shares = call.sms, min(0.9, memory)
+            if any(use.link in numbers for use in uses):
+                moves = call.bytes, rate, call.within, call.between
+                rows.append((call.latency, *moves, *shares))
+            else:
+                rows.append((seconds, 0.0, 0.0, 0.0, 0.0, *shares))
+        self.links = [self.links[link] for link in shared]
+        self.uses = [
+            [replace(use, link=numbers[use.link]) for use in uses if use.link in numbers]
+            for uses in self.uses
+        ]
+        return rows
 
     def core_run(self, logs: bool) -> _core.GraphRun:
         columns = list(zip(*self.rows, strict=True))
         kinds, streams, targets, counts = (np.array(c, dtype=np.int32) for c in columns[:4])
         arithmetic, memory = (np.array(c, dtype=np.float64) for c in columns[4:])
-        rows = [(m.seconds, m.sms, m.memory) for _, _, m in self.calls]
-        seconds, sms, traffic = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
+        calls = self._call_rows()
+        uses = [use for each in self.uses for use in each]
         return _core.GraphRun(
             kinds,
             streams,
@@ -346,10 +341,13 @@ class _Tables:
             memory,
             np.array(self.block_ends, dtype=np.int32),
             np.array(self.lane_blocks, dtype=np.int32),
-            seconds,
-            sms,
-            traffic,
+            np.array(calls, dtype=np.float64).reshape(-1),
             np.array(self.parties, dtype=np.int32),
+            np.array(self.links, dtype=np.float64),
+            np.array([use.link for use in uses], dtype=np.int32),
+            np.array([use.between for use in uses], dtype=np.int32),
+            np.array([use.times for use in uses], dtype=np.float64),
+            np.cumsum([len(each) for each in self.uses], dtype=np.int32),
             len(self.streams),
             len(self.events),
             self.machine.launch,

@@ -31,7 +31,7 @@ class Unlimited(Plain):
         return 2 * m * n * k * (node.numbers[3] if node.numbers[3:] else 1) / 1e15, 0.0
 
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        return Meeting(0.0, 0.0, 0.0)
+        return Meeting(0.0)
 
 
 def unlimited(layout: Layout, model: Model = SMALL) -> StepResult:

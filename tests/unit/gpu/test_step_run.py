@@ -20,7 +20,7 @@ class Plain(StepMachine):
     """Collectives and messages take a second a GB, half of the SMs and half of the bandwidth."""
 
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        return Meeting(nbytes / 1e9, 0.5, 0.5)
+        return Meeting(nbytes / 1e9, sms=0.5, traffic=4 * nbytes)
 
 
 # A memory of 8 GB/s; no latencies and no launches.

@@ -1,0 +1,60 @@
+// Meetings that move bytes, as flows on links that they share max-min fairly.
+//
+// The channels of a meeting move in step: a meeting is one flow, whose share is the rate of a
+// channel, bytes/s, and it takes so many channels' worth of each link that it loads. So all
+// channels on a link get the same unless something else holds them back.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/program.hpp"
+#include "network/flows.hpp"
+#include "solver/max_min_solver.hpp"
+#include "solver/system.hpp"
+#include "support/stack.hpp"
+
+namespace tisim {
+
+class MeetingFlows {
+ public:
+  // Keeps a reference.
+  explicit MeetingFlows(const GraphPrograms& programs);
+  MeetingFlows(const MeetingFlows&) = delete;
+  MeetingFlows& operator=(const MeetingFlows&) = delete;
+
+  void start(std::int32_t meeting, std::int32_t call, double now);
+
+  // Shares the links anew after all changes of an instant.
+  void solve(double now) {
+    flows_.set_now(now);
+    solver_.solve();
+  }
+  bool is_solved() const { return solver_.is_solved(); }
+
+  bool idle() const { return flows_.in_progress() == 0; }
+  // All is solved.
+  double next_end() { return flows_.next_end(); }
+  // The meetings that end at `now`, in the order in which they started; overwritten by the next.
+  const Stack<std::int32_t>& ended(double now) {
+    ended_.clear();
+    flows_.collect_ended(now, ended_);
+    return ended_;
+  }
+
+  // Throws BrokenInvariant; to be called when all is solved.
+  void verify(double now) const;
+
+ private:
+  std::int32_t variable(std::int32_t meeting, std::int32_t call);
+
+  const GraphPrograms& programs_;
+  max_min::System system_;
+  Flows flows_;
+  MaxMinSolver solver_;
+  std::unordered_map<std::int64_t, std::int32_t> variables_;  // by meeting and call
+  Stack<std::int32_t> ended_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,156 @@
+"""Communication that overlaps shares links: what a calculation by hand gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tisim.gpu.machines import MACHINES
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_machine import StepMachine
+from tisim.gpu.step_run import StepResult, run_step
+
+# Interfaces are so slow that nothing else holds communication between nodes back.
+GPU = replace(MACHINES["a100"].gpu, copy_rate=float("inf"))
+A100 = StepMachine(replace(MACHINES["a100"], gpu=GPU, nic_rate=4e9), kernel=0.0, launch=0.0)
+# Two GPUs share an interface.
+NARROW = replace(A100, hardware=replace(A100.hardware, nics=4))
+SIZE = 1e9
+
+
+def executed(text: str, machine: StepMachine = A100, *, merge: bool = True) -> StepResult:
+    return run_step(parse_graph(f"graph 1\n{text}"), machine, merge=merge)
+
+
+def beside(second: str) -> str:
+    """Two nodes that reduce on one stream, and something else on another."""
+    return f"""ranks 16
+        communicator one 16 1
+        communicator two 16 1
+        communicator far 2 8
+        program 0-15
+          all_reduce a one {SIZE}
+          {second}
+        end"""
+
+
+def all_reduce(machine: StepMachine = A100) -> tuple[float, float]:
+    """Of two nodes alone: seconds before its bytes move, and seconds of its bytes."""
+    call = machine.of_ranks(16).communication("all_reduce", SIZE, tuple(range(16)))
+    # Interfaces hold it back, and nothing else.
+    assert call.rate * call.between == pytest.approx(machine.between_rate)
+    return call.latency, call.bytes / call.rate
+
+
+def test_a_collective_alone_takes_its_own_time() -> None:
+    text = beside("seconds b 0")
+    assert executed(text).seconds == pytest.approx(sum(all_reduce()), rel=1e-12)
+
+
+def test_two_communicators_share_the_interfaces_of_two_nodes() -> None:
+    latency, transfer = all_reduce()
+    both = executed(beside(f"all_reduce b two {SIZE}"))
+    assert both.seconds == pytest.approx(latency + 2 * transfer, rel=1e-9)
+    # One is half as large: it ends when each has moved a half, and the rest of the other is alone.
+    small = executed(beside(f"all_reduce b two {SIZE / 2}"))
+    assert small.seconds == pytest.approx(latency + 1.5 * transfer, rel=1e-3)
+    # One begins when the other has moved a quarter.
+    later = executed(beside(f"host {latency + transfer / 4}\n all_reduce b two {SIZE}"))
+    assert later.seconds == pytest.approx(latency + 2 * transfer, rel=1e-9)
+
+
+def test_channels_of_a_message_have_the_share_of_channels() -> None:
+    latency, transfer = all_reduce()
+    machine = A100.of_ranks(16)
+    call = machine.communication("all_reduce", SIZE, tuple(range(16)))
+    sent = machine.communication("send", SIZE / 10, (0, 8))
+    assert sent.between == 2
+    # Of the interface into node 1, two channels of the message and `call.between` of the ring.
+    each = machine.between_rate / (2 + call.between)
+    text = f"""ranks 16
+        communicator one 16 1
+        program 0
+          send b 8 {SIZE / 10}
+          all_reduce a one {SIZE}
+        end
+        program 1-7
+          all_reduce a one {SIZE}
+        end
+        program 8
+          receive b -8 {SIZE / 10}
+          all_reduce a one {SIZE}
+        end
+        program 9-15
+          all_reduce a one {SIZE}
+        end"""
+    done = sent.latency + sent.bytes / each  # the message; both begin within microseconds
+    left = call.bytes - (done - latency) * each
+    expected = done + left / call.rate
+    result = run_step(parse_graph("graph 1\n" + text), A100, logs=True)
+    ends = {span.node.word: span.end for span in result.spans}
+    assert ends["send"] == pytest.approx(done, rel=1e-3)
+    assert ends["all_reduce"] == pytest.approx(expected, rel=1e-3)
+    assert result.seconds > latency + transfer
+
+
+def test_groups_of_a_node_share_its_interfaces_only_when_they_communicate() -> None:
+    text = beside("seconds b 0").replace(f"all_reduce a one {SIZE}", f"all_reduce a far {SIZE}")
+    pair = NARROW.of_ranks(16).communication("all_reduce", SIZE, (0, 8))
+    # Two groups an interface.
+    both = pair.latency + 2 * pair.bytes * pair.between / NARROW.between_rate
+    assert both > pair.seconds
+    assert executed(text, NARROW).seconds == pytest.approx(both, rel=1e-12)
+    assert executed(text, A100).seconds == pytest.approx(pair.seconds, rel=1e-12)
+    # One group alone, whose neighbours do something else.
+    idle = "program 1-7\n seconds b 0\n end\n program 9-15\n seconds b 0\n end"
+    alone = text.replace("program 0-15", "program 0") + "\n" + text[text.index("program") :]
+    alone = alone.replace("program 0-15", "program 8") + "\n" + idle
+    assert executed(alone, NARROW).seconds == pytest.approx(pair.seconds, rel=1e-12)
+
+
+def test_directions_do_not_share() -> None:
+    def exchanged(back: str) -> str:
+        return f"""ranks 16
+            program 0-7
+              send a 8 {SIZE}
+              {back}
+            end
+            program 8-15
+              receive a -8 {SIZE}
+              {back.replace("receive b 8", "send b -8").replace("send b 8", "receive b -8")}
+            end"""
+
+    sent = A100.of_ranks(16).communication("send", SIZE, (0, 8))
+    one = executed(exchanged(f"receive b 8 {SIZE}"))
+    assert one.seconds == pytest.approx(sent.seconds, rel=1e-9)
+
+
+@pytest.mark.parametrize("machine", [A100, NARROW])
+def test_equal_gpus_that_share_links_are_executed_once(machine: StepMachine) -> None:
+    text = f"""ranks 48
+        communicator tensor 4 1
+        communicator data 6 4
+        communicator all 24 1
+        block layer
+          all_reduce a tensor {SIZE}
+          record a done
+          wait b done
+          all_reduce b data {SIZE}
+        end
+        program 0-23
+          do layer 2
+          send c 24 {SIZE}
+          all_reduce d all {SIZE}
+        end
+        program 24-47
+          receive c -24 {SIZE}
+          do layer 3
+          all_reduce d all {SIZE}
+        end"""
+    once, each = executed(text, machine), executed(text, machine, merge=False)
+    assert len(once.ends) < 8
+    assert len(each.ends) == 48
+    assert once.ends[once.lane_of] == pytest.approx(each.ends, rel=1e-9)
+    assert np.allclose(once.occupations[once.lane_of], each.occupations, rtol=1e-9)
