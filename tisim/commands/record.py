@@ -66,6 +66,13 @@ Examples:
     help="Calls of MPI_Test and MPI_Iprobe to record; the number of failed ones depends on "
     "the machine.",
 )
+@number_option(
+    "--longest-poll",
+    default=1000,
+    least=0,
+    text="What lies between two failed tests of the same requests counts as polling, not as "
+    "computation, up to so many units of the counter; 0: all of it is computation.",
+)
 @click.option(
     "--io",
     type=click.Choice(["none", "mpi", "posix", "both"]),
@@ -138,6 +145,7 @@ def record_command(
     counter: str,
     speed: float,
     tests: str,
+    longest_poll: int,
     io: Io,
     call_sites: bool,
     sample: bool,
@@ -177,6 +185,7 @@ def record_command(
         counter=counter,
         reference_speed=speed,
         failed_tests=tests == "all",
+        longest_poll=longest_poll,
         call_sites=call_sites,
         sample=sample,
         times=times,
@@ -240,7 +249,14 @@ def report_run(recorded: Recorded) -> None:
             err=True,
         )
         report_written(recorded.timeline.path)
-    _report_uncounted(recorded.uncounted)
+    notes = recorded.notes
+    if notes.polls:
+        click.echo(
+            f"polling: {notes.polls:,} rounds of failed tests and {notes.polled:,} units between "
+            "them are waiting, and in no volume",
+            err=True,
+        )
+    _report_uncounted(notes.uncounted)
 
 
 def report_spread(repeated: Repeated) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import tisim
 from tests.unit.record.programs import (
+    ENVIRONMENT,
+    EXAMPLES,
     Mpi,
     Trace,
     compile_body,
@@ -89,14 +93,71 @@ def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     ]
 
 
-def test_collectives_between_groups_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    body = """MPI_Comm half, inter;
+def test_collectives_between_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = compile_program(EXAMPLES / "two_groups.c", tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=5, cache=cache)
+    assert "warning" not in trace.run.stderr
+    to, end = f"{TAG}", "comm=2"
+
+    def exchange(peer: int, sent: int, received: int) -> list[str]:
+        posted = [f"irecv {peer} {to} {received} {end}", f"isend {peer} {to} {sent} {end}"]
+        return [*(f"{line} request={n}" for n, line in enumerate(posted)), "waitall requests=0,1"]
+
+    # The leader of the air, ranks 2 to 4; the root is the leader of the ocean, ranks 0 and 1.
+    assert trace.calls(2)[:38] == [
+        *("init", "comm_split 0 1 1 2", "comm_group 2 0 1 2 3 4", "comm_group 3 2 3 4"),
+        *("reduce 4 0 0 6 comm=3", *exchange(0, 4, 4), "bcast 4 0 6 comm=3"),
+        *(f"recv 0 {to} 8000 {end}", "bcast 8000 0 6 comm=3"),
+        *(f"recv 0 {to} 24000 {end}", "scatter 8000 8000 0 6 6 comm=3"),
+        *("gather 8000 8000 0 6 6 comm=3", f"send 0 {to} 24000 {end}"),
+        *(f"recv 0 {to} 12 {end}", f"recv 0 {to} 48 {end}", "scatterv 8 16 24 8 0 6 6 comm=3"),
+        *("gather 4 4 0 6 6 comm=3", "gatherv 8 8 16 24 0 6 6 comm=3", f"send 0 {to} 48 {end}"),
+        *("reduce 8000 0 0 6 comm=3", f"send 0 {to} 8000 {end}"),
+        *("reduce 16 0 0 6 comm=3", *exchange(0, 16, 16), "bcast 16 0 6 comm=3"),
+        *("gather 8000 8000 0 6 6 comm=3", *exchange(0, 24000, 16000), "bcast 16000 0 6 comm=3"),
+        *("gather 4 4 0 6 6 comm=3", "gatherv 8 8 16 24 0 6 6 comm=3", *exchange(0, 48, 24)),
+    ]
+    assert trace.calls(2)[-9:] == [
+        *(*exchange(0, 48, 48), f"recv 1 {to} 48 {end}", "scatterv 16 16 16 16 0 6 6 comm=3"),
+        *("comm_free 2", "comm_free 3", "comm_free 1", "finalize"),
+    ]
+    replay_on_graphene(trace)
+
+
+def test_collectives_between_groups_that_do_not_block(
+    one_mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    body = """MPI_Comm half, inter; MPI_Request request;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
-    MPI_Barrier(inter);"""
+    MPI_Ibarrier(inter, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);"""
+    program = compile_body(body, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, cache=cache)
+    assert "4 calls of MPI_Ibarrier are not in the trace" in trace.run.stderr
+
+
+def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Comm parent, children; int value = rank;
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+      MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+        MPI_ERRCODES_IGNORE);
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, children);
+      MPI_Comm_disconnect(&children);
+    } else {
+      MPI_Bcast(&value, 1, MPI_INT, 0, parent);
+      MPI_Comm_disconnect(&parent);
+    }"""
     program = compile_body(body, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, cache=cache)
-    assert "4 calls of MPI_Barrier are not in the trace" in trace.run.stderr
+    variables = {**os.environ, **ENVIRONMENT}
+    if subprocess.run([mpi.run, "-n", "2", program], env=variables, capture_output=True).returncode:
+        pytest.skip(f"{mpi.name} cannot spawn processes here")
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    assert "2 calls of MPI_Comm_spawn are not in the trace" in trace.run.stderr
+    assert "2 calls of MPI_Bcast are not in the trace" in trace.run.stderr
+    assert trace.calls(1)[1:] == ["barrier", "finalize"]
 
 
 def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:

@@ -17,7 +17,17 @@ class Uncounted:
     libraries: dict[str, float] = field(default_factory=dict)
 
 
-def read_notes(directory: Path) -> Uncounted:
+@dataclass
+class Notes:
+    """What the ranks of a recording have noted."""
+
+    uncounted: Uncounted = field(default_factory=Uncounted)
+    #: The rounds of polling, which are in no volume, and what all of them amount to.
+    polls: int = 0
+    polled: int = 0
+
+
+def read_notes(directory: Path) -> Notes:
     """Sum up the notes in the directory of the parts."""
     numbers: Counter[str] = Counter()
     libraries: Counter[str] = Counter()
@@ -28,8 +38,9 @@ def read_notes(directory: Path) -> Uncounted:
                 libraries[Path(name[0]).name] += int(number)
             else:
                 numbers[key] += int(number)
+    notes = Notes(polls=numbers["polls"], polled=numbers["polled"])
     samples = numbers["samples"]
-    if not samples:
-        return Uncounted()
-    shares = {name: number / samples for name, number in libraries.most_common()}
-    return Uncounted(numbers["uncounted"] / samples, shares)
+    if samples:
+        shares = {name: number / samples for name, number in libraries.most_common()}
+        notes.uncounted = Uncounted(numbers["uncounted"] / samples, shares)
+    return notes

@@ -15,7 +15,7 @@ from tisim.support.mpi import compiler_of_user, find_library
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.counters import choose_counters, is_counting
 from tisim.traces.record.launch import check_program, emulated, find_program
-from tisim.traces.record.notes import Uncounted, read_notes
+from tisim.traces.record.notes import Notes, read_notes
 from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
 from tisim.traces.record.qemu.emulator import emulating_command
 from tisim.traces.record.run import run_program
@@ -36,8 +36,8 @@ class Recorded:
     recording: Recording
     #: Why the counter was chosen, if it was.
     reason: str
-    #: With the counter `register`: how much of the program does not count.
-    uncounted: Uncounted
+    #: What was polling; with the counter `register`, how much of the program does not count.
+    notes: Notes
     #: The timeline, if one was asked for.
     timeline: RecordedTimeline | None = None
 
@@ -87,9 +87,9 @@ def record(
     timeline = (
         None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
     )
-    uncounted = read_notes(parts)
+    notes = read_notes(parts)
     shutil.rmtree(parts)
-    return Recorded(output, status, recording, counters.reason, uncounted, timeline)
+    return Recorded(output, status, recording, counters.reason, notes, timeline)
 
 
 def _check(command: Sequence[str], output: Path, settings: Settings) -> None:

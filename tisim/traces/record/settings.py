@@ -24,6 +24,9 @@ class Settings:
     #: Of the counter `time`: so many units are a second of processor time.
     reference_speed: float = 1e9
     failed_tests: bool = False
+    #: What lies between two failed tests of the same requests is polling, and in no volume, if it
+    #: is at most so much (in units of the counter); 0: nothing is polling.
+    longest_poll: int = 1000
     #: Whether calls say where in the program they are made.
     call_sites: bool = False
     sample: bool = False
@@ -59,6 +62,7 @@ class Settings:
         return {
             "TISIM_RECORD_SPEED": repr(self.reference_speed),
             "TISIM_RECORD_TESTS": "all" if self.failed_tests else "successful",
+            "TISIM_RECORD_LONGEST_POLL": str(self.longest_poll),
             "TISIM_RECORD_IO": self.io,
             **{name: "1" for name, wanted in asked.items() if wanted},
             **self.limits.variables(),

@@ -127,21 +127,35 @@ def _functions(entry: list[str]) -> Iterator[Function]:
 
 def _nonblocking(function: Function) -> Function:
     base = function.name.removeprefix("MPI_")
-    posted = "&(struct tisim_posted){*request, at(request)}"
-    after = re.sub(r"TISIM_(\w+)", r"TISIM_i\1", function.after, count=1)
     return replace(
         function,
         name=f"MPI_I{base[0].lower()}{base[1:]}",
         parameters=(*function.parameters, _parameter("MPI_Request *request")),
-        after=after.replace("POSTED", posted),
+        after=_posted(function, is_persistent=False),
     )
 
 
-def _persistent(collective: Function) -> Function:
+def _persistent(function: Function) -> Function:
+    """The persistent collective: each start of it is the non-blocking one. A trace cannot express
+    those of neighbours.
+    """
     more = map(_parameter, ("MPI_Info info", "MPI_Request *request"))
+    is_counted = "_neighbours(" in function.after
     return Function(
-        f"{collective.name}_init", (*collective.parameters, *more), is_counted=True, since="4"
+        f"{function.name}_init",
+        (*function.parameters, *more),
+        after="" if is_counted else _posted(function, is_persistent=True),
+        is_counted=is_counted,
+        since="4",
     )
+
+
+def _posted(function: Function, *, is_persistent: bool) -> str:
+    """What the recorder does after a collective that makes a request."""
+    kind = "true" if is_persistent else "false"
+    posted = f"&(struct tisim_posted){{*request, at(request), {kind}}}"
+    after = re.sub(r"TISIM_(\w+)", r"TISIM_i\1", function.after, count=1)
+    return after.replace("POSTED", posted)
 
 
 def _with_large_counts(function: Function) -> Function | None:

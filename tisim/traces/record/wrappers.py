@@ -10,18 +10,7 @@ _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of C. */
 #include "record.h"
 
-/* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. MPICH
- * 4.0 has large counts, but not of files. */
-#if MPI_VERSION >= 4
-#define HAS_MPI_4 1
-#define HAS_LARGE_COUNTS 1
-#elif defined(OMPI_MAJOR_VERSION)
-#define HAS_MPI_4 (OMPI_MAJOR_VERSION >= 5)
-#define HAS_LARGE_COUNTS 0
-#else
-#define HAS_MPI_4 0
-#define HAS_LARGE_COUNTS 0
-#endif
+/* MPICH 4.0 has large counts, but not of files. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
 #define HAS_LARGE_FILES 0
 #else

@@ -70,20 +70,27 @@ static void put_vector(struct arguments* arguments, struct tisim_counts counts, 
 }
 
 /* The communicator of a call that is to be written. Collectives of one rank alone send nothing. */
-static const struct tisim_comm* written_on(MPI_Comm comm) {
+static const struct tisim_comm* written_on(MPI_Comm comm, const struct tisim_posted* posted) {
   const struct tisim_comm* const on = tisim_comm_of(comm);
-  return on == NULL || on->is_self || !tisim_is_active() ? NULL : on;
+  const bool is_kept = posted != NULL && posted->is_persistent;
+  return on == NULL || on->is_self || !(tisim_is_active() || is_kept) ? NULL : on;
 }
 
 static void write_call(enum tisim_word word, const struct arguments* arguments,
                        const struct tisim_comm* comm, const struct tisim_posted* posted) {
+  if (posted != NULL && posted->is_persistent) {
+    tisim_request_keep(posted->request, posted->variable, word, comm->number, 0, arguments->values,
+                       arguments->count);
+    return;
+  }
   struct tisim_named named = tisim_on(comm->number);
   if (posted != NULL) named.request = tisim_request_add(posted->request, posted->variable)->number;
   tisim_write(word, arguments->values, arguments->count, &named, false);
 }
 
 void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_barrier_between_groups(comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const struct arguments none = {NULL, 0};
   write_call(word, &none, on, posted);
@@ -91,7 +98,8 @@ void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim
 
 void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
                        MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_bcast_between_groups(count, type, root, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -103,7 +111,8 @@ void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type,
 
 void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
                         MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_reduce_between_groups(count, type, root, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -116,7 +125,8 @@ void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type
 
 void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                            const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_allreduce_between_groups(count, type, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 0);
@@ -128,7 +138,8 @@ void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype t
 
 void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
                                MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_reducescatter_between_groups(counts, type, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 1);
@@ -142,7 +153,10 @@ void tisim_after_exchange(enum tisim_word word, const void* send_buffer, MPI_Cou
                           MPI_Datatype send_type, const void* receive_buffer,
                           MPI_Count receive_count, MPI_Datatype receive_type, int root,
                           MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_exchange_between_groups(word, send_count, send_type, receive_count, receive_type, root,
+                                    comm, posted))
+    return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   /* Where the arguments of one side have no meaning, those of the other are written twice. */
   const bool gathers = word == TISIM_gather || word == TISIM_igather;
@@ -165,7 +179,8 @@ void tisim_after_exchange(enum tisim_word word, const void* send_buffer, MPI_Cou
 void tisim_after_gatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
                          MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
                          int root, MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_gatherv_between_groups(send_count, send_type, counts, type, root, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
   const bool in_place = is_root && send_buffer == MPI_IN_PLACE;
@@ -184,7 +199,9 @@ void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_
                           const void* receive_buffer, MPI_Count receive_count,
                           MPI_Datatype receive_type, int root, MPI_Comm comm,
                           const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_scatterv_between_groups(counts, type, receive_count, receive_type, root, comm, posted))
+    return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
   const bool in_place = is_root && receive_buffer == MPI_IN_PLACE;
@@ -202,7 +219,8 @@ void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_
 void tisim_after_allgatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
                             MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
                             MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_allgatherv_between_groups(send_count, send_type, counts, type, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   const struct amount received = amount_of(type);
@@ -225,7 +243,8 @@ void tisim_after_alltoallv(enum tisim_word word, const void* send_buffer,
                            struct tisim_counts send_counts, MPI_Datatype send_type,
                            struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
                            const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_alltoallv_between_groups(send_counts, send_type, counts, type, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   const struct amount received = amount_of(type);
@@ -247,7 +266,8 @@ void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
                            struct tisim_counts send_counts, const MPI_Datatype* send_types,
                            struct tisim_counts counts, const MPI_Datatype* types, MPI_Comm comm,
                            const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = written_on(comm);
+  if (tisim_alltoallw_between_groups(send_counts, send_types, counts, types, comm, posted)) return;
+  const struct tisim_comm* const on = written_on(comm, posted);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
   struct arguments arguments = room_for(on, 2);
@@ -268,8 +288,6 @@ void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
 
 /* Collectives among the neighbours of a topology, written as messages: a trace has no action for
  * them. Their tags are above those that programs use. */
-
-#define FIRST_TAG 2147483000
 
 /* A neighbour, and the tag of the message to it or from it. */
 struct neighbour {
@@ -301,8 +319,8 @@ static bool cartesian(MPI_Comm comm, struct neighbours* all) {
     int below = MPI_PROC_NULL;
     int above = MPI_PROC_NULL;
     PMPI_Cart_shift(comm, i, 1, &below, &above);
-    const struct neighbour down = {below, FIRST_TAG + 2 * i};
-    const struct neighbour up = {above, FIRST_TAG + 2 * i + 1};
+    const struct neighbour down = {below, TISIM_FIRST_TAG + 2 * i};
+    const struct neighbour up = {above, TISIM_FIRST_TAG + 2 * i + 1};
     all->destination[2 * i] = down;
     all->destination[2 * i + 1] = up;
     all->source[2 * i].rank = below;
@@ -316,7 +334,7 @@ static bool cartesian(MPI_Comm comm, struct neighbours* all) {
 static void set(struct neighbour* neighbours, const int* ranks, int count) {
   for (int i = 0; i < count; ++i) {
     neighbours[i].rank = ranks[i];
-    neighbours[i].tag = FIRST_TAG;
+    neighbours[i].tag = TISIM_FIRST_TAG;
   }
 }
 

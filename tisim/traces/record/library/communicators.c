@@ -19,6 +19,8 @@ struct entry {
   uintptr_t handle;
   bool expressible;
   struct tisim_comm comm;
+  MPI_Comm local;          /* of an intercommunicator: of the own group */
+  struct tisim_comm group; /* the same in the trace; its size is 0 before it is written */
   struct entry* next;
 };
 
@@ -59,6 +61,7 @@ static struct entry* add(MPI_Comm comm, int64_t number) {
   entry->handle = (uintptr_t)comm;
   entry->expressible = true;
   entry->comm.number = number;
+  entry->local = MPI_COMM_NULL;
   PMPI_Comm_rank(comm, &entry->comm.rank);
   PMPI_Comm_size(comm, &entry->comm.size);
   entry->next = *bucket;
@@ -313,11 +316,31 @@ void tisim_after_intercomm(MPI_Comm made) {
     PMPI_Comm_size(both, &entry->comm.size);
     entry->comm.is_inter = true;
     entry->comm.remote_first = mine > theirs ? 0 : local_size;
+    PMPI_Comm_split(both, mine > theirs, 0, &entry->local);
   } else {
     release(number);
     remember_inexpressible(made);
   }
   PMPI_Comm_free(&both);
+}
+
+bool tisim_is_inter(MPI_Comm comm) {
+  const struct entry* const entry = comm == MPI_COMM_WORLD ? NULL : entry_of(comm);
+  return entry != NULL && entry->expressible && entry->comm.is_inter;
+}
+
+const struct tisim_comm* tisim_group_of(MPI_Comm comm, MPI_Comm* local) {
+  struct entry* const entry = entry_of(comm);
+  struct tisim_comm* const group = &entry->group;
+  *local = entry->local;
+  if (group->size != 0) return group;
+  PMPI_Comm_rank(entry->local, &group->rank);
+  PMPI_Comm_size(entry->local, &group->size);
+  group->is_self = group->size == 1;
+  if (group->is_self) return group;
+  group->number = agree(entry->local);
+  write_group(entry->local, group->number);
+  return group;
 }
 
 void tisim_before_comm_free(MPI_Comm comm) {
@@ -330,6 +353,12 @@ void tisim_before_comm_free(MPI_Comm comm) {
     tisim_write(TISIM_comm_free, &entry->comm.number, 1, &none, true);
     release(entry->comm.number);
   }
+  if (entry->group.number != 0) {
+    const struct tisim_named none = tisim_on(0);
+    tisim_write(TISIM_comm_free, &entry->group.number, 1, &none, true);
+    release(entry->group.number);
+  }
+  if (entry->local != MPI_COMM_NULL) PMPI_Comm_free(&entry->local);
   *link = entry->next;
   free(entry);
 }

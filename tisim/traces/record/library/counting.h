@@ -52,6 +52,17 @@ void tisim_take_further_counts(void);
 void tisim_restart_further_counters(void);
 /* Says what was counted of the computation that the sink gets next; NULL: it gets none. */
 void tisim_write_further_counts(tisim_sink* sink);
+/* What was counted of it so far, and going back to that. */
+#define TISIM_MOST_COUNTERS 16
+void tisim_copy_further_counts(uint64_t counts[]);
+void tisim_lower_further_counts(const uint64_t counts[]);
+
+/* polling.c: the volume of the computation since the last of so many lines, without rounds of
+ * polling of at most `most` each. The program has asked about what `key` stands for. */
+uint64_t tisim_without_polling(uint64_t key, bool answer, uint64_t lines, uint64_t volume,
+                               uint64_t most);
+/* Appends what was left out so to the rank's notes in the directory of the parts. */
+void tisim_note_polling(const char* directory, int rank);
 
 /* counter.c: what the threads of the rank have computed since the last call was written. */
 struct tisim_threads {

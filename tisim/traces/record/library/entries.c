@@ -37,6 +37,33 @@ EXPORTED int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 
+#if HAS_MPI_4
+/* A program of sessions alone gets a world, in which its ranks have their numbers, with the first
+ * of them; the recording ends with the last. */
+static int sessions;
+static bool is_own_world;
+
+EXPORTED int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  int is_initialised = 0;
+  PMPI_Initialized(&is_initialised);
+  if (!is_initialised) {
+    int provided = MPI_THREAD_SINGLE;
+    is_own_world = PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
+    if (is_own_world) start(provided, TISIM_CALLER);
+  }
+  ++sessions;
+  return PMPI_Session_init(info, errhandler, session);
+}
+
+EXPORTED int MPI_Session_finalize(MPI_Session* session) {
+  const bool is_last = --sessions == 0 && is_own_world;
+  if (is_last) tisim_finish(TISIM_CALLER);
+  const int error = PMPI_Session_finalize(session);
+  if (is_last) PMPI_Finalize();
+  return error;
+}
+#endif
+
 EXPORTED int MPI_Abort(MPI_Comm comm, int errorcode) {
   tisim_give_up();
   return PMPI_Abort(comm, errorcode);

@@ -78,7 +78,10 @@ const MPI_Request* tisim_fortran_requests(const MPI_Fint* requests, int count) {
 const MPI_Datatype* tisim_fortran_types(const MPI_Fint* types, MPI_Comm comm, int array) {
   static struct scratch scratch[2];
   int size = 0;
-  PMPI_Comm_size(comm, &size);
+  int is_inter = 0;
+  PMPI_Comm_test_inter(comm, &is_inter);
+  if (is_inter) PMPI_Comm_remote_size(comm, &size);
+  if (!is_inter) PMPI_Comm_size(comm, &size);
   MPI_Datatype* const values = room(&scratch[array], ((size_t)size + 1) * sizeof *values);
   for (int i = 0; i < size; ++i) values[i] = PMPI_Type_f2c(types[i]);
   return values;

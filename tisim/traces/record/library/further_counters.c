@@ -9,7 +9,6 @@
 
 #include "counting.h"
 
-#define MOST_COUNTERS 16
 #define MOST_TERMS 8
 #define LONGEST_NAME 64
 
@@ -27,7 +26,7 @@ struct further_counter {
   int64_t attribute;
 };
 
-static struct further_counter counters[MOST_COUNTERS];
+static struct further_counter counters[TISIM_MOST_COUNTERS];
 static size_t counter_count;
 
 static uint64_t now(struct further_counter* counter) {
@@ -67,7 +66,7 @@ static const char* open_events(struct further_counter* counter, const char* text
 /* Adds the counter of NAME=WHAT; NULL, or what is wrong. */
 static const char* add(char* text) {
   char* const what = strchr(text, '=');
-  if (counter_count == MOST_COUNTERS) return "is one counter too many";
+  if (counter_count == TISIM_MOST_COUNTERS) return "is one counter too many";
   if (what == NULL || what - text >= LONGEST_NAME) return "is not NAME=EVENTS";
   *what = '\0';
   struct further_counter* const counter = &counters[counter_count];
@@ -95,7 +94,7 @@ bool tisim_begin_further_counters(const char* list) {
 }
 
 void tisim_name_further_counters(tisim_sink* sink) {
-  char line[MOST_COUNTERS * (LONGEST_NAME + 2) + 32] = "beside the counter: ";
+  char line[TISIM_MOST_COUNTERS * (LONGEST_NAME + 2) + 32] = "beside the counter: ";
   size_t end = strlen(line);
   for (size_t i = 0; i < counter_count; ++i) {
     counters[i].attribute = tisim_sink_count_name(sink, counters[i].name);
@@ -124,4 +123,12 @@ void tisim_write_further_counts(tisim_sink* sink) {
     }
     counters[i].count = 0;
   }
+}
+
+void tisim_copy_further_counts(uint64_t counts[]) {
+  for (size_t i = 0; i < counter_count; ++i) counts[i] = counters[i].count;
+}
+
+void tisim_lower_further_counts(const uint64_t counts[]) {
+  for (size_t i = 0; i < counter_count; ++i) counters[i].count = counts[i];
 }

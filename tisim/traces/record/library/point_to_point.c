@@ -110,9 +110,53 @@ void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, 
   made->ticket = tisim_write(word, arguments, 3, &named, persistent);
 }
 
+void tisim_after_isendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
+                           int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
+                           MPI_Comm comm, MPI_Request request, const void* variable) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
+  if (on == NULL || !tisim_is_active()) return;
+  if (source == MPI_ANY_SOURCE) {
+    tisim_unsupported(); /* the status of a request of two calls does not say whose message it was
+                          */
+    return;
+  }
+  const int64_t sent[] = {peer_of(destination, on), tag_of(send_tag),
+                          tisim_bytes(send_count, send_type)};
+  const int64_t received[] = {peer_of(source, on), tag_of(tag), tisim_bytes(count, type)};
+  const struct tisim_request* const both = tisim_request_add_several(request, variable, 2);
+  struct tisim_named named = tisim_on(on->number);
+  named.request = both->number;
+  tisim_write(TISIM_isend, sent, 3, &named, false);
+  named.request = both->more[0];
+  tisim_write(TISIM_irecv, received, 3, &named, false);
+}
+
+void tisim_after_partitioned(enum tisim_word word, int parts, MPI_Count count, MPI_Datatype type,
+                             int peer, int tag, MPI_Comm comm, MPI_Request request,
+                             const void* variable) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
+  if (on == NULL) return;
+  const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), parts * tisim_bytes(count, type)};
+  tisim_request_keep(request, variable, word, on->number, word == TISIM_isend ? parts : 0,
+                     arguments, 3);
+}
+
+void tisim_after_ready(int parts, MPI_Request request) {
+  tisim_begin_list();
+  struct tisim_request* const sent = tisim_request_find(request, NULL);
+  if (sent == NULL || sent->kept == NULL || !sent->active) return;
+  sent->kept->ready += parts;
+  if (sent->kept->ready == sent->kept->parts) tisim_write_kept(sent);
+}
+
 static void write_start(struct tisim_request* started) {
   if (started == NULL) return;
   started->active = true;
+  if (started->kept != NULL) {
+    started->kept->ready = 0;
+    if (started->kept->parts == 0) tisim_write_kept(started);
+    return;
+  }
   struct tisim_named named = tisim_on(0);
   named.request = started->number;
   named.is_any = started->from_any;
@@ -125,23 +169,24 @@ void tisim_after_start(MPI_Request request, const void* variable) {
   write_start(tisim_request_find(request, variable));
 }
 
-/* Receives from any source are started one by one: a line says of one only whom it has matched. */
+/* Receives from any source are started one by one: a line says of one only whom it has matched. So
+ * are calls that the trace has anew. */
 void tisim_after_startall(int count, const MPI_Request* requests, const void* variables,
                           size_t stride) {
   if (!tisim_is_active() || count <= 0) return;
   int64_t* const numbers = tisim_numbers((size_t)count);
   size_t known = 0;
-  bool from_any = false;
+  bool one_by_one = false;
   tisim_begin_list();
   for (int i = 0; i < count; ++i) {
     const void* const variable = (const char*)variables + (size_t)i * stride;
     struct tisim_request* const started = tisim_request_find(requests[i], variable);
     if (started == NULL) continue;
     started->active = true;
-    from_any = from_any || started->from_any;
+    one_by_one = one_by_one || started->from_any || started->kept != NULL;
     numbers[known++] = started->number;
   }
-  if (from_any) {
+  if (one_by_one) {
     tisim_begin_list();
     for (int i = 0; i < count; ++i) {
       const void* const variable = (const char*)variables + (size_t)i * stride;
@@ -163,6 +208,13 @@ void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* sta
   struct tisim_named named = tisim_on(on->number);
   if (found) set_source(&named, source, status, on);
   tisim_write(found ? TISIM_probe : TISIM_iprobe, arguments, 2, &named, false);
+}
+
+void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found) {
+  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
+  if (on == NULL) return;
+  const uint64_t numbers[] = {(uint64_t)source, (uint64_t)tag, (uint64_t)on->number};
+  tisim_asked(tisim_key(TISIM_probe, numbers, 3), found);
 }
 
 /* A matched probe is written as a probe; the receive of its message names the source and tag that

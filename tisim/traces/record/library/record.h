@@ -10,6 +10,25 @@
 
 #include "session.h"
 
+/* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. */
+#if MPI_VERSION >= 4
+#define HAS_MPI_4 1
+#define HAS_LARGE_COUNTS 1
+#elif defined(OMPI_MAJOR_VERSION)
+#define HAS_MPI_4 (OMPI_MAJOR_VERSION >= 5)
+#define HAS_LARGE_COUNTS 0
+#else
+#define HAS_MPI_4 0
+#define HAS_LARGE_COUNTS 0
+#endif
+
+/* MPICH 4.0 declares one array without `const`. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define TISIM_PART int
+#else
+#define TISIM_PART const int
+#endif
+
 /* What a trace calls MPI_PROC_NULL and MPI_ANY_SOURCE. */
 #define TISIM_NULL_RANK (-666)
 #define TISIM_ANY_RANK (-555)
@@ -48,6 +67,10 @@ void tisim_after_group(MPI_Comm parent, MPI_Comm made);
 void tisim_after_idup(MPI_Comm parent, const void* variable, size_t stride, MPI_Request request,
                       const void* request_variable);
 void tisim_after_intercomm(MPI_Comm made);
+bool tisim_is_inter(MPI_Comm comm);
+/* The own group of an intercommunicator that is written, which is in the trace from the first call
+ * on; `local` is MPI's communicator of it. A collective of the group. */
+const struct tisim_comm* tisim_group_of(MPI_Comm comm, MPI_Comm* local);
 void tisim_after_inexpressible(MPI_Comm made);
 void tisim_before_comm_free(MPI_Comm comm);
 
@@ -62,6 +85,8 @@ struct tisim_request {
   size_t made_stride;
   int64_t made_number;
   bool persistent;
+  /* A persistent call that the trace has anew at each start; NULL: the trace has the request. */
+  struct tisim_kept_call* kept;
   bool active;
   bool from_any;
   bool is_marked;      /* cancelled; whether that has succeeded tells its status */
@@ -75,6 +100,19 @@ struct tisim_request* tisim_request_add(MPI_Request handle, const void* variable
 /* The same for a call that is written as `count` non-blocking ones: all have numbers. */
 struct tisim_request* tisim_request_add_several(MPI_Request handle, const void* variable,
                                                 size_t count);
+/* A call that a start of its request writes: when all its parts are ready. */
+struct tisim_kept_call {
+  enum tisim_word word;
+  int64_t comm;
+  int parts;
+  int ready; /* of them, since the last start */
+  size_t count;
+  int64_t arguments[];
+};
+void tisim_request_keep(MPI_Request handle, const void* variable, enum tisim_word word,
+                        int64_t comm, int parts, const int64_t* arguments, size_t count);
+/* Writes the call of a request that has started, with the number of it. */
+void tisim_write_kept(const struct tisim_request* request);
 /* Makes a communicator known that a request has made. */
 void tisim_after_request_of_comm(const struct tisim_request* request);
 /* The request of a handle that the current list does not name yet; NULL if it is not recorded. */
@@ -84,6 +122,16 @@ void tisim_request_done(struct tisim_request* request);
 /* Of a request that the program frees. The numbers of a call that is written as several are used
  * again only if it was not active. */
 void tisim_request_forget(struct tisim_request* request);
+
+/* What `tisim_asked` is told: a question of this kind about things of these numbers. */
+static inline uint64_t tisim_key(enum tisim_word kind, const uint64_t* numbers, size_t count) {
+  uint64_t key = (uint64_t)kind;
+  for (size_t i = 0; i < count; ++i) {
+    key = (key ^ numbers[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    key ^= key >> 32;
+  }
+  return key;
+}
 
 /* point_to_point.c */
 int64_t tisim_bytes(int64_t count, MPI_Datatype type);
@@ -97,10 +145,20 @@ void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int dest
 /* Sends and receives that do not block, and persistent ones. */
 void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm, MPI_Request request, const void* variable);
+void tisim_after_isendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
+                           int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
+                           MPI_Comm comm, MPI_Request request, const void* variable);
+/* A message in parts, which is sent when all of them are ready. */
+void tisim_after_partitioned(enum tisim_word word, int parts, MPI_Count count, MPI_Datatype type,
+                             int peer, int tag, MPI_Comm comm, MPI_Request request,
+                             const void* variable);
+void tisim_after_ready(int parts, MPI_Request request);
 void tisim_after_start(MPI_Request request, const void* variable);
 void tisim_after_startall(int count, const MPI_Request* requests, const void* variables,
                           size_t stride);
 void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* status, bool found);
+/* Of probes that may find nothing, before the two functions around this one. */
+void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found);
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* status,
                         MPI_Message message, bool found);
 void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message);
@@ -151,7 +209,43 @@ static inline int64_t tisim_count(const struct tisim_counts* counts, int place) 
 struct tisim_posted {
   MPI_Request request;
   const void* variable;
+  bool is_persistent; /* the call is made at each start of the request */
 };
+
+/* The tags of messages that stand for a collective are above those that programs use. */
+#define TISIM_FIRST_TAG 2147483000
+
+/* between_groups.c. Each is false where nothing is written: on other communicators than those of
+ * two groups, and of calls that do not block. */
+bool tisim_barrier_between_groups(MPI_Comm comm, const struct tisim_posted* posted);
+bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm comm,
+                                    const struct tisim_posted* posted);
+bool tisim_bcast_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
+                                const struct tisim_posted* posted);
+bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
+                                 const struct tisim_posted* posted);
+bool tisim_reducescatter_between_groups(struct tisim_counts counts, MPI_Datatype type,
+                                        MPI_Comm comm, const struct tisim_posted* posted);
+bool tisim_exchange_between_groups(enum tisim_word word, MPI_Count send_count,
+                                   MPI_Datatype send_type, MPI_Count receive_count,
+                                   MPI_Datatype receive_type, int root, MPI_Comm comm,
+                                   const struct tisim_posted* posted);
+bool tisim_gatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
+                                  struct tisim_counts counts, MPI_Datatype type, int root,
+                                  MPI_Comm comm, const struct tisim_posted* posted);
+bool tisim_scatterv_between_groups(struct tisim_counts counts, MPI_Datatype type,
+                                   MPI_Count receive_count, MPI_Datatype receive_type, int root,
+                                   MPI_Comm comm, const struct tisim_posted* posted);
+bool tisim_allgatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
+                                     struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
+                                     const struct tisim_posted* posted);
+bool tisim_alltoallw_between_groups(struct tisim_counts sent, const MPI_Datatype* sent_types,
+                                    struct tisim_counts received,
+                                    const MPI_Datatype* received_types, MPI_Comm comm,
+                                    const struct tisim_posted* posted);
+bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_type,
+                                    struct tisim_counts received, MPI_Datatype received_type,
+                                    MPI_Comm comm, const struct tisim_posted* posted);
 
 /* neighbours.c. What a collective of neighbours sends or receives. */
 struct tisim_side {
@@ -226,6 +320,7 @@ void tisim_after_win_fence(int assertion, MPI_Win window);
 /* Of a call with a group of ranks, without further arguments, with a target. */
 void tisim_after_win_group(enum tisim_word word, MPI_Group group, MPI_Win window);
 void tisim_after_win_call(enum tisim_word word, MPI_Win window);
+void tisim_after_win_test(bool done, MPI_Win window);
 void tisim_after_win_target(enum tisim_word word, int target, MPI_Win window);
 void tisim_after_win_lock(int type, int target, MPI_Win window);
 /* `op` is MPI_OP_NULL where it does not matter. */

@@ -134,6 +134,7 @@ static void remove_request(struct tisim_request* request) {
   struct group* const group = request->group;
   unlink_request(request);
   free(request->more);
+  free(request->kept);
   request->next = unused;
   unused = request;
   if (group->first != NULL) return;
@@ -175,6 +176,24 @@ struct tisim_request* tisim_request_add_several(MPI_Request handle, const void* 
   request->more_count = count - 1;
   for (size_t i = 0; i < request->more_count; ++i) request->more[i] = take_number();
   return request;
+}
+
+void tisim_request_keep(MPI_Request handle, const void* variable, enum tisim_word word,
+                        int64_t comm, int parts, const int64_t* arguments, size_t count) {
+  struct tisim_kept_call* const kept = checked(malloc(sizeof *kept + count * sizeof *arguments));
+  *kept = (struct tisim_kept_call){.word = word, .comm = comm, .parts = parts, .count = count};
+  if (count != 0) memcpy(kept->arguments, arguments, count * sizeof *arguments);
+  struct tisim_request* const request = tisim_request_add(handle, variable);
+  request->persistent = true;
+  request->active = false;
+  request->kept = kept;
+}
+
+void tisim_write_kept(const struct tisim_request* request) {
+  const struct tisim_kept_call* const kept = request->kept;
+  struct tisim_named named = tisim_on(kept->comm);
+  named.request = request->number;
+  tisim_write(kept->word, kept->arguments, kept->count, &named, false);
 }
 
 static void give_back_all(struct tisim_request* request) {
@@ -222,7 +241,8 @@ void tisim_request_forget(struct tisim_request* request) {
 /* Waits and tests.
  *
  * How often a test fails depends on the machine. So a successful test is written as a wait, and a
- * failed one only where the user asks for it.
+ * failed one only where the user asks for it. MPI_Request_get_status is a test, after which the
+ * program's own wait is nothing.
  *
  * All requests that are known here are in the trace. So what completes or frees one is written even
  * while the recording is paused: its number is used again. */
@@ -362,7 +382,19 @@ static int64_t source_of(int index, const MPI_Status* status) {
   return source;
 }
 
+/* A test of the listed requests. */
+static void ask(bool done) {
+  uint64_t key = TISIM_test;
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] == NULL) continue;
+    const uint64_t number = (uint64_t)listed[i]->number;
+    key = tisim_key(TISIM_test, (const uint64_t[]){key, number}, 2);
+  }
+  if (key != TISIM_test) tisim_asked(key, done);
+}
+
 void tisim_after_one(bool is_test, bool done, const MPI_Status* status) {
+  if (is_test) ask(done);
   if (listed_count == 0 || listed[0] == NULL || (!done && !tisim_keeps_failed_tests())) return;
   if (!is_one(listed[0])) {
     if (done) {
@@ -380,11 +412,11 @@ void tisim_after_one(bool is_test, bool done, const MPI_Status* status) {
 }
 
 void tisim_after_all(bool is_test, bool done, const MPI_Status* statuses) {
+  if (is_test) ask(done);
   if (!done) {
     if (tisim_keeps_failed_tests()) write_list(TISIM_testall, -1, nothing);
     return;
   }
-  (void)is_test;
   int64_t source = -1;
   for (int i = 0; i < listed_count; ++i) {
     if (listed[i] != NULL && statuses != NULL) settle(listed[i], &statuses[i]);
@@ -398,6 +430,7 @@ void tisim_after_all(bool is_test, bool done, const MPI_Status* statuses) {
 }
 
 void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* status) {
+  if (is_test) ask(done);
   if (!done) {
     if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testany, -1, nothing);
     return;
@@ -415,6 +448,7 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* statu
 void tisim_after_some(bool is_test, int count, const int* indices, int first,
                       const MPI_Status* statuses) {
   if (count == MPI_UNDEFINED) return;
+  if (is_test) ask(count != 0);
   if (count == 0) {
     if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1, nothing);
     return;
@@ -448,7 +482,7 @@ void tisim_before_request_free(MPI_Request request, const void* variable) {
   tisim_begin_list();
   struct tisim_request* const freed = tisim_request_find(request, variable);
   if (freed == NULL) return;
-  if (is_one(freed)) write_one(TISIM_request_free, freed);
+  if (is_one(freed) && freed->kept == NULL) write_one(TISIM_request_free, freed);
   tisim_request_forget(freed);
 }
 

@@ -25,15 +25,16 @@ struct settings {
   const char* further_counters; /* those beside it; NULL: none */
   double reference_speed;
   bool keeps_failed_tests;
-  bool has_call_sites; /* calls say where in the program they are made */
-  bool has_samples;    /* call paths of the computation are sampled */
-  bool has_times;      /* calls say how long they take */
-  bool has_timeline;   /* and when they began and ended */
-  bool has_mpi_io;     /* the calls of MPI-IO are recorded */
-  bool is_posix_only;  /* what MPI-IO does is recorded in the words of POSIX */
-  size_t memory;       /* bytes a rank; 0: the library's own bound */
-  uint64_t most_bytes; /* of all parts; 0: any size */
-  const char* ranks;   /* those that are recorded, "0-3,7"; NULL: all */
+  uint64_t longest_poll; /* the volume of a round of polling, at most */
+  bool has_call_sites;   /* calls say where in the program they are made */
+  bool has_samples;      /* call paths of the computation are sampled */
+  bool has_times;        /* calls say how long they take */
+  bool has_timeline;     /* and when they began and ended */
+  bool has_mpi_io;       /* the calls of MPI-IO are recorded */
+  bool is_posix_only;    /* what MPI-IO does is recorded in the words of POSIX */
+  size_t memory;         /* bytes a rank; 0: the library's own bound */
+  uint64_t most_bytes;   /* of all parts; 0: any size */
+  const char* ranks;     /* those that are recorded, "0-3,7"; NULL: all */
 };
 
 static struct settings settings;
@@ -76,6 +77,7 @@ static struct settings read_settings(void) {
   const char* const speed = value_of("TISIM_RECORD_SPEED");
   const char* const tests = value_of("TISIM_RECORD_TESTS");
   const char* const io = value_of("TISIM_RECORD_IO");
+  const char* const poll = value_of("TISIM_RECORD_LONGEST_POLL");
   const struct settings settings = {
       .directory = value_of("TISIM_RECORD_DIRECTORY"),
       .output = value_of("TISIM_RECORD_OUTPUT"),
@@ -84,6 +86,7 @@ static struct settings read_settings(void) {
       .further_counters = value_of("TISIM_RECORD_FURTHER_COUNTERS"),
       .reference_speed = speed == NULL ? 1e9 : strtod(speed, NULL),
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
+      .longest_poll = poll == NULL ? 1000 : strtoull(poll, NULL, 10),
       .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
       .has_times = is_asked_for("TISIM_RECORD_TIMES"),
@@ -179,6 +182,11 @@ void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
 
 bool tisim_keeps_failed_tests(void) { return settings.keeps_failed_tests; }
 
+void tisim_asked(uint64_t key, bool answer) {
+  if (settings.keeps_failed_tests || settings.longest_poll == 0) return;
+  volume = tisim_without_polling(key, answer, calls, volume, settings.longest_poll);
+}
+
 /* From here on nothing is written. The rank goes on to agree with the others on communicators. */
 static void close_sink(bool is_complete) {
   tisim_end_samples();
@@ -262,6 +270,10 @@ bool tisim_prepare(int threads) {
   unsetenv("TISIM_RECORD_DIRECTORY"); /* programs that this one starts are none of its ranks */
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  /* A spawned process has a world of its own, whose ranks are none of the trace. */
+  MPI_Comm parent = MPI_COMM_NULL;
+  PMPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) return false;
   const bool compressed = all_load_trace_library();
   const bool listed = settings.ranks == NULL || is_listed(settings.ranks, rank);
   const char* const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
@@ -363,6 +375,7 @@ void tisim_finish(const void* caller) {
   if (settings.has_timeline) tisim_end_timeline();
   if (settings.directory != NULL) {
     tisim_end_uncounted(settings.directory, own_rank);
+    tisim_note_polling(settings.directory, own_rank);
   }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }

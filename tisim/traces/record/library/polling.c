@@ -1,0 +1,74 @@
+/* Polling: rounds of a program that asks again and again whether something has happened.
+ *
+ * How often it asks depends on the machine. So what lies between two questions of one kind, of
+ * which the first was answered by no, is no computation, if it is so little that the program can do
+ * nothing else meanwhile. Between the two there may be failed questions about other things, and no
+ * call that is written. */
+#include <stdio.h>
+
+#include "counting.h"
+
+#define MOST_QUESTIONS 16
+
+/* What the program has asked about in vain since the last line of the trace. */
+struct question {
+  uint64_t key;
+  uint64_t volume; /* of the computation since that line, without polling, when it was asked */
+  uint64_t counts[TISIM_MOST_COUNTERS];
+};
+
+static struct question questions[MOST_QUESTIONS];
+static size_t question_count;
+static size_t oldest;        /* is replaced by the next one, where there is no room */
+static uint64_t asked_after; /* so many lines */
+static uint64_t rounds;      /* of polling, and the volume of all of them */
+static uint64_t polled;
+
+static struct question* find(uint64_t key) {
+  for (size_t i = 0; i < question_count; ++i) {
+    if (questions[i].key == key) return &questions[i];
+  }
+  return NULL;
+}
+
+static struct question* add(uint64_t key) {
+  struct question* const added = &questions[oldest];
+  oldest = (oldest + 1) % MOST_QUESTIONS;
+  if (question_count < MOST_QUESTIONS) ++question_count;
+  added->key = key;
+  return added;
+}
+
+uint64_t tisim_without_polling(uint64_t key, bool answer, uint64_t lines, uint64_t volume,
+                               uint64_t most) {
+  if (asked_after != lines) {
+    asked_after = lines;
+    question_count = 0;
+    oldest = 0;
+  }
+  struct question* question = find(key);
+  if (question != NULL && volume <= question->volume + most) {
+    ++rounds;
+    if (volume > question->volume) {
+      polled += volume - question->volume;
+      volume = question->volume;
+      tisim_lower_further_counts(question->counts);
+    }
+  }
+  if (answer) return volume;
+  if (question == NULL) question = add(key);
+  question->volume = volume;
+  tisim_copy_further_counts(question->counts);
+  return volume;
+}
+
+void tisim_note_polling(const char* directory, int rank) {
+  char path[4096];
+  if (rounds == 0) return;
+  snprintf(path, sizeof path, "%s/rank-%d.notes", directory, rank);
+  FILE* const file = fopen(path, "a");
+  if (file == NULL) return;
+  fprintf(file, "polls %llu\n", (unsigned long long)rounds);
+  fprintf(file, "polled %llu\n", (unsigned long long)polled);
+  fclose(file);
+}
