@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -14,11 +15,13 @@ import click
 from benchmarks.validation import document
 from benchmarks.validation.before import pairs_of, results_of, text_of
 from benchmarks.validation.kept import write_study
+from benchmarks.validation.layouts import NETWORKS, Network, programs_on
 from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
-from benchmarks.validation.testbed import missing, shaped_nodes
+from benchmarks.validation.testbed import Layout, missing, shaped_nodes
 from tisim.commands.validate import print_validation
+from tisim.platform import Platform
 from tisim.studies.validation import Case, Study, Thresholds, Validation, validate
 from tisim.studies.validation.page import page
 
@@ -38,6 +41,13 @@ _TIME_LIMIT = 120.0
 @click.option("--few", is_flag=True, help="Ten cases at the first rate; only gross errors fail.")
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose names contain this.")
 @click.option("--rate", "rates", type=int, multiple=True, metavar="BITS", help="Bits a second.")
+@click.option(
+    "--network",
+    "networks",
+    type=click.Choice([*NETWORKS]),
+    multiple=True,
+    help="Only networks that are not a star of equal nodes, at the first rate.",
+)
 @click.option("--repeat", default=5, show_default=True, help="Runs of each case.")
 @click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
 @click.option("--seeds", default=5, show_default=True, help="Predictions of each case.")
@@ -58,6 +68,7 @@ def main(
     few: bool,
     match: str,
     rates: tuple[int, ...],
+    networks: tuple[str, ...],
     repeat: int,
     items: tuple[str, ...],
     seeds: int,
@@ -80,28 +91,60 @@ def main(
     if left_out is not None and not few:
         click.echo(left_out, err=True)
     passed, text = True, ""
-    for rate in rates or (list(_RATES)[:1] if few else _RATES):
+    beds = [
+        Bed(f"{rate / 1e6:g}", rate, tuple(wanted if few else chosen_at(wanted, rate)))
+        for rate in (() if networks else rates or (list(_RATES)[:1] if few else _RATES))
+    ]
+    for name in () if few else networks or NETWORKS:
+        programs_ = tuple(one for one in programs_on(name) if match in one.title)
+        beds.append(Bed(name, (rates or list(_RATES))[0], programs_, NETWORKS[name]))
+    for bed in beds:
+        if not bed.programs:
+            continue
         when = document.versions()
-        chosen = wanted if few else chosen_at(wanted, rate)
-        found = _validate(chosen, rate, repeat, config, seeds, few, keep)
-        click.echo(f"{rate / 1e6:g} Mbit/s, {when}")
+        found = _validate(bed, repeat, config, seeds, few, keep)
+        click.echo(f"{bed.title}, {when}")
         print_validation(found)
         passed = passed and found.passed
-        text += document.tables(found, chosen, rate, when)
-        compared = _compared(found, before, rate)
+        text += document.tables(found, bed.programs, bed.title, when)
+        compared = _compared(found, before, bed.folder)
         click.echo(compared, nl=False)
         text += compared
         if html is not None:
-            path = Path(f"{html}-{rate / 1e6:g}.html")
-            path.write_text(page(f"Validation at {rate / 1e6:g} Mbit/s", found, [when]))
+            path = Path(f"{html}-{bed.folder}.html")
+            path.write_text(page(f"Validation: {bed.title}", found, [when]))
     if writes:
         document.write(text)
     sys.exit(0 if passed else 1)
 
 
-def _compared(found: Validation, before: str | None, rate: int) -> str:
-    """What an earlier validation at the same rate has found, beside this one."""
-    directory = Path(before or "") / f"{rate / 1e6:g}"
+@dataclass(frozen=True)
+class Bed:
+    """One testbed: its name, the rate of its cables in bits/s, its programs and its network."""
+
+    name: str
+    rate: int
+    programs: tuple[Program, ...]
+    network: Network | None = None  # None: a star of equal nodes
+
+    @property
+    def title(self) -> str:
+        rate = f"{self.rate / 1e6:g} Mbit/s"
+        return rate if self.network is None else f"{self.name}, {rate}"
+
+    @property
+    def folder(self) -> str:
+        return self.name.replace(" ", "-")  # Open MPI takes no path with blanks
+
+    @property
+    def nodes(self) -> int:
+        most = max(program.ranks for program in self.programs)
+        return most if self.network is None else self.network.nodes
+
+
+def _compared(found: Validation, before: str | None, folder: str) -> str:
+    """What an earlier validation on the same testbed has found, beside this one."""
+    directory = Path(before or "") / folder
     if before is None or not (directory / "study.toml").exists():
         return ""
     earlier = results_of(directory)
@@ -122,19 +165,22 @@ def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
 
 
 def _validate(
-    chosen: list[Program],
-    rate: int,
+    bed: Bed,
     repeat: int,
     config: dict[str, str],
     seeds: int,
     few: bool,
     keep: str | None,
 ) -> Validation:
-    nodes = max(program.ranks for program in chosen)
-    directory = None if keep is None else Path(keep) / f"{rate / 1e6:g}"
-    with _directory(directory) as scratch, shaped_nodes(nodes, rate, scratch) as bed:
-        click.echo(f"calibrates {nodes} nodes of {rate / 1e6:g} Mbit/s", err=True)
-        platform = calibrated(bed, scratch, quickly=few)
+    directory = None if keep is None else Path(keep) / bed.folder
+    layout = Layout() if bed.network is None else bed.network.layout
+    with (
+        _directory(directory) as scratch,
+        shaped_nodes(bed.nodes, bed.rate, scratch, layout) as nodes,
+    ):
+        click.echo(f"calibrates {bed.nodes} nodes: {bed.title}", err=True)
+        platform = calibrated(nodes, scratch, quickly=few)
+        names = [host.name for host in Platform.load(platform).hosts]
         cases = tuple(
             Case(
                 program.title,
@@ -144,13 +190,14 @@ def _validate(
                 config=config,
                 seeds=seeds,
                 uncertainty=0 if few else _SETS,
-                command=bed.command(program.ranks),
+                command=nodes.command(program.ranks),
+                hosts=tuple(names[rank // layout.ranks] for rank in range(program.ranks)),
                 speed=SPEED,
                 repeat=repeat,
                 time_limit=_TIME_LIMIT,
                 compiler="mpicc.openmpi",
             )
-            for program in chosen
+            for program in bed.programs
         )
         found = validate(Study(cases, {"": _GROSS}), _show)
     if directory is not None:

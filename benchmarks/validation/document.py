@@ -40,8 +40,8 @@ def versions() -> str:
     )
 
 
-def tables(found: Validation, programs: Sequence[Program], rate: int, when: str) -> str:
-    """What a validation at one rate has found, in Markdown."""
+def tables(found: Validation, programs: Sequence[Program], title: str, when: str) -> str:
+    """What a validation on one testbed has found, in Markdown."""
     small = {program.title for program in programs if program.is_small}
     classes = [
         ("above 4 kB", [one for one in found.results if one.case.name not in small]),
@@ -56,7 +56,7 @@ def tables(found: Validation, programs: Sequence[Program], rate: int, when: str)
     spread = [one.spread for one in found.results]
     busy = max((one.busy or 0.0 for one in found.results), default=math.nan)
     text = [
-        f"\n### {rate / 1e6:g} Mbit/s\n\n{when}. {len(found.results)} cases; the distance of the "
+        f"\n### {title}\n\n{when}. {len(found.results)} cases; the distance of the "
         f"quartiles of the real times is {_median(spread):.1%} in the median; the ranks use at "
         f"most {busy:.0%} of the processors.\n\n",
         markdown(SUMMARY_COLUMNS, [*rows, *summary_rows(found.summaries)]),

@@ -28,6 +28,7 @@ def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
             "group": case.group,
             "trace": os.path.relpath(case.trace, directory),
             "platform": os.path.relpath(case.platform, directory),
+            "hosts": [*case.hosts],
             "seeds": case.seeds,
             "uncertainty": case.uncertainty,
             "real": [*one.real],

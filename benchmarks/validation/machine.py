@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from benchmarks.validation.testbed import Nodes
+from benchmarks.validation.testbed import Layout, Nodes
 from tisim.studies.calibration.benchmark_run import BenchmarkSize, benchmark_code
 from tisim.studies.calibration.measurements import read_measurements
 from tisim.studies.calibration.procedure import calibrate
@@ -33,8 +33,10 @@ def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
     """
     benchmark = compiled(benchmark_code(), find_library("mpicc.openmpi", "benchmark"))
     words = (_QUICK if quickly else _USUAL).words()
+    # All nodes where they are not alike.
+    ranks = _RANKS if bed.layout == Layout() else bed.nodes
     ran = subprocess.run(
-        [*bed.command(_RANKS), str(benchmark), *words],
+        [*bed.command(ranks, spread=True), str(benchmark), *words],
         stdout=subprocess.PIPE,
         timeout=_TIME_LIMIT,
         check=True,

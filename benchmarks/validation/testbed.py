@@ -6,8 +6,8 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _PREFIX = "tisim-v"
@@ -51,8 +51,30 @@ def missing() -> str | None:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """What differs from equal nodes on one switch.
+
+    Attributes
+    ----------
+    slow
+        Parts of the rate that the cables of some nodes have, by the number of the node, from 1.
+    far
+        The last so many nodes are on a second switch.
+    trunk
+        Part of the rate that the cable between the switches has.
+    ranks
+        Ranks of a node.
+    """
+
+    slow: Mapping[int, float] = field(default_factory=dict)
+    far: int = 0
+    trunk: float = 1.0
+    ranks: int = 1
+
+
+@dataclass(frozen=True)
 class Nodes:
-    """Nodes on a switch.
+    """Nodes on one switch or two.
 
     Attributes
     ----------
@@ -62,19 +84,32 @@ class Nodes:
         How many nodes there are.
     directory
         For the files that it needs.
+    layout
+        How they are connected.
     """
 
     name: str
     nodes: int
     directory: Path
+    layout: Layout = Layout()
 
-    def command(self, ranks: int, *, first: int = 1) -> tuple[str, ...]:
-        """What starts so many ranks, one a node; the program follows."""
-        hosts = ",".join(f"{_NETWORK}.{node}" for node in range(first, first + ranks))
-        master = f"{self.name}-{first}"
+    def command(self, ranks: int, *, spread: bool = False) -> tuple[str, ...]:
+        """What starts so many ranks, node after node; the program follows.
+
+        With `spread` there is a rank on each node, and a second one on the first, which measures
+        messages inside a node, where nodes have several.
+        """
+        nodes = range(1, (ranks if spread else -(-ranks // self.layout.ranks)) + 1)
+        slots = dict.fromkeys(nodes, 1 if spread else self.layout.ranks)
+        if spread and self.layout.ranks > 1:
+            slots[1] = 2
+            ranks += 1
+        hosts = ",".join(f"{_NETWORK}.{node}:{slots[node]}" for node in nodes)
+        master = f"{self.name}-1"
         options = {
             "plm_rsh_agent": str(self.directory / "agent"),
             "plm_rsh_no_tree_spawn": "1",
+            # Inside a node too: between namespaces of one machine memory is not shared.
             "btl": "tcp,self",
             "btl_tcp_if_include": f"{_NETWORK}.0/24",
             "oob_tcp_if_include": f"{_NETWORK}.0/24",
@@ -92,7 +127,9 @@ class Nodes:
 
 
 @contextlib.contextmanager
-def shaped_nodes(nodes: int, rate: int, directory: Path) -> Iterator[Nodes]:
+def shaped_nodes(
+    nodes: int, rate: int, directory: Path, layout: Layout | None = None
+) -> Iterator[Nodes]:
     """Nodes whose links have so many bits a second; they are gone afterwards, whatever happens.
 
     Raises
@@ -101,7 +138,7 @@ def shaped_nodes(nodes: int, rate: int, directory: Path) -> Iterator[Nodes]:
         When they cannot be made.
     """
     _remove_left_over()
-    made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory)
+    made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory, layout or Layout())
     _write_scripts(made)
     try:
         _make(made, rate)
@@ -131,33 +168,48 @@ def _write_program(path: Path, text: str) -> None:
 
 
 def _make(made: Nodes, rate: int) -> None:
-    switch = f"{made.name}-switch"
-    shape = f"root tbf rate {rate}bit burst {BURST} limit {_QUEUE}"
-    commands = [
-        f"ip netns add {switch}",
-        f"ip -n {switch} link add br0 type bridge",
-        f"ip -n {switch} link set br0 up",
-    ]
+    layout = made.layout
+    switches = [f"{made.name}-switch", *[f"{made.name}-switch2"] * (layout.far > 0)]
+    commands = []
+    for switch in switches:
+        commands += [
+            f"ip netns add {switch}",
+            f"ip -n {switch} link add br0 type bridge",
+            f"ip -n {switch} link set br0 up",
+        ]
+    if layout.far:
+        commands += _cable((switches[0], "trunk"), (switches[1], "trunk"), rate * layout.trunk)
+        commands += [f"ip -n {switch} link set trunk master br0" for switch in switches]
     for number in range(1, made.nodes + 1):
         node, port = f"{made.name}-{number}", f"port{number}"
+        switch = switches[-1] if number > made.nodes - layout.far else switches[0]
         commands += [
             f"ip netns add {node}",
-            f"ip link add {port} netns {switch} type veth peer name eth0 netns {node}",
-            f"ip -n {switch} link set {port} master br0",
-            f"ip -n {switch} link set {port} up",
             f"ip -n {node} link set lo up",
-            f"ip -n {node} link set eth0 up",
+            *_cable((switch, port), (node, "eth0"), rate * layout.slow.get(number, 1.0)),
+            f"ip -n {switch} link set {port} master br0",
             f"ip -n {node} addr add {_NETWORK}.{number}/24 dev eth0",
-            # Offloading would put bursts of 100 kB into the queue, and control messages behind.
-            f"ip -n {node} link set dev eth0 gso_max_segs 1",
-            f"ip -n {switch} link set dev {port} gso_max_segs 1",
-            f"tc -n {node} qdisc add dev eth0 {shape}",
-            f"tc -n {switch} qdisc add dev {port} {shape}",
         ]
     for command in commands:
         subprocess.run(command.split(), check=True, capture_output=True, text=True)
     for number in range(1, made.nodes + 1):
         _set_tcp(f"{made.name}-{number}")
+
+
+def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[str]:
+    """Commands for a cable between devices of two namespaces, shaped in both directions."""
+    shape = f"root tbf rate {rate:.0f}bit burst {BURST} limit {_QUEUE}"
+    commands = [
+        f"ip link add {one[1]} netns {one[0]} type veth peer name {other[1]} netns {other[0]}"
+    ]
+    for namespace, device in (one, other):
+        commands += [
+            f"ip -n {namespace} link set {device} up",
+            # Offloading would put bursts of 100 kB into the queue, and control messages behind.
+            f"ip -n {namespace} link set dev {device} gso_max_segs 1",
+            f"tc -n {namespace} qdisc add dev {device} {shape}",
+        ]
+    return commands
 
 
 def _set_tcp(node: str) -> None:

@@ -90,6 +90,7 @@ def test_concurrent_pairs(benchmark: Path, tmp_path: Path) -> None:
     transfers = frame[frame["operation"] == "transfer"]
     by_pattern = transfers.groupby("pattern")["pairs"].unique()
     assert {name: sorted(pairs) for name, pairs in by_pattern.items()} == {
+        "fan-out": [3],
         "incast": [3],
         "pairs": [1, 2],
         "shift": [4],

@@ -16,7 +16,7 @@ from benchmarks.validation.document import tables, write
 from benchmarks.validation.kept import write_study
 from benchmarks.validation.programs import few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
-from benchmarks.validation.testbed import missing, shaped_nodes
+from benchmarks.validation.testbed import Layout, missing, shaped_nodes
 from tests.unit.validation.test_validate import PREDICTED, case
 from tisim.studies.calibration.benchmark_run import BenchmarkSize, run_benchmark
 from tisim.studies.calibration.measurements import read_measurements
@@ -52,11 +52,11 @@ def test_the_programs_are_sound(tmp_path: Path) -> None:
 def test_the_tables(tmp_path: Path) -> None:
     chosen = few_programs()[:2]
     study = Study(tuple(case(one.title, PREDICTED, group=one.group) for one in chosen))
-    text = tables(validate(study), chosen, 80_000_000, "today")
+    text = tables(validate(study), chosen, "80 Mbit/s", "today")
     assert "### 80 Mbit/s" in text
     assert "| one-way 60 kB on 4 | one-way |" not in text  # its error is 0
     slow = validate(Study((case("barrier on 4", 2 * PREDICTED, group="collectives"),)))
-    assert "| barrier on 4 | collectives |" in tables(slow, chosen, 80_000_000, "today")
+    assert "| barrier on 4 | collectives |" in tables(slow, chosen, "80 Mbit/s", "today")
     assert "| above 4 kB | 2 | 0 | 0.0% | 0.0% | 0.0% |" in text
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- written by `make validate` -->\nold\n<!-- end -->\nafter\n")
@@ -94,6 +94,19 @@ def test_nothing_is_left_after_ctrl_c(tmp_path: Path) -> None:
     assert [name for name in namespaces() if name.startswith(mine)] == []
 
 
+def test_nodes_on_two_switches(tmp_path: Path) -> None:
+    need_testbed()
+    layout = Layout(slow={1: 0.5}, far=1)
+    with shaped_nodes(3, 80_000_000, tmp_path, layout) as bed:
+
+        def shown(node: str, *words: str) -> str:
+            command = ["ip", "netns", "exec", f"{bed.name}-{node}", *words]
+            return subprocess.run(command, capture_output=True, text=True).stdout
+
+        assert "rate 40Mbit" in shown("1", "tc", "qdisc", "show", "dev", "eth0")
+        assert "port3" in shown("switch2", "ip", "link", "show", "master", "br0")
+
+
 def test_a_study_with_the_real_times(tmp_path: Path) -> None:
     case_ = case("ring 1", PREDICTED / 1.1, PREDICTED / 1.2, config={"smpi/os": "0:0:0"})
     found = validate(Study((case_,)))
@@ -125,11 +138,8 @@ def test_ranks_run_at_rates_that_the_processors_carry() -> None:
 
 def test_a_second_rank_on_a_host_measures_its_loopback(tmp_path: Path) -> None:
     need_testbed()
-    with shaped_nodes(3, 80_000_000, tmp_path) as bed:
-        command = [*bed.command(4)]
-        hosts = command.index("--host") + 1
-        first, *others = command[hosts].split(",")[:3]
-        command[hosts] = ",".join([f"{first}:2", *others])
+    with shaped_nodes(3, 80_000_000, tmp_path, Layout(ranks=2)) as bed:
+        command = bed.command(3, spread=True)
         size = BenchmarkSize(largest=2000, sizes=6, repetitions=1, seconds=1)
         run_benchmark(command, tmp_path / "x.csv", size, compiler="mpicc.openmpi")
     measured = read_measurements([tmp_path / "x.csv"])
@@ -137,7 +147,7 @@ def test_a_second_rank_on_a_host_measures_its_loopback(tmp_path: Path) -> None:
     assert set(measured.inside["operation"]) >= {"pingpong", "send", "recv"}
     # The patterns have one rank a host.
     transfers = measured.frame[measured.frame["operation"] == "transfer"]
-    assert set(transfers["pattern"]) == {"pairs", "shift", "incast"}
+    assert set(transfers["pattern"]) == {"pairs", "shift", "incast", "fan-out"}
     assert set(transfers[transfers["pattern"] == "shift"]["pairs"]) == {3}
 
 

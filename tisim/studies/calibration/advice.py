@@ -255,6 +255,8 @@ def _contention(calibration: Calibration) -> Iterator[str]:
             "limiter links are left as they are"
         )
         return
+    if calibration.switches is not None and not calibration.switches.is_uniform:
+        return  # what concurrent messages reach follows from trunks and cables
     yield from _patterns(contention)
     if not 0.95 <= contention.measured_ratio <= 2.05:
         yield (

@@ -42,7 +42,7 @@ A comment at the top of benchmark.c says more.
 
 # The parts of the program, each of which uses those before it. It is printed as one file, so that
 # one command compiles it.
-_PARTS = ("messages.c", "patterns.c", "main.c")
+_PARTS = ("messages.c", "patterns.c", "network.c", "main.c")
 
 
 def benchmark_source() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypedDict
@@ -20,6 +20,7 @@ from tisim.studies.calibration.measurements import AGREEMENT, Measurements
 from tisim.studies.calibration.overheads import Overheads, Thresholds
 from tisim.studies.calibration.piecewise import Piecewise, Segment
 from tisim.studies.calibration.platform_file import PlatformFile, config_block
+from tisim.studies.calibration.switches import Switches, Weight
 from tisim.support.quantities import format_bytes, format_time
 from tisim.support.tables import html_facts
 
@@ -126,6 +127,7 @@ class CalibrationDict(TypedDict):
     route: RouteDict
     burst_bytes: float
     loopback: dict[str, float] | None
+    network: dict[str, object] | None
     thresholds: dict[str, object] | None
     segments: list[dict[str, object]]
     breakpoints: list[dict[str, object]]
@@ -166,6 +168,10 @@ class Calibration:
         Bytes that the links pass at once; 0 where nothing showed any.
     loopback
         The link inside a host; None if no ping-pong was measured there.
+    switches
+        The network of all hosts that measured; None if not all pairs of them did.
+    weight
+        What decides ``network/weight-S``; None if that was not found.
     warnings
         Reasons to distrust this calibration (`tisim.studies.calibration.advice`).
     """
@@ -182,6 +188,8 @@ class Calibration:
     warnings: tuple[str, ...] = ()
     burst: float = 0.0
     loopback: Loopback | None = None
+    switches: Switches | None = None
+    weight: Weight | None = None
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -285,6 +293,7 @@ class Calibration:
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
             "burst_bytes": self.burst,
             "loopback": None if self.loopback is None else vars(self.loopback),
+            "network": None if self.switches is None else asdict(self.switches),
             "thresholds": None if thresholds is None else vars(thresholds),
             "segments": [_known(row) for row in self.segments().to_dict("records")],
             "breakpoints": [vars(change) for change in self.changes],

@@ -49,7 +49,8 @@ class Mode:
 class Pattern:
     """What concurrent messages of one pattern reach."""
 
-    name: str  # ``both ways`` between one pair, disjoint ``pairs``, ``shift`` or ``incast``
+    # ``both ways`` between one pair, disjoint ``pairs``, ``shift``, ``incast`` or ``fan-out``
+    name: str
     # Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
     # transfer alone; the median over the sizes.
     rate: float
@@ -180,6 +181,7 @@ def _patterns(
         "pairs": transfers[is_pairs & (transfers["directions"] == 1) & (transfers["pairs"] > 1)],
         "shift": transfers[transfers["pattern"] == "shift"],
         "incast": transfers[transfers["pattern"] == "incast"],
+        "fan-out": transfers[transfers["pattern"] == "fan-out"],
     }
     alone = one[one["pairs"] == 1]
     for name, rows in kinds.items():
@@ -187,8 +189,8 @@ def _patterns(
             continue
         if name == "pairs":
             rows = rows[rows["pairs"] == rows["pairs"].max()]
-        # An incast brings one message of each pair into one host.
-        moved = rows["bytes"] * (rows["pairs"] if name == "incast" else 1)
+        # These bring one message of each pair into one host, or out of it.
+        moved = rows["bytes"] * (rows["pairs"] if name in ("incast", "fan-out") else 1)
         rates = (moved / rows["seconds"]).groupby(rows["bytes"])
         medians = rates.median()
         one_way = _one_way(measurements, alone, medians.index.to_numpy(dtype=np.float64))

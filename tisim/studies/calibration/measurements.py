@@ -121,9 +121,10 @@ class Measurements:
     frame
         One row a measured time: ``operation`` (str, see `Curve`), ``bytes`` (int),
         ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
-        transfer: pairs, shift or incast), ``messages`` (int: how many there were, or are there),
-        ``idle`` (float: seconds since the process's previous
-        call ended, nan where unknown), ``file`` (str).
+        transfer: pairs, shift, incast or fan-out), ``host``, ``peer`` and ``round`` (of all pairs,
+        see `tisim.studies.calibration.switches`), ``messages`` (int: how many there were, or are
+        there), ``idle`` (float: seconds since the process's previous call ended, nan where
+        unknown), ``file`` (str).
     remarks
         What the user should know: rows that are not used, measurements inside one host.
     inside

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element, _ElementTree
 
     from tisim.platform import Platform
+    from tisim.studies.calibration.switches import Switches
 
 _DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
 #: The first two hosts of `PlatformFile.nominal`.
@@ -27,9 +28,13 @@ NOMINAL_HOSTS = ("host-0", "host-1")
 class PlatformFile:
     """A platform file in the making."""
 
-    def __init__(self, tree: _ElementTree, source: Path | None) -> None:
+    def __init__(
+        self, tree: _ElementTree, source: Path | None, *, is_measured: bool = False
+    ) -> None:
         self._tree = tree
         self._source = source
+        #: Whether `measured` has made it: what one of its links has, all have.
+        self.is_measured = is_measured
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> PlatformFile:
@@ -74,6 +79,59 @@ class PlatformFile:
             "</platform>"
         )
         return cls(etree.ElementTree(root), None)
+
+    @classmethod
+    def measured(
+        cls,
+        route: Route,
+        switches: Switches,
+        speed: float | None = None,
+        cores: int = 1,
+    ) -> PlatformFile:
+        """The hosts, cables and switches that measurements between all pairs have told apart.
+
+        `route` is what was measured between `switches.pair`.
+        """
+        from lxml import etree
+
+        root = etree.Element("platform", version="4.1")
+        zone = etree.SubElement(root, "zone", id="measured", routing="Floyd")
+        usual = route.bandwidth / switches.least(*switches.pair)
+        rate = f"{1e9 if speed is None else speed:.12g}f"
+        for host in switches.hosts:
+            element = etree.SubElement(zone, "host", id=host, speed=rate)
+            if cores != 1:
+                element.set("core", str(cores))
+        for number in range(max(switches.switch) + 1):
+            etree.SubElement(zone, "router", id=f"switch-{number}")
+        ways = [
+            (f"cable-{host}", host, f"switch-{switch}", cable * usual, route.latency / 2)
+            for host, cable, switch in zip(
+                switches.hosts, switches.cables, switches.switch, strict=True
+            )
+        ]
+        trunks = [
+            # Nothing has filled it: as wide as all cables.
+            ((trunk.bandwidth or len(switches.hosts)) * usual, trunk.delay)
+            for trunk in switches.trunks
+        ]
+        if len(trunks) == 2:
+            ways.append(("trunk", "switch-0", "switch-1", *trunks[0]))
+        elif trunks:
+            etree.SubElement(zone, "router", id="core")
+            ways += [
+                (f"trunk-{number}", f"switch-{number}", "core", *trunk)
+                for number, trunk in enumerate(trunks)
+            ]
+        for name, _, _, bandwidth, latency in ways:
+            link = etree.SubElement(zone, "link", id=name, sharing_policy="SPLITDUPLEX")
+            link.set("bandwidth", f"{bandwidth:.12g}Bps")
+            link.set("latency", f"{latency:.12g}s")
+        for name, source, target, _, _ in ways:
+            way = etree.SubElement(zone, "route", src=source, dst=target)
+            etree.SubElement(way, "link_ctn", id=name, direction="UP")
+        etree.indent(root)
+        return cls(etree.ElementTree(root), None, is_measured=True)
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Put `settings` into the platform's ``<config>``, in the place of older values."""
@@ -146,15 +204,17 @@ class PlatformFile:
     def set_burst(self, hosts: tuple[str, str], nbytes: float) -> bool:
         """Let the links between two hosts pass so many bytes at once.
 
-        The links are those of the hosts' clusters, or else the slowest ones of the route that have
-        an element of their own. False, and nothing done, if there are neither.
+        The links are those of the hosts' clusters, all of a measured network, or else the slowest
+        ones of the route that have an element of their own. False, and nothing done, if there are
+        none.
         """
         from lxml import etree
 
         clusters = [self.cluster_of(host) for host in hosts]
         elements = [cluster for cluster in clusters if cluster is not None]
         if len(elements) < len(hosts):
-            elements = self._slowest_links(hosts)
+            elements = [*self._tree.getroot().iter("link")] if self.is_measured else []
+            elements = elements or self._slowest_links(hosts)
         for element in elements:
             for prop in element.findall("prop"):
                 if prop.get("id") == BURST:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from os import PathLike
 
+from tisim.config.table import NetworkModel
 from tisim.errors import InputError
 from tisim.studies.calibration.advice import advise
 from tisim.studies.calibration.calibration import Calibration, settings
@@ -24,7 +26,13 @@ from tisim.studies.calibration.overheads import Overheads, fit_overheads
 from tisim.studies.calibration.piecewise import fit_piecewise
 from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
 from tisim.studies.calibration.separation import Network, separate
-from tisim.studies.calibration.simulation import route_between, simulate, simulate_rate
+from tisim.studies.calibration.simulation import (
+    route_between,
+    simulate,
+    simulate_rate,
+    simulate_star,
+)
+from tisim.studies.calibration.switches import Switches, Weight, find_switches
 
 #: Is called before each step with its name, the number of steps done, and that of all steps.
 Progress = Callable[[str, int, int], None]
@@ -72,6 +80,8 @@ def calibrate(
     nodes, speed, cores
         Instead of a platform file: the hosts of the cluster to write (2 if None), flop/s of a core,
         cores of a host. One node, on which two of its cores measured, has a host for each core.
+        Where the hosts that measured are not alike or not on one switch, these are written, unless
+        `nodes` is another number.
     progress
         Called before each step.
 
@@ -93,11 +103,15 @@ def calibrate(
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
+    switches = find_switches(measurements)
     if platform is None and (bandwidth is None or latency is None):
         nominal = _measured_nominal(measurements, overheads, bandwidth, latency, links)
         measurements = measurements.with_remark(_said_nominal(bandwidth, latency, nominal))
         bandwidth, latency = nominal
-    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, (nodes, speed, cores))
+    machine = (nodes, speed, cores)
+    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine, switches)
+    if switches is not None and not switches.is_uniform and not file.is_measured:
+        measurements = measurements.with_remark(_said_uniform(switches))
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     measurements, burst = _with_burst(measurements, file, pair, route)
@@ -108,8 +122,9 @@ def calibrate(
     measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
     file.configure({**settings(overheads, factors, loopback), **_polling(measurements)})
     begin("contention")
-    contention, limiter = _fit_contention(measurements, file, pair, route)
+    contention, limiter = _fit_contention(measurements, file, pair, route, switches)
     measurements = _with_options(measurements, file)
+    weight = _fit_weight(measurements, file, pair, switches)
     begin("simulation")
     simulated = simulate(file.load(), pair, _simulated_sizes(measurements))
     found = Calibration(
@@ -123,6 +138,8 @@ def calibrate(
         file,
         burst=burst,
         loopback=loopback,
+        switches=switches,
+        weight=weight,
         simulated=simulated,
     )
     found = dataclasses.replace(found, warnings=advise(found))
@@ -225,6 +242,7 @@ def _nominal(
     latency: float | None,
     links: int,
     machine: tuple[int | None, float | None, int],
+    switches: Switches | None,
 ) -> tuple[PlatformFile, tuple[str, str], Route]:
     """The platform file to complete, the two hosts that measured, and the route between them."""
     if platform is not None:
@@ -255,8 +273,57 @@ def _nominal(
     if hosts is not None:
         raise InputError("hosts are those of a platform file; give --platform too")
     route = Route(links * latency, bandwidth)
+    nodes, speed, cores = machine
+    if switches is not None and not switches.is_uniform and nodes in (None, len(switches.hosts)):
+        file = PlatformFile.measured(route, switches, speed, cores)
+        return file, switches.pair, route
     file = PlatformFile.nominal(route, *machine)
     return file, NOMINAL_HOSTS, route
+
+
+def _said_uniform(switches: Switches) -> str:
+    """What is lost of a network whose hosts are not alike."""
+    return (
+        f"the {len(switches.hosts)} hosts that measured are not alike, or not on one switch; the "
+        "platform does not say so (without --nodes and --platform, they are written as measured)"
+    )
+
+
+def _fit_weight(
+    measurements: Measurements,
+    file: PlatformFile,
+    pair: tuple[str, str],
+    switches: Switches | None,
+) -> Weight | None:
+    """Whether slow links weigh more than fast ones where they share one; None: not known.
+
+    Fan-outs and incasts of all hosts decide, where some of them are slower than others.
+    """
+    if switches is None or not file.is_measured:
+        return None
+    frame = measurements.frame
+    rows = frame[
+        (frame["operation"] == "transfer")
+        & frame["pattern"].isin(["incast", "fan-out"])
+        & (frame["pairs"] == len(switches.hosts) - 1)
+    ]
+    if rows.empty:
+        return None
+    platform = file.load()
+    hosts = [pair[0], *(host for host in switches.hosts if host != pair[0])]
+    errors: dict[float, float] = {}
+    for weight in (NetworkModel().weight_s, 0.0):
+        logs = [
+            abs(math.log(simulate_star(platform, hosts, pattern, nbytes, weight) / seconds))
+            for (pattern, nbytes), seconds in rows.groupby(["pattern", "bytes"])["seconds"]
+            .median()
+            .items()
+        ]
+        errors[weight] = math.expm1(sum(logs) / len(logs))
+    found = Weight(errors)
+    if found.value != NetworkModel().weight_s:
+        file.configure({"network/weight-S": f"{found.value:g}"})
+    return found
 
 
 def _with_burst(
@@ -293,15 +360,21 @@ def _with_options(measurements: Measurements, file: PlatformFile) -> Measurement
 
 
 def _fit_contention(
-    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+    measurements: Measurements,
+    file: PlatformFile,
+    hosts: tuple[str, str],
+    route: Route,
+    switches: Switches | None,
 ) -> tuple[Contention | None, float | None]:
     """What concurrent messages reach, and the limiter's bandwidth; None where there is none.
 
     The limiter, which is set, is that with which the simulated exchange reaches the measured ratio.
-    Hosts that are in no cluster have none.
+    Hosts that are in no cluster have none, nor those that are not alike: what holds up a shift of
+    theirs is a trunk or a slow cable.
     """
     contention = measure_contention(measurements)
-    if contention is None or not contention.is_of_hosts:
+    alike = switches is None or switches.is_uniform
+    if contention is None or not contention.is_of_hosts or not alike:
         return contention, None
     if not file.limit(hosts, 2 * route.bandwidth):
         return contention, None

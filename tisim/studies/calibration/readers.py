@@ -16,7 +16,8 @@ from tisim.support.reading import read_input
 #: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
 #: further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing; some messages to
 #: one receiver, until the first and until all are there; concurrent messages until the last is
-#: there.
+#: there; a message from one host to another while all other pairs of a round send too, and the
+#: shortest of some messages of one byte between them, one way.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
@@ -29,6 +30,8 @@ OPERATIONS = (
     "iprobe",
     "arrival",
     "transfer",
+    "beside",
+    "short_trip",
 )
 
 
@@ -46,8 +49,12 @@ class Sample(NamedTuple):
     same_host: bool | None = None
     # Seconds since the call before it ended; nan where the format does not say.
     idle: float = math.nan
-    pattern: str = "pairs"  # of concurrent transfers: pairs, shift or incast
+    pattern: str = "pairs"  # of concurrent transfers: pairs, shift, incast or fan-out
     messages: int = 1  # of a stream: how many there were; of an arrival: how many are there
+    # Where the two processes are, if the format says; of messages of all pairs, in which round.
+    host: str = ""
+    peer: str = ""
+    round: int = 0
 
 
 @dataclass(frozen=True)
@@ -317,8 +324,9 @@ def _imb_sample(
 
 
 # Columns, in any order: ``operation``, ``bytes``, ``seconds``; and, where they apply, ``pairs``,
-# ``directions`` and ``pattern`` (of concurrent transfers: ``pairs``, ``shift`` or ``incast``),
-# ``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran). Operations:
+# ``directions`` and ``pattern`` (of concurrent transfers: ``pairs``, ``shift``, ``incast`` or
+# ``fan-out``), ``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran),
+# ``round`` (of messages of all pairs). Operations:
 # ``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept),
 # ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``isend``,
 # ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test``
@@ -330,9 +338,9 @@ def _imb_sample(
 
 OWN = "tisim's CSV with the header operation,bytes,seconds,..."
 _REQUIRED = ("operation", "bytes", "seconds")
-_OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages")
-_PATTERNS = ("pairs", "shift", "incast")
-_ROUND_TRIPS = ("pingpong", "idle_pingpong")
+_OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages", "round")
+_PATTERNS = ("pairs", "shift", "incast", "fan-out")
+_ROUND_TRIPS = ("pingpong", "idle_pingpong", "short_trip")
 
 
 _LIBRARY = "# library:"
@@ -420,6 +428,9 @@ def _own_sample(text: Text, row: dict[str, str], line: int) -> Sample:
         same_host,
         pattern=pattern,
         messages=messages,
+        host=row.get("host", ""),
+        peer=row.get("peer", ""),
+        round=text.size(row.get("round", "0"), line),
     )
 
 

@@ -35,6 +35,7 @@ _PATTERNS = {
     "pairs": "disjoint pairs, each",
     "shift": "shift, each direction of a host",
     "incast": "incast, into one host",
+    "fan-out": "fan-out, out of one host",
 }
 _SHOWN_MODES = 3
 _WIDTH = 100
@@ -61,6 +62,10 @@ def _sections(calibration: Calibration) -> Iterator[str]:
     if calibration.overheads.thresholds is not None:
         yield f"Protocol: {calibration.overheads.thresholds.evidence}."
     yield calibration.library.text()
+    if calibration.switches is not None:
+        yield calibration.switches.text()
+    if calibration.weight is not None:
+        yield calibration.weight.text()
     if calibration.burst > 0:
         yield (
             f"Burst: single messages are faster than streams: links pass {calibration.burst:.0f} "
@@ -93,8 +98,9 @@ def _sections(calibration: Calibration) -> Iterator[str]:
 
 
 def _without_limiter(calibration: Calibration) -> str:
-    contention = calibration.contention
-    if contention is None or contention.shift is None or contention.is_of_hosts:
+    contention, switches = calibration.contention, calibration.switches
+    alike = switches is None or switches.is_uniform
+    if contention is None or contention.shift is None or contention.is_of_hosts or not alike:
         return "."
     best = max(pattern.best for pattern in contention.both_ways)
     return (

@@ -153,6 +153,46 @@ def _exchange(rank: MpiRank, nbytes: int, directions: int) -> Calls:
     yield rank.waitall()
 
 
+def simulate_star(
+    platform: Platform, hosts: Sequence[str], pattern: str, nbytes: int, weight: float
+) -> float:
+    """Simulate messages between the first host and all others, sent at once.
+
+    Parameters
+    ----------
+    platform, hosts
+        The platform, and the names of its hosts.
+    pattern
+        ``incast`` or ``fan-out``: into the first host, or out of it.
+    nbytes
+        Bytes of each message.
+    weight
+        ``network/weight-S``.
+
+    Returns
+    -------
+    float
+        Seconds until all are there.
+    """
+    from tisim.kernel import Environment
+
+    env = Environment(platform, {**_EVEN, "network/weight-S": str(weight)})
+    for rank in env.mpi(list(hosts)):
+        env.process(_of_a_star(rank, pattern, nbytes))
+    env.run()
+    return float(env.now)
+
+
+def _of_a_star(rank: MpiRank, pattern: str, nbytes: int) -> Calls:
+    others = range(1, rank.size) if rank.number == 0 else [0]
+    for other in others:
+        if (rank.number == 0) == (pattern == "incast"):
+            yield rank.irecv(other, nbytes)
+        else:
+            yield rank.isend(other, nbytes)
+    yield rank.waitall()
+
+
 def route_between(platform: Platform, hosts: tuple[str, str]) -> Route:
     """Nominal values of the route between two hosts, as the simulator sees them.
 

@@ -1,7 +1,5 @@
 /* What is measured, in which order, how often. */
 
-static double uniform(void) { return (rand() + 0.5) / (RAND_MAX + 1.0); }
-
 static int log_uniform(double smallest, double largest) {
   return (int)(smallest * exp(uniform() * log(largest / smallest)) + 0.5);
 }
@@ -26,15 +24,6 @@ static int is_well_known(double* times, int count) {
   qsort(times, (size_t)count, sizeof *times, compare);
   middle = (times[(count - 1) / 2] + times[count / 2]) / 2;
   return times[k] > 0.97 * middle && times[count - 1 - k] < 1.03 * middle;
-}
-
-static void shuffle(int* numbers, int count) {
-  int i;
-  for (i = count - 1; i > 0; i--) {
-    int other = (int)(uniform() * (i + 1)), swapped = numbers[i];
-    numbers[i] = numbers[other];
-    numbers[other] = swapped;
-  }
 }
 
 /* The first line of what the MPI library says of itself, as a comment. */
@@ -86,21 +75,26 @@ static void measure_arrivals(int largest) {
       arrival(bytes);
 }
 
-/* Patterns of all ranks: pairs in one direction and in both, a shift, an incast. */
-static void measure_patterns(int largest) {
-  int i, repetition, pairs;
-  for (i = 0; i < PATTERN_SIZES; i++) {
+/* Patterns of all ranks: one pair and as many as there are, in one direction and in both, a shift,
+   an incast, a fan-out.  When the time is up, sizes are left out. */
+static void measure_patterns(int largest, int seconds) {
+  int i, repetition, pairs, most = ranks / 2, goes_on = 1;
+  double end = MPI_Wtime() + seconds;
+  for (i = 0; i < PATTERN_SIZES && goes_on; i++) {
     int bytes = log_uniform(largest > 10 ? largest / 10.0 : 1, largest);
     for (repetition = 0; repetition < PATTERN_REPETITIONS; repetition++) {
-      for (pairs = 1; pairs <= ranks / 2; pairs++) {
+      for (pairs = 1; pairs <= most; pairs += pairs < most ? most - 1 : 1) {
         transfer("pairs", bytes, pairs, 1);
         transfer("pairs", bytes, pairs, 2);
       }
       if (ranks > 2) {
         transfer("shift", bytes, ranks, 1);
         transfer("incast", bytes, ranks - 1, 1);
+        transfer("fan-out", bytes, ranks - 1, 1);
       }
     }
+    goes_on = MPI_Wtime() < end;
+    MPI_Bcast(&goes_on, 1, MPI_INT, 0, all);
   }
 }
 
@@ -114,13 +108,14 @@ static int argument(int argc, char** argv, int place, int otherwise, int most) {
   return (int)value;
 }
 
-/* Whom rank 0 exchanges messages with: on another host, and on its own (-1: nobody), if there are
-   other hosts.  The first rank of each host takes part in the patterns; on one host, all do. */
-static void choose_partners(int* outside, int* inside) {
+/* The ranks of each host: the first ones take part in the patterns, on one host all.  Rank 0
+   exchanges messages with the host that it reaches fastest, and with a rank on its own (-1:
+   nobody), if there are other hosts. */
+static void choose_partners(int largest, int seconds, int* outside, int* inside) {
   char* hosts = malloc((size_t)ranks * sizeof host);
   int* first = malloc((size_t)ranks * sizeof *first);
   int* others = malloc((size_t)ranks * sizeof *others);
-  int count = 0, i, j;
+  int count = 0, everybody = ranks, me = rank, nearest, i, j;
   if (!hosts || !first || !others) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   MPI_Allgather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, MPI_COMM_WORLD);
   *inside = -1;
@@ -134,8 +129,18 @@ static void choose_partners(int* outside, int* inside) {
       *inside = i;
   }
   if (count > 1) {
-    *outside = others[count / 2];
+    nearest = count / 2;
     MPI_Comm_split(MPI_COMM_WORLD, first[rank] == rank ? 0 : MPI_UNDEFINED, rank, &all);
+    if (count > 2 && all != MPI_COMM_NULL) {
+      MPI_Comm_rank(all, &rank);
+      MPI_Comm_size(all, &ranks);
+      nearest = measure_network(largest, seconds / NETWORK_PART + 1);
+      rank = me;
+      ranks = everybody;
+    }
+    gather_sleeping();
+    MPI_Bcast(&nearest, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    *outside = others[nearest];
   } else {
     *outside = ranks / 2;
     *inside = -1;
@@ -148,8 +153,6 @@ static void choose_partners(int* outside, int* inside) {
 
 static void measure_outside(int largest, int count, int repetitions) {
   int *sizes = malloc(sizeof *sizes * (size_t)count), i;
-  print_library();
-  printf("operation,bytes,pairs,directions,seconds,host,peer,pattern,messages\n");
   srand(2);
   for (i = 0; i < count; i++) sizes[i] = log_uniform(1, largest);
   measure_sizes(sizes, count, repetitions);
@@ -188,7 +191,6 @@ int main(int argc, char** argv) {
   count = argument(argc, argv, 2, 100, 10000);
   repetitions = argument(argc, argv, 3, 10, 10000);
   seconds = argument(argc, argv, 4, 300, 1 << 20);
-  deadline = MPI_Wtime() + seconds;
   memset(host, 0, sizeof host);
   MPI_Get_processor_name(host, &length);
   out = malloc((size_t)largest);
@@ -199,7 +201,12 @@ int main(int argc, char** argv) {
   }
   memset(out, 1, (size_t)largest);
   memset(in, 0, (size_t)largest);
-  choose_partners(&outside, &inside);
+  if (rank == 0) {
+    print_library();
+    printf("operation,bytes,pairs,directions,seconds,host,peer,pattern,messages,round\n");
+  }
+  choose_partners(largest, seconds, &outside, &inside);
+  deadline = MPI_Wtime() + seconds;
 
   partner = rank == 0 ? outside : 0;
   if (rank == 0) {
@@ -215,7 +222,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(all, &rank);
     MPI_Comm_size(all, &ranks);
     srand(1); /* the same sizes on every rank */
-    measure_patterns(largest);
+    measure_patterns(largest, seconds);
   }
   gather_sleeping();
   MPI_Finalize();

@@ -12,7 +12,8 @@
      tisim calibrate measured.csv --bandwidth 125MBps --latency 15us --links 2 -o platform.xml
 
    Two ranks on different hosts exchange messages; three hosts and more, all of them at once, show
-   what they share.  A second rank on the first host measures messages inside a host:
+   what they share: their switches, and hosts that are slower than others.  A second rank on the
+   first host measures messages inside a host:
 
      mpirun -n 5 --host hostA:2,hostB,hostC,hostD ./benchmark > measured.csv
 
@@ -35,7 +36,8 @@ enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
 enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
 enum { POLLING_REPETITIONS = 51 };
-enum { INSIDE_PART = 4 }; /* sizes and seconds inside a host, as a part of those between hosts */
+enum { INSIDE_PART = 4 };  /* sizes and seconds inside a host, as a part of those between hosts */
+enum { NETWORK_PART = 4 }; /* seconds for all pairs of hosts, as a part of those between two */
 
 enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
 
@@ -45,8 +47,19 @@ static char *out, *in;
 static char host[MPI_MAX_PROCESSOR_NAME], peer[MPI_MAX_PROCESSOR_NAME];
 static double deadline;
 
+static double uniform(void) { return (rand() + 0.5) / (RAND_MAX + 1.0); }
+
+static void shuffle(int* numbers, int count) {
+  int i;
+  for (i = count - 1; i > 0; i--) {
+    int other = (int)(uniform() * (i + 1)), swapped = numbers[i];
+    numbers[i] = numbers[other];
+    numbers[other] = swapped;
+  }
+}
+
 static void print_row(const char* operation, long bytes, double seconds, int messages) {
-  printf("%s,%ld,1,1,%.9g,%s,%s,pair,%d\n", operation, bytes, seconds, host, peer, messages);
+  printf("%s,%ld,1,1,%.9g,%s,%s,pair,%d,0\n", operation, bytes, seconds, host, peer, messages);
 }
 
 static void sleep_for(double seconds) {

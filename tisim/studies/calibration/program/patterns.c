@@ -22,6 +22,10 @@ static void transfer(const char* pattern, int bytes, int pairs, int directions) 
     for (i = 1; rank == 0 && i < ranks; i++)
       MPI_Irecv(in, bytes, MPI_BYTE, i, DATA, all, &requests[count++]);
     if (rank) MPI_Isend(out, bytes, MPI_BYTE, 0, DATA, all, &requests[count++]);
+  } else if (!strcmp(pattern, "fan-out")) {
+    for (i = 1; rank == 0 && i < ranks; i++)
+      MPI_Isend(out, bytes, MPI_BYTE, i, DATA, all, &requests[count++]);
+    if (rank) MPI_Irecv(in, bytes, MPI_BYTE, 0, DATA, all, &requests[count++]);
   } else {
     int pair = rank % half, first = rank < half, takes_part = rank < 2 * half && pair < pairs;
     int other = (rank + half) % (2 * half);
@@ -34,7 +38,7 @@ static void transfer(const char* pattern, int bytes, int pairs, int directions) 
   own = MPI_Wtime() - start;
   MPI_Reduce(&own, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, all);
   if (rank == 0)
-    printf("transfer,%d,%d,%d,%.9g,%s,%s,%s,1\n", bytes, pairs, directions, longest, host, peer,
+    printf("transfer,%d,%d,%d,%.9g,%s,%s,%s,1,0\n", bytes, pairs, directions, longest, host, peer,
            pattern);
   free(requests);
 }
