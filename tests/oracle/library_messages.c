@@ -120,6 +120,7 @@ static void prepare_reports(int ranks, int me) {
 static int ranks, me;
 
 static void call(const char* operation, int k, int root, char* a, char* b, int* n, int* d) {
+  MPI_Request started = MPI_REQUEST_NULL;
   const MPI_Comm w = MPI_COMM_WORLD;
   for (int i = 0; i < ranks; ++i) {
     n[i] = k;
@@ -140,6 +141,28 @@ static void call(const char* operation, int k, int root, char* a, char* b, int* 
   if (!strcmp(operation, "reduce_scatter")) MPI_Reduce_scatter(a, b, n, MPI_BYTE, MPI_BOR, w);
   if (!strcmp(operation, "scan")) MPI_Scan(a, b, k, MPI_BYTE, MPI_BOR, w);
   if (!strcmp(operation, "exscan")) MPI_Exscan(a, b, k, MPI_BYTE, MPI_BOR, w);
+  if (!strcmp(operation, "ibarrier")) MPI_Ibarrier(w, &started);
+  if (!strcmp(operation, "ibcast")) MPI_Ibcast(a, k, MPI_BYTE, root, w, &started);
+  if (!strcmp(operation, "ireduce")) MPI_Ireduce(a, b, k, MPI_BYTE, MPI_BOR, root, w, &started);
+  if (!strcmp(operation, "iallreduce")) MPI_Iallreduce(a, b, k, MPI_BYTE, MPI_BOR, w, &started);
+  if (!strcmp(operation, "igather")) MPI_Igather(a, k, MPI_BYTE, b, k, MPI_BYTE, root, w, &started);
+  if (!strcmp(operation, "igatherv"))
+    MPI_Igatherv(a, k, MPI_BYTE, b, n, d, MPI_BYTE, root, w, &started);
+  if (!strcmp(operation, "iscatter"))
+    MPI_Iscatter(a, k, MPI_BYTE, b, k, MPI_BYTE, root, w, &started);
+  if (!strcmp(operation, "iscatterv"))
+    MPI_Iscatterv(a, n, d, MPI_BYTE, b, k, MPI_BYTE, root, w, &started);
+  if (!strcmp(operation, "iallgather")) MPI_Iallgather(a, k, MPI_BYTE, b, k, MPI_BYTE, w, &started);
+  if (!strcmp(operation, "iallgatherv"))
+    MPI_Iallgatherv(a, k, MPI_BYTE, b, n, d, MPI_BYTE, w, &started);
+  if (!strcmp(operation, "ialltoall")) MPI_Ialltoall(a, k, MPI_BYTE, b, k, MPI_BYTE, w, &started);
+  if (!strcmp(operation, "ialltoallv"))
+    MPI_Ialltoallv(a, n, d, MPI_BYTE, b, n, d, MPI_BYTE, w, &started);
+  if (!strcmp(operation, "ireduce_scatter"))
+    MPI_Ireduce_scatter(a, b, n, MPI_BYTE, MPI_BOR, w, &started);
+  if (!strcmp(operation, "iscan")) MPI_Iscan(a, b, k, MPI_BYTE, MPI_BOR, w, &started);
+  if (!strcmp(operation, "iexscan")) MPI_Iexscan(a, b, k, MPI_BYTE, MPI_BOR, w, &started);
+  if (operation[0] == 'i') MPI_Wait(&started, MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char** argv) {

@@ -7,13 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tisim.actions.collectives.catalogue import (
-    ALGORITHMS,
-    LIBRARIES,
-    NONBLOCKING,
-    SELECTORS,
-    Algorithm,
-)
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
 from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.registry import Registry, default_registry
 from tisim.actions.script import Script
@@ -80,7 +74,6 @@ class Settings:
             network.loopback_bandwidth, network.loopback_latency
         )
         self._collectives: dict[str, str] = {}
-        self._unlike_library: set[str] = set()
 
     @cached_property
     def model(self) -> Model:
@@ -161,18 +154,6 @@ class Settings:
     def write_call(self, script: Script, call: CollectiveCall) -> None:
         """Write what a rank does in a collective (`tisim.actions.vocabulary`)."""
         write_call(script, call, self)
-        if not call.blocking and self.selector in LIBRARIES - NONBLOCKING:
-            self._unlike_library.add(f"i{call.operation}")
-
-    @property
-    def notes(self) -> list[str]:
-        """What was found out while schedules were written."""
-        if not self._unlike_library:
-            return []
-        return [
-            f"the messages of {', '.join(sorted(self._unlike_library))} are SimGrid's: those of "
-            f"the library that {self.selector} stands for are not known"
-        ]
 
     def write_stage(
         self, script: Script, stage: Stage, joins: bool, groups: Sequence[Sequence[int]]

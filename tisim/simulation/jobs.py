@@ -70,7 +70,7 @@ def job_result(
 ) -> Result:
     """The result of a job that is over; it began at `begin`, in seconds."""
     core = driver.core
-    notes = [*settings.warnings, *settings.notes, *_inexact(trace), *killed(driver, job)]
+    notes = [*settings.warnings, *_inexact(trace), *killed(driver, job)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
         notes.append(

@@ -123,14 +123,18 @@ def test_mpich_divides_a_vector_evenly() -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17])
 @pytest.mark.parametrize("operation", ALGORITHMS)
-def test_rounds_of_non_blocking_collectives_fit_together(operation: str, ranks: int) -> None:
+@pytest.mark.parametrize("selector", _SELECTORS)
+def test_rounds_of_non_blocking_collectives_fit_together(
+    selector: str, operation: str, ranks: int
+) -> None:
     for n in (1, 60, 5000, 100_000):
         for root in {0, ranks // 2, ranks - 1}:
             arguments = _arguments(operation, n, ranks, root)
             scripts = []
             for rank in range(ranks):
                 script = Script(rank, ranks)
-                nonblocking(operation, "openmpi-4.1")(script, *arguments)
+                nonblocking(operation, selector)(script, *arguments)
+                assert {*script.kinds} <= {ISEND, IRECV, WAITALL}
                 waited = [
                     slot
                     for kind, slot in zip(script.kinds, script.slots, strict=True)
@@ -145,6 +149,14 @@ def test_rounds_of_non_blocking_collectives_fit_together(operation: str, ranks: 
                 assert len(seen[root]) == ranks
             if operation in ("bcast", "scatter"):
                 assert all(root in ranks_seen for ranks_seen in seen)
+
+
+def test_mpichs_ring_waits_for_each_step() -> None:
+    script = Script(0, 5)
+    nonblocking("allgather", "mpich-4")(script, 100_000, 1, 100_000, 1)
+    headers = [kind for kind, slot in zip(script.kinds, script.slots, strict=True) if slot < 0]
+    assert headers == [WAITALL] * 3
+    assert script.kinds.count(ISEND) == script.kinds.count(IRECV) == 4
 
 
 def test_rabenseifners_allreduce_moves_each_part_twice() -> None:

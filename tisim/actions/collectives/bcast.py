@@ -140,7 +140,13 @@ def ntsl_isend(s: Endpoint, count: int, size: int, root: int) -> None:
     ntsl(s, count, size, root)
 
 
-def scatter_lr_allgather(s: Endpoint, count: int, size: int, root: int) -> None:
+def scatter_lr_allgather(
+    s: Endpoint,
+    count: int,
+    size: int,
+    root: int,
+    scatter: Callable[[Endpoint, Pieces, int], None] = scatter_pieces,
+) -> None:
     """Broadcast of long messages as a scatter and a ring.
 
     Scatter the bytes in equal pieces along a binomial tree, then pass them around a ring. The
@@ -149,7 +155,7 @@ def scatter_lr_allgather(s: Endpoint, count: int, size: int, root: int) -> None:
     logical ring ("LR") in STAR-MPI and MPICH.
     """
     pieces = Pieces(count * size, s.size)
-    scatter_pieces(s, pieces, root)
+    scatter(s, pieces, root)
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
     place = (s.rank - root) % s.size
     for step in range(s.size - 1):
@@ -157,7 +163,13 @@ def scatter_lr_allgather(s: Endpoint, count: int, size: int, root: int) -> None:
         s.sendrecv(right, pieces.nbytes(sent), 0, left, pieces.nbytes(received), 0)
 
 
-def scatter_rdb_allgather(s: Endpoint, count: int, size: int, root: int) -> None:
+def scatter_rdb_allgather(
+    s: Endpoint,
+    count: int,
+    size: int,
+    root: int,
+    scatter: Callable[[Endpoint, Pieces, int], None] = scatter_pieces,
+) -> None:
     """Broadcast of medium messages as a scatter and a recursive doubling.
 
     Scatter the bytes in equal pieces along a binomial tree, then double what ranks hold.
@@ -166,7 +178,7 @@ def scatter_rdb_allgather(s: Endpoint, count: int, size: int, root: int) -> None
     if count * size == 0:
         return
     pieces = Pieces(count * size, s.size)
-    scatter_pieces(s, pieces, root)
+    scatter(s, pieces, root)
     place = (s.rank - root) % s.size
     for step in recursive_doubling_steps(place, s.size):
         theirs = pieces.nbytes(step.theirs.start, len(step.theirs))

@@ -37,11 +37,12 @@ SELECTORS = (
 # Those of MPI libraries themselves, not SimGrid's: a module with a function for each operation.
 _MODULES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
 
-#: The selectors that stand for MPI libraries.
-LIBRARIES = frozenset(_MODULES)
-
-#: Those of libraries whose non-blocking collectives are known.
-NONBLOCKING = frozenset({"openmpi-4.1", "openmpi-5.0"})
+# Where their non-blocking collectives are, which have rounds.
+_NONBLOCKING = {
+    "openmpi-4.1": "collectives.libnbc",
+    "openmpi-5.0": "collectives.libnbc",
+    "mpich-4": "selectors.mpich_4_nonblocking",
+}
 
 #: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -138,8 +139,8 @@ def nonblocking(operation: str, selector: str) -> Callable[..., object]:
 
     SimGrid's way, for which all its selectors stand, is one exchange of messages.
     """
-    name = "libnbc" if selector in NONBLOCKING else "nonblocking"
-    module = importlib.import_module(f"tisim.actions.collectives.{name}")
+    name = _NONBLOCKING.get(selector, "collectives.nonblocking")
+    module = importlib.import_module(f"tisim.actions.{name}")
     return _function(module, f"i{operation}")
 
 

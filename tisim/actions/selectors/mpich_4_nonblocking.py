@@ -1,0 +1,235 @@
+"""Non-blocking collectives of MPICH 4.0, in rounds.
+
+Without options MPICH carries out its "sched" algorithms (`maint/tuning/coll/mpir/generic.json`, its
+part of the non-blocking ones): those of the blocking collectives, step by step, and a step begins
+when the one before is complete and its rank is inside MPI. So most functions here hand an endpoint
+to a blocking algorithm that makes rounds of its calls. Reductions commute, no buffer is in place,
+and each node has one rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tisim.actions.collectives import nonblocking
+from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
+from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.halving import (
+    halving_blocks,
+    is_power_of_two,
+    power_of_two_up_to,
+)
+from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
+from tisim.actions.collectives.segments import Pieces
+from tisim.actions.script import Endpoint, Script
+from tisim.actions.selectors import mpich_4
+
+# Bytes; as in `mpich_4`, where the blocking collectives have others.
+_SHORT_BCAST, _LONG_BCAST = 12288, 524288
+_SHORT_REDUCTION = 2048
+_SHORT_ALLTOALL, _LONG_ALLTOALL = 2048, 32768
+_LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
+_FEW_RANKS = 8
+
+igatherv, iscatterv = nonblocking.igatherv, nonblocking.iscatterv
+
+
+class Rounds:
+    """An endpoint on which each blocking call of an algorithm ends a round.
+
+    The round ends before the next call, so that nothing follows the last one.
+    """
+
+    __slots__ = ("script", "rank", "size", "_open", "_ends")
+
+    def __init__(self, script: Script) -> None:
+        self.script, self.rank, self.size = script, script.rank, script.size
+        self._open: list[int] = []
+        self._ends = False
+
+    def _next(self) -> None:
+        if self._ends:
+            self.script.waitall(self._open)
+            self._open, self._ends = [], False
+
+    def chosen(self, operation: str) -> Callable[..., None]:
+        return self.script.chosen(operation)
+
+    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
+        self._next()
+        self._open.append(self.script.isend(dst, nbytes, tag))
+        return self._open[-1]
+
+    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
+        self._next()
+        self._open.append(self.script.irecv(src, nbytes, tag))
+        return self._open[-1]
+
+    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return [self.isend(dst, nbytes) for dst, nbytes in zip(dsts, sizes, strict=True)]
+
+    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return [self.irecv(src, nbytes) for src, nbytes in zip(srcs, sizes, strict=True)]
+
+    def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        self.isend(dst, nbytes, tag)
+        self._ends = True
+
+    ssend = send
+
+    def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
+        self.irecv(src, nbytes, tag)
+        self._ends = True
+
+    def wait(self, request: int) -> None:
+        self._ends = True
+
+    def waitall(self, requests: Sequence[int]) -> None:
+        self._ends = self._ends or bool(requests)
+
+    def sendrecv(
+        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
+    ) -> None:
+        if dst == self.rank and src == self.rank:
+            return
+        self.isend(dst, send_bytes, send_tag)
+        self.irecv(src, recv_bytes, recv_tag)
+        self._ends = True
+
+
+def ibarrier(s: Script) -> None:
+    """Dissemination (`MPIR_Ibarrier_intra_sched_recursive_doubling`)."""
+    mpich_4.barrier(Rounds(s))
+
+
+def ibcast(s: Script, count: int, size: int, root: int) -> None:
+    """By the bytes of the message."""
+    nbytes = count * size
+    if nbytes == 0:
+        return
+    if s.size < _FEW_RANKS or nbytes < _SHORT_BCAST:
+        _down_a_tree(s, nbytes, root)
+    elif is_power_of_two(s.size) and nbytes < _LONG_BCAST:
+        scatter_rdb_allgather(Rounds(s), nbytes, 1, root, _scatter)
+    else:
+        scatter_lr_allgather(Rounds(s), nbytes, 1, root, _scatter)
+
+
+def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
+    """Down a binomial tree (`MPII_Iscatter_for_bcast_sched`).
+
+    A rank that is not the root takes all that its buffer holds for received, and hands down more
+    than it has.
+    """
+    place, distance = (s.rank - root) % s.size, 1
+    while distance < s.size and not place & distance:
+        distance *= 2
+    held = pieces.nbytes(place, s.size)
+    if place and held > 0:
+        s.recv((s.rank - distance) % s.size, held)
+    while (distance := distance // 2) > 0:
+        passed = held - pieces.piece * distance
+        if place + distance < s.size and passed > 0:
+            s.send((s.rank + distance) % s.size, passed)
+            held -= passed
+
+
+def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
+    """From the parent, then to all children at once (`MPIR_Ibcast_intra_sched_binomial`).
+
+    The blocking broadcast sends to one child after the other.
+    """
+    place, distance = (s.rank - root) % s.size, 1
+    while distance < s.size and not place & distance:
+        distance *= 2
+    if place:
+        received = s.irecv((s.rank - distance) % s.size, nbytes)
+        if distance > 1 and place + 1 < s.size:
+            s.waitall([received])
+    while (distance := distance // 2) > 0:
+        if place + distance < s.size:
+            s.isend((s.rank + distance) % s.size, nbytes)
+
+
+def ireduce(s: Script, count: int, size: int, root: int) -> None:
+    """By the bytes of the vector, and whether each rank gets an element."""
+    if count == 0:
+        return
+    if count * size <= _SHORT_REDUCTION or count < power_of_two_up_to(s.size):
+        algorithm("reduce", "binomial")(Rounds(s), count, size, root)
+    else:
+        reduce_by_halving(Rounds(s), count, size, root, halving_blocks)
+
+
+def iallreduce(s: Script, count: int, size: int) -> None:
+    """By the bytes of the vector, and whether each rank gets an element."""
+    if count == 0:
+        return
+    if count * size <= _SHORT_REDUCTION or count < power_of_two_up_to(s.size):
+        algorithm("allreduce", "rdb")(Rounds(s), count, size)
+    else:
+        allreduce_by_halving(Rounds(s), count, size, halving_blocks)
+
+
+def igather(s: Script, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """Up a binomial tree (`MPIR_Igather_intra_sched_binomial`)."""
+    mpich_4.gather(Rounds(s), scount, ssize, rcount, rsize, root)
+
+
+def iscatter(s: Script, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """Down a binomial tree (`MPIR_Iscatter_intra_sched_binomial`)."""
+    mpich_4.scatter(Rounds(s), scount, ssize, rcount, rsize, root)
+
+
+def iallgather(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes of all blocks, as the blocking one."""
+    mpich_4.allgather(Rounds(s), scount, ssize, rcount, rsize)
+
+
+def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
+    """By the bytes of all blocks; the ring does not cut them into pieces."""
+    total = sum(rcounts) * rsize
+    if total == 0:
+        return
+    if total >= (_LONG_ALLGATHER if is_power_of_two(s.size) else _SHORT_ALLGATHER):
+        name = "mpich_ring"
+    else:
+        name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
+    algorithm("allgatherv", name)(Rounds(s), scount, ssize, rcounts, rsize)
+
+
+def ialltoall(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes of a block."""
+    block = scount * ssize
+    if block == 0:
+        return
+    if s.size > _FEW_RANKS and block <= _SHORT_ALLTOALL:
+        name = "bruck"
+    elif block <= _LONG_ALLTOALL:
+        name = "mvapich2_scatter_dest"
+    else:
+        name = "pair" if is_power_of_two(s.size) else "ring"
+    algorithm("alltoall", name)(Rounds(s), scount, ssize, rcount, rsize)
+
+
+def ialltoallv(
+    s: Script, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+) -> None:
+    """Messages in groups of 32 (`MPIR_Ialltoallv_intra_sched_blocked`)."""
+    mpich_4.alltoallv(Rounds(s), scounts, ssize, rcounts, rsize)
+
+
+def ireduce_scatter(s: Script, rcounts: Sequence[int], size: int) -> None:
+    """By the bytes of the vector, as the blocking one."""
+    mpich_4.reduce_scatter(Rounds(s), rcounts, size)
+
+
+def iscan(s: Script, count: int, size: int) -> None:
+    """Recursive doubling (`MPIR_Iscan_intra_sched_recursive_doubling`)."""
+    mpich_4.scan(Rounds(s), count, size)
+
+
+def iexscan(s: Script, count: int, size: int) -> None:
+    """The messages of `iscan` (`MPIR_Iexscan_intra_sched_recursive_doubling`)."""
+    mpich_4.exscan(Rounds(s), count, size)
