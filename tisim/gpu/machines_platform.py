@@ -122,14 +122,21 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
     for one, other, count in machine.cables:
         link_rate = count * machine.gpu.nvlink_rate
         cabled[one, other] = add_link(f"nvlink-{one}-{other}", link_rate, machine.nvlink_latency)
+    if not machine.cables:  # what a single message reaches of the NVLinks to a switch at most
+        builder.link(f"{name}-channel", machine.nvlink_rate, 0.0, sharing="FATPIPE")
     for host in hosts:
         builder.host(host, machine.gpu.peaks["fp32"], properties={GPU: _figures(machine)})
     for gpu, host in enumerate(hosts):
         builder.route(host, interfaces, [(nics[gpu * machine.nics // machine.gpus], "UP")])
         for other in range(gpu):
-            through = [(switched[other], "UP"), (switched[gpu], "DOWN")]
+            through: list[str | tuple[str, str]] = [
+                (switched[other], "UP"),
+                (switched[gpu], "DOWN"),
+            ]
             if (other, gpu) in cabled:
                 through = [(cabled[other, gpu], "UP")]
+            elif not machine.cables:
+                through.insert(1, f"{name}-channel")
             builder.route(hosts[other], host, through)
 
 

@@ -408,9 +408,9 @@ class Communicator:
         short = max(self._least_chunk(protocol, channels) - chunk, 0)
         latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
         if self.nodes > 1:
-            # A byte passes each node as often as it goes round. Nodes are not in step: either the
-            # slowest links are always busy, or a chunk finds its links free.
-            far = self.nodes * (2 if operation == "all_reduce" else 1)
+            # A chunk goes to another node once in as many steps as a node has GPUs. Nodes are not
+            # in step: either the slowest links are always busy, or a chunk finds its links free.
+            far = math.ceil(steps * self.nodes / self.size)
             hop = self.network_hop("ring", protocol)
             latency += loops * far * (hop - primitive.hop)
             free = (steps - far) / primitive.rate + far * max(pace, 1 / primitive.rate)

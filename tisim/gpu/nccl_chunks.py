@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,8 @@ from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
 
-# A message starts when it is sent, and has an equal share of its links.
+# A message starts when it is sent, after those of its channel before it, and has an equal share of
+# its links.
 _PLAIN: Final = {
     "network/model": "CM02",
     "network/bandwidth-factor": 1.0,
@@ -25,6 +27,7 @@ _PLAIN: Final = {
     "network/weight-S": 0.0,
     "network/TCP-gamma": 0.0,
     "network/crosstraffic": "no",
+    "network/ordering": "fifo",
     "smpi/async-small-thresh": 1 << 30,
     "smpi/send-is-detached-thresh": 1 << 30,
 }
@@ -65,7 +68,8 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
             ends = (place[before] + channel, place[after] + channel)
             number = place[rank] + channel
             lines[number] = _program(number, ends, group, call)
-    seconds = message_time(platform, group, hosts, [lines[number] for number in sorted(lines)])
+    links = _as_rings_use(platform, group)
+    seconds = message_time(links, group, hosts, [lines[number] for number in sorted(lines)])
     base = tables(group.version).base["ring"]["Simple"]
     return base + seconds + call.size / group.size / group.machine.gpu.copy_rate
 
@@ -133,14 +137,11 @@ def _program(
     rounds = max(1, math.ceil(whole / most))
     yield f"{number} init\n", 1
     for size, count in ((most, rounds - 1), (math.ceil(whole - most * (rounds - 1)), 1)):
-        # Two slices of a chunk are under way one after the other.
-        slices = [-(-size // 2), size // 2]
-        sends = [f"{number} send {ends[1]} 0 {part} 6\n" for part in slices]
-        receives = [f"{number} recv {ends[0]} 0 {part} 6\n" for part in slices]
-        step = "".join(one + other for one, other in zip(receives, sends, strict=True))
-        last = "".join(receives) + f"{number} sleep {group.primitive('Simple').hop!r}\n"
-        middle = [(step, steps - 1)] if steps > 1 else []
-        yield from [("".join(sends), 1), *middle, (last, 1)] * count
+        send = f"{number} send {ends[1]} 0 {size} 6\n"
+        receive = f"{number} recv {ends[0]} 0 {size} 6\n"
+        last = receive + f"{number} sleep {group.primitive('Simple').hop!r}\n"
+        middle = [(receive + send, steps - 1)] if steps > 1 else []
+        yield from [(send, 1), *middle, (last, 1)] * count
     yield f"{number} finalize\n", 1
 
 
@@ -155,4 +156,23 @@ def _as_nccl_uses(platform: Platform, group: Communicator) -> Platform:
         ("*-nic-*", NIC_EFFICIENCY, group.network_hop("ring", "Simple") / 2),
     ):
         platform = platform.scaled(links=links, bandwidth=f"x{share!r}", latency=f"{latency!r}s")
+    if not machine.cables:
+        share = group.primitive("Simple").rate / machine.nvlink_rate
+        platform = platform.scaled(links="*-channel", bandwidth=f"x{share!r}")
+    return platform
+
+
+def _as_rings_use(platform: Platform, group: Communicator) -> Platform:
+    """The platform with one NVLink of a cable for each ring over it."""
+    machine = group.machine
+    if not machine.cables:
+        return platform
+    (gpus,) = group.by_node.values()
+    rings = find_rings(machine.cables, gpus)
+    taken = Counter(step for ring in rings for step in zip(ring, (*ring[1:], ring[0]), strict=True))
+    for one, other, count in machine.cables:
+        used = max(taken[one, other], taken[other, one])
+        if 0 < used < count:
+            cable = f"*-nvlink-{one}-{other}"
+            platform = platform.scaled(links=cable, bandwidth=f"x{used / count!r}")
     return platform

@@ -36,7 +36,9 @@ def links(platform: Platform, src: int, dst: int) -> list[str]:
 
 def test_routes_follow_nvlinks_interfaces_and_switches() -> None:
     rails = gpu_cluster(machine("h100", 33))
-    assert links(rails, 0, 3) == ["node-0-nvlink-0_UP", "node-0-nvlink-3_DOWN"]
+    assert links(rails, 0, 3) == [
+        *("node-0-nvlink-0_UP", "node-0-channel", "node-0-nvlink-3_DOWN"),
+    ]
     assert links(rails, 0, 8 * 31 + 2) == [
         "node-0-nic-0_UP",
         "ports",
