@@ -18,7 +18,8 @@ import numpy as np
 from tisim.gpu.llm import MODELS, Layout, Model, write_step
 from tisim.gpu.machines import MACHINES
 from tisim.gpu.step_graph import Graph, parse_graph
-from tisim.gpu.step_machine import StepMachine
+from tisim.gpu.step_interval import LEVEL, step_interval
+from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
 from tisim.gpu.step_run import run_step
 
 #: Eight A100 with NVSwitch, and four interfaces of 200 Gbit/s: vTrain's `inter_node_bandwidth`.
@@ -128,6 +129,29 @@ def fit(
     return best, least
 
 
+def held_by_intervals(steps: Sequence[Step], machine: StepMachine) -> list[bool]:
+    """By step: whether tisim's interval holds the measured time."""
+    held = []
+    for step in steps:
+        interval = step_interval(step.gpus, machine.hardware.gpus)
+        held.append(interval.low <= 1 / (1 + step.error(machine)) <= interval.high)
+    return held
+
+
+def held_by_others(steps: Sequence[Step], machine: StepMachine) -> float:
+    """The share of steps in the interval of all steps of other models."""
+    factors = 1 / (1 + errors(steps, machine))
+    low, high = np.quantile(factors, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    print(f"{LEVEL:.0%} of measured over predicted: {low:.3f} to {high:.3f} ({len(steps)} steps)")
+    models = np.array([step.name.partition(",")[0] for step in steps])
+    held = 0
+    for model in np.unique(models):
+        own = models == model
+        low, high = np.quantile(factors[~own], ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        held += int(((low <= factors[own]) & (factors[own] <= high)).sum())
+    return held / len(steps)
+
+
 def _report(what: str, found: np.ndarray) -> None:
     size = np.abs(found)
     print(
@@ -175,11 +199,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     inside = [float((np.abs(found) <= width).mean()) for found in (near, far)]
     print(f"+-{width:.0%} holds 90 % of the fitted, {inside[0]:.0%} of one node, {inside[1]:.0%}")
     _each(paper_steps(), replace(many, hardware=MACHINES["a100"]))
+    shipped = STEP_MACHINES["a100"]
+    for what, steps, machine in (
+        ("one node", single, replace(shipped, hardware=VTRAIN)),
+        ("64 to 512 GPUs", multi, replace(shipped, hardware=VTRAIN)),
+    ):
+        others = held_by_others(steps, machine)
+        print(f"{what}: the interval of other models' steps holds {others:.1%}")
     mlperf = list(mlperf_steps())
     h100, _ = fit(mlperf[:1], replace(many, hardware=MACHINES["h100"], launch=1e-5),
                   ("gemm_efficiency",))  # fmt: skip
     print(f"H100: {_values(h100)}")
     _each(mlperf, h100)
+    published = held_by_intervals(list(paper_steps()), shipped)
+    published += held_by_intervals(mlperf, STEP_MACHINES["h100"])
+    print(f"intervals hold {sum(published)} of {len(published)} published steps")
 
 
 if __name__ == "__main__":

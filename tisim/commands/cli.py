@@ -58,6 +58,7 @@ _GROUPS = {
             "nccl_tests.nccl_tests_command",
             "Predict the table of nccl-tests on a platform of GPUs.",
         ),
+        "layouts": ("layouts.layouts_command", "Find the best layout of a training step."),
     },
     "Studies": {
         "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),

@@ -12,6 +12,7 @@ import click
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_graph import read_graph
+from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import OCCUPATIONS, run_step
@@ -19,6 +20,7 @@ from tisim.support.files import check_writable, write_file
 
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Graph
+    from tisim.gpu.step_interval import StepInterval
     from tisim.gpu.step_recording import Recording
     from tisim.gpu.step_run import StepResult
 
@@ -108,7 +110,8 @@ def step_command(
     if timeline is not None:
         write_file(timeline, _chrome_events(result))
         report_written(timeline)
-    if write_json(iter([json.dumps(_summary(read, result), indent=1)]), json_file):
+    interval = None if recording is not None else step_interval(read.ranks, chosen.hardware.gpus)
+    if write_json(iter([json.dumps(_summary(read, result, interval), indent=1)]), json_file):
         return
     lanes = len(result.ends)
     click.echo(
@@ -117,6 +120,13 @@ def step_command(
     )
     if recording is not None:
         _print_recorded(recording)
+    if interval is not None:
+        low, high = interval.seconds(result.seconds)
+        click.echo(
+            f"interval: {low:.4g} to {high:.4g} s; of {interval.steps:,} measured steps on "
+            f"{interval.where}, {LEVEL:.0%} lay within these {interval.low:.3g} to "
+            f"{interval.high:.3g} times the prediction"
+        )
     if breakdown:
         click.echo("\nWhat GPUs do, % of the step")
         print_table(list(_breakdown_rows(result)), 1, indent="  ")
@@ -141,9 +151,10 @@ def _print_recorded(recording: Recording) -> None:
         click.echo(f"not in the graph: {count:,} {what}")
 
 
-def _summary(graph: Graph, result: StepResult) -> dict[str, object]:
+def _summary(graph: Graph, result: StepResult, interval: StepInterval | None) -> dict[str, object]:
     return {
         "seconds": result.seconds,
+        "interval": None if interval is None else interval.to_dict(result.seconds),
         "ranks": graph.ranks,
         "lanes": [
             {"ranks": int(count), "first rank": int(first), "end": float(end)}
@@ -162,7 +173,7 @@ def _summary(graph: Graph, result: StepResult) -> dict[str, object]:
 def _breakdown_rows(result: StepResult) -> Iterator[tuple[str, ...]]:
     counts, total = result.ranks_of_lane, max(result.seconds, 1e-300)
     yield ("ranks", "GPUs", *OCCUPATIONS)
-    mean = (result.occupations * counts[:, None]).sum(axis=0) / counts.sum()
+    mean = result.mean_occupations
     yield ("all", f"{counts.sum():,}", *(f"{100 * value / total:.1f}" for value in mean))
     for lane, row in enumerate(result.occupations[:_ROWS]):
         first = (

@@ -65,6 +65,12 @@ class Model:
     def parameters(self) -> int:
         return self.layers * self.layer_parameters + self.vocab * self.hidden
 
+    def flops(self, sequences: int) -> float:
+        """Of a step on so many sequences, without recomputation: Korthikanti et al., appendix A."""
+        idle = self.layers * (self.experts - self.top_k) * self.expert_parameters
+        attention = 2 * self.layers * self.sequence * self.hidden
+        return 6.0 * sequences * self.sequence * (self.parameters - idle + attention)
+
 
 #: Models by name.
 MODELS = {

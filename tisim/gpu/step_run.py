@@ -75,6 +75,11 @@ class StepResult:
     def ranks_of_lane(self) -> npt.NDArray[np.int64]:
         return np.bincount(self.lane_of, minlength=len(self.ends))
 
+    @property
+    def mean_occupations(self) -> npt.NDArray[np.float64]:
+        """Seconds of each of `OCCUPATIONS`, the mean over ranks."""
+        return np.average(self.occupations, axis=0, weights=self.ranks_of_lane)
+
 
 def run_step(
     graph: Graph,

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.training_steps import VTRAIN, errors, mlperf_steps, paper_steps, read_steps
+from benchmarks.training_steps import (
+    VTRAIN,
+    errors,
+    held_by_intervals,
+    mlperf_steps,
+    paper_steps,
+    read_steps,
+)
 from tests.campaign import campaign
 from tisim.gpu.step_machine import STEP_MACHINES
 
@@ -34,3 +41,12 @@ def test_published_steps_of_megatron_are_predicted() -> None:
 
 def test_steps_of_mlperf_are_predicted() -> None:
     assert np.abs(errors(mlperf_steps(), STEP_MACHINES["h100"])).max() <= 0.12
+
+
+def test_intervals_hold_80_to_98_percent_of_measured_steps(gpu_data: Path) -> None:
+    machine = replace(A100, hardware=VTRAIN)
+    held = held_by_intervals(list(paper_steps())[: campaign(2, 8)], A100)
+    for name, few in (("single", 48), ("multi", 6)):
+        steps = read_steps(gpu_data / "vtrain" / f"ground_truth_{name}.csv")
+        held += held_by_intervals(steps[:: campaign(few, 1)], machine)
+    assert 0.80 <= np.mean(held) <= 0.98

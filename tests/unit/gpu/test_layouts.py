@@ -1,0 +1,110 @@
+"""The best layout of a training step, and intervals of predictions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tests.unit.gpu.test_llm import SMALL
+from tisim.errors import InputError
+from tisim.gpu.layouts import OVERLAPPED, Space, layouts, layouts_of
+from tisim.gpu.llm import write_step
+from tisim.gpu.llm_memory import peak_memory
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_interval import step_interval
+from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
+from tisim.gpu.step_run import OCCUPATIONS, run_step
+
+H100 = STEP_MACHINES["h100"]
+
+
+def with_memory(nbytes: float) -> StepMachine:
+    hardware = H100.hardware
+    return replace(H100, hardware=replace(hardware, gpu=replace(hardware.gpu, memory=nbytes)))
+
+
+def test_all_layouts_that_divide_the_gpus_are_tried_once() -> None:
+    space = Space(micro_batch=(1, 2), recompute=("none",))
+    found = layouts_of(SMALL, 16, 16, 8, space, OVERLAPPED)
+    assert len(set(found)) == len(found)
+    assert {layout.ranks for layout in found} == {16}
+    sizes = {(layout.tensor, layout.pipeline) for layout in found}
+    assert sizes == {(t, p) for t in (1, 2, 4, 8) for p in (1, 2, 4, 8) if t * p <= 16}
+    assert {la.chunks for la in found if la.schedule == "interleaved"} == {2, 4}
+    assert all(la.schedule == "1f1b" for la in found if la.pipeline == 1)
+    assert all(la.sequence_parallel == (la.tensor > 1) for la in found)
+
+
+def test_the_frame_has_the_fastest_first_and_what_does_not_fit_last() -> None:
+    space = Space(tensor=(1, 2), pipeline=(1, 2, 4), micro_batch=(1,), schedule=("1f1b",))
+    machine = with_memory(4.2e9)
+    frame = layouts(SMALL, gpus=8, global_batch=16, machine=machine, space=space)
+    fitting = frame["seconds"].notna()
+    assert 0 < fitting.sum() < len(frame)
+    assert (frame["memory"] <= 4.2e9).equals(fitting)
+    assert frame["seconds"][fitting].is_monotonic_increasing
+    assert fitting.is_monotonic_decreasing
+    best = frame.iloc[0]
+    layout = replace(
+        OVERLAPPED, tensor=int(best.tp), pipeline=int(best.pp), data=int(best.dp),
+        global_batch=16, recompute=best.recompute, sequence_parallel=bool(best.tp > 1),
+    )  # fmt: skip
+    assert best.memory == sum(peak_memory(SMALL, layout).values())
+    result = run_step(parse_graph(write_step(SMALL, layout)), machine)
+    assert best.seconds == result.seconds
+    assert best.low < best.seconds < best.high
+    assert sum(best[name] for name in OCCUPATIONS) == pytest.approx(1)
+    flops = 6 * 16 * 1024 * (SMALL.parameters + 2 * 8 * 1024 * 1024)
+    assert best.tflops == pytest.approx(flops / result.seconds / 8 / 1e12)
+
+
+def test_nothing_that_divides_is_an_error() -> None:
+    with pytest.raises(InputError, match="no layout divides small, 3 sequences and 7 GPUs"):
+        layouts(SMALL, gpus=7, global_batch=3, machine=H100)
+
+
+def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
+    model = tmp_path / "small.toml"
+    model.write_text("layers=8\nhidden=1024\nheads=16\nffn=4096\nvocab=50000\nsequence=1024\n")
+    table, picture = tmp_path / "x.csv", tmp_path / "x.svg"
+    words = ("layouts", "--model", str(model), "--gpus", "16", "--global-batch", "16")
+    few = ("--tp", "2,4", "--pp", "2", "--micro-batch", "1", "--chunks", "2")
+    outcome = tisim(*words, *few, "-o", str(table), "--picture", str(picture))
+    assert outcome.status == 0, outcome.err
+    assert "8 layouts, of which 8 fit" in outcome.out
+    assert len(table.read_text().splitlines()) == 9
+    text = picture.read_text()
+    assert "tp2 pp2 dp4 mb1" in text
+    assert "exposed" in text
+    rows = json.loads(tisim(*words, *few, "--json", "-").out)
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    for wrong, message in (
+        (("--tp", "2,x"), "--tp is numbers such as 1,2,4"),
+        (("--schedule", "fast"), "--schedule is some of gpipe,1f1b"),
+        (("--picture", "x.gif"), "the suffix of a picture is one of .svg, .png"),
+    ):
+        outcome = tisim(*words, *wrong)
+        assert outcome.status == 2
+        assert message in outcome.err
+
+
+def test_nothing_that_fits_is_an_error(tisim: CommandLine) -> None:
+    words = ("--model", "gpt3-175b", "--gpus", "8", "--global-batch", "8")
+    outcome = tisim("layouts", *words)
+    assert outcome.status == 2
+    assert "layouts fits into the memory of a GPU; one needs" in outcome.err
+
+
+def test_each_step_has_an_interval(tisim: CommandLine, tmp_path: Path) -> None:
+    graph = tmp_path / "x.graph"
+    graph.write_text("graph 1\nranks 16\nprogram 0-15\nseconds a 10\nend\n")
+    outcome = tisim("step", str(graph), "--set", "launch=0")
+    assert "interval: 9.21 to 13.08 s; of 109 measured steps on 64 to 512 A100, 90%" in outcome.out
+    found = json.loads(tisim("step", str(graph), "--set", "launch=0", "--json", "-").out)
+    assert found["interval"]["low"] == pytest.approx(9.21)
+    assert found["interval"]["measured steps"] == 109
+    assert step_interval(8, 8).steps == 1440
