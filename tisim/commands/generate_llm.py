@@ -24,6 +24,8 @@ Examples:
       -o 175b.graph
   tisim generate llm --model llama3-70b --tp 8 --pp 4 --dp 32 --global-batch 1024 \\
       --schedule interleaved --chunks 5 --sequence-parallel --zero 1 -o 70b.graph
+  tisim generate llm --model mixtral-8x7b --tp 2 --pp 2 --dp 16 --ep 8 --cp 2 --zero 1 \\
+      --sequence-parallel --global-batch 512 --schedule zero-bubble -o 8x7b.graph
   tisim step 175b.graph --machine h100 --breakdown
 """,
 )
@@ -37,6 +39,10 @@ Examples:
 @click.option("--tp", type=_COUNT, default=1, show_default=True, help="GPUs that share a matrix.")
 @click.option("--pp", type=_COUNT, default=1, show_default=True, help="Stages of the pipeline.")
 @click.option("--dp", type=_COUNT, default=1, show_default=True, help="Copies of the model.")
+@click.option("--cp", type=_COUNT, default=1, show_default=True,
+              help="GPUs that share each sequence.")  # fmt: skip
+@click.option("--ep", type=_COUNT, default=1, show_default=True,
+              help="GPUs among --dp and --cp that share the experts.")  # fmt: skip
 @click.option("--micro-batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
 @click.option("--global-batch", type=_COUNT, required=True, help="Sequences of a step.")
 @click.option(
@@ -77,6 +83,8 @@ def llm_command(
     tp: int,
     pp: int,
     dp: int,
+    cp: int,
+    ep: int,
     micro_batch: int,
     global_batch: int,
     schedule: Schedule,
@@ -106,6 +114,8 @@ def llm_command(
         overlap_gradients=overlap_gradients,
         overlap_tensor=overlap_tensor,
         fp32_gradients=not fp16_gradients,
+        context=cp,
+        expert=ep,
     )
     described = read_model(model)
     text = write_step(described, layout)

@@ -69,10 +69,14 @@ Examples:
               help="GPUs that share a matrix (default: powers of two within a node).")  # fmt: skip
 @click.option("--pp", callback=_numbers, metavar="N,...",
               help="Stages of the pipeline (default: all that divide the layers).")  # fmt: skip
+@click.option("--cp", callback=_numbers, default="1", show_default=True, metavar="N,...",
+              help="GPUs that share each sequence.")  # fmt: skip
+@click.option("--ep", callback=_numbers, default="1", show_default=True, metavar="N,...",
+              help="GPUs that share the experts.")  # fmt: skip
 @click.option("--micro-batch", callback=_numbers, default="1,2,4", show_default=True,
               metavar="N,...", help="Sequences at once.")  # fmt: skip
 @click.option("--schedule", callback=_names(get_args(Schedule)), metavar="NAME,...",
-              default="1f1b,interleaved", show_default=True,
+              default="1f1b,interleaved,zero-bubble", show_default=True,
               help=f"Schedules of the pipeline, of {', '.join(get_args(Schedule))}.")  # fmt: skip
 @click.option("--chunks", callback=_numbers, metavar="N,...",
               help="Parts of a stage when interleaved (default: all up to 8).")  # fmt: skip
@@ -96,6 +100,8 @@ def layouts_command(
     values: tuple[str, ...],
     tp: tuple[int, ...],
     pp: tuple[int, ...],
+    cp: tuple[int, ...],
+    ep: tuple[int, ...],
     micro_batch: tuple[int, ...],
     schedule: tuple[Schedule, ...],
     chunks: tuple[int, ...],
@@ -125,7 +131,7 @@ def layouts_command(
             gpus=gpus,
             global_batch=global_batch,
             machine=STEP_MACHINES[machine].with_values(values),
-            space=Space(tp, pp, micro_batch, schedule, chunks, recompute),
+            space=Space(tp, pp, micro_batch, schedule, chunks, recompute, cp, ep),
             base=Layout(zero=zero, dtype=dtype, overlap_gradients=overlap, overlap_tensor=overlap),
             progress=lambda done, all_of_them: bar.show(done / all_of_them),
         )
@@ -153,9 +159,9 @@ def layouts_command(
 
 def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     """The printed table."""
-    numbers = ("tp", "pp", "dp", "micro_batch", "chunks")
-    yield ("tp", "pp", "dp", "micro", "chunks", "schedule", "recompute", "memory", "seconds",
-           "from", "to", *OCCUPATIONS)  # fmt: skip
+    numbers = ("tp", "cp", "ep", "pp", "dp", "micro_batch", "chunks")
+    yield ("tp", "cp", "ep", "pp", "dp", "micro", "chunks", "schedule", "recompute", "memory",
+           "seconds", "from", "to", *OCCUPATIONS)  # fmt: skip
     for row in frame.to_dict(orient="records"):
         yield (
             *(str(row[name]) for name in numbers),

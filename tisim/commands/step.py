@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
+from tisim.gpu.step_gains import gains
 from tisim.gpu.step_graph import read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_path import critical_path, path_seconds
 from tisim.gpu.step_run import OCCUPATIONS, run_step
 from tisim.support.files import check_writable, write_file
 
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
 
 # Rows of the table of GPUs.
 _ROWS = 16
+# Of further tables, by their keys in JSON.
+_TITLES = {
+    "critical path": "What the critical path consists of",
+    "what if": "The step with a better machine or schedule",
+}
 
 
 @click.command(
@@ -33,8 +41,9 @@ _ROWS = 16
     epilog="""\b
 Examples:
   tisim step 175b.graph --machine h100
-  tisim step 175b.graph --breakdown
+  tisim step 175b.graph --breakdown --critical-path --what-if
   tisim step 175b.graph --set nics=4 --set nic-rate=25e9 --set gemm-efficiency=0.7
+  tisim step 175b.graph --gantt step.svg
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
   tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
@@ -56,7 +65,21 @@ Examples:
 )
 @click.option("--breakdown", is_flag=True, help="Print what the GPUs do in that time.")
 @click.option(
+    "--critical-path",
+    "path",
+    is_flag=True,
+    help="Print what the longest chain of dependent work consists of.",
+)
+@click.option(
+    "--what-if", "better", is_flag=True, help="Print what a better machine or schedule would gain."
+)
+@click.option(
     "--timeline", metavar="FILE.json", help="Write when each node began and ended, a lane a stream."
+)
+@click.option(
+    "--gantt",
+    metavar="FILE.svg|.png",
+    help="Draw what GPUs do and, below each, what its streams do.",
 )
 @click.option(
     "--keep-communication",
@@ -77,7 +100,10 @@ def step_command(
     machine: str,
     values: tuple[str, ...],
     breakdown: bool,
+    path: bool,
+    better: bool,
     timeline: str | None,
+    gantt: str | None,
     keep_communication: bool,
     ranks: int | None,
     graph_file: str | None,
@@ -91,8 +117,11 @@ def step_command(
     or the execution traces of Chakra: one of the files NAME.RANK.et, or NAME.
     Ranks that do the same at the same time are executed once.
     """
-    if timeline is not None:
-        check_writable(timeline)
+    if gantt is not None:
+        check_picture(gantt)
+    for file in (timeline, gantt):
+        if file is not None:
+            check_writable(file)
     chosen = STEP_MACHINES[machine].with_values(values)
     recording = _recording(graph, ranks, not keep_communication)
     if recording is not None:
@@ -106,12 +135,23 @@ def step_command(
             raise click.UsageError("--write-graph is for recordings")
         write_file(graph_file, iter([recording.text]))
         report_written(graph_file)
-    result = run_step(read, chosen, logs=timeline is not None)
+    logs = path or timeline is not None or gantt is not None
+    result = run_step(read, chosen, logs=logs)
     if timeline is not None:
         write_file(timeline, _chrome_events(result))
         report_written(timeline)
+    if gantt is not None:
+        write_picture(draw_step(result), gantt)
+        report_written(gantt)
     interval = None if recording is not None else step_interval(read.ranks, chosen.hardware.gpus)
-    if write_json(iter([json.dumps(_summary(read, result, interval), indent=1)]), json_file):
+    tables: dict[str, dict[str, float]] = {}
+    if path:
+        parts = critical_path(result)
+        tables["critical path"] = path_seconds(parts, chosen, read.dtype)
+    if better:
+        tables["what if"] = gains(read, chosen, result)
+    summary = {**_summary(read, result, interval), **tables}
+    if write_json(iter([json.dumps(summary, indent=1)]), json_file):
         return
     lanes = len(result.ends)
     click.echo(
@@ -130,6 +170,11 @@ def step_command(
     if breakdown:
         click.echo("\nWhat GPUs do, % of the step")
         print_table(list(_breakdown_rows(result)), 1, indent="  ")
+    for title, seconds in tables.items():
+        click.echo(f"\n{_TITLES[title]}, s and % of the step")
+        total = max(result.seconds, 1e-300)
+        rows = [(what, f"{s:.4g}", f"{100 * s / total:.1f}") for what, s in seconds.items()]
+        print_table(rows, 1, indent="  ")
 
 
 def _recording(path: str, ranks: int | None, communicates: bool) -> Recording | None:

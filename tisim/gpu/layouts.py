@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,7 @@ class Space:
 
     Attributes
     ----------
-    tensor, pipeline, micro_batch, chunks
+    tensor, pipeline, micro_batch, chunks, context, expert
         Values of these attributes of `Layout`. Empty: powers of two up to the GPUs of a node,
         divisors of the layers, and divisors up to 8 of the layers of a stage.
     schedule, recompute
@@ -40,9 +41,11 @@ class Space:
     tensor: Sequence[int] = ()
     pipeline: Sequence[int] = ()
     micro_batch: Sequence[int] = (1, 2, 4)
-    schedule: Sequence[Schedule] = ("1f1b", "interleaved")
+    schedule: Sequence[Schedule] = ("1f1b", "interleaved", "zero-bubble")
     chunks: Sequence[int] = ()
     recompute: Sequence[Recompute] = ("none", "full")
+    context: Sequence[int] = (1,)
+    expert: Sequence[int] = (1,)
 
 
 #: All values that a space may have.
@@ -82,19 +85,22 @@ def layouts_of(
     """
     tensor = space.tensor or [2**i for i in range(node.bit_length()) if 2**i <= node]
     found: dict[Layout, None] = {}
-    for t in tensor:
-        for p in space.pipeline or _divisors(model.layers, model.layers):
-            if gpus % (t * p):
+    for t, p, c, e in product(
+        tensor,
+        space.pipeline or _divisors(model.layers, model.layers),
+        space.context,
+        space.expert,
+    ):
+        if gpus % (t * p * c):
+            continue
+        sizes = {"tensor": t, "pipeline": p, "context": c, "expert": e, "data": gpus // (t * p * c)}
+        own = replace(base, **sizes, global_batch=global_batch)  # type: ignore[arg-type]
+        for layout in _variants(model, own, space):
+            try:
+                layout.check(model)
+            except InputError:
                 continue
-            own = replace(
-                base, tensor=t, pipeline=p, data=gpus // (t * p), global_batch=global_batch
-            )
-            for layout in _variants(model, own, space):
-                try:
-                    layout.check(model)
-                except InputError:
-                    continue
-                found[layout] = None
+            found[layout] = None
     return list(found)
 
 
@@ -198,6 +204,8 @@ def _row(trial: Trial, model: Model, machine: StepMachine) -> dict[str, object]:
     shares = trial.occupations or (np.nan,) * len(OCCUPATIONS)
     return {
         "tp": layout.tensor,
+        "cp": layout.context,
+        "ep": layout.expert,
         "pp": layout.pipeline,
         "dp": layout.data,
         "micro_batch": layout.micro_batch,

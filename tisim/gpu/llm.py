@@ -1,12 +1,13 @@
 """Training steps of large language models as graphs: what Megatron-LM does on each GPU.
 
-Ranks are numbered as Megatron-LM does: tensor-parallel ones are neighbours, then come data-parallel
-ones, then the stages of the pipeline.
+Ranks are numbered as Megatron-LM does: tensor-parallel ones are neighbours, then come those that
+share a sequence, data-parallel ones, and the stages of the pipeline. Experts are shared among
+neighbours of the same number within a tensor-parallel group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ from typing import Literal
 from tisim.errors import InputError
 from tisim.support.reading import read_text, toml_errors
 
-Schedule = Literal["gpipe", "1f1b", "interleaved"]
+Schedule = Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
 Recompute = Literal["none", "selective", "full"]
 Attention = Literal["standard", "flash"]
 
@@ -58,8 +59,11 @@ class Model:
     @property
     def layer_parameters(self) -> int:
         """Parameters of a layer, without those that are vectors."""
-        own = self.hidden * (2 * self.hidden + 2 * self.kv_width)
-        return own + self.experts * self.expert_parameters
+        return self.attention_parameters + self.experts * self.expert_parameters
+
+    @property
+    def attention_parameters(self) -> int:
+        return self.hidden * (2 * self.hidden + 2 * self.kv_width)
 
     @property
     def parameters(self) -> int:
@@ -145,6 +149,10 @@ class Layout:
         Reduce what the backward pass sends to the layer before while gradients are computed.
     fp32_gradients
         Gradients are summed as fp32, not as 16-bit numbers.
+    context
+        GPUs that share each sequence.
+    expert
+        GPUs that share the experts of a layer; they are among copies and parts of sequences.
     """
 
     tensor: int = 1
@@ -162,10 +170,17 @@ class Layout:
     overlap_gradients: bool = False
     overlap_tensor: bool = False
     fp32_gradients: bool = True
+    context: int = 1
+    expert: int = 1
+
+    @property
+    def copies(self) -> int:
+        """GPUs that have the same parameters, but for experts: they add their gradients."""
+        return self.data * self.context
 
     @property
     def ranks(self) -> int:
-        return self.tensor * self.pipeline * self.data
+        return self.tensor * self.pipeline * self.copies
 
     @property
     def micro_batches(self) -> int:
@@ -206,6 +221,29 @@ class Layout:
             ),
             (self.zero < 2 or self.pipeline == 1, "--zero 2 and 3 are for --pp 1"),
             (not self.sequence_parallel or self.tensor > 1, "--sequence-parallel is for --tp"),
+            (
+                self.context == 1 or model.sequence % (2 * self.context) == 0,
+                f"--cp {self.context} cuts a sequence in {2 * self.context} parts, which do not "
+                f"divide {model.sequence} tokens",
+            ),
+            (
+                self.context == 1 or self.attention == "flash",
+                "--cp is for --attention flash",
+            ),
+            (
+                model.experts % self.expert == 0 and self.copies % self.expert == 0,
+                f"--ep {self.expert} does not divide {model.experts} experts, or --dp times --cp, "
+                f"{self.copies}",
+            ),
+            (self.expert == 1 or self.zero < 2, "--ep is for --zero 0 and 1"),
+            (
+                self.expert == 1 or self.tensor == 1 or self.sequence_parallel,
+                "--ep with --tp is for --sequence-parallel, as in Megatron-LM",
+            ),
+            (
+                self.schedule != "zero-bubble" or (self.pipeline > 1 and self.recompute != "full"),
+                "--schedule zero-bubble has --pp above 1, and keeps what --recompute full drops",
+            ),
         ):
             if not holds:
                 raise InputError(message)
@@ -230,7 +268,7 @@ class _Kernels:
     def __init__(self, model: Model, layout: Layout) -> None:
         self.model, self.layout = model, layout
         self.t = layout.tensor
-        self.tokens = layout.micro_batch * model.sequence
+        self.tokens = layout.micro_batch * model.sequence // layout.context
         self.width = model.hidden
         self.qkv = (model.hidden + 2 * model.kv_width) // self.t
         self.out = model.hidden // self.t
@@ -238,8 +276,16 @@ class _Kernels:
         self.batch = layout.micro_batch * model.heads // self.t
         self.whole = self.tokens * model.hidden // (self.t if layout.sequence_parallel else 1)
         self.part = self.tokens * model.hidden // self.t
-        self.scores = self.batch * model.sequence**2
+        self.scores = self.batch * model.sequence**2 // layout.context
         self.vocab = -(-model.vocab // self.t)
+        # Gradients of weights that come later, in a schedule that has them later.
+        self.later: Lines | None = [] if layout.schedule == "zero-bubble" else None
+
+    def divided(self, write: Callable[[], Lines]) -> tuple[Lines, Lines]:
+        """What `write` writes, and the gradients of weights that it leaves for later."""
+        if self.later is not None:
+            self.later = []
+        return write(), self.later or []
 
     def reduced(self, backward: bool = False, during: Sequence[str] = ()) -> Lines:
         """What tensor-parallel GPUs have of a sum, added; `during`: what needs no result of it."""
@@ -254,9 +300,12 @@ class _Kernels:
             return []
         return self._tensor("all_gather", (), ())
 
-    def _tensor(self, word: str, during: Sequence[str], rest: Sequence[str]) -> Lines:
+    def _tensor(
+        self, word: str, during: Sequence[str], rest: Sequence[str], rows: int = 0
+    ) -> Lines:
         start = ["record main t", "wait tensor t"]
-        start += [f"{word} tensor tp {2 * self.tokens * self.width}", "record tensor u"]
+        nbytes = 2 * (rows or self.tokens) * self.width
+        start += [f"{word} tensor tp {nbytes}", "record tensor u"]
         if during:
             return [*start, *during, "wait main u"]
         return [*start, "wait main u", *rest]
@@ -272,18 +321,49 @@ class _Kernels:
             *self.reduced(),
             f"memory main {7 * self.whole}",  # bias, dropout, sum
             f"memory main {4 * self.whole}",  # layer norm
-            *self.gathered(),
+            *self._entering(),
             *self._network(),
-            *self.reduced(),
+            *self._leaving(),
             f"memory main {7 * self.whole}",
         ]
+
+    def _entering(self) -> Lines:
+        """Tokens come to the experts that they go through, or to the only network."""
+        if self.layout.expert == 1:
+            return [*self.gathered(), *self._moving()]
+        rows = self.tokens * self.model.top_k
+        own = f"memory main {4 * rows * self.width // self.t}"  # in the order of experts
+        spread = self._tensor("all_gather", (), (), rows) if self.t > 1 else []
+        return [own, *self._exchange(), *spread, *self._moving()]
+
+    def _leaving(self, during: Sequence[str] = (), backward: bool = False) -> Lines:
+        """And back, with the sum of what each GPU of a matrix has; `during` as of `reduced`."""
+        if self.layout.expert == 1:
+            if backward:
+                return self.reduced(True, [*self._moving(), *during])
+            return [*self._moving(), *self.reduced()]
+        rows = self.tokens * self.model.top_k
+        summed = self._tensor("reduce_scatter", (), (), rows) if self.t > 1 else []
+        own = f"memory main {4 * rows * self.width // self.t}"
+        return [*during, *self._moving(), *summed, *self._exchange(), own]
+
+    def _moving(self) -> Lines:
+        """Rows are put in the order of the experts of this GPU, or in that of tokens."""
+        rows = self.tokens * self.model.top_k
+        return [f"memory main {4 * rows * self.width}"] if self.model.experts > 1 else []
+
+    def _exchange(self) -> Lines:
+        """Rows go to the GPUs that have their experts."""
+        nbytes = 2 * self.tokens * self.model.top_k * self.width // self.t
+        return ["record main m0", "wait experts m0", f"all_to_all experts ep {nbytes}",
+                "record experts m1", "wait main m1"]  # fmt: skip
 
     def attention(self) -> Lines:
         """Scores, softmax, dropout, their product with the values."""
         s = self.model.sequence
         if self.layout.attention == "flash":
             moved = 2 * (2 * self.part + 2 * self.tokens * self.model.kv_width // self.t)
-            return [f"flops main {2 * self.scores * self.head} {moved}"]
+            return self._ring(2 * self.scores * self.head, moved, self._keys(), 6 * self.part)
         return [
             f"gemm main {s} {s} {self.head} {self.batch}",
             f"memory main {7 * self.scores // 2}",
@@ -292,23 +372,44 @@ class _Kernels:
             f"memory main {4 * self.part}",
         ]
 
+    def _keys(self) -> int:
+        """Bytes of the keys and values of a GPU."""
+        return 4 * self.tokens * self.model.kv_width // self.t
+
+    def _ring(self, flops: int, moved: int, exchanged: int, merged: int) -> Lines:
+        """Attention in as many steps as GPUs share a sequence, each with the keys of another.
+
+        They come from the neighbour in a ring during the step before. Each GPU has a part from the
+        front and one from the back of a sequence, so that all have the same to do.
+        """
+        steps = self.layout.context
+        if steps == 1:
+            return [f"flops main {flops} {moved}"]
+        lines = ["record main k", "wait context k"]
+        for step in range(steps):
+            if step < steps - 1:
+                lines += [f"shift context cp {exchanged}", f"record context k{step}"]
+            lines.append(f"flops main {flops // steps} {moved}")
+            if step:
+                lines.append(f"memory main {merged}")  # results so far
+            if step < steps - 1:
+                lines.append(f"wait main k{step}")
+        return lines
+
     def _rows(self) -> tuple[int, str, int]:
-        """Tokens of an expert, how gemms say how many experts there are, and all tokens."""
+        """Tokens of an expert, how gemms say how many experts a GPU has, and all tokens."""
         tokens = self.tokens * self.model.top_k
-        experts = self.model.experts
-        return tokens // experts, f" {experts}" if experts > 1 else "", tokens
+        experts = self.model.experts // self.layout.expert
+        return tokens // experts, f" {experts}" if self.model.experts > 1 else "", tokens
 
     def _network(self) -> Lines:
         rows, batch, tokens = self._rows()
         ffn = self.model.ffn // self.t
         first = (2 if self.model.gated else 1) * ffn
-        moving = [f"memory main {4 * tokens * self.width}"] if batch else []  # to experts
         return [
-            *moving,
             f"gemm main {rows} {first} {self.width}{batch}",
             f"memory main {(6 if self.model.gated else 4) * tokens * ffn}",
             f"gemm main {rows} {self.width} {ffn}{batch}",
-            *moving,
         ]
 
     def backward(self) -> Lines:
@@ -320,28 +421,28 @@ class _Kernels:
         rows, batch, tokens = self._rows()
         ffn = self.model.ffn // self.t
         first = (2 if self.model.gated else 1) * ffn
-        moving = [f"memory main {4 * tokens * self.width}"] if batch else []
-        entering = [f"memory main {7 * self.whole}", *self.gathered()]  # dropout and bias
+        dropped = f"memory main {7 * self.whole}"  # dropout and bias
         leaving = [f"memory main {10 * self.whole}", f"memory main {6 * self.whole}"]  # norm, sum
         return [
             *again,
-            *entering,
-            *moving,
+            dropped,
+            *self._entering(),
             f"gemm main {rows} {ffn} {self.width}{batch}",
-            self._gradient(ffn, self.width, rows, batch),
+            *self._gradient(ffn, self.width, rows, batch),
             f"memory main {(10 if self.model.gated else 8) * tokens * ffn}",
-            *self.gathered(),
+            *(self.gathered() if self.layout.expert == 1 else []),
             f"gemm main {rows} {self.width} {first}{batch}",
-            *self.reduced(True, [*moving, self._gradient(self.width, first, rows, batch)]),
+            *self._leaving(self._gradient(self.width, first, rows, batch), backward=True),
             *leaving,
-            *entering,
+            dropped,
+            *self.gathered(),
             f"gemm main {self.tokens} {self.out} {self.width}",
-            self._gradient(self.out, self.width, self.tokens),
+            *self._gradient(self.out, self.width, self.tokens),
             *self._attention_back(),
             f"memory main {2 * self.tokens * self.qkv}",  # bias
             *self.gathered(),
             f"gemm main {self.tokens} {self.width} {self.qkv}",
-            *self.reduced(True, [self._gradient(self.width, self.qkv, self.tokens)]),
+            *self.reduced(True, self._gradient(self.width, self.qkv, self.tokens)),
             *leaving,
         ]
 
@@ -349,7 +450,8 @@ class _Kernels:
         s, heads = self.model.sequence, self.batch
         moved = 4 * self.part + 4 * self.tokens * self.qkv
         if self.layout.attention == "flash":
-            return [f"flops main {5 * self.scores * self.head} {moved}"]
+            # Keys and values go round, and their gradients.
+            return self._ring(5 * self.scores * self.head, moved, 2 * self._keys(), 6 * self.part)
         return [
             f"gemm main {s} {self.head} {s} {heads}",
             f"gemm main {s} {s} {self.head} {heads}",
@@ -360,11 +462,15 @@ class _Kernels:
             f"memory main {moved}",
         ]
 
-    def _gradient(self, m: int, n: int, k: int, batch: str = "") -> str:
-        """A gradient of weights, added to those of the micro-batches before."""
+    def _gradient(self, m: int, n: int, k: int, batch: str = "") -> Lines:
+        """A gradient of weights, added to those of the micro-batches before; empty: it is later."""
         experts = int(batch or 1)
         moved = (2 * self.layout.gradient_bytes if self.layout.fp32_gradients else 6) * m * n
-        return f"gemm main {m} {n} {k} {experts} {moved * experts}"
+        line = f"gemm main {m} {n} {k} {experts} {moved * experts}"
+        if self.later is None:
+            return [line]
+        self.later.append(line)
+        return []
 
     def embedding(self) -> Lines:
         return [f"memory main {6 * self.part}", *self.reduced(), f"memory main {5 * self.whole}"]
@@ -390,7 +496,7 @@ class _Kernels:
             f"memory main {8 * logits}",
             *self.gathered(),
             f"gemm main {self.tokens} {self.width} {self.vocab}",
-            *self.reduced(True, [self._gradient(self.vocab, self.width, self.tokens)]),
+            *self.reduced(True, self._gradient(self.vocab, self.width, self.tokens)),
             f"memory main {10 * self.whole}",
         ]
 
@@ -402,19 +508,31 @@ class _Step:
         self.blocks: dict[tuple[str, ...], str] = {}
         self.text: Lines = []
         self.layers = model.layers // (layout.pipeline * layout.chunks)
-        self.layer_bytes = model.layer_parameters // layout.tensor
+        # Parameters of a layer on a GPU: those that all copies have, and those of experts.
+        experts = model.experts * model.expert_parameters if layout.expert > 1 else 0
+        self.shared = (model.layer_parameters - experts) // layout.tensor
+        self.of_experts = experts // (layout.tensor * layout.expert)
 
     def lines(self) -> Lines:
         model, layout = self.model, self.layout
-        t, p, d = layout.tensor, layout.pipeline, layout.data
+        t, p, d = layout.tensor, layout.pipeline, layout.copies
         self.text = ["graph 1"]
-        self.text.append(f"# {model.name}: tp {t}, pp {p}, dp {d}, {layout.micro_batches} "
-                         f"micro-batches of {layout.micro_batch}, {layout.schedule}")  # fmt: skip
+        more = f", cp {layout.context}" if layout.context > 1 else ""
+        more += f", ep {layout.expert}" if layout.expert > 1 else ""
+        self.text.append(f"# {model.name}: tp {t}, pp {p}, dp {layout.data}{more}, "
+                         f"{layout.micro_batches} micro-batches of {layout.micro_batch}, "
+                         f"{layout.schedule}")  # fmt: skip
         self.text += [f"ranks {layout.ranks}", f"dtype {layout.dtype}"]
         if t > 1:
             self.text.append(f"communicator tp {t} 1")
         if d > 1:
             self.text.append(f"communicator dp {d} {t}")
+        if layout.context > 1:
+            self.text.append(f"communicator cp {layout.context} {t}")
+        if layout.expert > 1:
+            self.text.append(f"communicator ep {layout.expert} {t}")
+        if d > layout.expert > 1:
+            self.text.append(f"communicator edp {d // layout.expert} {t * layout.expert}")
         if p > 1:
             self.text.append(f"communicator ends 2 {(p - 1) * t * d}")
         self._layer_blocks()
@@ -435,43 +553,66 @@ class _Step:
 
     def _layer_blocks(self) -> None:
         layout, kernels = self.layout, self.kernels
-        reduce = [
-            "record main g", "wait data g", f"{self._reduce_word()} data dp "
-            f"{self.layer_bytes * layout.gradient_bytes}",
-        ]  # fmt: skip
-        divided = layout.data > 1 and layout.zero >= 2
-        forward, backward = kernels.forward(), kernels.backward()
-        if layout.zero == 3 and layout.data > 1:
+        copies = layout.copies > 1
+        reduce = ["record main g", "wait data g", *self._reduced(1, layout.gradient_bytes)]
+        divided = copies and layout.zero >= 2
+        forward, (backward, weights) = kernels.forward(), kernels.divided(kernels.backward)
+        if layout.zero == 3 and copies:
             # The next layer's parameters come while this one computes.
             gather = ["wait main p", "record main q", "wait data q",
-                      f"all_gather data dp {2 * self.layer_bytes}", "record data p"]  # fmt: skip
+                      f"all_gather data dp {2 * self.shared}", "record data p"]  # fmt: skip
             forward, backward = [*gather, *forward], [*gather, *backward]
         if divided:
             backward = [*backward, *reduce]
         self._block("forward", forward)
         self._block("backward", backward)
-        if layout.data > 1 and layout.overlap_gradients and not divided:
-            self._block("backward_last", [*backward, *reduce])
+        ends = weights or backward
+        if weights:
+            self._block("weights", weights)
+        if copies and layout.overlap_gradients and not divided:
+            self._block("weights_last" if weights else "backward_last", [*ends, *reduce])
 
-    def _reduce_word(self) -> str:
-        return "reduce_scatter" if self.layout.zero else "all_reduce"
+    def _reduced(self, layers: int, nbytes: int, more: int = 0) -> Lines:
+        """Gradients of so many layers, and `more` numbers beside them, are added among copies."""
+        word = "reduce_scatter" if self.layout.zero else "all_reduce"
+        return self._of_copies(word, layers, nbytes, more)
+
+    def _of_copies(self, word: str, layers: int, nbytes: int, more: int) -> Lines:
+        """A collective of copies, and one of those that have the same experts."""
+        lines = []
+        if count := layers * self.shared + more:
+            lines.append(f"{word} data dp {count * nbytes}")
+        if layers and self.of_experts and self.layout.copies > self.layout.expert:
+            lines.append(f"{word} data edp {layers * self.of_experts * nbytes}")
+        return lines
 
     def _forward(self, first: bool, last: bool) -> str:
         lines = [*(self.kernels.embedding() if first else []), f"do forward {self.layers}"]
         return self._block("f", [*lines, *(self.kernels.loss() if last else [])])
 
     def _backward(self, first: bool, last: bool, ends: bool) -> str:
-        overlapped = (
-            ends and self.layout.overlap_gradients and self.layout.data > 1 and self.layout.zero < 2
-        )
+        overlapped = ends and self._overlaps and self.kernels.later is None
         layer = "backward_last" if overlapped else "backward"
-        lines = [*(self.kernels.loss_back() if last else []), f"do {layer} {self.layers}"]
+        loss, _ = self.kernels.divided(self.kernels.loss_back)
+        lines = [*(loss if last else []), f"do {layer} {self.layers}"]
         return self._block("b", [*lines, *(self.kernels.embedding_back() if first else [])])
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether gradients are added in the last backward pass of each layer."""
+        layout = self.layout
+        return layout.overlap_gradients and layout.copies > 1 and layout.zero < 2
+
+    def _weights(self, last: bool, ends: bool) -> str:
+        """The gradients of weights that a backward pass has left for later."""
+        layer = "weights_last" if ends and self._overlaps else "weights"
+        _, loss = self.kernels.divided(self.kernels.loss_back)
+        return self._block("w", [*(loss if last else []), f"do {layer} {self.layers}"])
 
     def _message(self, word: str, forward: bool, wait: bool, start: bool = True) -> Lines:
         """A message on the stream of its direction: its beginning, and what waits for its end."""
         stream = f"{word[0]}{'f' if forward else 'b'}"
-        stride = self.layout.tensor * self.layout.data
+        stride = self.layout.tensor * self.layout.copies
         offset = stride if (word == "send") == forward else -stride
         nbytes = 2 * self.kernels.tokens * self.kernels.width // self.layout.tensor
         lines = [f"record main {stream}0", f"wait {stream} {stream}0"] if start else []
@@ -495,6 +636,8 @@ class _Step:
         first, last = stage == 0, stage == layout.pipeline - 1
         if layout.schedule == "interleaved":
             tokens = list(self._interleaved(stage))
+        elif layout.schedule == "zero-bubble":
+            tokens = list(self._zero_bubble(stage, first, last))
         else:
             tokens = list(self._plain(stage, first, last))
         return [*self._compressed(tokens), *self._end(stage, first, last)]
@@ -523,6 +666,34 @@ class _Step:
             yield self._block("final", [f, *turn, back(ahead == 0), *put_b])
         for i in range(ahead):
             yield self._block("cool", [*get_b, back(i == ahead - 1), *put_b])
+
+    def _zero_bubble(self, stage: int, first: bool, last: bool) -> Iterator[str]:
+        """Blocks of ZB-H1 (Qi et al., "Zero bubble pipeline parallelism", 2023).
+
+        1F1B, in which gradients of weights come so many micro-batches later as there are stages
+        before, so that all stages keep as much as the first. Messages leave on the side.
+        """
+        layout, n = self.layout, self.layout.micro_batches
+        get_f = [] if first else self._get(True)
+        put_f = [] if last else self._message("send", True, False)
+        get_b = [] if last else self._get(False)
+        put_b = [] if first else self._message("send", False, False)
+        f = self._block("warm", [*get_f, f"do {self._forward(first, last)}", *put_f])
+        b = self._block("cool", [*get_b, f"do {self._backward(first, last, False)}", *put_b])
+        weights = [self._weights(last, k == n - 1) for k in (0, n - 1)]
+        ahead = min(layout.pipeline - 1 - stage, n)
+        done = 0
+        yield from [f] * ahead
+        for k in range(n):
+            if ahead + k < n:
+                yield f
+            yield b
+            if k >= stage:
+                done += 1
+                yield weights[done == n]
+        yield from [weights[0]] * (n - 1 - done)
+        if done < n:
+            yield weights[1]
 
     def _interleaved(self, stage: int) -> Iterator[str]:
         """Blocks of the interleaved schedule: chunks of a stage in turn, messages on the side."""
@@ -581,25 +752,26 @@ class _Step:
     def _end(self, stage: int, first: bool, last: bool) -> Lines:
         """Gradients of the embedding and of copies are added; the optimizer."""
         layout, model = self.layout, self.model
-        d, grad = layout.data, layout.gradient_bytes
+        d, grad = layout.copies, layout.gradient_bytes
         table = self.kernels.vocab * model.hidden if first or last else 0
-        parameters = self.layers * layout.chunks * self.layer_bytes + table
+        layers = self.layers * layout.chunks
         lines: Lines = []
         if d > 1:
             lines += ["record main g", "wait data g"]
             overlapped = layout.overlap_gradients or layout.zero >= 2
-            left = table if overlapped else parameters
-            if left:
-                lines.append(f"{self._reduce_word()} data dp {left * grad}")
+            lines += self._reduced(0 if overlapped else layers, grad, table)
             lines += ["record data r", "wait main r"]
         if layout.pipeline > 1 and table:
             lines += ["record main e", "wait ends e", f"all_reduce ends ends {table * grad}",
                       "record ends o", "wait main o"]  # fmt: skip
-        own = parameters // d if layout.zero else parameters
+        shared, of_experts = layers * self.shared + table, layers * self.of_experts
+        own = shared + of_experts
+        if layout.zero:
+            own = shared // d + of_experts * layout.expert // d
         # The norm; fp16 gradients as fp32; Adam on fp32 parameters, mean and variance.
         moved = grad + 30 + (0 if layout.fp32_gradients else 6)
         lines.append(f"memory main {own * moved}")
         if layout.zero and d > 1 and layout.zero < 3:
-            lines += ["record main z", "wait data z", f"all_gather data dp {2 * parameters}",
-                      "record data y", "wait main y"]  # fmt: skip
+            gathered = self._of_copies("all_gather", layers, 2, table)
+            lines += ["record main z", "wait data z", *gathered, "record data y", "wait main y"]
         return lines

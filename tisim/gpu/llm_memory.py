@@ -20,14 +20,23 @@ RESERVED = 3e9
 
 
 def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
-    """Bytes by what they hold, on the first stage, which keeps the most micro-batches."""
-    t, p, d = layout.tensor, layout.pipeline, layout.data
+    """Bytes by what they hold, on the first stage, which keeps the most micro-batches.
+
+    With the zero-bubble schedule the other stages keep as many, for gradients of weights.
+    """
+    t, p, d = layout.tensor, layout.pipeline, layout.copies
     table = model.vocab * model.hidden / t
-    parameters = model.layers * model.layer_parameters / (p * t) + table
-    tokens = layout.micro_batch * model.sequence
+    experts = model.experts * model.expert_parameters
+    of_experts = model.layers * experts / (p * t * layout.expert)
+    shared = model.layers * (model.layer_parameters - experts) / (p * t) + table
+    parameters = shared + of_experts
+    divided = shared / d + of_experts * layout.expert / d
+    tokens = layout.micro_batch * model.sequence / layout.context
     whole = t if layout.sequence_parallel else 1
     scores = layout.micro_batch * model.heads * model.sequence**2 / t
     layer = tokens * model.hidden * (10 / whole + 8 / t)
+    if layout.expert > 1:
+        layer += 4 * tokens * model.top_k * model.hidden  # rows of its experts, and their results
     layer += 4 * tokens * model.top_k * model.ffn / t
     if layout.recompute == "none" and layout.attention == "standard":
         layer += 5 * scores
@@ -40,9 +49,9 @@ def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
     working = layer + (5 * scores if layout.attention == "standard" else 0)
     logits = 10 * tokens * model.vocab / t if p == 1 else 0.0
     return {
-        "parameters": 2 * parameters / (d if layout.zero == 3 else 1),
-        "gradients": layout.gradient_bytes * parameters / (d if layout.zero >= 2 else 1),
-        "optimizer": 12 * parameters / (d if layout.zero else 1),
+        "parameters": 2 * (divided if layout.zero == 3 else parameters),
+        "gradients": layout.gradient_bytes * (divided if layout.zero >= 2 else parameters),
+        "optimizer": 12 * (divided if layout.zero else parameters),
         "activations": kept * model.layers / p * in_flight,
         "working": working if layout.recompute != "none" else 0.0,
         "logits": logits,
@@ -61,6 +70,6 @@ def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
     table = "\n  ".join(align(rows, 1))
     raise InputError(
         f"the step does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n  {table}\n"
-        "more --tp or --pp, --zero 1, --recompute, --sequence-parallel or a smaller --micro-batch "
-        "need less; --no-memory-check writes the graph all the same"
+        "more --tp, --pp, --cp or --ep, --zero 1, --recompute, --sequence-parallel or a smaller "
+        "--micro-batch need less; --no-memory-check writes the graph all the same"
     )

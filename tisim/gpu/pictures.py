@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
+from tisim.gpu.step_graph import KERNELS
 from tisim.gpu.step_run import OCCUPATIONS
 from tisim.support.files import write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from tisim.gpu.step_run import Span, StepResult
+
+    _Numbers = npt.NDArray[np.float64]
 
 _FORMATS = (".svg", ".png")
 # Of `OCCUPATIONS`; they differ in grey too.
@@ -23,6 +31,8 @@ _COLOURS = dict(
 )
 # Bars of the best layouts.
 _BARS = 12
+# GPUs of a chart, columns of a lane, and the pixels of its height.
+_GPUS, _COLUMNS, _HEIGHT = 16, 1600, 12
 
 
 def check_picture(path: str) -> None:
@@ -94,7 +104,88 @@ def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
 def layout_name(row: pd.Series[float]) -> str:
     """A row of the frame of `tisim.gpu.layouts` in a few words."""
     sizes = [f"{name}{row[name]}" for name in ("tp", "pp", "dp")]
+    sizes += [f"{name}{row[name]}" for name in ("cp", "ep") if row[name] > 1]
     sizes.append(f"mb{row['micro_batch']}")
     schedule = row["schedule"] + (f" {row['chunks']}" if row["chunks"] > 1 else "")
     again = "" if row["recompute"] == "none" else f", recompute {row['recompute']}"
     return f"{' '.join(sizes)}, {schedule}{again}"
+
+
+def draw_step(result: StepResult, figure: Figure | None = None) -> Figure:
+    """Draw what GPUs that differ do, and below each of them what its streams do.
+
+    A column of a lane shows the shares of its part of the time: of a GPU, of `OCCUPATIONS`; of a
+    stream, kernels, communication, and waiting for peers.
+
+    Parameters
+    ----------
+    result
+        Of `tisim.gpu.step_run.run_step` with ``logs=True``.
+    figure
+        Where to draw.
+    """
+    names, lanes = [], []
+    edges = np.linspace(0, result.seconds, _COLUMNS + 1)
+    for lane, first in enumerate(result.first_ranks[:_GPUS]):
+        own = [span for span in result.spans if span.lane == lane]
+        alike = int(result.ranks_of_lane[lane])
+        names.append(f"GPU {first}" + (f" and {alike - 1:,} alike" if alike > 1 else ""))
+        lanes.append(_shares(own, edges, beside=True))
+        for stream in dict.fromkeys(span.stream for span in own):
+            names.append(stream)
+            lanes.append(_shares((s for s in own if s.stream == stream), edges, beside=False))
+    figure = figure or _figure(12, 1.4 + 0.2 * len(lanes))
+    axes = figure.add_subplot()
+    colours = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in _COLOURS.values()])
+    picture = np.full((len(lanes), _HEIGHT, _COLUMNS, 3), 255, dtype=np.uint8)
+    heights = (np.arange(_HEIGHT) + 0.5) / (_HEIGHT - 2)  # a gap between lanes
+    for at, shares in enumerate(lanes):
+        upto = np.cumsum(shares, axis=0)
+        for number in range(len(OCCUPATIONS))[::-1]:
+            picture[at][heights[:, None] < upto[number]] = colours[number]
+    extent = (0.0, result.seconds, len(lanes) - 0.5, -0.5)
+    axes.imshow(picture.reshape(-1, _COLUMNS, 3), extent=extent, aspect="auto")
+    axes.set_yticks(range(len(lanes)), names, fontsize=7)
+    for label in axes.get_yticklabels():
+        if label.get_text().startswith("GPU "):
+            label.set_fontweight("bold")
+    axes.set_xlabel("s")
+    axes.set_title(f"What {min(len(result.ends), _GPUS)} of {len(result.ends)} GPUs that differ do",
+                   loc="left")  # fmt: skip
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=name) for name, colour in _COLOURS.items()]
+    figure.legend(handles=handles, loc="outside lower right", ncols=5, frameon=False, fontsize=8)
+    return figure
+
+
+def _shares(spans: Iterable[Span], edges: _Numbers, *, beside: bool) -> _Numbers:
+    """By occupation and column: the share of the column's time.
+
+    `beside`: kernels beside communication are overlapped, and the rest is idle, as of a GPU.
+    """
+    found = list(spans)
+    kernels = _covered([(s.start, s.end) for s in found if s.node.word in KERNELS], edges)
+    meetings = _covered([(s.start, s.end) for s in found if s.node.word not in KERNELS], edges)
+    both = _covered([(s.start, s.end) for s in found], edges)
+    there = _covered([(s.arrival, s.end) for s in found], edges)
+    idle = 1 - there if beside else np.zeros_like(there)
+    return np.array(
+        [both - meetings, kernels + meetings - both, both - kernels, there - both, idle]
+    )
+
+
+def _covered(intervals: list[tuple[float, float]], edges: _Numbers) -> _Numbers:
+    """The share of each column that lies in any of some intervals."""
+    if not intervals:
+        return np.zeros(len(edges) - 1)
+    begins, ends = np.array(sorted(intervals)).T
+    until = np.maximum.accumulate(ends)
+    first = np.append(True, begins[1:] > until[:-1])  # of intervals that touch each other
+    begins, ends = begins[first], until[np.append(first[1:], True)]
+    # Of the intervals, so many seconds lie before a time.
+    before = np.append(0.0, np.cumsum(ends - begins))
+    k = np.searchsorted(begins, edges, side="right")
+    last = np.maximum(k - 1, 0)
+    seconds = before[k] - np.where(k > 0, np.maximum(ends[last] - edges, 0.0), 0.0)
+    return np.diff(seconds) / np.diff(edges)

@@ -14,7 +14,10 @@ from tisim.errors import InputError
 from tisim.support.reading import read_text
 
 #: Collectives, by what a graph file calls them.
-COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
+COLLECTIVES = (
+    *("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"),
+    "shift",  # each sends to the next of the group, the last to the first
+)
 #: Kernels: how many numbers follow the stream, at least and at most.
 KERNELS = {"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2), "seconds": (1, 1)}
 #: Types of the numbers that matrices have.

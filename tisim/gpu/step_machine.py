@@ -28,7 +28,7 @@ FILL = 128
 # Channels of a message.
 _MESSAGE_CHANNELS = 2
 # Operations that NCCL calls otherwise than graph files.
-_OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv"}
+_OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv", "shift": "sendrecv"}
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class StepMachine:
             return Meeting(0.0)
         group = Communicator(self.hardware, ranks)
         call = group.collective(_OPERATIONS.get(word, word), nbytes)
-        channels = _MESSAGE_CHANNELS if word == "send" else call.channels
+        channels = _MESSAGE_CHANNELS if word in ("send", "shift") else call.channels
         within, between = group.traffic(call.operation, call.algorithm)
         # What all channels carry of a byte: those of a ring go on from node to node, and for
         # messages each GPU has its own.

@@ -75,8 +75,8 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     few = ("--tp", "2,4", "--pp", "2", "--micro-batch", "1", "--chunks", "2")
     outcome = tisim(*words, *few, "-o", str(table), "--picture", str(picture))
     assert outcome.status == 0, outcome.err
-    assert "8 layouts, of which 8 fit" in outcome.out
-    assert len(table.read_text().splitlines()) == 9
+    assert "10 layouts, of which 10 fit" in outcome.out
+    assert len(table.read_text().splitlines()) == 11
     text = picture.read_text()
     assert "tp2 pp2 dp4 mb1" in text
     assert "exposed" in text

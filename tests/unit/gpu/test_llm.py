@@ -76,6 +76,66 @@ def test_chunks_divide_the_bubble() -> None:
     assert unlimited(layout, model).seconds == pytest.approx((8 + 3 / 2) * one, rel=1e-3)
 
 
+def test_gradients_of_weights_that_come_later_fill_the_bubble() -> None:
+    model = replace(SMALL, vocab=1)
+    one = 6 * model.layers * model.layer_parameters * model.sequence / 4 / 1e15
+    for batch in (4, 8, 16):
+        layout = Layout(pipeline=4, global_batch=batch, schedule="zero-bubble")
+        # Forward, backward and weights take a third each: (p - 1) (F + B - W).
+        seconds = unlimited(layout, model).seconds
+        assert seconds == pytest.approx((batch + 3 / 3) * one, rel=1e-3)
+        same = replace(layout, schedule="1f1b")
+        assert peak_memory(model, layout) == peak_memory(model, same)
+
+
+def test_parts_of_a_sequence_meet_in_rings() -> None:
+    layout = Layout(data=2, global_batch=4, context=4)
+    text = write_step(SMALL, layout)
+    graph = parse_graph(text)
+    keys = 4 * SMALL.sequence // 4 * SMALL.hidden
+    # Keys and values three times forwards, and with their gradients backwards.
+    assert total(graph, "shift") == pytest.approx(2 * SMALL.layers * 3 * (keys + 2 * keys))
+    assert total(graph, "all_reduce") == total(parse_graph(write_step(
+        SMALL, replace(layout, context=1, data=8, global_batch=16))), "all_reduce")  # fmt: skip
+    # All products on four GPUs: a quarter of the time.
+    whole = unlimited(replace(layout, context=1)).seconds
+    assert unlimited(layout).seconds == pytest.approx(whole / 4)
+    assert "communicator cp 4 1" in text
+    assert "communicator dp 8 1" in text
+    one, four = (peak_memory(SMALL, replace(layout, context=n)) for n in (1, 4))
+    assert four["activations"] == one["activations"] / 4
+    # Keys come beside kernels: with flops that take longer, nothing waits for them.
+    graph = parse_graph(write_step(replace(SMALL, sequence=65536), replace(layout, data=1)))
+    result = run_step(graph, STEP_MACHINES["h100"])
+    _, overlapped, exposed, *_ = result.occupations[0]
+    assert overlapped > 0
+    assert exposed < 0.1 * result.seconds
+
+
+MIXTURE = replace(SMALL, name="mixture", experts=8, top_k=2, gated=True)
+
+
+def test_experts_are_shared_and_rows_go_to_them() -> None:
+    layout = Layout(tensor=2, data=8, global_batch=8, expert=4, sequence_parallel=True)
+    text = write_step(MIXTURE, layout)
+    graph = parse_graph(text)
+    rows = 2 * SMALL.sequence * SMALL.hidden * 2
+    # There and back, forwards and backwards; each GPU of a matrix has half of the tokens.
+    assert total(graph, "all_to_all") == 4 * SMALL.layers * rows // 2
+    assert "communicator ep 4 2" in text
+    assert "communicator edp 2 8" in text
+    own = SMALL.layers * MIXTURE.attention_parameters // 2
+    table = 50000 // 2 * SMALL.hidden
+    experts = SMALL.layers * 8 * MIXTURE.expert_parameters // (2 * 4)
+    reduced = 4 * (own + table + experts) + 12 * SMALL.sequence  # and of the loss
+    assert total(graph, "all_reduce") == reduced
+    # The same products, of more rows for fewer experts.
+    alone = unlimited(replace(layout, expert=1), MIXTURE).seconds
+    assert unlimited(layout, MIXTURE).seconds == pytest.approx(alone)
+    memory, less = (peak_memory(MIXTURE, replace(layout, expert=e)) for e in (1, 4))
+    assert less["parameters"] < memory["parameters"] / 2
+
+
 def test_collectives_are_where_megatron_puts_them() -> None:
     layout = Layout(tensor=4, data=2, global_batch=8, fp32_gradients=False)
     activation = 2 * SMALL.sequence * SMALL.hidden
@@ -115,10 +175,13 @@ def test_overlapped_gradients_are_reduced_once_and_beside_kernels() -> None:
         Layout(2, 2, 8, 1, 64, "interleaved", 2, overlap_gradients=True, overlap_tensor=True),
         Layout(1, 8, 2, 1, 8, "gpipe", attention="standard", recompute="selective"),
         Layout(1, 8, 2, 1, 2),
+        Layout(2, 4, 2, 1, 16, "zero-bubble", zero=1, overlap_gradients=True),
+        Layout(2, 2, 2, 1, 16, "interleaved", 2, sequence_parallel=True, context=4, expert=8),
     ],
 )
 def test_equal_gpus_executed_once_give_the_same_step(layout: Layout) -> None:
-    graph = parse_graph(write_step(replace(SMALL, layers=16), layout))
+    model = replace(MIXTURE if layout.expert > 1 else SMALL, layers=16)
+    graph = parse_graph(write_step(model, layout))
     machine = STEP_MACHINES["h100"]
     once, each = run_step(graph, machine), run_step(graph, machine, merge=False)
     assert once.seconds == each.seconds
@@ -144,6 +207,11 @@ def test_a_large_step_is_a_small_file() -> None:
         (Layout(1, 2, 1, 1, 3, "interleaved", 2), "a multiple of --pp"),
         (Layout(pipeline=2, global_batch=2, zero=2), "for --pp 1"),
         (Layout(global_batch=2, sequence_parallel=True), "is for --tp"),
+        (Layout(global_batch=2, context=3), "--cp 3 cuts a sequence in 6 parts"),
+        (Layout(global_batch=2, context=2, attention="standard"), "for --attention flash"),
+        (Layout(data=2, global_batch=2, expert=2), "does not divide 1 experts"),
+        (Layout(global_batch=2, schedule="zero-bubble"), "--pp above 1"),
+        (Layout(1, 2, 1, 1, 2, "zero-bubble", recompute="full"), "--recompute full drops"),
     ],
 )
 def test_layouts_that_do_not_divide(layout: Layout, message: str) -> None:
@@ -199,6 +267,6 @@ def test_the_examples_of_the_help_run(
     monkeypatch.chdir(tmp_path)
     text = tisim("generate", "llm", "--help").out.partition("Examples:")[2].replace("\\\n", " ")
     commands = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["tisim"]]
-    assert [words[0] for words in commands] == ["generate", "generate", "step"]
+    assert [words[0] for words in commands] == ["generate", "generate", "generate", "step"]
     for words in commands:
         assert tisim(*words).status == 0, words

@@ -1,0 +1,110 @@
+"""The critical path of a training step: what each second of it was spent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.errors import InputError
+from tisim.gpu.step_graph import KERNELS
+
+if TYPE_CHECKING:
+    from tisim.gpu.step_machine import StepMachine
+    from tisim.gpu.step_run import Span, StepResult
+
+#: What the path has where no kernel and no communication is under way: the host thread has not
+#: launched the next one, or a recording has a delay there.
+LAUNCH = "launch"
+#: The time that kernels lose to what runs beside them on their GPU.
+SHARING = "sharing"
+
+
+@dataclass(frozen=True, slots=True)
+class PathPart:
+    """Consecutive seconds of the path; no span: nothing was launched yet."""
+
+    lane: int
+    begin: float
+    end: float
+    span: Span | None
+
+
+def critical_path(result: StepResult) -> list[PathPart]:
+    """The parts of the path from the start of a step to its end, in order.
+
+    A kernel or a communication began when something of its GPU ended, which is the part before it,
+    or when the host thread had launched it. A communication runs from when the last of its group
+    was there, on whose GPU the path goes on.
+
+    Raises
+    ------
+    InputError
+        Where the result has no spans: `run_step` keeps them with ``logs=True``.
+    """
+    spans = result.spans
+    if not spans:
+        raise InputError("the critical path needs what `run_step` logs with logs=True")
+    starts = np.array([span.start for span in spans])
+    ends = np.array([span.end for span in spans])
+    lanes = np.array([span.lane for span in spans])
+    # By lane, spans in the order of their ends.
+    order = {int(lane): np.flatnonzero(lanes == lane) for lane in np.unique(lanes)}
+    ends_of = {lane: ends[mine] for lane, mine in order.items()}
+    last = int(ends.argmax())
+    parts: list[PathPart] = []
+    if result.seconds > ends[last]:
+        parts.append(PathPart(int(lanes[last]), float(ends[last]), result.seconds, None))
+    at: int | None = last
+    while at is not None:
+        span = spans[at]
+        parts.append(PathPart(span.lane, span.start, span.end, span))
+        own = _last_to_come(spans, starts, ends, at)
+        mine = order[spans[own].lane]
+        # Of what ended until then, the last; at one time, of its own stream if that is there.
+        k = int(np.searchsorted(ends_of[spans[own].lane], span.start, side="right"))
+        at, found = None, False
+        while k > 0 and not found:
+            before = int(mine[k - 1])
+            if at is not None and ends[before] < ends[at]:
+                break
+            # A kernel of no length that began then is not before itself.
+            if before != own and (starts[before] < span.start or before < own):
+                found = spans[before].stream == spans[own].stream
+                at = before if at is None or found else at
+            k -= 1
+        gap = 0.0 if at is None else float(ends[at])
+        if gap < span.start:
+            parts.append(PathPart(spans[own].lane, gap, span.start, None))
+    return parts[::-1]
+
+
+def _last_to_come(spans: list[Span], starts: np.ndarray, ends: np.ndarray, at: int) -> int:
+    """Of those who communicate, the span of the one who was there last."""
+    if spans[at].arrival == spans[at].start:
+        return at
+    for step in (1, -1):
+        k = at + step
+        while 0 <= k < len(spans) and starts[k] == starts[at] and ends[k] == ends[at]:
+            if spans[k].arrival == spans[k].start:
+                return k
+            k += step
+    return at
+
+
+def path_seconds(parts: list[PathPart], machine: StepMachine, dtype: str) -> dict[str, float]:
+    """Seconds of the path by what they were spent on, the most first."""
+    found: dict[str, float] = {}
+    for part in parts:
+        seconds, what = part.end - part.begin, LAUNCH
+        if part.span is not None:
+            node = part.span.node
+            what = f"{node.word} {node.name}".strip()
+            what = "message" if node.word in ("send", "receive") else what
+            if node.word in KERNELS:
+                alone = min(seconds, max(machine.kernel_times(node, dtype)))
+                found[SHARING] = found.get(SHARING, 0.0) + seconds - alone
+                seconds = alone
+        found[what] = found.get(what, 0.0) + seconds
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
