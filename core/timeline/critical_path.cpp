@@ -42,12 +42,14 @@ StatePaths::Node StatePaths::step(Node node, PathPart& part) const {
   const StateRow& row = state_at(node.place);
   part = {row.start, node.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
   if (row.peer >= 0 && node.end == row.end) {
-    part.start = row.started;
     part.bytes = row.bytes;
     part.source = row.receives != 0 ? row.peer : row.rank;
     part.destination = row.receives != 0 ? row.rank : row.peer;
     part.state = static_cast<std::uint8_t>(State::transfer);
-    return at(row.by_peer != 0 ? row.peer : row.rank, part.start);
+    if (row.started != kNoTime) {
+      part.start = row.started;
+      return at(row.by_peer != 0 ? row.peer : row.rank, part.start);
+    }
   }
   if (is_wait(row)) {
     part.start = node.end;

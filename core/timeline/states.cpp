@@ -140,12 +140,12 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
   }
   const WaitCause cause = cause_of(state, *wait, action);
   StateRow rest = whole;
+  rest.bytes = wait->bytes;
+  rest.receives = wait->receives;
+  rest.peer = wait->receives != 0 ? wait->source : wait->destination;
   // A rank that is woken as the transfer starts, by the other side's answer, goes on waiting.
   if (wait->started < state.end) {
     rest.started = wait->started;
-    rest.bytes = wait->bytes;
-    rest.receives = wait->receives;
-    rest.peer = wait->receives != 0 ? wait->source : wait->destination;
     // The call that a transfer waited for is the one at whose time it started.
     const bool by_source = wait->started == wait->sent;
     rest.by_peer = static_cast<std::uint8_t>(by_source == (wait->receives != 0));

@@ -42,7 +42,8 @@ State wait_state_of(Operation operation);
 // A part of the time of a rank in which it is in one state. Those of a rank tile its time.
 struct StateRow {
   double start, end;   // seconds
-  double started;      // of the message whose arrival is the end: when its transfer began; kNoTime
+  double started;      // of the message whose arrival is the end: when its transfer began; kNoTime:
+                       // there is none, or the end is when its transfer begins
   std::int64_t bytes;  // of that message
   std::int32_t rank;
   std::int32_t cause;  // the rank that was waited for, -1: none

@@ -71,9 +71,9 @@ def test_a_case_knows_nothing_of_its_group() -> None:
     ]
     coverage = Coverage.of(grouped)
     assert coverage is not None
-    assert coverage.with_errors == 0
-    # Each of these intervals has no width and misses by half a second, which counts twenty times.
-    assert coverage.score == pytest.approx((2 * 10 / 1.5 + 8 * 10) / 10)
+    # Those of `b` know that errors of a half occur; those of `a` that there are none.
+    assert coverage.with_errors == 8
+    assert coverage.score == pytest.approx((2 * 20 * 0.5 / 1.5 + 8 * (1.5 - 1 / 1.5)) / 10)
 
 
 def test_noisy_cases_have_no_interval() -> None:
@@ -94,7 +94,7 @@ def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
     assert [one.name for one in kept.validated] == ["a", "b"]
     assert kept.validated[0].shares == pytest.approx(found.results[0].shares, abs=1e-4)
     interval = Interval.of((1.0, 1.0), 0, kept.validated)
-    assert (interval.low, interval.high) == pytest.approx((1.0, 2.0))
+    assert (interval.low, interval.high) == pytest.approx((0.5, 2.0))
     assert interval.text().endswith(
         "with 2 sets of parameters and the errors of 2 programs validated on it"
     )

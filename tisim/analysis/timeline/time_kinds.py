@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: What the processors of a calibrated machine decide and not its network.
 COMPUTING = "computing"
-#: The kinds. What a wait or test ends is overlap; what a transfer takes longer than it would on
-#: idle links is contention, in collectives too.
+#: The kinds. What a wait or test ends, or spends on non-blocking collectives, is overlap; what a
+#: transfer takes longer than it would on idle links is contention, in collectives too.
 KINDS = (
     COMPUTING,
     "short messages",
@@ -51,7 +51,7 @@ def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[s
     moves = rows["state"] == STATES.index("transfer")
     computing = np.isin(rows["state"], [STATES.index(name) for name in _OWN])
     computing &= rows["kind"] != names.index("no action")  # until the first one begins
-    short = ~computing & (~moves | (rows["bytes"] <= _SMALL))
+    short = ~computing & np.where(moves, rows["bytes"] <= _SMALL, ~waits)
     long = ~computing & ~short
     more = np.where(long & ~waits, np.maximum(seconds - alone, 0.0), 0.0)
     more[more < _LEAST * seconds] = 0.0

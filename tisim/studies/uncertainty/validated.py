@@ -3,8 +3,9 @@
 An interval counts in the errors of programs that spend their time like the one at hand. The weight
 of a validated program is the cube of the part of the communicating time in which both are alike: of
 130 programs, predicted from those of other groups, the first power held as many real times with
-intervals twice as wide. How long computations take was measured apart, so that errors are relative
-to the time that is no computation.
+intervals half as wide again. An error counts either way: whether the few programs of a kind were
+too fast or too slow says little of the next one. How long computations take was measured apart, so
+that errors are relative to the time that is no computation.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ def likely_ratios(
     import numpy as np
 
     own, part = _communication(shares)
-    ratios, weights = np.ones(len(programs)), np.ones(len(programs))
+    ratios, weights = np.ones((len(programs), 2)), np.ones((len(programs), 2))
     for place, one in enumerate(programs):
         other, other_part = _communication(one.shares)
-        wrong = math.expm1(one.error)
+        wrong = np.expm1([one.error, -one.error])
         if shares and one.shares:
             alike = sum(min(own[kind], other[kind]) for kind in own)
             weights[place] = alike**_POWER + _LEAST_WEIGHT
             wrong *= part / max(other_part, _LEAST_PART)
-        ratios[place] = max(1.0 + wrong, 0.0)
-    return ratios, weights
+        ratios[place] = np.maximum(1.0 + wrong, 0.0)
+    return ratios.ravel(), weights.ravel()
 
 
 def _communication(shares: Shares) -> tuple[dict[str, float], float]:
