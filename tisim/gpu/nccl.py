@@ -48,7 +48,7 @@ _LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
 # each. Those of LL are for each rank of a ring.
 _BYTES_A_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
 _FEWEST_THREADS: Final = 96 / 512
-_PIPELINE_CHUNK: Final = 512 * 1024
+PIPELINE_CHUNK: Final = 512 * 1024
 _MOST_CHANNELS: Final = 32
 # The part of what LL128 moves that LL does: 8 of 16 bytes are data, not 120 of 128.
 _LL_OF_LL128: Final = (8 / 16) / (120 / 128)
@@ -427,12 +427,15 @@ class Communicator:
         primitive = self.primitive(protocol)
         channels = self._used_channels(size, protocol)
         pace = self._pace(primitive.rate, channels)
-        chunk = min(size / channels, _PIPELINE_CHUNK, MOST_CHUNK[protocol])
-        far = self.nodes - 1
+        chunk = min(size / channels, PIPELINE_CHUNK, MOST_CHUNK[protocol])
+        # The way begins at the root, which is the first of its node on one ring only.
+        far = math.ceil((self.size - 1) * self.nodes / self.size) if self.nodes > 1 else 0
         latency = tables(self.version).base["ring"][protocol]
         latency += (self.size - 1 - far) * primitive.hop
         latency += far * self.network_hop("ring", protocol)
-        latency += (self.size - 2) * max(chunk, self._least_chunk(protocol, channels)) * pace
+        # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
+        fill = (self.size - 1 - far) * (1 / primitive.rate if far else pace) + (far - 1) * pace
+        latency += max(chunk, self._least_chunk(protocol, channels)) * fill
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 

@@ -1,4 +1,4 @@
-"""Rings of NCCL as messages: each chunk on each channel, on the links of a platform."""
+"""NCCL's rings and messages, each chunk on each channel, on the links of a platform."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Final
 
 from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY
-from tisim.gpu.nccl import MOST_CHUNK, Collective, Communicator
+from tisim.gpu.nccl import MOST_CHUNK, PIPELINE_CHUNK, Collective, Communicator
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tables import tables
 from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
 
+# Lines of a trace, and how often they follow.
+_Lines = tuple[str, int]
 # A message starts when it is sent, after those of its channel before it, and has an equal share of
 # its links.
 _PLAIN: Final = {
@@ -31,11 +33,10 @@ _PLAIN: Final = {
     "smpi/async-small-thresh": 1 << 30,
     "smpi/send-is-detached-thresh": 1 << 30,
 }
-_OPERATIONS: Final = ("all_reduce", "all_gather", "reduce_scatter")
 
 
 def chunk_time(platform: Platform, group: Communicator, call: Collective) -> float:
-    """Seconds of a call by rings with Simple, each of whose chunks is a message.
+    """Seconds of a call by rings with Simple, or of point-to-point, whose chunks are messages.
 
     Each channel of each GPU waits for a chunk and sends the next one, in as many rounds as the
     buffers need. The messages share the links of the platform, and have the latencies of hops.
@@ -50,35 +51,34 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
     Raises
     ------
     InputError
-        If the call is not one of such rings, or rings pass through a third GPU.
+        If the call is not one of these, or its GPUs do not reach one another on NVLinks.
     """
-    if (call.algorithm, call.protocol) != ("ring", "Simple") or call.operation not in _OPERATIONS:
+    if call.algorithm not in ("ring", "p2p") or call.protocol != "Simple":
         raise InputError(
-            f"chunks are messages for {', '.join(_OPERATIONS)} by rings with Simple, not for "
+            "chunks are messages for rings with Simple and for point-to-point, not for "
             f"{call.operation} by {call.algorithm} with {call.protocol} (--algo ring --proto "
             "Simple)"
         )
-    channels = call.channels
-    place = {rank: index * channels for index, rank in enumerate(group.ranks)}
+    channels, copying = call.channels, 0.0
     hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(channels)]
-    lines: dict[int, Iterator[tuple[str, int]]] = {}
-    for channel, order in enumerate(_orders(group, channels)):
-        for index, rank in enumerate(order):
-            before, after = order[index - 1], order[(index + 1) % len(order)]
-            ends = (place[before] + channel, place[after] + channel)
-            number = place[rank] + channel
-            lines[number] = _program(number, ends, group, call)
-    links = _as_rings_use(platform, group)
-    seconds = message_time(links, group, hosts, [lines[number] for number in sorted(lines)])
-    base = tables(group.version).base["ring"]["Simple"]
-    return base + seconds + call.size / group.size / group.machine.gpu.copy_rate
+    if call.algorithm == "p2p":
+        if group.machine.cables and group.local > 1:
+            raise InputError("messages over cables are not carried out; chunks are those of rings")
+        programs = _exchanges(group, call)
+    else:
+        platform = _as_rings_use(platform, group)
+        programs = _along_rings(group, call)
+        if call.operation not in ("broadcast", "reduce"):
+            copying = call.size / group.size / group.machine.gpu.copy_rate
+    seconds = message_time(platform, group, hosts, programs)
+    return tables(group.version).base["ring"]["Simple"] + seconds + copying
 
 
 def message_time(
     platform: Platform,
     group: Communicator,
     hosts: Sequence[str],
-    programs: Sequence[Iterable[tuple[str, int]]],
+    programs: Sequence[Iterable[_Lines]],
 ) -> float:
     """Seconds of some programs of messages on a platform, as NCCL uses it.
 
@@ -127,22 +127,77 @@ def _orders(group: Communicator, channels: int) -> list[list[int]]:
     return orders
 
 
+def _along_rings(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
+    """The programs of channels that pass chunks on, rank by rank."""
+    channels = call.channels
+    place = {rank: index * channels for index, rank in enumerate(group.ranks)}
+    programs: dict[int, Iterator[_Lines]] = {}
+    for channel, order in enumerate(_orders(group, channels)):
+        root = order.index(group.ranks[0])
+        order = order[root:] + order[:root]
+        for index, rank in enumerate(order):
+            before, after = order[index - 1], order[(index + 1) % len(order)]
+            ends = (place[before] + channel, place[after] + channel)
+            number = place[rank] + channel
+            if call.operation in ("broadcast", "reduce"):
+                # The way of a reduction ends where that of a broadcast begins, and is as long.
+                way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
+                programs[number] = _link_of_chain(number, way, call)
+            else:
+                programs[number] = _program(number, ends, group, call)
+    return [programs[number] for number in sorted(programs)]
+
+
 def _program(
     number: int, ends: tuple[int, int], group: Communicator, call: Collective
-) -> Iterator[tuple[str, int]]:
-    """Lines of one channel of a rank, each piece with how often it follows."""
+) -> Iterator[_Lines]:
+    """One channel of a rank of a ring in which all send."""
     steps = group.steps(call.operation)
-    whole = call.size / (call.channels * group.size)
-    most = MOST_CHUNK["Simple"]
-    rounds = max(1, math.ceil(whole / most))
     yield f"{number} init\n", 1
-    for size, count in ((most, rounds - 1), (math.ceil(whole - most * (rounds - 1)), 1)):
+    for size, count in _parts(call.size / (call.channels * group.size), MOST_CHUNK["Simple"]):
         send = f"{number} send {ends[1]} 0 {size} 6\n"
         receive = f"{number} recv {ends[0]} 0 {size} 6\n"
         last = receive + f"{number} sleep {group.primitive('Simple').hop!r}\n"
         middle = [(receive + send, steps - 1)] if steps > 1 else []
         yield from [(send, 1), *middle, (last, 1)] * count
     yield f"{number} finalize\n", 1
+
+
+def _link_of_chain(number: int, way: tuple[int, int], call: Collective) -> Iterator[_Lines]:
+    """One channel of a rank that passes on what comes to it; -1: from or to nobody."""
+    yield f"{number} init\n", 1
+    for size, count in _parts(call.size / call.channels, PIPELINE_CHUNK):
+        receive = f"{number} recv {way[0]} 0 {size} 6\n" if way[0] >= 0 else ""
+        send = f"{number} send {way[1]} 0 {size} 6\n" if way[1] >= 0 else ""
+        yield receive + send, count
+    yield f"{number} finalize\n", 1
+
+
+def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
+    """The programs of channels that send to other ranks and receive from them, all at once."""
+    ranks, channels = group.size, call.channels
+    distances = range(1, ranks) if call.operation == "alltoall" else range(1, 2)
+    size = math.ceil(call.size / channels / (ranks if call.operation == "alltoall" else 1))
+
+    def program(rank: int, channel: int) -> Iterator[_Lines]:
+        number = rank * channels + channel
+        yield f"{number} init\n", 1
+        for distance in distances:
+            to = (rank + distance) % ranks * channels + channel
+            yield f"{number} send {to} 0 {size} 6\n", 1
+        for distance in distances:
+            source = (rank - distance) % ranks * channels + channel
+            yield f"{number} recv {source} 0 {size} 6\n", 1
+        yield f"{number} finalize\n", 1
+
+    return [program(rank, channel) for rank in range(ranks) for channel in range(channels)]
+
+
+def _parts(size: float, most: int) -> list[tuple[int, int]]:
+    """What a channel moves in rounds: bytes, and how often."""
+    rounds = max(1, math.ceil(size / most))
+    rest = math.ceil(size - most * (rounds - 1))
+    return [(most, rounds - 1), (rest, 1)] if rounds > 1 else [(rest, 1)]
 
 
 def _as_nccl_uses(platform: Platform, group: Communicator) -> Platform:

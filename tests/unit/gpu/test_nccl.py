@@ -141,6 +141,20 @@ def test_chunks_as_messages_take_what_their_sum_says(
             assert chunk_time(platform, group, call) == pytest.approx(call.time, rel=tolerance)
 
 
+@pytest.mark.parametrize(
+    ("operation", "tolerance"),
+    [("alltoall", 0.01), ("sendrecv", 0.01), ("broadcast", 0.09), ("reduce", 0.09)],
+)
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_other_operations_as_messages(operation: str, tolerance: float, nodes: int) -> None:
+    cluster = machine("a100", nodes)
+    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("ring",), ("Simple",))
+    for size in (MIB, 16 * MIB, 1 << 30):
+        call = group.collective(operation, size)
+        took = chunk_time(gpu_cluster(cluster), group, call)
+        assert took == pytest.approx(call.time, rel=tolerance if nodes > 1 else 2e-3)
+
+
 def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
     fast, slow = (gpu_cluster(machine("h100", 64), oversubscription=n) for n in (1, 64))
     group = Communicator(machine("h100", 64), (0, 8 * 31, 8 * 32, 8 * 63), "2.30", ("ring",))
