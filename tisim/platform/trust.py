@@ -70,7 +70,9 @@ def trust_text(
     if _DAMAGE in basis:
         parts = [f"{basis[_DAMAGE]}: the error is unknown"]
     elif not basis:
-        parts = [f"no measurements and no real runs stand beside {name}: the error is unknown"]
+        parts = [f"no measurements and no real runs stand beside {name}"]
+        if interval is None:
+            parts[0] += ": the error is unknown"
     else:
         parts = [f"{name} was calibrated by {_listed(basis.get('measured'), 'measurements')}"]
         if ratios:

@@ -86,7 +86,10 @@ def test_a_short_name_of_a_host_is_completed(tisim: CommandLine) -> None:
 def test_how_far_to_trust_a_result(tmp_path: Path) -> None:
     platform = tmp_path / "p.xml"
     shutil.copy(GRAPHENE, platform)
-    assert "beside p.xml: the error is unknown" in replayed(platform=platform).trust
+    alone = replayed(platform=platform)
+    assert "beside p.xml: the error is unknown" in alone.trust
+    alone.uncertainty = {"level": 0.9, "low_s": 1.0, "high_s": 2.0}
+    assert "beside p.xml; 90% interval 1 s to 2 s" in alone.trust
     sets = tmp_path / "p.sets.json"
     sets.write_text('{"sets": [{}], "measured": ["skampi.out"]}')
     text = replayed(platform=platform).trust
