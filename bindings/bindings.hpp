@@ -18,6 +18,7 @@ void register_model(nanobind::module_& m);
 void register_timeline(nanobind::module_& m);
 void register_spans(nanobind::module_& m);
 void register_run_file(nanobind::module_& m);
+void register_goal(nanobind::module_& m);
 void register_graph(nanobind::module_& m);
 
 void register_simulation(nanobind::module_& m);

@@ -17,5 +17,6 @@ NB_MODULE(_core, m) {
   tisim::register_model(m);
   tisim::register_timeline(m);
   tisim::register_graph(m);
+  tisim::register_goal(m);
   tisim::register_simulation(m);
 }

@@ -31,9 +31,15 @@ struct OverheadTable {
 
   double at(double size) const {
     if (boundary.empty()) return 0.0;
+    const std::size_t segment = segment_of(size);
+    return base[segment] + per_byte[segment] * size;
+  }
+  // Without what the bytes cost.
+  double base_at(double size) const { return boundary.empty() ? 0.0 : base[segment_of(size)]; }
+  std::size_t segment_of(double size) const {
     std::size_t segment = 0;
     for (std::size_t i = 1; i < boundary.size() && size > boundary[i]; ++i) segment = i;
-    return base[segment] + per_byte[segment] * size;
+    return segment;
   }
 
   bool is_zero() const {

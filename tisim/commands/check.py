@@ -11,6 +11,7 @@ from tisim.commands import json_option, opened_name, print_table, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
+from tisim.support.reading import graph_kind
 from tisim.traces import CheckReport, Trace, check
 from tisim.traces.dialects import DIALECTS
 from tisim.traces.volumes import unit_of
@@ -61,9 +62,16 @@ def check_command(
 
     The exit status is 0 if there are no errors (there may be warnings), 1 if there are, and 2
     if there is no trace to check.
+
+    GOAL schedules and graph files of GPUs are checked too: whether they are read, end, and whoever
+    meets calls the same.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
+    if len(traces) == 1 and graph_kind(traces[0]):
+        from tisim.commands.graphs import check_graph
+
+        return 0 if check_graph(traces[0], json_file) else 1
     with ProgressBar("open") as bar:
         trace = Trace.open(opened_name(traces), dialect=dialect, progress=bar.show)
     if ignore_unsupported:

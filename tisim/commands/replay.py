@@ -34,6 +34,7 @@ from tisim.simulation.replay import choose_kernel, placed, replay
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes, format_seconds, parse_time
+from tisim.support.reading import graph_kind
 from tisim.traces import Trace
 
 if TYPE_CHECKING:
@@ -187,8 +188,14 @@ def replay_command(
     """Predict the run time of an MPI program from its time-independent trace.
 
     TRACES is a packed trace (.tit), a directory, one file per rank, an index that lists one file
-    per line, a single file for all ranks, or a tar archive; all may be compressed.
+    per line, a single file for all ranks, or a tar archive; all may be compressed. Or it is a GOAL
+    schedule, whose operations depend on each other as LogGOPSim has them.
     """
+    if len(traces) == 1 and graph_kind(traces[0]):
+        from tisim.commands.graphs import replay_schedule
+
+        replay_schedule(click.get_current_context())
+        return 0
     if jitter is not None and uncertainty is not None:
         raise InputError("give --jitter or --uncertainty, not both")
     if skip_steady is not None:

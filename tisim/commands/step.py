@@ -17,8 +17,10 @@ from tisim.gpu.step_graph import read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_nsys import is_nsys, read_nsys
 from tisim.gpu.step_path import critical_path, path_seconds
 from tisim.gpu.step_run import OCCUPATIONS, run_step
+from tisim.gpu.step_simai import is_simai, read_simai
 from tisim.support.files import check_writable, write_file
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ Examples:
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
   tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
+  tisim step report.sqlite   # nsys export --type sqlite
 """,
 )
 @click.option(
@@ -114,7 +117,8 @@ def step_command(
 
     GRAPH says what each GPU does, without times, as `tisim generate llm` writes it, or is what
     PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks,
-    or the execution traces of Chakra: one of the files NAME.RANK.et, or NAME.
+    or the execution traces of Chakra (one of the files NAME.RANK.et, or NAME), an export of Nsight
+    Systems (SQLite), or a table of layers of SimAI.
     Ranks that do the same at the same time are executed once.
     """
     if gantt is not None:
@@ -181,6 +185,10 @@ def _recording(path: str, ranks: int | None, communicates: bool) -> Recording | 
     """What a path names, unless that is a graph file."""
     if is_chakra(path):
         return read_chakra(path, ranks=ranks, communicates=communicates)
+    if is_nsys(path):
+        return read_nsys(path)
+    if is_simai(path):
+        return read_simai(path, ranks=ranks)
     if path.endswith((".json", ".json.gz")):
         return read_kineto(path, model=communicates)
     return None

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording
+from tisim.gpu.step_recording import Recording, shape_of
 from tisim.support.reading import read_input
 
 # schema/protobuf/et_def.proto of mlcommons/chakra: kinds of nodes and of collectives.
@@ -437,17 +437,15 @@ class _Writer:
         kind = node.integer("comm_type")
         name = self._group(node)
         members = self.groups.get(name) or tuple(range(self.world))
-        step = members[1] - members[0] if members[1:] else 1
-        count, first = len(members), members[0]
-        regular = members == tuple(range(first, first + count * step, step))
-        regular = regular and first // step % count == 0 and members[-1] < self.world
-        if kind not in _WORDS or not regular or count < 2:
-            if count > 1:
+        shape = shape_of(members, self.world)
+        if kind not in _WORDS or shape is None:
+            if len(members) > 1:
                 self.lost["collectives of other kinds or irregular groups, as recorded"] += 1
             return None
+        count, step = shape
         same = sorted(n for n, m in self.groups.items() if m == members) or [name]
         known = same.index(name) if name in same else 0
         communicator = f"g{count}x{step}" + (f".{known}" if known else "")
-        self.shapes[communicator] = count, step
+        self.shapes[communicator] = shape
         nbytes = 4 if kind == _BARRIER else size * count if kind == _ALL_GATHER else size
         return f"{_WORDS[kind]} {stream} {communicator} {nbytes}"

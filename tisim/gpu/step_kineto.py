@@ -4,20 +4,26 @@ Kernels keep their times. The host thread launches them when it did, by gaps bet
 waits for streams where it did. A kernel that began just when one of another stream had ended, later
 than its own stream and its launch explain, is taken to wait for that one. Collectives whose sizes
 and groups are recorded become collectives; others keep their times.
+
+Events are read one after the other, and no more is kept of them than that.
 """
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 import zlib
-from bisect import bisect_left
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording
+from tisim.gpu.step_launches import Launched, Program
+from tisim.gpu.step_recording import Recording, shape_of
 from tisim.support.limits import unpacking_limit
-from tisim.support.reading import parse_json, read_input
+from tisim.support.reading import open_input
 
 # Collectives by what Kineto calls them.
 _COLLECTIVES = {
@@ -30,21 +36,11 @@ _COLLECTIVES = {
 }
 _BYTES = {"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Int": 4, "Long": 8, "Byte": 1}
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+_CALLS = ("cuda_runtime", "cuda_driver")
 # Calls of the host that wait: for all streams, or for one.
 _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
-# Microseconds between the end of a kernel and the begin of one that waited for it.
-_NEAR = 10.0
-
-
-@dataclass(slots=True)
-class _Kernel:
-    stream: str
-    begin: float
-    end: float
-    launch: float
-    args: dict[str, object]
-    waits_for: _Kernel | None = None
-    number: int = -1  # of the event that says that it has ended
+# Bytes that are read at once.
+_PIECE = 1 << 20
 
 
 def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
@@ -55,129 +51,204 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
     model
         Make collectives of what is recorded as one; otherwise they keep their times.
     """
-    content = parse_json(_unpacked(path), path)
+    calls: dict[object, float] = {}
+    waits: list[tuple[float, float]] = []
+    found: list[
+        tuple[str, float, float, object, str, tuple[str, tuple[int, ...] | int, int] | None]
+    ]
+    found = []
+    lost: Counter[str] = Counter()
+    world = 1
     try:
-        events = [e for e in content["traceEvents"] if e.get("ph") == "X"]  # type: ignore[index]
-        world = int(content.get("distributedInfo", {}).get("world_size", 1))  # type: ignore[attr-defined]
-        return _graph(events, world, str(path), model)
+        reader = _Reader(_pieces(path), path)
+        for name, value in reader.members():
+            if name == "distributedInfo" and isinstance(value, dict):
+                world = int(value.get("world_size", 1))
+            if name != "traceEvents" or not isinstance(value, dict) or value.get("ph") != "X":
+                continue
+            args = value.get("args")
+            if not isinstance(args, dict):
+                continue
+            category, begin = value.get("cat"), float(value["ts"])
+            if category in _CALLS:
+                calls[args.get("correlation")] = begin
+                if value.get("name") in _WAITS:
+                    waits.append((begin, float(value.get("dur", 0.0))))
+            elif category in _ON_GPU:
+                end = begin + float(value.get("dur", 0.0))
+                stream = f"s{args.get('stream')}"
+                title = str(value.get("name"))
+                call = _call_of(args) if "nccl" in title.lower() else None
+                found.append((stream, begin, end, args.get("correlation"), title, call))
+        if not reader.has("traceEvents"):
+            raise KeyError("traceEvents")
+        kernels = []
+        communicators: dict[str, tuple[int, int]] = {}
+        for stream, begin, end, correlation, title, call in found:
+            launch = min(begin, calls.get(correlation, begin))
+            lost["kernels whose launch was not recorded"] += correlation not in calls
+            line = None
+            if model and call is not None and call[0]:
+                line = _collective(call, world, communicators)
+            is_call = "nccl" in title.lower()
+            kernels.append(Launched(stream, begin, end, launch, is_call, line))
+        if not kernels:
+            raise ValueError("it has no kernels")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"this is no recording of PyTorch's profiler: {type(error).__name__}: {error}",
             file=path,
         ) from None
+    program = Program(kernels, waits)
+    lines = ["graph 1", f"ranks {world}"]
+    lines += [f"communicator {name} {size} {step}" for name, (size, step) in communicators.items()]
+    text = "\n".join([*lines, f"program 0-{world - 1}", *program.lines(), "end"]) + "\n"
+    return Recording(
+        parse_graph(text, str(path)),
+        text,
+        program.seconds,
+        len(kernels),
+        sum(kernel.communicates for kernel in kernels),
+        sum(kernel.communicates and kernel.line is None for kernel in kernels),
+        +lost,
+    )
 
 
-def _unpacked(path: str | Path) -> str:
-    """The text of a file that may be in gzip."""
-    raw, limit = read_input(path, "this recording"), unpacking_limit()
+def _call_of(args: dict[str, object]) -> tuple[str, tuple[int, ...] | int, int]:
+    """The collective of a kernel: its word, its ranks or how many they are, bytes."""
+    word = _COLLECTIVES.get(str(args.get("Collective name")), "")
+    width = _BYTES.get(str(args.get("dtype")), 0)
+    sizes = [args.get("In msg nelems"), args.get("Out msg nelems")]
+    elements = max((size for size in sizes if isinstance(size, int)), default=0)
+    size = args.get("Group size")
+    listed = re.findall(r"\d+", str(args.get("Process Group Ranks", "")))
+    # A long list is shortened by "..."
+    known = tuple(map(int, listed)) if len(listed) == size else None
+    return word if width else "", known or (size if isinstance(size, int) else 0), elements * width
+
+
+def _collective(
+    call: tuple[str, tuple[int, ...] | int, int],
+    world: int,
+    communicators: dict[str, tuple[int, int]],
+) -> str | None:
+    """Its line, without the stream, if its group is all ranks or has a regular stride."""
+    word, members, nbytes = call
+    if members == world:
+        members = tuple(range(world))
+    shape = shape_of(members, world) if isinstance(members, tuple) else None
+    if shape is None:
+        return None
+    name = f"g{shape[0]}x{shape[1]}"
+    communicators[name] = shape
+    return f"{word} {{stream}} {name} {nbytes}"
+
+
+def _pieces(path: str | Path) -> Iterator[bytes]:
+    """The content of a file that may be in gzip, piece by piece."""
+    limit = unpacking_limit()
     try:
-        if raw[:2] == b"\x1f\x8b":
-            packed = zlib.decompressobj(wbits=31)
-            raw = packed.decompress(raw, min(int(min(limit, 1 << 40)) + 1, 1 << 40))
-            if len(raw) > limit:
-                raise InputError(
-                    "unpacks to more than --unpack-limit, which can be raised", file=path
-                )
+        with open_input(path) as file:
+            piece = file.read(_PIECE)
+            if piece[:2] != b"\x1f\x8b":
+                while piece:
+                    yield piece
+                    piece = file.read(_PIECE)
+                return
+            packed, total = zlib.decompressobj(wbits=31), 0
+            while piece:
+                unpacked = packed.decompress(piece, _PIECE)
+                total += len(unpacked)
+                if total > limit:
+                    raise InputError(
+                        "unpacks to more than --unpack-limit, which can be raised", file=path
+                    )
+                yield unpacked
+                piece = packed.unconsumed_tail or file.read(_PIECE)
             if not packed.eof:
                 raise InputError("this gzip file is cut off", file=path)
-        return raw.decode("utf-8")
-    except (zlib.error, UnicodeDecodeError) as error:
+    except zlib.error as error:
         raise InputError(f"this is neither text nor gzip: {error}", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot read this recording: {error.strerror}", file=path) from None
 
 
-def _graph(events: list[dict[str, object]], world: int, file: str, model: bool) -> Recording:
-    calls = {}
-    waits = []
-    for event in events:
-        args = event.get("args")
-        if event.get("cat") in ("cuda_runtime", "cuda_driver") and isinstance(args, dict):
-            calls[args.get("correlation")] = event
-            if event.get("name") in _WAITS:
-                waits.append(event)
-    kernels = []
-    for event in events:
-        args = event.get("args")
-        if event.get("cat") not in _ON_GPU or not isinstance(args, dict):
-            continue
-        begin = float(event["ts"])  # type: ignore[arg-type]
-        call = calls.get(args.get("correlation"))
-        launch = min(begin, float(call["ts"])) if call is not None else begin  # type: ignore[arg-type]
-        end = begin + float(event.get("dur", 0.0))  # type: ignore[arg-type]
-        args["name"] = str(event.get("name"))
-        kernels.append(_Kernel(f"s{args.get('stream')}", begin, end, launch, args))
-    if not kernels:
-        raise ValueError("it has no kernels")
-    kernels.sort(key=lambda kernel: (kernel.launch, kernel.begin))
-    _find_waits(kernels)
-    steps = [(kernel.launch, kernel) for kernel in kernels]
-    steps += [(float(w["ts"]), float(w.get("dur", 0.0))) for w in waits]  # type: ignore[arg-type, misc]
-    steps.sort(key=lambda step: step[0])
-    return _written(steps, kernels, world, file, model)  # type: ignore[arg-type]
+class _Reader:
+    """Reads an object of JSON member by member, and a list in it element by element."""
 
+    def __init__(self, pieces: Iterator[bytes], path: str | Path) -> None:
+        self._pieces, self._path = pieces, path
+        self._text, self._at = "", 0
+        self._characters = codecs.getincrementaldecoder("utf-8")()
+        self._ended = False
+        self._decoder = json.JSONDecoder()
+        self._names: set[str] = set()
 
-def _find_waits(kernels: list[_Kernel]) -> None:
-    ends = sorted(kernels, key=lambda kernel: kernel.end)
-    dates = [kernel.end for kernel in ends]
-    last: dict[str, float] = {}
-    number = 0
-    for kernel in kernels:
-        ready = max(last.get(kernel.stream, 0.0), kernel.launch)
-        last[kernel.stream] = kernel.end
-        if kernel.begin - ready <= _NEAR:
-            continue
-        for other in ends[bisect_left(dates, kernel.begin - _NEAR) :]:
-            if other.end > kernel.begin + 1.0:
-                break
-            if other.stream != kernel.stream and other.launch < kernel.launch:
-                kernel.waits_for = other
-                if other.number < 0:
-                    other.number, number = number, number + 1
+    def has(self, name: str) -> bool:
+        """Whether there was such a member."""
+        return name in self._names
 
+    def members(self) -> Iterator[tuple[str, object]]:
+        """Names and values of members; of a list, each of its elements under its name."""
+        if self._next() != "{":
+            self._value()
+            raise ValueError("it is no object")
+        self._at += 1
+        while self._next() != "}":
+            name = self._value()
+            if not isinstance(name, str):
+                raise ValueError("a name is no text")
+            self._names.add(name)
+            self._take(":")
+            if self._next() == "[":
+                self._at += 1
+                while self._next() != "]":
+                    yield name, self._value()
+                    if self._next() != "]":
+                        self._take(",")
+                self._at += 1
+            else:
+                yield name, self._value()
+            if self._next() != "}":
+                self._take(",")
 
-def _written(
-    steps: list[tuple[float, _Kernel | float]],
-    kernels: list[_Kernel],
-    world: int,
-    file: str,
-    model: bool,
-) -> Recording:
-    lines = ["graph 1", f"ranks {world}"]
-    if world > 1:
-        lines.append(f"communicator all {world} 1")
-    lines.append(f"program 0-{world - 1}")
-    streams = sorted({kernel.stream for kernel in kernels})
-    collectives = kept = 0
-    host = steps[0][0]  # the date of the host thread
-    for date, step in steps:
-        if date > host:
-            lines.append(f"host {(date - host) * 1e-6:.9g}")
-            host = date
-        if not isinstance(step, _Kernel):
-            lines += [f"synchronize {stream}" for stream in streams]
-            host = date + step
-            continue
-        if step.waits_for is not None:
-            lines.append(f"wait {step.stream} e{step.waits_for.number}")
-        node = _collective(step, world) if model else None
-        is_collective = "nccl" in str(step.args["name"]).lower()
-        collectives += is_collective
-        kept += is_collective and node is None
-        lines.append(node or f"seconds {step.stream} {(step.end - step.begin) * 1e-6:.9g}")
-        if step.number >= 0:
-            lines.append(f"record {step.stream} e{step.number}")
-    lines.append("end")
-    seconds = (max(kernel.end for kernel in kernels) - steps[0][0]) * 1e-6
-    text = "\n".join(lines) + "\n"
-    return Recording(parse_graph(text, file), text, seconds, len(kernels), collectives, kept)
+    def _fill(self) -> None:
+        piece = next(self._pieces, b"")
+        self._ended = not piece
+        try:
+            self._text = self._text[self._at :] + self._characters.decode(piece, not piece)
+        except UnicodeDecodeError as error:
+            raise InputError(f"this is neither text nor gzip: {error}", file=self._path) from None
+        self._at = 0
 
+    def _next(self) -> str:
+        """The next character that is no blank; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in " \t\r\n":
+                    return self._text[self._at]
+                self._at += 1
+            if self._ended:
+                return ""
+            self._fill()
 
-def _collective(kernel: _Kernel, world: int) -> str | None:
-    """The node of a collective of all ranks."""
-    args = kernel.args
-    word = _COLLECTIVES.get(str(args.get("Collective name")))
-    width = _BYTES.get(str(args.get("dtype")))
-    if word is None or width is None or args.get("Group size") != world or world < 2:
-        return None
-    sizes = [args.get("In msg nelems"), args.get("Out msg nelems")]
-    elements = max(size for size in sizes if isinstance(size, int))
-    return f"{word} {kernel.stream} all {elements * width}"
+    def _take(self, wanted: str) -> None:
+        if self._next() != wanted:
+            raise InputError(f"this is not JSON: expected {wanted!r}", file=self._path)
+        self._at += 1
+
+    def _value(self) -> object:
+        self._next()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._ended:
+                    raise InputError(f"this is not JSON: {error.msg}", file=self._path) from None
+            except RecursionError:
+                raise InputError("this JSON is nested too deeply", file=self._path) from None
+            else:
+                if end < len(self._text) or self._ended:
+                    self._at = end
+                    return value
+            self._fill()

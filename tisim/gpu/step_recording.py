@@ -33,3 +33,13 @@ class Recording:
     collectives: int
     kept: int
     lost: Counter[str] = field(default_factory=Counter)
+
+
+def shape_of(members: tuple[int, ...], world: int) -> tuple[int, int] | None:
+    """The size and the stride of a group as a graph file has them; None: it is not so regular."""
+    if len(members) < 2 or members[-1] >= world:
+        return None
+    size, first, stride = len(members), members[0], members[1] - members[0]
+    if stride < 1 or members != tuple(range(first, first + size * stride, stride)):
+        return None
+    return (size, stride) if first // stride % size == 0 else None

@@ -38,6 +38,30 @@ def _ends(file: BufferedReader, path: _Path) -> bool:
     return file.isatty() or os.path.realpath(path) == os.devnull
 
 
+def head_of(path: _Path) -> bytes:
+    """The first bytes of a regular file; of anything else, which reading may change, none."""
+    try:
+        if not Path(path).is_file():
+            return b""
+        with Path(path).open("rb") as file:
+            return file.read(1 << 12)
+    except (OSError, ValueError):
+        return b""
+
+
+# A GOAL schedule begins with blanks, comments and this, or with the number 4223 in eight bytes.
+_GOAL = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s+\d", re.DOTALL)
+_GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
+
+
+def graph_kind(path: _Path) -> str:
+    """What graph a file is by its beginning: ``"goal"``, ``"graph"`` (of GPUs), or empty."""
+    head = head_of(path)
+    if head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head):
+        return "goal"
+    return "graph" if _GRAPH.match(head) else ""
+
+
 def read_input(path: _Path, what: str = "this file") -> bytes:
     """The content of a file; `what` it should be is for the message of the `InputError`."""
     try:

@@ -49,6 +49,7 @@ ROOMS = (
     "core/mpi",
     "core/io/file",
     "core/simulation",
+    "core/goal",
     "core/timeline",
     "core/timeline/spans",
     "core/timeline/formats",

@@ -37,6 +37,7 @@ USERS_OF_THE_CORE = (
     "analysis.timeline",
     "gpu.step_run",
     "platform.core_zones",
+    "simulation.goal",
     "simulation.replay",
 )
 

@@ -1,0 +1,311 @@
+#include "goal/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tisim {
+
+namespace {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr double kInstant = 1e-12;  // seconds
+
+}  // namespace
+
+GoalRun::GoalRun(std::shared_ptr<const GoalSchedule> schedule, Simulation* network,
+                 std::vector<std::int32_t> hosts, std::vector<double> seconds, const Model* model)
+    : schedule_(std::move(schedule)),
+      network_(network),
+      hosts_(std::move(hosts)),
+      seconds_(std::move(seconds)),
+      overheads_(model != nullptr ? model->overheads : std::vector<Overheads>(1)),
+      threshold_(model != nullptr ? model->detached_threshold
+                                  : std::numeric_limits<std::int64_t>::max()),
+      ranks_(schedule_->ranks.size()) {
+  if (hosts_.size() != ranks_.size() || seconds_.size() != ranks_.size())
+    throw std::invalid_argument("each rank of a schedule has a host and a speed");
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const GoalRank& given = schedule_->ranks[i];
+    Rank& rank = ranks_[i];
+    operations_ += static_cast<std::int64_t>(given.ops.size());
+    rank.ready.resize(given.ops.size());
+    rank.states.resize(given.ops.size());
+    rank.processors.resize(static_cast<std::size_t>(schedule_->cpus));
+    for (std::uint32_t op = 0; op < given.ops.size(); ++op) {
+      rank.needs.push_back(given.ops[op].needs);
+      if (given.ops[op].needs == 0) rank.freed.push_back(op);
+    }
+    touched_.push_back(static_cast<std::int32_t>(i));
+  }
+  start_freed();
+}
+
+const Overheads& GoalRun::overheads_of(std::int32_t rank) const {
+  const std::size_t host = static_cast<std::size_t>(hosts_[static_cast<std::size_t>(rank)]);
+  if (network_ == nullptr || network_->platform().host_overheads.empty()) return overheads_.front();
+  return overheads_[static_cast<std::size_t>(network_->platform().host_overheads[host])];
+}
+
+Stop GoalRun::run(std::int64_t events) {
+  for (; events > 0; --events) {
+    if (queue_.empty() && under_way_.empty())
+      return done_ == operations_ ? Stop::done : Stop::deadlock;
+    if (network_ != nullptr) {
+      const Stop stop = advance_network();
+      if (stop == Stop::completion) continue;
+      if (stop != Stop::time) return stop;
+    }
+    const Event event = queue_.top();
+    queue_.pop();
+    now_ = std::max(now_, event.date);
+    if (!act(event)) {
+      queue_.push(event);
+      return Stop::need_route;
+    }
+    start_freed();
+  }
+  return Stop::pause;
+}
+
+// The network goes on until the next event, and until what arrives at the same instant has arrived.
+Stop GoalRun::advance_network() {
+  const double date = queue_.empty() ? kForever : queue_.top().date;
+  Stop stop = network_->run(date);
+  while (stop == Stop::time && !under_way_.empty()) {
+    const double next = network_->next_event();
+    if (next > date + kInstant / 2) break;
+    stop = network_->run(next > network_->now() ? next : next + kInstant / 2);
+  }
+  if (stop != Stop::completion) return stop;
+  for (const Completion& completion : network_->take_completions()) {
+    const auto found = under_way_.find(completion.index);
+    const Message& message = messages_[found->second];
+    // A message whose route has failed is lost.
+    if (completion.type == CompletionType::activity)
+      push(network_->now(), message.number, What::arrival, message.to, found->second);
+    under_way_.erase(found);
+  }
+  return stop;
+}
+
+void GoalRun::push(double date, std::uint64_t number, What what, std::int32_t rank,
+                   std::uint32_t index) {
+  queue_.push({date, std::llround(date / kInstant), number, what, rank, index});
+}
+
+void GoalRun::begin(std::int32_t rank, std::uint32_t op, double date) {
+  rank_of(rank).states[op] = State::begun;
+  allow(rank, schedule_->ranks[static_cast<std::size_t>(rank)].after_start(op), date);
+}
+
+void GoalRun::end(std::int32_t rank, std::uint32_t op, double date) {
+  rank_of(rank).states[op] = State::ended;
+  rank_of(rank).last = std::max(rank_of(rank).last, date);
+  ++done_;
+  allow(rank, schedule_->ranks[static_cast<std::size_t>(rank)].after_end(op), date);
+}
+
+void GoalRun::allow(std::int32_t rank, std::span<const std::uint32_t> ops, double date) {
+  Rank& one = rank_of(rank);
+  for (const std::uint32_t op : ops) {
+    one.ready[op] = std::max(one.ready[op], date);
+    if (--one.needs[op] != 0) continue;
+    if (one.freed.empty()) touched_.push_back(rank);
+    one.freed.push_back(op);
+  }
+}
+
+// Sends before receives before computations, as LogGOPSim starts them.
+void GoalRun::start_freed() {
+  std::sort(touched_.begin(), touched_.end());
+  for (const std::int32_t index : touched_) {
+    Rank& rank = rank_of(index);
+    std::vector<std::uint32_t> freed = std::exchange(rank.freed, {});
+    std::stable_sort(freed.begin(), freed.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return op_of(index, a).kind < op_of(index, b).kind;
+    });
+    for (const std::uint32_t op : freed) {
+      const double free = rank.processors[op_of(index, op).cpu].free;
+      push(std::max({rank.ready[op], free, now_}), numbers_++, What::op, index, op);
+    }
+  }
+  touched_.clear();
+}
+
+// False: the processor is busy, and what has happened waits for it.
+bool GoalRun::take_processor(const Event& event, std::uint32_t cpu) {
+  Processor& processor = rank_of(event.rank).processors[cpu];
+  if (processor.free <= event.date + kInstant / 2) return true;
+  const bool is_first = processor.waiting.empty() || event.number < processor.waiting.top().number;
+  processor.waiting.push(event);
+  if (is_first) push(processor.free, event.number, What::processor, event.rank, cpu);
+  return false;
+}
+
+// The oldest of those that wait for a processor has its turn, if the processor is free.
+void GoalRun::wake_processor(const Event& event) {
+  Processor& processor = rank_of(event.rank).processors[event.index];
+  if (processor.waiting.empty() || processor.waiting.top().number != event.number) return;
+  if (processor.free > event.date + kInstant / 2) {
+    push(processor.free, event.number, What::processor, event.rank, event.index);
+    return;
+  }
+  Event next = processor.waiting.top();
+  processor.waiting.pop();
+  next.date = event.date;
+  if (next.what == What::op) {
+    operate(next);
+  } else {
+    arrive(next);
+  }
+  if (!processor.waiting.empty()) {
+    push(std::max(processor.free, event.date), processor.waiting.top().number, What::processor,
+         event.rank, event.index);
+  }
+}
+
+// False: a route is missing.
+bool GoalRun::act(const Event& event) {
+  switch (event.what) {
+    case What::op:
+      operate(event);
+      return true;
+    case What::inject:
+      return inject(event);
+    case What::arrival:
+      arrive(event);
+      return true;
+    case What::processor:
+      wake_processor(event);
+      return true;
+  }
+  return true;
+}
+
+void GoalRun::operate(const Event& event) {
+  const GoalOp& op = op_of(event.rank, event.index);
+  const double date = event.date;
+  if (op.kind == GoalKind::receive) {
+    receive(event.rank, event.index, date);
+    return;
+  }
+  if (!take_processor(event, op.cpu)) return;
+  double& free = rank_of(event.rank).processors[op.cpu].free;
+  begin(event.rank, event.index, date);
+  if (op.kind == GoalKind::compute) {
+    free = date + static_cast<double>(op.amount) * seconds_[static_cast<std::size_t>(event.rank)];
+    end(event.rank, event.index, free);
+    return;
+  }
+  const double size = static_cast<double>(op.amount);
+  const OverheadTable& overheads = overheads_of(event.rank).send;
+  free = date + overheads.at(size);
+  std::uint32_t number = static_cast<std::uint32_t>(messages_.size());
+  if (free_messages_.empty()) {
+    messages_.emplace_back();
+  } else {
+    number = free_messages_.back();
+    free_messages_.pop_back();
+  }
+  messages_[number] = {event.rank, op.peer, event.index, numbers_++, 0};
+  ++messages_sent_;
+  push(date + overheads.base_at(size), messages_[number].number, What::inject, event.rank, number);
+  if (op.amount < threshold_) end(event.rank, event.index, free);
+}
+
+bool GoalRun::inject(const Event& event) {
+  const Message& message = messages_[event.index];
+  if (network_ == nullptr) {
+    push(event.date, message.number, What::arrival, message.to, event.index);
+    return true;
+  }
+  const std::int32_t activity = network_->transfer(
+      hosts_[static_cast<std::size_t>(message.from)], hosts_[static_cast<std::size_t>(message.to)],
+      static_cast<double>(op_of(message.from, message.op).amount));
+  if (activity < 0) return false;
+  under_way_.emplace(activity, event.index);
+  return true;
+}
+
+bool GoalRun::match(std::int32_t rank, std::uint32_t receive, const Message& message) const {
+  const GoalOp& wanted = op_of(rank, receive);
+  const GoalOp& sent = op_of(message.from, message.op);
+  return (wanted.peer == kGoalAny || wanted.peer == message.from) &&
+         (wanted.tag == kGoalAny || sent.tag == kGoalAny || wanted.tag == sent.tag);
+}
+
+void GoalRun::receive(std::int32_t rank, std::uint32_t op, double date) {
+  begin(rank, op, date);
+  std::deque<std::uint32_t>& unexpected = rank_of(rank).unexpected;
+  const auto found = std::find_if(unexpected.begin(), unexpected.end(), [&](std::uint32_t one) {
+    return match(rank, op, messages_[one]);
+  });
+  if (found == unexpected.end()) {
+    rank_of(rank).posted.push_back(op);
+    return;
+  }
+  const Message& message = messages_[*found];
+  if (rendezvous(message)) end(message.from, message.op, date);
+  end(rank, op, std::max(date, message.taken));
+  free_messages_.push_back(*found);
+  unexpected.erase(found);
+}
+
+void GoalRun::arrive(const Event& event) {
+  Message& message = messages_[event.index];
+  const GoalOp& sent = op_of(message.from, message.op);
+  if (!take_processor(event, sent.cpu)) return;
+  Rank& rank = rank_of(event.rank);
+  message.taken =
+      event.date + overheads_of(event.rank).receive.at(static_cast<double>(sent.amount));
+  rank.processors[sent.cpu].free = message.taken;
+  const auto found = std::find_if(rank.posted.begin(), rank.posted.end(), [&](std::uint32_t one) {
+    return match(event.rank, one, message);
+  });
+  if (found == rank.posted.end()) {
+    rank.unexpected.push_back(event.index);
+    return;
+  }
+  const std::uint32_t receive = *found;
+  rank.posted.erase(found);
+  if (rendezvous(message)) end(message.from, message.op, event.date);
+  end(event.rank, receive, message.taken);
+  free_messages_.push_back(event.index);
+}
+
+std::int64_t GoalRun::unexpected() const {
+  std::int64_t count = 0;
+  for (const Rank& rank : ranks_) count += static_cast<std::int64_t>(rank.unexpected.size());
+  return count;
+}
+
+std::vector<double> GoalRun::ends() const {
+  std::vector<double> ends;
+  for (const Rank& rank : ranks_) {
+    double end = rank.last;
+    for (const Processor& processor : rank.processors) end = std::max(end, processor.free);
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+std::vector<GoalRun::Standing> GoalRun::standing(std::size_t most) const {
+  std::vector<Standing> found;
+  for (const State wanted : {State::begun, State::waiting}) {
+    for (std::size_t rank = 0; rank < ranks_.size() && found.size() < most; ++rank) {
+      const std::vector<std::uint32_t>& lines = schedule_->ranks[rank].lines;
+      const std::vector<State>& states = ranks_[rank].states;
+      for (std::uint32_t op = 0; op < states.size() && found.size() < most; ++op) {
+        if (states[op] == wanted) {
+          found.push_back({static_cast<std::int32_t>(rank), op, lines.empty() ? 0 : lines[op],
+                           wanted == State::begun});
+        }
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace tisim

@@ -1,0 +1,135 @@
+// GOAL schedules, executed on a platform: when each operation begins and ends.
+//
+// As in LogGOPSim, an operation begins when what it requires has ended or begun and its processor
+// is free; of several, that which could begin first. A send takes its processor for an overhead,
+// then its bytes go through the network, and the receiver's processor of the same number takes them
+// in for another overhead. Messages above a size end for their sender when they are received.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "goal/schedule.hpp"
+#include "simulation/simulation.hpp"
+
+namespace tisim {
+
+class GoalRun {
+ public:
+  // `network`: null, messages take no time. By rank: its host, and the seconds of a nanosecond of
+  // computing. `model`: the overheads of sends and receives, and the size from which senders wait;
+  // null: none.
+  // Throws std::invalid_argument.
+  GoalRun(std::shared_ptr<const GoalSchedule> schedule, Simulation* network,
+          std::vector<std::int32_t> hosts, std::vector<double> seconds, const Model* model);
+  GoalRun(const GoalRun&) = delete;
+  GoalRun& operator=(const GoalRun&) = delete;
+
+  // Goes on for so many events. `need_route`: see `Simulation::missing_route`, add it and go on;
+  // `deadlock`: operations are left that will never begin or end.
+  Stop run(std::int64_t events);
+  double now() const { return now_; }
+  std::int64_t done() const { return done_; }
+  std::int64_t operations() const { return operations_; }
+  std::int64_t messages() const { return messages_sent_; }
+  // Messages that nobody has received.
+  std::int64_t unexpected() const;
+  // By rank: when its last operation has ended and its processors are free.
+  std::vector<double> ends() const;
+
+  struct Standing {
+    std::int32_t rank;
+    std::uint32_t op, line;  // the line is 0 in a binary schedule
+    bool has_begun;
+  };
+  // Operations that have begun and not ended, or wait for some, at most so many.
+  std::vector<Standing> standing(std::size_t most) const;
+
+ private:
+  enum class What : std::uint8_t { op, inject, arrival, processor };
+  struct Event {
+    double date;
+    std::int64_t instant;  // the date in picoseconds: such as differ by rounding are one
+    std::uint64_t number;  // of events at one instant the older one first
+    What what;
+    std::int32_t rank;
+    std::uint32_t index;  // the operation, the message, or the processor
+    bool operator>(const Event& other) const {
+      return std::pair(instant, number) > std::pair(other.instant, other.number);
+    }
+  };
+  using Queue = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
+  struct Younger {
+    bool operator()(const Event& a, const Event& b) const { return a.number > b.number; }
+  };
+  struct Processor {
+    double free = 0;  // from when on
+    std::priority_queue<Event, std::vector<Event>, Younger> waiting;
+  };
+  struct Message {
+    std::int32_t from = 0, to = 0;
+    std::uint32_t op = 0;  // of the sender
+    std::uint64_t number = 0;
+    double taken = 0;  // when the receiver's processor has it
+  };
+  enum class State : std::uint8_t { waiting, begun, ended };
+  struct Rank {
+    std::vector<double> ready;  // by operation: when what it requires allows it
+    std::vector<std::uint32_t> needs;
+    std::vector<State> states;
+    std::deque<std::uint32_t> posted;      // receives
+    std::deque<std::uint32_t> unexpected;  // messages
+    std::vector<std::uint32_t> freed;      // operations that may begin
+    std::vector<Processor> processors;
+    double last = 0;  // when an operation has ended
+  };
+
+  const GoalOp& op_of(std::int32_t rank, std::uint32_t op) const {
+    return schedule_->ranks[static_cast<std::size_t>(rank)].ops[op];
+  }
+  const Overheads& overheads_of(std::int32_t rank) const;
+  Rank& rank_of(std::int32_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  Stop advance_network();
+  void push(double date, std::uint64_t number, What what, std::int32_t rank, std::uint32_t index);
+  void begin(std::int32_t rank, std::uint32_t op, double date);
+  void end(std::int32_t rank, std::uint32_t op, double date);
+  void allow(std::int32_t rank, std::span<const std::uint32_t> ops, double date);
+  void start_freed();
+  bool take_processor(const Event& event, std::uint32_t cpu);
+  void wake_processor(const Event& event);
+  bool act(const Event& event);
+  void operate(const Event& event);
+  bool inject(const Event& event);
+  void receive(std::int32_t rank, std::uint32_t op, double date);
+  void arrive(const Event& event);
+  bool rendezvous(const Message& message) const {
+    return op_of(message.from, message.op).amount >= threshold_;
+  }
+  bool match(std::int32_t rank, std::uint32_t receive, const Message& message) const;
+
+  std::shared_ptr<const GoalSchedule> schedule_;
+  Simulation* network_;
+  std::vector<std::int32_t> hosts_;
+  std::vector<double> seconds_;
+  std::vector<Overheads> overheads_;  // of kinds of hosts
+  std::int64_t threshold_;
+  std::vector<Rank> ranks_;
+  Queue queue_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::unordered_map<std::int32_t, std::uint32_t> under_way_;  // by activity
+  std::vector<std::int32_t> touched_;                          // ranks with freed operations
+  double now_ = 0;
+  std::uint64_t numbers_ = 0;
+  std::int64_t done_ = 0, operations_ = 0, messages_sent_ = 0;
+};
+
+}  // namespace tisim

@@ -1,0 +1,330 @@
+#include "goal/schedule.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace tisim {
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+constexpr std::uint64_t kMagic = 4223;
+constexpr std::uint32_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
+
+// Reads the text word by word.
+class Text {
+ public:
+  explicit Text(std::string_view text) : text_(text) {}
+
+  GoalSchedule read() {
+    GoalSchedule made;
+    std::size_t found = 0;
+    bool counted = false;
+    while (next()) {
+      if (word_ == "num_ranks") {
+        const std::int64_t count = number(kMostRanks);
+        if (counted || count == 0) fail("num_ranks stands once, above the ranks");
+        counted = true;
+        made.ranks.resize(static_cast<std::size_t>(count));
+      } else if (word_ == "rank" && counted) {
+        const std::int64_t rank = number(kMostRanks);
+        if (rank >= static_cast<std::int64_t>(made.ranks.size()))
+          fail("rank " + std::to_string(rank) + " is not below num_ranks");
+        GoalRank& one = made.ranks[static_cast<std::size_t>(rank)];
+        if (!one.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
+        want("{");
+        read_rank(one, made);
+        ++found;
+      } else {
+        fail("expected 'num_ranks N' and then 'rank N {', not '" + shown() + "'");
+      }
+    }
+    if (!counted) fail("has no line num_ranks, as GOAL schedules have");
+    if (found < made.ranks.size()) {
+      const auto missing = std::find_if(made.ranks.begin(), made.ranks.end(),
+                                        [](const GoalRank& one) { return one.lines.empty(); });
+      line_ = 0;
+      fail("has no rank " + std::to_string(missing - made.ranks.begin()) + " of its " +
+           std::to_string(made.ranks.size()) + " ranks");
+    }
+    for (GoalRank& one : made.ranks) one.lines.pop_back();
+    return made;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw GoalError(what, line_); }
+  std::string shown() const { return std::string(word_.substr(0, 60)); }
+
+  // The next word: what stands between blanks, a brace, or a colon with what precedes it.
+  bool next() {
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        ++line_;
+      } else if (c == '/' && text_.substr(at_, 2) == "//") {
+        at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
+      } else if (c == '/' && text_.substr(at_, 2) == "/*") {
+        const std::size_t end = std::min(text_.find("*/", at_ + 2), text_.size());
+        line_ += static_cast<std::size_t>(
+            std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
+                       text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+        at_ = std::min(end + 1, text_.size() - 1);
+      } else if (c != ' ' && c != '\t' && c != '\r') {
+        break;
+      }
+    }
+    const std::size_t begin = at_;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '/') break;
+      ++at_;
+      if (c == ':' || c == '{' || c == '}') break;
+    }
+    if (at_ == begin && at_ < text_.size()) ++at_;  // a '/' that begins no comment
+    word_ = text_.substr(begin, at_ - begin);
+    return !word_.empty();
+  }
+
+  // Looks ahead for an optional part.
+  bool next_is(std::string_view wanted) {
+    const std::size_t at = at_, line = line_;
+    const std::string_view word = word_;
+    if (next() && word_ == wanted) return true;
+    at_ = at;
+    line_ = line;
+    word_ = word;
+    return false;
+  }
+
+  void want(std::string_view wanted) {
+    if (!next() || word_ != wanted) fail("expected '" + std::string(wanted) + "'");
+  }
+
+  std::int64_t number(std::int64_t most, std::string_view unit = {}) {
+    if (!next()) fail("the schedule ends where a number is expected");
+    std::int64_t value = -1;
+    const char* const end = word_.data() + word_.size();
+    const auto [stop, error] = std::from_chars(word_.data(), end, value);
+    if (error == std::errc::result_out_of_range || value > most)
+      fail(shown() + " is above " + std::to_string(most));
+    const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
+    if (error != std::errc{} || value < -1 || (rest != unit && !(rest.empty() && next_is(unit))))
+      fail("'" + shown() + "' is not a number");
+    return value;
+  }
+
+  void read_rank(GoalRank& rank, GoalSchedule& made) {
+    std::unordered_map<std::string_view, std::uint32_t> labels;
+    Pairs pairs;
+    while (next()) {
+      if (word_ == "}") {
+        rank.set_dependencies(pairs);
+        rank.lines.push_back(0);  // the rank is there, even if it has no operations
+        return;
+      }
+      std::string_view label;
+      if (word_.back() == ':') {
+        label = word_.substr(0, word_.size() - 1);
+      } else if (const std::string_view first = word_;
+                 first != "send" && first != "recv" && first != "calc") {
+        if (!next()) break;
+        if (word_ == ":") {
+          label = first;
+        } else {
+          const bool starts = word_ == "irequires";
+          if (!starts && word_ != "requires") {
+            word_ = first;
+            fail_unknown();
+          }
+          const std::uint32_t later = labelled(labels, first);
+          if (!next()) break;
+          pairs.emplace_back(2 * labelled(labels, word_) + starts, later);
+          continue;
+        }
+      }
+      if (!label.empty() && !next()) break;
+      add(rank, made);
+      if (!label.empty() &&
+          !labels.emplace(label, static_cast<std::uint32_t>(rank.ops.size() - 1)).second)
+        fail("the label " + std::string(label) + " is there twice");
+    }
+    fail("ends within a rank");
+  }
+
+  [[noreturn]] void fail_unknown() const {
+    fail("'" + shown() +
+         "' is no send, recv, calc, requires or irequires of GOAL; schedules of LogGOPSim 2 (put, "
+         "append and so on) are not read");
+  }
+
+  std::uint32_t labelled(const std::unordered_map<std::string_view, std::uint32_t>& labels,
+                         std::string_view label) const {
+    const auto found = labels.find(label);
+    if (found == labels.end()) fail("there is no label " + std::string(label) + " above");
+    return found->second;
+  }
+
+  void add(GoalRank& rank, GoalSchedule& made) {
+    GoalOp op;
+    rank.lines.push_back(static_cast<std::uint32_t>(line_));
+    if (word_ == "calc") {
+      op.amount = number(kMostAmount);
+    } else if (word_ == "send" || word_ == "recv") {
+      op.kind = word_ == "send" ? GoalKind::send : GoalKind::receive;
+      op.amount = number(kMostAmount, "b");
+      want(op.kind == GoalKind::send ? "to" : "from");
+      op.peer = static_cast<std::int32_t>(number(kMostRanks));
+      if (op.peer >= static_cast<std::int32_t>(made.ranks.size()))
+        fail("there is no rank " + std::to_string(op.peer));
+      if (op.kind == GoalKind::send && op.peer < 0) fail("a send to no rank");
+      if (next_is("tag"))
+        op.tag = static_cast<std::int32_t>(number(std::numeric_limits<std::int32_t>::max()));
+    } else {
+      fail_unknown();
+    }
+    if (op.amount < 0) fail("an amount is negative");
+    if (next_is("cpu")) op.cpu = static_cast<std::uint8_t>(number(255));
+    if (next_is("nic")) number(255);
+    made.cpus = std::max<std::int32_t>(made.cpus, op.cpu + 1);
+    rank.ops.push_back(op);
+  }
+
+  std::string_view text_, word_;
+  std::size_t at_ = 0, line_ = 1;
+};
+
+// Reads the integers of a binary schedule.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view data) : data_(data) {}
+
+  template <class T>
+  T take() {
+    if (data_.size() < sizeof(T)) throw GoalError("is cut", 0);
+    T value;
+    std::memcpy(&value, data_.data(), sizeof(T));
+    data_.remove_prefix(sizeof(T));
+    return value;
+  }
+  std::size_t left() const { return data_.size(); }
+
+ private:
+  std::string_view data_;
+};
+
+[[noreturn]] void fail_rank(std::size_t rank) {
+  throw GoalError("rank " + std::to_string(rank) +
+                      " has other contents than LogGOPSim's txt2bin writes; schedules of LogGOPSim "
+                      "2 (put, append and so on) are not read",
+                  0);
+}
+
+// A node takes 39 bytes.
+constexpr std::size_t kNodeBytes = 39;
+
+void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& made) {
+  GoalRank& rank = made.ranks[number];
+  Bytes bytes(data);
+  if (data.size() < 8) fail_rank(number);
+  const std::uint32_t count = bytes.take<std::uint32_t>();
+  const std::uint32_t roots = bytes.take<std::uint32_t>();
+  if (bytes.left() / 4 < roots || (bytes.left() - 4 * std::size_t{roots}) / kNodeBytes < count)
+    fail_rank(number);
+  for (std::uint32_t i = 0; i < roots; ++i) bytes.take<std::uint32_t>();
+  struct List {
+    std::uint32_t size, at;
+  };
+  std::vector<List> lists;  // of ends and beginnings in turn
+  for (std::uint32_t i = 0; i < count; ++i) {
+    GoalOp op;
+    bytes.take<std::uint32_t>();  // counted anew
+    const auto kind = bytes.take<std::uint8_t>();
+    const auto peer = bytes.take<std::uint32_t>();
+    const auto size = bytes.take<std::uint64_t>();
+    const auto tag = bytes.take<std::uint32_t>();
+    op.cpu = bytes.take<std::uint8_t>();
+    bytes.take<std::uint8_t>();
+    if (kind < 1 || kind > 3 || size > static_cast<std::uint64_t>(kMostAmount)) fail_rank(number);
+    op.kind = static_cast<GoalKind>(kind);
+    op.amount = static_cast<std::int64_t>(size);
+    op.peer = static_cast<std::int32_t>(peer);
+    op.tag = static_cast<std::int32_t>(tag);
+    const bool of_message = op.kind != GoalKind::compute;
+    if (of_message &&
+        (peer >= made.ranks.size() && (op.kind == GoalKind::send || op.peer != kGoalAny)))
+      throw GoalError("rank " + std::to_string(number) + ", operation " + std::to_string(i) +
+                          ": there is no rank " + std::to_string(peer),
+                      0);
+    if (of_message && op.tag < kGoalAny)
+      throw GoalError("the tag " + std::to_string(tag) + " is above 2^31 - 1", 0);
+    rank.ops.push_back(op);
+    made.cpus = std::max<std::int32_t>(made.cpus, op.cpu + 1);
+    for (int part = 0; part < 2; ++part) {
+      const auto length = bytes.take<std::uint32_t>();
+      lists.push_back({length, bytes.take<std::uint32_t>()});
+    }
+  }
+  std::vector<std::uint32_t> listed(bytes.left() / 4);
+  for (std::uint32_t& each : listed) {
+    each = bytes.take<std::uint32_t>();
+    if (each >= count) fail_rank(number);
+  }
+  Pairs pairs;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (lists[i].size == 0) continue;
+    if (lists[i].at > listed.size() || listed.size() - lists[i].at < lists[i].size)
+      fail_rank(number);
+    for (std::uint32_t k = 0; k < lists[i].size; ++k)
+      pairs.emplace_back(static_cast<std::uint32_t>(i), listed[lists[i].at + k]);
+  }
+  if (pairs.size() != listed.size()) fail_rank(number);
+  rank.set_dependencies(pairs);
+}
+
+GoalSchedule read_binary(std::string_view content) {
+  Bytes bytes(content);
+  bytes.take<std::uint64_t>();
+  GoalSchedule made;
+  const std::uint32_t ranks = bytes.take<std::uint32_t>();
+  bytes.take<std::uint8_t>();
+  bytes.take<std::uint8_t>();
+  if (ranks == 0 || bytes.left() / 16 < ranks)
+    throw GoalError("is cut: its " + std::to_string(ranks) + " ranks are not there", 0);
+  made.ranks.resize(ranks);
+  const std::string_view body = content.substr(sizeof kMagic);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto begin = bytes.take<std::uint64_t>(), end = bytes.take<std::uint64_t>();
+    if (begin > end || end > body.size())
+      throw GoalError("is cut: rank " + std::to_string(rank) + " is not all there", 0);
+    read_binary_rank(body.substr(begin, end - begin), rank, made);
+  }
+  return made;
+}
+
+}  // namespace
+
+void GoalRank::set_dependencies(std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+  first_.assign(2 * ops.size() + 1, 0);
+  later_.resize(pairs.size());
+  for (const auto& [earlier, later] : pairs) {
+    ++first_[earlier + 1];
+    ++ops[later].needs;
+  }
+  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for (const auto& [earlier, later] : pairs) later_[next[earlier]++] = later;
+}
+
+GoalSchedule read_goal(std::string_view content) {
+  std::uint64_t magic = 0;
+  if (content.size() >= sizeof magic) std::memcpy(&magic, content.data(), sizeof magic);
+  return magic == kMagic ? read_binary(content) : Text(content).read();
+}
+
+}  // namespace tisim

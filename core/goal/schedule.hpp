@@ -1,0 +1,60 @@
+// GOAL schedules: for each rank operations that wait for the end or the beginning of others.
+//
+// LogGOPSim simulates them (Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010). They are text, or what
+// its txt2bin makes of that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tisim {
+
+enum class GoalKind : std::uint8_t { send = 1, receive = 2, compute = 3 };
+inline constexpr std::int32_t kGoalAny = -1;  // any source, any tag
+
+struct GoalOp {
+  GoalKind kind = GoalKind::compute;
+  std::uint8_t cpu = 0;
+  std::int32_t peer = 0, tag = 0;
+  std::uint32_t needs = 0;  // how many ends and beginnings it waits for
+  std::int64_t amount = 0;  // bytes, or nanoseconds
+};
+
+struct GoalRank {
+  std::vector<GoalOp> ops;
+  std::vector<std::uint32_t> lines;  // of the text; empty of a binary schedule
+  // What waits for the end, or the beginning, of an operation.
+  std::span<const std::uint32_t> after_end(std::uint32_t op) const { return of(op, 0); }
+  std::span<const std::uint32_t> after_start(std::uint32_t op) const { return of(op, 1); }
+
+  // Pairs: an operation, twice its number and one more for its beginning, and one that waits.
+  void set_dependencies(std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+
+ private:
+  std::span<const std::uint32_t> of(std::uint32_t op, std::uint32_t which) const {
+    const std::size_t at = 2 * static_cast<std::size_t>(op) + which;
+    return std::span(later_).subspan(first_[at], first_[at + 1] - first_[at]);
+  }
+  std::vector<std::uint32_t> first_, later_;
+};
+
+struct GoalSchedule {
+  std::vector<GoalRank> ranks;
+  std::int32_t cpus = 1;  // of each rank
+};
+
+// What is wrong with a schedule; the line is 0 where there is none.
+struct GoalError : std::runtime_error {
+  GoalError(const std::string& what, std::size_t at) : std::runtime_error(what), line(at) {}
+  std::size_t line;
+};
+
+// Throws GoalError.
+GoalSchedule read_goal(std::string_view content);
+
+}  // namespace tisim

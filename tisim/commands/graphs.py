@@ -1,0 +1,121 @@
+"""Graphs where commands take a trace: graph files of GPUs and GOAL schedules."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from tisim.commands import named_hosts, print_table, write_json
+from tisim.config import Config
+from tisim.errors import InputError, SimulationError
+from tisim.gpu.step_graph import read_graph
+from tisim.simulation.goal import check_goal, replay_goal
+from tisim.support.progress import ProgressBar
+from tisim.support.quantities import count_of, format_seconds
+from tisim.support.reading import graph_kind
+
+if TYPE_CHECKING:
+    from tisim.simulation.goal import GoalResult
+
+# Options of ``tisim replay`` that a schedule has a use for.
+_OF_SCHEDULES = {
+    "platform_file", "deployment_file", "hosts", "items", "ranks", "json_file", "bandwidth",
+    "latency", "speed", "mapping_rule", "traces",
+}  # fmt: skip
+
+
+def replay_schedule(ctx: click.Context) -> None:
+    """Carry out ``tisim replay`` for a GOAL schedule.
+
+    Raises `InputError` for a graph file, which has no platform, and for options that are for MPI
+    traces only.
+    """
+    options = ctx.params
+    traces: tuple[str, ...] = options["traces"]
+    if graph_kind(traces[0]) == "graph":
+        raise InputError(
+            "is a graph of GPUs; 'tisim step FILE --machine NAME' predicts its time",
+            file=traces[0],
+        )
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and name not in _OF_SCHEDULES:
+            raise InputError(f"{parameter.opts[0]} is for MPI traces, not for GOAL schedules")
+    hosts: str | None = options["hosts"]
+    with ProgressBar("replay") as bar:
+        result = replay_goal(
+            traces[0],
+            platform=options["platform_file"],
+            deployment=options["deployment_file"],
+            hosts=None if hosts is None else named_hosts(hosts),
+            bandwidth=options["bandwidth"],
+            latency=options["latency"],
+            speed=options["speed"],
+            mapping=options["mapping_rule"],
+            config=Config.from_items(options["items"]),
+            ranks=options["ranks"],
+            progress=bar.show_simulation if bar.is_shown else None,
+        )
+    if not write_json([json.dumps(_result(result), indent=1)], options["json_file"]):
+        _print_result(result)
+
+
+def _result(result: GoalResult) -> dict[str, object]:
+    return {
+        "simulated_time": result.simulated_time,
+        "operations": result.operations,
+        "messages": result.messages,
+        "unexpected": result.unexpected,
+        "ranks": [
+            {"rank": rank, "host": host, "finish": float(end)}
+            for rank, (host, end) in enumerate(zip(result.hosts, result.ends, strict=True))
+        ],
+    }
+
+
+def _print_result(result: GoalResult) -> None:
+    ends = result.ends
+    first, last = int(ends.argmin()), int(ends.argmax())
+    rows = [("simulated time", format_seconds(result.simulated_time), "")]
+    for name, rank in (("first rank ends", first), ("last rank ends", last)):
+        rows.append((name, format_seconds(ends[rank]), f"rank {rank} on {result.hosts[rank]}"))
+    rows.append(("operations", f"{result.operations:,}", ""))
+    rows.append(("messages", f"{result.messages:,}", _not_received(result.unexpected)))
+    print_table(rows, left=(0, 2))
+
+
+def _not_received(unexpected: int) -> str:
+    return f"{unexpected:,} of them are received by nobody" if unexpected else ""
+
+
+def check_graph(name: str, json_file: str | None) -> bool:
+    """Carry out ``tisim check`` for a graph: whether it is sound."""
+    finding, facts = "", {}
+    try:
+        if graph_kind(name) == "goal":
+            schedule, unexpected = check_goal(name)
+            facts = {"ranks": schedule.ranks, "operations": schedule.operations}
+            if unexpected:
+                finding = f"{name}: {count_of(unexpected, 'message')} that nobody receives"
+        else:
+            from tisim.gpu.step_machine import STEP_MACHINES
+            from tisim.gpu.step_run import run_step
+
+            # Which order is wrong does not depend on how long anything takes.
+            result = run_step(graph := read_graph(name), STEP_MACHINES["a100"])
+            facts = {"ranks": graph.ranks, "operations": result.launched}
+    except (InputError, SimulationError) as error:
+        finding = str(error)
+    report = {"name": name, "sound": not finding, "findings": [finding] if finding else []}
+    if not write_json([json.dumps(report | facts, indent=1)], json_file):
+        if finding:
+            click.echo(finding)
+        click.echo(f"{name}: {'not sound' if finding else 'sound'}")
+        if facts:
+            counts = (count_of(facts["ranks"], "rank"), count_of(facts["operations"], "operation"))
+            click.echo(", ".join(counts))
+    return not finding
