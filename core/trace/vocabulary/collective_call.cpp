@@ -42,7 +42,7 @@ constexpr CollectiveGrammar read_usage(std::string_view usage) {
     } else if (word == "[type" || word == "[stype" || word == "rtype") {
       ++grammar.types;
     } else if (word == "[displacements") {
-      grammar.displacements = true;
+      (grammar.types == 0 ? grammar.displacements_of_each : grammar.displacements) = true;
     } else {
       throw "no collective has such an argument";
     }
@@ -75,6 +75,8 @@ CollectiveLayout::CollectiveLayout(Operation collective, std::int64_t size) {
   roots_ = grammar.roots;
   types_ = grammar.types;
   displacements_ = grammar.displacements ? vector : 0;
+  displacements_of_each_ = grammar.displacements_of_each ? grammar.vectors * vector : 0;
+  vector_ = vector;
   has_roles_ = size > 0 || grammar.vectors == 0;
 }
 
@@ -83,11 +85,26 @@ bool CollectiveLayout::accepts(std::int64_t arguments) const {
   if (!has_roles_) return arguments >= least;
   const std::int64_t most = least + roots_ + types_;
   if (arguments >= least && arguments <= most) return true;
+  if (has_displacements_of_each(arguments)) return true;
   return displacements_ > 0 &&
          (arguments == least + displacements_ || arguments == most + displacements_);
 }
 
+bool CollectiveLayout::has_displacements_of_each(std::int64_t arguments) const {
+  if (displacements_of_each_ == 0 || !has_roles_) return false;
+  const std::int64_t without = arguments - displacements_of_each_;
+  // One rank: as many arguments may be types.
+  if (arguments <= counts_ + types_) return false;
+  return without == counts_ || without == counts_ + types_;
+}
+
 ArgumentRole CollectiveLayout::role(std::int64_t index, std::int64_t arguments) const {
+  if (has_displacements_of_each(arguments)) {
+    // A number, a vector, its displacements; the same again; then the types.
+    const std::int64_t part = 1 + 2 * vector_;
+    if (index >= counts_ + displacements_of_each_) return ArgumentRole::type;
+    return index % part > vector_ ? ArgumentRole::displacement : ArgumentRole::count;
+  }
   if (index < counts_) return ArgumentRole::count;
   index -= counts_;
   arguments -= counts_;
@@ -203,12 +220,15 @@ CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(
   send_width = types > 0 ? widths[0] : usual;
   receive_width = grammar.types < 2 ? send_width : types > 1 ? widths[1] : usual;
   const std::span<const double> arguments(call.arguments);
+  const bool displaced =
+      layout.has_displacements_of_each(static_cast<std::int64_t>(arguments.size()));
   const auto number = [&](const CountPlace& place) {
-    return place.exists() ? static_cast<std::int64_t>(arguments[place.index(size)]) : 0;
+    return place.exists() ? static_cast<std::int64_t>(arguments[place.index(size, displaced)]) : 0;
   };
   const auto vector = [&](const CountPlace& place) {
-    return place.exists() ? arguments.subspan(place.index(size), static_cast<std::size_t>(size))
-                          : std::span<const double>{};
+    return place.exists()
+               ? arguments.subspan(place.index(size, displaced), static_cast<std::size_t>(size))
+               : std::span<const double>{};
   };
   send_count = number(grammar.send_count);
   receive_count = number(grammar.receive_count);

@@ -21,13 +21,15 @@ struct CountPlace {
   std::int8_t vectors = 0;
 
   constexpr bool exists() const { return numbers >= 0; }
-  constexpr std::size_t index(std::int64_t size) const {
-    return static_cast<std::size_t>(numbers + vectors * size);
+  // `displaced`: displacements stand behind each vector.
+  constexpr std::size_t index(std::int64_t size, bool displaced) const {
+    return static_cast<std::size_t>(numbers + (displaced ? 2 : 1) * vectors * size);
   }
 };
 
 // The arguments of a collective as its usage in the table says: counts, single ones and vectors,
-// then the flops when it has them, then perhaps a root, types, and displacements.
+// then the flops when it has them, then perhaps a root, types, and displacements: of an alltoallv
+// one behind each vector of counts, of an allgatherv at the end.
 struct CollectiveGrammar {
   std::int8_t numbers = 0;  // counts that are single numbers
   std::int8_t vectors = 0;
@@ -35,6 +37,7 @@ struct CollectiveGrammar {
   std::int8_t roots = 0;
   std::int8_t types = 0;
   bool displacements = false;
+  bool displacements_of_each = false;
   CountPlace send_count = {};
   CountPlace receive_count = {};
   CountPlace send_counts = {};
@@ -52,6 +55,8 @@ class CollectiveLayout {
   bool has_roles() const { return has_roles_; }
   bool has_flops() const { return flops_ > 0; }
   bool accepts(std::int64_t arguments) const;
+  // Whether so many arguments have displacements behind each vector of counts.
+  bool has_displacements_of_each(std::int64_t arguments) const;
   // Of the argument at `index` when there are `arguments`.
   ArgumentRole role(std::int64_t index, std::int64_t arguments) const;
 
@@ -61,6 +66,8 @@ class CollectiveLayout {
   std::int64_t roots_;
   std::int64_t types_;
   std::int64_t displacements_;
+  std::int64_t displacements_of_each_;  // in all
+  std::int64_t vector_;
   bool has_roles_;
 };
 

@@ -120,6 +120,18 @@ TEST("collective call: the sizes of the buffers of an alltoallv mean nothing") {
                .receive_counts = {4, 5, 6}}));
 }
 
+TEST("collective call: the counts of an alltoallv may have displacements behind them") {
+  const Meaning plain{.send_counts = {1, 2, 3}, .receive_counts = {4, 5, 6}};
+  CHECK(means(Operation::alltoallv, {60, 1, 2, 3, 0, 10, 20, 150, 4, 5, 6, 0, 10, 20}, plain));
+  CHECK(means(Operation::alltoallv, {60, 1, 2, 3, 0, 10, 20, 150, 4, 5, 6, 0, 10, 20, kInt, kShort},
+              {.send_width = 4,
+               .receive_width = 2,
+               .send_counts = {1, 2, 3},
+               .receive_counts = {4, 5, 6}}));
+  CHECK(misfit(Operation::alltoallv, {60, 1, 2, 3, 0, 0.5, 20, 150, 4, 5, 6, 0, 10, 20}) ==
+        "alltoallv: a displacement is a whole number, got 0.5");
+}
+
 TEST("collective call: a reducescatter has its flops after its counts") {
   CHECK(
       means(Operation::reducescatter, {1, 2, 3, 0.5}, {.receive_counts = {1, 2, 3}, .flops = 0.5}));

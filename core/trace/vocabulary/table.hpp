@@ -205,8 +205,8 @@ enum class Form : std::uint8_t {
       .request_tag = -113)                                                                         \
   ROW(allreduce, .usage = "count flops [type]", .request_tag = -4446)                              \
   ROW(alltoall, .usage = "scount rcount [stype rtype]", .request_tag = -1113)                      \
-  ROW(alltoallv, .usage = "sbuf s0..sP-1 rbuf r0..rP-1 [stype rtype]",                             \
-      .effect = "the sizes of the buffers, `sbuf` and `rbuf`, are not used",                       \
+  ROW(alltoallv, .usage = "sbuf s0..sP-1 [displacements] rbuf r0..rP-1 [displacements] [stype rtype]", \
+      .effect = "the sizes of the buffers, `sbuf` and `rbuf`, and displacements are not used",     \
       .request_tag = -1001)                                                                        \
   ROW(gather, .usage = "scount rcount [root [stype rtype]]", .flow = DataFlow::to_root,            \
       .request_tag = -446)                                                                         \

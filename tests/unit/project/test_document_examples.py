@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [
     ROOT / "docs" / "inspect.md",
     ROOT / "docs" / "platforms.md",
+    ROOT / "docs" / "seeds.md",
     ROOT / "docs" / "traces.md",
     ROOT / "docs" / "tutorial.md",
     *sorted((ROOT / "docs" / "howto").glob("*.md")),

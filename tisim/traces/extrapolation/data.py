@@ -31,8 +31,9 @@ def collapsed(shape: Shape, values: list[Numbers], ranks: int) -> tuple[Shape, l
     """
     layout = LAYOUTS.get(shape.action, ())
     needed = sum(ranks if of_ranks else 1 for of_ranks in layout)
-    # In a smaller communicator there are fewer numbers: nobody knows which are of ranks.
-    if not layout or len(values) < needed or set(shape.marks) != {NUMBER}:
+    # In a smaller communicator there are fewer numbers, with displacements more than a root and two
+    # types behind them: nobody knows which are of ranks.
+    if not layout or not needed <= len(values) <= needed + 3 or set(shape.marks) != {NUMBER}:
         return shape, values
     kept: list[Numbers] = []
     texts = shape.text.split(_NUMBER)
