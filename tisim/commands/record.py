@@ -74,6 +74,12 @@ Examples:
     "computation, up to so many units of the counter; 0: all of it is computation.",
 )
 @click.option(
+    "--spawn",
+    "spawned",
+    is_flag=True,
+    help="Record the processes that the program spawns, as further ranks.",
+)
+@click.option(
     "--io",
     type=click.Choice(["none", "mpi", "posix", "both"]),
     default="none",
@@ -146,6 +152,7 @@ def record_command(
     speed: float,
     tests: str,
     longest_poll: int,
+    spawned: bool,
     io: Io,
     call_sites: bool,
     sample: bool,
@@ -186,6 +193,7 @@ def record_command(
         reference_speed=speed,
         failed_tests=tests == "all",
         longest_poll=longest_poll,
+        spawned=spawned,
         call_sites=call_sites,
         sample=sample,
         times=times,

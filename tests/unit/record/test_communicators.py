@@ -137,27 +137,39 @@ def test_collectives_between_groups_that_do_not_block(
     assert "4 calls of MPI_Ibarrier are not in the trace" in trace.run.stderr
 
 
-def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    body = """MPI_Comm parent, children; int value = rank;
-    MPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL) {
-      MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
-        MPI_ERRCODES_IGNORE);
-      MPI_Barrier(MPI_COMM_WORLD);
-      MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, children);
-      MPI_Comm_disconnect(&children);
-    } else {
-      MPI_Bcast(&value, 1, MPI_INT, 0, parent);
-      MPI_Comm_disconnect(&parent);
-    }"""
-    program = compile_body(body, tmp_path, mpi)
+def spawning(directory: Path, mpi: Mpi) -> Path:
+    program = compile_program(EXAMPLES / "spawn.c", directory, mpi)
     variables = {**os.environ, **ENVIRONMENT}
     if subprocess.run([mpi.run, "-n", "2", program], env=variables, capture_output=True).returncode:
         pytest.skip(f"{mpi.name} cannot spawn processes here")
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    return program
+
+
+def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = record_program(spawning(tmp_path, mpi), tmp_path, mpi, ranks=2, cache=cache)
     assert "2 calls of MPI_Comm_spawn are not in the trace" in trace.run.stderr
-    assert "2 calls of MPI_Bcast are not in the trace" in trace.run.stderr
+    assert "2 calls of MPI_Scatter are not in the trace" in trace.run.stderr
     assert trace.calls(1)[1:] == ["barrier", "finalize"]
+
+
+def test_spawned_processes_are_ranks_on_request(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = spawning(tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--spawn",), cache=cache)
+    assert "warning" not in trace.run.stderr
+    lines = (tmp_path / "texts" / "rank-3.txt").read_text().splitlines()
+    calls = [line.split(" ", 1)[1] for line in lines if line.startswith("3 ")]
+    born = ["comm_group 2 0 1 2 3", "barrier comm=2"]
+    met = ["comm_group 4 0 1 2 3", "comm_free 2", "comm_free 3", "barrier comm=4", "comm_free 4"]
+    assert [call for call in calls if not call.startswith("compute ")] == [
+        *("init", "comm_group 1 2 3", *born, "comm_group 3 2 3"),
+        *("scatter 8000 8000 0 6 6 comm=3", "gather 8000 8000 0 6 6 comm=3", *met, "finalize"),
+    ]
+    message = f"2 {TAG} 16000 comm=2"
+    assert trace.calls(0) == [
+        *("init", "comm_group 1 0 1", *born, "barrier comm=1", "comm_group 3 0 1"),
+        *(f"send {message}", f"recv {message}", *met, "finalize"),
+    ]
+    replay_on_graphene(trace)
 
 
 def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:

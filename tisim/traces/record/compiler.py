@@ -31,6 +31,7 @@ TISIM_RECORD_FURTHER_COUNTERS  beside it: NAME=time, or NAME=TYPE:CONFIG*WEIGHT+
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default
 TISIM_RECORD_TESTS     all: failed tests are recorded too
 TISIM_RECORD_LONGEST_POLL  the largest volume of a round of polling, 1000 by default; 0: none
+TISIM_RECORD_SPAWN     1: processes that the program spawns are ranks of the trace
 TISIM_RECORD_CALL_SITES  1: calls say where in the program they are made
 TISIM_RECORD_SAMPLE    1: parts/rank-N.samples say where computations are
 TISIM_RECORD_TIMES     1: calls say how long they take

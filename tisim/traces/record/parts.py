@@ -116,6 +116,7 @@ def _pack_texts(
     directory: Path, texts: dict[int, Path], output: str | os.PathLike[str]
 ) -> Recording:
     recording = _recording_of(_header(next(iter(texts.values()))))
+    recording.ranks = max(recording.ranks, *(rank + 1 for rank in texts))  # some may be spawned
     for rank in range(recording.ranks):
         lines = _tail_of(texts[rank]) if rank in texts else []
         if lines[-1:] != [f"{rank} finalize"]:

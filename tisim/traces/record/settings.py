@@ -27,6 +27,8 @@ class Settings:
     #: What lies between two failed tests of the same requests is polling, and in no volume, if it
     #: is at most so much (in units of the counter); 0: nothing is polling.
     longest_poll: int = 1000
+    #: Whether processes that the program spawns are ranks of the trace.
+    spawned: bool = False
     #: Whether calls say where in the program they are made.
     call_sites: bool = False
     sample: bool = False
@@ -58,6 +60,7 @@ class Settings:
             "TISIM_RECORD_TIMELINE": self.timeline is not None,
             "TISIM_RECORD_CALL_SITES": self.call_sites,
             "TISIM_RECORD_SAMPLE": self.sample,
+            "TISIM_RECORD_SPAWN": self.spawned,
         }
         return {
             "TISIM_RECORD_SPEED": repr(self.reference_speed),

@@ -88,15 +88,6 @@ static int64_t agree(MPI_Comm parent) {
 
 static void release(int64_t number) { used[number / 64] &= ~(UINT64_C(1) << (number % 64)); }
 
-void tisim_begin_communicators(void) {
-  grow_used(WORDS);
-  used[0] |= 1;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
-  self.size = 1;
-  self.is_self = true;
-}
-
 const struct tisim_comm* tisim_comm_of_messages(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return &world;
   if (comm == MPI_COMM_SELF) return &self;
@@ -198,7 +189,12 @@ static bool write_group(MPI_Comm made, int64_t number) {
   PMPI_Comm_group(MPI_COMM_WORLD, &worlds);
   PMPI_Comm_group(made, &members);
   for (int i = 0; i < size; ++i) ranks[i] = i;
-  PMPI_Group_translate_ranks(members, size, ranks, worlds, ranks + size);
+  if (tisim_records_spawned()) {
+    const int own = tisim_own_rank();
+    PMPI_Allgather(&own, 1, MPI_INT, ranks + size, 1, MPI_INT, made);
+  } else {
+    PMPI_Group_translate_ranks(members, size, ranks, worlds, ranks + size);
+  }
   PMPI_Group_free(&worlds);
   PMPI_Group_free(&members);
   int64_t* const arguments = tisim_numbers((size_t)size + 1);
@@ -228,7 +224,7 @@ void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
     return;
   }
   const int64_t number = agree(made);
-  if (comm != NULL && comm->size == size) {
+  if (!tisim_records_spawned() && comm != NULL && comm->size == size) {
     write_members(parent, comm->number, made, number);
   } else if (write_group(made, number)) {
     add(made, number);
@@ -290,6 +286,13 @@ static int first_of(MPI_Group group) {
   return rank == MPI_UNDEFINED ? -1 : rank;
 }
 
+/* The least numbers in the trace of both groups. */
+static void least_of(MPI_Comm between, int* mine, int* theirs) {
+  const int own = tisim_own_rank();
+  PMPI_Allreduce(&own, theirs, 1, MPI_INT, MPI_MIN, between);
+  PMPI_Allreduce(theirs, mine, 1, MPI_INT, MPI_MIN, between);
+}
+
 /* The trace has a communicator of both groups, first the one with the lower first rank. */
 void tisim_after_intercomm(MPI_Comm made) {
   if (made == MPI_COMM_NULL) return;
@@ -300,8 +303,9 @@ void tisim_after_intercomm(MPI_Comm made) {
   PMPI_Comm_size(made, &local_size);
   PMPI_Comm_group(made, &group);
   PMPI_Comm_remote_group(made, &others);
-  const int mine = first_of(group);
-  const int theirs = first_of(others);
+  int mine = first_of(group);
+  int theirs = first_of(others);
+  if (tisim_records_spawned()) least_of(made, &mine, &theirs);
   PMPI_Group_free(&group);
   PMPI_Group_free(&others);
   if (mine < 0 || theirs < 0) {
@@ -322,6 +326,50 @@ void tisim_after_intercomm(MPI_Comm made) {
     remember_inexpressible(made);
   }
   PMPI_Comm_free(&both);
+}
+
+void tisim_after_merge(MPI_Comm inter, MPI_Comm made) {
+  if (tisim_comm_of_messages(inter) == NULL) {
+    remember_inexpressible(made);
+  } else {
+    tisim_after_group(MPI_COMM_WORLD, made);
+  }
+}
+
+/* The children begin when their parents have called them: all wait for each other. */
+static void write_birth(MPI_Comm between) {
+  tisim_after_intercomm(between);
+  const struct tisim_named named = tisim_on(entry_of(between)->comm.number);
+  tisim_write(TISIM_barrier, NULL, 0, &named, true);
+}
+
+void tisim_after_spawn(int root, MPI_Comm comm, MPI_Comm made) {
+  if (!tisim_records_spawned()) {
+    tisim_after_inexpressible(made);
+    return;
+  }
+  int rank = 0;
+  int children = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_remote_size(made, &children);
+  (void)tisim_agree_on_ranks(made, rank == root ? tisim_claim_ranks(children) : -1);
+  write_birth(made);
+}
+
+/* Where there are spawned processes, the world of each rank is a group of the trace's ranks. */
+void tisim_begin_communicators(void) {
+  grow_used(WORDS);
+  used[0] |= 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
+  self.size = 1;
+  self.is_self = true;
+  if (!tisim_records_spawned()) return;
+  MPI_Comm parent = MPI_COMM_NULL;
+  world.number = agree(MPI_COMM_WORLD);
+  write_group(MPI_COMM_WORLD, world.number);
+  PMPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) write_birth(parent);
 }
 
 bool tisim_is_inter(MPI_Comm comm) {

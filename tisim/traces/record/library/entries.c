@@ -10,6 +10,8 @@ EXPORTED void tisim_record_(const MPI_Fint* active);
 
 static void start(int threads, const void* caller) {
   if (!tisim_prepare(threads)) return;
+  const struct tisim_named none = tisim_on(0);
+  tisim_write(TISIM_init, NULL, 0, &none, true);
   tisim_begin_communicators();
   tisim_begin(caller);
 }

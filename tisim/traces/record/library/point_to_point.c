@@ -34,7 +34,7 @@ int64_t tisim_bytes(int64_t count, MPI_Datatype type) {
 static int64_t peer_of(int peer, const struct tisim_comm* comm) {
   if (peer == MPI_PROC_NULL) return TISIM_NULL_RANK;
   /* A communicator of one rank is not in the trace: its messages go through the world. */
-  if (comm->is_self) return tisim_comm_of(MPI_COMM_WORLD)->rank;
+  if (comm->is_self) return tisim_own_rank();
   return peer == MPI_ANY_SOURCE ? TISIM_ANY_RANK : comm->remote_first + peer;
 }
 

@@ -71,6 +71,8 @@ bool tisim_is_inter(MPI_Comm comm);
 /* The own group of an intercommunicator that is written, which is in the trace from the first call
  * on; `local` is MPI's communicator of it. A collective of the group. */
 const struct tisim_comm* tisim_group_of(MPI_Comm comm, MPI_Comm* local);
+void tisim_after_merge(MPI_Comm inter, MPI_Comm made);
+void tisim_after_spawn(int root, MPI_Comm comm, MPI_Comm made);
 void tisim_after_inexpressible(MPI_Comm made);
 void tisim_before_comm_free(MPI_Comm comm);
 

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct settings {
   const char* further_counters; /* those beside it; NULL: none */
   double reference_speed;
   bool keeps_failed_tests;
+  bool has_spawned;      /* spawned processes are ranks too */
   uint64_t longest_poll; /* the volume of a round of polling, at most */
   bool has_call_sites;   /* calls say where in the program they are made */
   bool has_samples;      /* call paths of the computation are sampled */
@@ -86,6 +88,7 @@ static struct settings read_settings(void) {
       .further_counters = value_of("TISIM_RECORD_FURTHER_COUNTERS"),
       .reference_speed = speed == NULL ? 1e9 : strtod(speed, NULL),
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
+      .has_spawned = is_asked_for("TISIM_RECORD_SPAWN"),
       .longest_poll = poll == NULL ? 1000 : strtoull(poll, NULL, 10),
       .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
@@ -261,28 +264,64 @@ static void close_at_exit(void) {
   if (getpid() == recording_process) tisim_give_up();
 }
 
+int tisim_own_rank(void) { return own_rank; }
+
+bool tisim_records_spawned(void) { return settings.has_spawned; }
+
+/* The file `.ranks` in the directory of the parts has the number of ranks so far. */
+int tisim_claim_ranks(int count) {
+  char path[LONGEST_PATH + 16];
+  char text[16] = "";
+  snprintf(path, sizeof path, "%s/.ranks", settings.directory);
+  const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0 || lockf(file, F_LOCK, 0) != 0 || pread(file, text, sizeof text - 1, 0) < 0) {
+    message("the directory of the parts cannot be written");
+    abort();
+  }
+  const int before = atoi(text);
+  const int length = snprintf(text, sizeof text, "%d\n", before + count);
+  const bool is_written = pwrite(file, text, (size_t)length, 0) == length;
+  close(file);
+  if (!is_written) message("the directory of the parts cannot be written");
+  return before;
+}
+
+int tisim_agree_on_ranks(MPI_Comm between, int claimed) {
+  int before = -1;
+  PMPI_Allreduce(&claimed, &before, 1, MPI_INT, MPI_MAX, between);
+  return before;
+}
+
 bool tisim_prepare(int threads) {
   if (tisim_state.phase != TISIM_BEFORE) return false;
   tisim_state.phase = TISIM_OVER;
   int rank = 0;
   int size = 0;
   settings = read_settings();
-  unsetenv("TISIM_RECORD_DIRECTORY"); /* programs that this one starts are none of its ranks */
+  /* Programs that this one starts by itself are none of its ranks. */
+  if (!settings.has_spawned) unsetenv("TISIM_RECORD_DIRECTORY");
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  /* A spawned process has a world of its own, whose ranks are none of the trace. */
   MPI_Comm parent = MPI_COMM_NULL;
   PMPI_Comm_get_parent(&parent);
-  if (parent != MPI_COMM_NULL) return false;
-  const bool compressed = all_load_trace_library();
-  const bool listed = settings.ranks == NULL || is_listed(settings.ranks, rank);
+  if (parent != MPI_COMM_NULL && !settings.has_spawned) return false;
+  int before = 0; /* ranks of the trace */
+  if (parent != MPI_COMM_NULL) {
+    before = tisim_agree_on_ranks(parent, -1);
+  } else if (settings.has_spawned && rank == 0) {
+    (void)tisim_claim_ranks(size);
+  }
+  own_rank = before + rank;
+  /* Parts that are compressed say how many ranks the program has, which nobody knows. */
+  const bool compressed = !settings.has_spawned && all_load_trace_library();
+  const bool listed = settings.ranks == NULL || is_listed(settings.ranks, own_rank);
   const char* const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
   const bool counts = counter != NULL && tisim_begin_further_counters(settings.further_counters);
   bool can_record = settings.directory != NULL && counts;
   if (settings.directory != NULL && counter == NULL) {
     message("the counter that was asked for does not work on this host");
   } else if (can_record && listed) {
-    open_sink(compressed, rank, size);
+    open_sink(compressed, own_rank, size);
     can_record = sink != NULL;
   }
   /* Either all ranks record or none: they communicate when communicators are made. */
@@ -304,20 +343,17 @@ bool tisim_prepare(int threads) {
   if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
   has_clock = settings.has_times || settings.has_timeline;
   if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
-  own_rank = rank;
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
   if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
-  if (settings.has_samples && sink != NULL) tisim_begin_samples(sink, settings.directory, rank);
+  if (settings.has_samples && sink != NULL) tisim_begin_samples(sink, settings.directory, own_rank);
   tisim_depth = 1;
   tisim_state.phase = TISIM_RECORDING;
   return true;
 }
 
 void tisim_begin(const void* caller) {
-  const struct tisim_named none = tisim_on(0);
-  tisim_write(TISIM_init, NULL, 0, &none, true);
   (void)tisim_counter_take(caller);
   tisim_restart_further_counters();
   tisim_counter_restart();

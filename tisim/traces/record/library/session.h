@@ -30,6 +30,14 @@ void tisim_leave(void);
 /* After MPI_Init, with the level of thread support that MPI provides. False: nothing is recorded;
  * otherwise tisim_begin follows when all is ready for the first call of the program. */
 bool tisim_prepare(int threads);
+/* The number of this rank in the trace: its rank in MPI_COMM_WORLD, unless it was spawned. */
+int tisim_own_rank(void);
+/* Whether spawned processes are ranks of the trace. */
+bool tisim_records_spawned(void);
+/* Numbers for more ranks: how many there were before. */
+int tisim_claim_ranks(int count);
+/* What one of the parents has claimed; the children claim -1. A collective of both. */
+int tisim_agree_on_ranks(MPI_Comm between, int claimed);
 void tisim_begin(const void* caller);
 /* Before MPI_Finalize; before MPI_Abort. */
 void tisim_finish(const void* caller);
