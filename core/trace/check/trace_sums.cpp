@@ -23,6 +23,12 @@ ActionCounter::Share ActionCounter::take(const RankWalk& walk,
     ++share.messages;
     share.bytes += static_cast<std::uint64_t>(message.bytes);
   }
+  // An access of a window is a message of its origin.
+  if (share.is_action && op.kind == Kind::window && op.peer >= 0 &&
+      window_traits_of(walk.operation()).form == WindowForm::access) {
+    ++share.messages;
+    share.bytes += static_cast<std::uint64_t>(op.bytes);
+  }
   repeat(share, 1);
   return share;
 }

@@ -65,6 +65,62 @@ def test_one_sided_communication(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     replay_on_graphene(trace)
 
 
+WINDOWS = """\
+program windows
+  use mpi
+  implicit none
+  integer :: rank, ranks, window, ierror, group, all, request, i
+  integer(kind=MPI_ADDRESS_KIND) :: bytes, place
+  double precision :: values(100), part(100)
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  bytes = 800
+  place = 0
+  values = rank
+  call MPI_Win_create(part, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, window, ierror)
+  call MPI_Win_fence(MPI_MODE_NOPRECEDE, window, ierror)
+  call MPI_Put(values, 100, MPI_DOUBLE_PRECISION, mod(rank + 1, ranks), place, 100, &
+               MPI_DOUBLE_PRECISION, window, ierror)
+  call MPI_Win_fence(MPI_MODE_NOSUCCEED, window, ierror)
+  if (part(1) /= mod(rank + ranks - 1, ranks)) call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
+  call MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window, ierror)
+  call MPI_Get(values, 10, MPI_DOUBLE_PRECISION, 0, place, 10, MPI_DOUBLE_PRECISION, window, ierror)
+  call MPI_Rget(values, 10, MPI_DOUBLE_PRECISION, 0, place, 10, MPI_DOUBLE_PRECISION, window, &
+                request, ierror)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+  call MPI_Accumulate(values, 5, MPI_DOUBLE_PRECISION, 0, place, 5, MPI_DOUBLE_PRECISION, MPI_SUM, &
+                      window, ierror)
+  call MPI_Win_unlock(0, window, ierror)
+  call MPI_Comm_group(MPI_COMM_WORLD, all, ierror)
+  i = 1 - mod(rank, 2) + rank - mod(rank, 2)
+  call MPI_Group_incl(all, 1, [i], group, ierror)
+  call MPI_Win_post(group, 0, window, ierror)
+  call MPI_Win_start(group, 0, window, ierror)
+  call MPI_Put(values, 1, MPI_DOUBLE_PRECISION, i, place, 1, MPI_DOUBLE_PRECISION, window, ierror)
+  call MPI_Win_complete(window, ierror)
+  call MPI_Win_wait(window, ierror)
+  call MPI_Win_free(window, ierror)
+  call MPI_Finalize(ierror)
+end program
+"""
+
+
+def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    need_fortran(mpi)
+    source = tmp_path / "windows.f90"
+    source.write_text(WINDOWS)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, cache=cache)
+    assert trace.calls(1) == [
+        *("init", "win_create 0 800", "win_fence 0 noprecede", "put 0 2 800"),
+        *("win_fence 0 nosucceed", "win_lock 0 0 shared", "get 0 0 80", "rget 0 0 80 request=0"),
+        *("wait request=0", "accumulate 0 0 40", "win_unlock 0 0", "win_post 0 0", "win_start 0 0"),
+        *("put 0 0 8", "win_complete 0", "win_wait 0", "win_free 0", "finalize"),
+    ]
+    replay_on_graphene(trace)
+
+
 def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     trace = recorded("conjugate_gradient.f90", tmp_path, mpi, cache)
     iteration = [

@@ -65,6 +65,8 @@ def test_every_call_is_sound_packed_and_replayed(tmp_path: Path, model: str) -> 
     ends = replay(tmp_path, *both(ALL), smpi_rma=model)
     report = check(traces)
     assert report.sound, [str(finding) for finding in report.findings]
+    puts = next(count for count in report.counts if count.name == "put")
+    assert (puts.messages, puts.bytes) == (4, 2 * (80 + 70000))
     pack(traces, tmp_path / "p.tit")
     unpack(tmp_path / "p.tit", tmp_path / "again")
     for rank in (0, 1):
