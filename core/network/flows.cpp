@@ -83,7 +83,7 @@ void Flows::end_flows(std::int32_t pair, double now) {
   Progress& progress = this->progress(pair);
   PairingHeap<Flow> flows = heap(progress);
   progress.clock.done = flows.first_finish();
-  const double done = progress.clock.done * (1 + tolerance::kSameDate);
+  const double done = progress.clock.done * (1 + tolerance::kSameProgress);
   std::int32_t gone = 0;
   take_ended(
       flows, [done](double finish) { return finish <= done; },

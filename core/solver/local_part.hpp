@@ -71,6 +71,7 @@ class LocalPart {
   double highest_level(const Link& link) const;
 
   const Use& use(std::int32_t index) const { return uses_[static_cast<std::size_t>(index)]; }
+  Link& link(std::size_t use) { return links_[static_cast<std::size_t>(uses_[use].link)]; }
   const Member& member(const Use& use) const {
     return members_[static_cast<std::size_t>(use.variable)];
   }

@@ -28,15 +28,13 @@ constexpr std::uint8_t kMostUpdates = 64;
 constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
 }  // namespace
 
-bool LocalSolver::solve(std::int32_t index) {
+bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   component_.begin();
   part_.clear();
   possible_ = true;
-  const Variable& variable = system_.variable(index);
-  if (variable.count > 0) {
-    arrive(index);
-  } else {
-    depart(variable);
+  depart(changed);
+  for (const std::int32_t index : changed) {
+    if (possible_ && system_.variable(index).count > 0) arrive(index);
   }
   released_ = false;
   for (std::size_t filled = 0; possible_ && (released_ || part_.members().size() > filled);) {
@@ -49,7 +47,7 @@ bool LocalSolver::solve(std::int32_t index) {
   }
   component_.allow_again();
   if (!possible_) effort_ = kNever;
-  if (possible_) accept(index);
+  if (possible_) accept(changed);
   // Large parts are costly: the mean follows them at once.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
@@ -104,10 +102,14 @@ void LocalSolver::assume_large() {
 // The flows of a variable have become more, or some are left. Where it has no room at the level
 // that its constraints allow, it pushes others back.
 void LocalSolver::arrive(std::int32_t index) {
+  const std::size_t first = part_.uses();
+  const std::size_t members = part_.members().size();
   include(index);
-  if (!possible_ || part_.members().empty()) return;
-  double highest = part_.members()[0].limit_level;
-  for (LocalPart::Link& link : part_.links()) {
+  if (!possible_ || part_.members().size() == members) return;
+  double highest = part_.members()[members].limit_level;
+  const std::size_t end = part_.uses();
+  for (std::size_t i = first; i < end; ++i) {
+    LocalPart::Link& link = part_.link(i);
     if (link.slack) continue;
     if (link.held && link.before < kNotSaturated) {
       highest = std::min(highest, link.before);
@@ -116,9 +118,8 @@ void LocalSolver::arrive(std::int32_t index) {
       highest = std::min(highest, saturates_at(link, kNotSaturated));
     }
   }
-  const std::size_t count = part_.links().size();
-  for (std::size_t i = 0; possible_ && i < count; ++i) {
-    const LocalPart::Link& link = part_.links()[i];
+  for (std::size_t i = first; possible_ && i < end; ++i) {
+    const LocalPart::Link& link = part_.link(i);
     if (link.slack || link.held ||
         link.remaining >= link.usage * highest * (1 - tolerance::kSameLevel))
       continue;
@@ -126,12 +127,21 @@ void LocalSolver::arrive(std::int32_t index) {
   }
 }
 
-// A variable has no flows any more: whom its constraints held back may have more, if they have
-// room.
-void LocalSolver::depart(const Variable& variable) {
-  for (const Element& element : system_.elements(variable)) {
-    Constraint& constraint = system_.constraint(element.constraint);
-    if (!constraint.dirty) continue;
+// Some variables have no flows any more: whom their constraints held back may have more, if they
+// have room.
+void LocalSolver::depart(std::span<const std::int32_t> changed) {
+  abandoned_.clear();
+  for (const std::int32_t index : changed) {
+    const Variable& variable = system_.variable(index);
+    if (variable.count > 0) continue;
+    for (const Element& element : system_.elements(variable)) {
+      if (system_.constraint(element.constraint).dirty) abandoned_.push_back(element.constraint);
+    }
+  }
+  std::sort(abandoned_.begin(), abandoned_.end());
+  const std::int32_t* const end = std::unique(abandoned_.begin(), abandoned_.end());
+  for (const std::int32_t* index = abandoned_.begin(); possible_ && index != end; ++index) {
+    Constraint& constraint = system_.constraint(*index);
     if (constraint.fatpipe || constraint.bottleneck >= 0) {
       possible_ = false;
       return;
@@ -143,9 +153,7 @@ void LocalSolver::depart(const Variable& variable) {
     const double unused = system_.slack(constraint) ? 0.0 : tolerance_;
     const bool has_room =
         constraint.remaining > constraint.capacity * std::max(unused, tolerance::kSameLevel);
-    if (has_room && before >= 0 && before < kNotSaturated) {
-      include_from(element.constraint, before * kHeld);
-    }
+    if (has_room && before >= 0 && before < kNotSaturated) include_from(*index, before * kHeld);
   }
 }
 
@@ -325,7 +333,7 @@ void LocalSolver::extend_at(std::size_t index) {
 }
 
 // The shares become those of the component; the constraints know what is left of them.
-void LocalSolver::accept(std::int32_t index) {
+void LocalSolver::accept(std::span<const std::int32_t> changed) {
   component_.shares().clear();
   for (const LocalPart::Member& member : part_.members()) {
     // Flows that have moved alike end together: rounding is no reason to part them.
@@ -334,12 +342,15 @@ void LocalSolver::accept(std::int32_t index) {
     if (!variable.stale && off <= tolerance::kSameLevel * variable.share) continue;
     component_.shares().push_back({member.variable, member.share});
   }
-  if (system_.variable(index).count == 0) component_.shares().push_back({index, 0.0});
   std::uint8_t assumed = kAssumedLarge;
-  for (const Element& element : system_.elements(system_.variable(index))) {
-    const Constraint& constraint = system_.constraint(element.constraint);
-    if (constraint.dirty && constraint.assumed_large > 0)
-      assumed = std::min(assumed, constraint.assumed_large);
+  for (const std::int32_t index : changed) {
+    const Variable& variable = system_.variable(index);
+    if (variable.count == 0) component_.shares().push_back({index, 0.0});
+    for (const Element& element : system_.elements(variable)) {
+      const Constraint& constraint = system_.constraint(element.constraint);
+      if (constraint.dirty && constraint.assumed_large > 0)
+        assumed = std::min(assumed, constraint.assumed_large);
+    }
   }
   for (const LocalPart::Link& link : part_.links()) {
     Constraint& constraint = system_.constraint(link.constraint);

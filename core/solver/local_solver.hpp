@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "solver/component.hpp"
 #include "solver/local_part.hpp"
@@ -46,10 +47,10 @@ class LocalSolver {
   // False: as many changes of one instant take longer in parts than together, or one could not be
   // solved for in part.
   bool is_worthwhile(std::size_t changes) const;
-  // Solves near a variable whose flows have changed; the shares are those of the component, and the
-  // constraints of the variable need not be solved again. False: the part would be large, or has
+  // Solves near variables whose flows have changed; the shares are those of the component, and the
+  // constraints of the variables need not be solved again. False: the part would be large, or has
   // constraints that cannot be solved in part; no share has changed.
-  bool solve(std::int32_t variable);
+  bool solve(std::span<const std::int32_t> changed);
 
   // The number of variables from which on a component is worth being solved in parts, which follows
   // from the sizes of the parts that were solved.
@@ -74,7 +75,7 @@ class LocalSolver {
  private:
   void note_departures();
   void arrive(std::int32_t variable);
-  void depart(const Variable& variable);
+  void depart(std::span<const std::int32_t> changed);
   void include(std::int32_t variable);
   void include_from(std::int32_t constraint, double level);
   void add_constraint(std::int32_t constraint);
@@ -84,7 +85,7 @@ class LocalSolver {
   bool holds(LocalPart::Link& link) const;
   void release(std::size_t link);
   void extend_at(std::size_t link);
-  void accept(std::int32_t variable);
+  void accept(std::span<const std::int32_t> changed);
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
   }
@@ -95,6 +96,7 @@ class LocalSolver {
   double precision_, tolerance_;
   LocalPart part_;
   Stack<Demand> demands_;
+  Stack<std::int32_t> abandoned_;  // by variables that have no flows any more
   bool possible_ = true;
   bool released_ = false;  // a constraint is not held any more
   bool any_large_ = false;

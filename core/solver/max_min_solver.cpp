@@ -16,6 +16,8 @@ using max_min::Variable;
 
 namespace {
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+// Changes of one instant that are solved for in one part.
+constexpr std::size_t kMostTogether = 256;
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
@@ -54,22 +56,34 @@ void MaxMinSolver::solve_locally() {
   if (bottlenecks_.any_dissolved() || system_.changes()) return;
   left_.clear();
   solved_.clear();
+  together_.clear();
   const std::size_t changes = system_.touched().size();
   for (const std::int32_t index : system_.touched()) {
     const Variable& variable = system_.variable(index);
-    if (!variable.stale) continue;
-    const bool large = local_.is_large(variable);
-    if (large && local_.is_worthwhile(changes) && local_.solve(index)) {
-      publish(component_.shares());
-      solved_.push_back(index);
-    } else {
-      too_large_ |= large;
-      left_.push_back(index);
+    if (!variable.stale) {
+      if (variable.bottleneck < 0) solved_.push_back(index);
+      continue;
     }
+    if (!local_.is_large(variable)) {
+      left_.push_back(index);
+      continue;
+    }
+    together_.push_back(index);
+    if (together_.size() == kMostTogether) solve_together(changes);
   }
+  if (!together_.empty()) solve_together(changes);
   if (solved_.empty()) return;
   set_dirty(solved_, false);
   set_dirty(left_, true);
+}
+
+void MaxMinSolver::solve_together(std::size_t changes) {
+  const bool solved = local_.is_worthwhile(changes) && local_.solve(together_);
+  if (solved) publish(component_.shares());
+  too_large_ |= !solved;
+  Stack<std::int32_t>& done = solved ? solved_ : left_;
+  for (const std::int32_t index : together_) done.push_back(index);
+  together_.clear();
 }
 
 void MaxMinSolver::set_dirty(const Stack<std::int32_t>& variables, bool dirty) {

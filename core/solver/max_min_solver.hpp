@@ -75,6 +75,7 @@ class MaxMinSolver {
  private:
   void shuffle_changes();
   void solve_locally();
+  void solve_together(std::size_t changes);
   void set_dirty(const Stack<std::int32_t>& variables, bool dirty);
   void solve_component(std::int32_t seed);
   void fill_component();
@@ -97,6 +98,7 @@ class MaxMinSolver {
   bool too_large_ = false;     // what changes in a large component is no small part of it
   std::size_t solves_ = 0;
   Stack<std::int32_t> solved_, left_;  // variables that were solved locally, and others
+  Stack<std::int32_t> together_;       // those that are solved for next
   [[no_unique_address]] DrawnOrder order_;
 };
 

@@ -9,9 +9,14 @@ namespace tisim::tolerance {
 // may not make a link that its variables just fill look like a bottleneck.
 inline constexpr double kRunningSum = 1e-12;
 
-// Flows whose ends are computed at one instant from equal shares end together. Their dates come
-// from some thirty operations each, which round by up to 36 * 2^-53.
-inline constexpr double kSameDate = 4e-15;
+// Flows of two hosts that have moved equally far end together: what each has left comes from some
+// thirty operations, which round by up to 36 * 2^-53.
+inline constexpr double kSameProgress = 4e-15;
+
+// Flows end together that differ by the roundings of ten thousand changes of their shares. Ends
+// that do differ lie a thousand times further apart in an all-to-all on a torus; SimGrid takes all
+// within a nanosecond for one instant.
+inline constexpr double kSameDate = 1e-12;
 
 // Constraints saturate together when their levels, a quotient of two sums of up to a thousand
 // terms, differ by less than a thousand roundings.

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 # What a flow takes from the links of the way back (network/crosstraffic).
 _CROSSTRAFFIC = 0.05
-# Flows whose dates differ by some thirty roundings end together.
-_SAME_DATE = 1 + 4e-15
+# Flows end together whose dates differ by rounding only, as in core/solver/tolerances.hpp; those of
+# two hosts if what they have moved does.
+_SAME_DATE = 1 + 1e-12
+_SAME_PROGRESS = 1 + 4e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class NetworkModel:
         for pair in [pair for pair in self._active.values() if pair.end <= now * _SAME_DATE]:
             pair.advance(now)
             pair.moved = pair.flows[0][0]
-            latest = pair.moved * _SAME_DATE
+            latest = pair.moved * _SAME_PROGRESS
             while pair.flows and pair.flows[0][0] <= latest:
                 ended.append(heapq.heappop(pair.flows)[1:])
             pair.end = float("inf")  # until all links are shared anew
