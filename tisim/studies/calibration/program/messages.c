@@ -36,8 +36,9 @@ enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
 enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
 enum { POLLING_REPETITIONS = 51 };
-enum { INSIDE_PART = 4 };  /* sizes and seconds inside a host, as a part of those between hosts */
-enum { NETWORK_PART = 4 }; /* seconds for all pairs of hosts, as a part of those between two */
+/* Sizes and seconds inside a host, and seconds for all pairs of hosts and for patterns, as a part
+   of those between two hosts. */
+enum { INSIDE_PART = 4, NETWORK_PART = 4, PATTERN_PART = 2 };
 
 enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
 
