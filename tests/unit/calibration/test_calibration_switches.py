@@ -105,7 +105,7 @@ def test_three_switches_meet_in_a_core(tmp_path: Path) -> None:
 
 
 def test_latency_tells_switches_apart(tmp_path: Path) -> None:
-    found = find_switches(measured(tmp_path, ["ace", "bdf"], delay=5e-4))
+    found = find_switches(measured(tmp_path, ["ace", "bdf"], delay=5e-4), BANDWIDTH)
     assert found is not None
     assert found.switch == (0, 1, 0, 1, 0, 1)
     assert found.trunks[0].bandwidth is None
@@ -139,7 +139,8 @@ def test_equal_hosts_on_one_switch_are_a_cluster(tmp_path: Path) -> None:
     assert found.weight is None
     assert "6 hosts on one switch, all alike" in report(found)
     assert b"<cluster" in found.platform.to_bytes(tmp_path)
-    assert find_switches(read_measurements([written(tmp_path, shift=1.0)])) is None
+    single = read_measurements([written(tmp_path, shift=1.0)])
+    assert find_switches(single, BANDWIDTH) is None
 
 
 def test_everybody_meets_everybody_once(tmp_path: Path) -> None:

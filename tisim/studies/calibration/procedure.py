@@ -103,7 +103,7 @@ def calibrate(
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
-    switches = find_switches(measurements)
+    switches = find_switches(measurements, _measured_bandwidth(measurements))
     if platform is None and (bandwidth is None or latency is None):
         nominal = _measured_nominal(measurements, overheads, bandwidth, latency, links)
         measurements = measurements.with_remark(_said_nominal(bandwidth, latency, nominal))

@@ -128,8 +128,12 @@ class Weight:
         )
 
 
-def find_switches(measured: Measurements) -> Switches | None:
-    """The network of the hosts that measured; None if not all pairs of three hosts or more did."""
+def find_switches(measured: Measurements, bandwidth: float) -> Switches | None:
+    """The network of the hosts that measured; None if not all pairs of three hosts or more did.
+
+    `bandwidth` is what streams reach between the two hosts that measured single messages, in
+    bytes/s. What single messages reach is more where links pass a burst at once.
+    """
     frame = measured.frame
     beside = frame[frame["operation"] == "beside"]
     trips = frame[frame["operation"] == "short_trip"]
@@ -156,9 +160,11 @@ def find_switches(measured: Measurements) -> Switches | None:
     switch = _by_first(switch)
     is_inside = (switch[:, None] == switch[None, :]) & ~np.eye(count, dtype=bool)
     inside = float(np.median(trip[is_inside])) if is_inside.any() else float(np.nanmin(trip))
-    trunks = _trunks(sent, switch, trip, inside, usual) if switch.max() > 0 else ()
     single = frame.loc[frame["operation"] == "pingpong"]
     pair = (str(single["host"].iloc[0]), str(single["peer"].iloc[0]))
+    # The messages in a trunk are many, and a burst of its link is little beside them.
+    cable = bandwidth / min(cables[number[host]] for host in pair)
+    trunks = _trunks(sent, switch, trip, inside, cable) if switch.max() > 0 else ()
     return Switches(hosts, tuple(map(float, cables)), tuple(map(int, switch)), trunks, pair)
 
 
@@ -225,7 +231,7 @@ def _by_first(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _trunks(
-    sent: pd.DataFrame, switch: NDArray[np.int64], trip: Floats, inside: float, usual: float
+    sent: pd.DataFrame, switch: NDArray[np.int64], trip: Floats, inside: float, cable: float
 ) -> tuple[Trunk, ...]:
     """What the trunk of each switch carries and adds.
 
@@ -240,7 +246,7 @@ def _trunks(
             own = crossing[switch[crossing[end]] == number]
             for _, rows in own.groupby("round"):
                 if rows["slower"].mean() > _BUSY:
-                    widths.append(rows["bytes"].sum() / rows["seconds"].max() / usual)
+                    widths.append(rows["bytes"].sum() / rows["seconds"].max() / cable)
         ends = np.flatnonzero(switch == number)
         others = np.flatnonzero(switch != number)
         delay = float(np.median(trip[np.ix_(ends, others)])) - inside
