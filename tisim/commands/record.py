@@ -264,6 +264,13 @@ def report_run(recorded: Recorded) -> None:
             "them are waiting, and in no volume",
             err=True,
         )
+    if notes.init:
+        click.echo(
+            f"not in the trace, mean over ranks: MPI_Init {format_seconds(notes.init)}; waiting "
+            f"for a processor {format_seconds(notes.waited)}, also in calls; {notes.faults:,.0f} "
+            "page faults",
+            err=True,
+        )
     _report_uncounted(notes.uncounted)
 
 

@@ -40,6 +40,8 @@ def test_the_spread_of_processor_time(mpi: Mpi, tmp_path: Path, cache: Path) -> 
     assert "whose sum of volumes is the median" in trace.run.stderr
     assert trace.calls(0).count("barrier") == 3
     assert deviation_of(tisim.Trace.open(trace.file)) is not None
+    assert "not in the trace, mean over ranks: MPI_Init " in trace.run.stderr
+    assert " for a processor " in trace.run.stderr
     # Nothing is left of the other runs.
     assert [path.name for path in tmp_path.iterdir() if ".runs-" in path.name] == []
 

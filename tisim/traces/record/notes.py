@@ -25,6 +25,11 @@ class Notes:
     #: The rounds of polling, which are in no volume, and what all of them amount to.
     polls: int = 0
     polled: int = 0
+    #: Seconds in ``MPI_Init``, seconds in which a rank could have run and had no processor, and
+    #: pages that it used first; means over the ranks. Not known of ranks without MPI_Finalize.
+    init: float = 0.0
+    waited: float = 0.0
+    faults: float = 0.0
 
 
 def read_notes(directory: Path) -> Notes:
@@ -38,7 +43,14 @@ def read_notes(directory: Path) -> Notes:
                 libraries[Path(name[0]).name] += int(number)
             else:
                 numbers[key] += int(number)
-    notes = Notes(polls=numbers["polls"], polled=numbers["polled"])
+    ranks = max(numbers["noting"], 1)
+    notes = Notes(
+        polls=numbers["polls"],
+        polled=numbers["polled"],
+        init=1e-9 * numbers["init"] / ranks,
+        waited=1e-9 * numbers["waited"] / ranks,
+        faults=numbers["faults"] / ranks,
+    )
     samples = numbers["samples"]
     if samples:
         shares = {name: number / samples for name, number in libraries.most_common()}

@@ -79,6 +79,11 @@ void tisim_begin_uncounted(void);
 /* Writes it to a file in the directory of the parts. */
 void tisim_end_uncounted(const char* directory, int rank);
 
+/* outside.c: what else takes time. After MPI_Init, which took so many nanoseconds. */
+void tisim_begin_outside(uint64_t in_init);
+/* Appends it to the rank's notes. */
+void tisim_note_outside(const char* directory, int rank);
+
 /* accelerators.c: how much of the time since the beginning the rank has waited for accelerators. */
 void tisim_begin_accelerators(void);
 int tisim_accelerator_percent(void);

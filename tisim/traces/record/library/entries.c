@@ -3,13 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counting.h"
 #include "fortran.h"
+#include "timeline.h"
 
 EXPORTED void tisim_record(int active);
 EXPORTED void tisim_record_(const MPI_Fint* active);
 
-static void start(int threads, const void* caller) {
+static void start(int threads, uint64_t before_init, const void* caller) {
+  const uint64_t in_init = tisim_now() - before_init;
   if (!tisim_prepare(threads)) return;
+  tisim_begin_outside(in_init);
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
   tisim_begin_communicators();
@@ -23,14 +27,16 @@ static int provided_threads(void) {
 }
 
 EXPORTED int MPI_Init(int* argc, char*** argv) {
+  const uint64_t before = tisim_now();
   const int error = PMPI_Init(argc, argv);
-  if (error == MPI_SUCCESS) start(provided_threads(), TISIM_CALLER);
+  if (error == MPI_SUCCESS) start(provided_threads(), before, TISIM_CALLER);
   return error;
 }
 
 EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const uint64_t before = tisim_now();
   const int error = PMPI_Init_thread(argc, argv, required, provided);
-  if (error == MPI_SUCCESS) start(*provided, TISIM_CALLER);
+  if (error == MPI_SUCCESS) start(*provided, before, TISIM_CALLER);
   return error;
 }
 
@@ -49,9 +55,10 @@ EXPORTED int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sess
   int is_initialised = 0;
   PMPI_Initialized(&is_initialised);
   if (!is_initialised) {
+    const uint64_t before = tisim_now();
     int provided = MPI_THREAD_SINGLE;
     is_own_world = PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
-    if (is_own_world) start(provided, TISIM_CALLER);
+    if (is_own_world) start(provided, before, TISIM_CALLER);
   }
   ++sessions;
   return PMPI_Session_init(info, errhandler, session);
@@ -83,8 +90,9 @@ typedef void (*with_threads)(const MPI_Fint*, MPI_Fint*, MPI_Fint*);
 static void init(const char* name, const void* caller, MPI_Fint* ierror) {
   without_arguments perform;
   tisim_find_hidden(&perform, name);
+  const uint64_t before = tisim_now();
   perform(ierror);
-  start(provided_threads(), caller);
+  start(provided_threads(), before, caller);
 }
 
 EXPORTED void mpi_init_(MPI_Fint* ierror) { init("mpi_init_", TISIM_CALLER, ierror); }
@@ -94,8 +102,9 @@ static void init_thread(const char* name, const void* caller, const MPI_Fint* re
                         MPI_Fint* provided, MPI_Fint* ierror) {
   with_threads perform;
   tisim_find_hidden(&perform, name);
+  const uint64_t before = tisim_now();
   perform(required, provided, ierror);
-  start(provided_threads(), caller);
+  start(provided_threads(), before, caller);
 }
 
 EXPORTED void mpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {

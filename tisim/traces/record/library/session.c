@@ -412,6 +412,7 @@ void tisim_finish(const void* caller) {
   if (settings.directory != NULL) {
     tisim_end_uncounted(settings.directory, own_rank);
     tisim_note_polling(settings.directory, own_rank);
+    tisim_note_outside(settings.directory, own_rank);
   }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }
