@@ -23,7 +23,7 @@ Examples:
   tisim pack traces/ -o lu.tit
   tisim pack lu.A.8.tar.xz -o lu.tit
   tisim pack --dialect legacy old/ -o old.tit
-  tisim pack --volumes 1e-2 traces/ -o lu.tit
+  tisim pack --volumes 1e-2 traces/ -o small.tit
   tisim pack --volumes mean lu.tit -o small.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,

@@ -1,0 +1,168 @@
+"""The commands that the documents and help texts show without their output run as they stand.
+
+Those with their output are in ``test_document_examples.py``. A command that needs an MPI launcher,
+somebody else's file or minutes is read only: its options exist.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim.commands.cli import main
+from tisim.commands.cli import tisim as group
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS += sorted((ROOT / "docs").glob("[hr]*/*.md"))
+
+#: What is read only, and why.
+READ_ONLY = {
+    r"record |execute |benchmark --run": "needs MPI; the tests of these commands run it",
+    r"view (?!--static)": "serves until it is stopped",
+    r"import ": "files of other tools; tests/unit/importers make them",
+    r"step .*(recorded|\.et)": "files of PyTorch's profiler and of Chakra",
+    r"calibrate (cpu|disk|skampi|pingpong|osu|measured.csv --platform)": "files of other programs",
+    r".*--uncertainty": "parameter sets of a calibration",
+    r".*--workers": "a cluster, or all processors",
+    r"validate ": "measured runs",
+    r".*(--ranks 100000|--to (16384|1000000)|175b|70b|-e 8G|--plot lu.svg)": "takes minutes",
+}
+#: Smaller files of the same kind, and names that a text leaves to its reader.
+STANDS_FOR = {
+    "lu.A.8.tar.xz": "traces/npb.S.tar.xz/lu.S.4",
+    "traces/": "program",
+    "traces/lu.A.8.tar.xz": "traces/npb.S.tar.xz/lu.S.4",
+    "trace.index": "program",
+}
+
+
+STUDY = """
+trace = "program"
+platform = "p.xml"
+[vary]
+bandwidth = ["x1", "x10"]
+"""
+
+
+def commands_of(text: str) -> Iterator[str]:
+    """The lines that begin with a command of tisim, without what a shell does with them."""
+    names = "|".join(map(re.escape, group.list_commands(click.Context(group))))
+    whole = re.sub(r"\\\n\s*", "", text)
+    for line in re.findall(rf"^ *(tisim (?:{names}) .*)$", whole, re.M):
+        for part in re.split(r" && ", re.sub(r" +# .*| [|>].*", "", line)):
+            if not re.match(r"tisim (cc|c\+\+|fc) ", part):  # their options are the compiler's
+                yield part.strip()
+
+
+def blocks(file: Path) -> Iterator[str]:
+    """The code blocks of a document that are not run with their output elsewhere."""
+    text = file.read_text()
+    yield from re.findall(r"^```(?:shell-session)?\n(.*?)^```", text, re.S | re.M)
+    yield from re.findall(r"^(?: {4}\S.*\n)+", text, re.M)
+
+
+def help_texts(command: click.Command, path: str = "tisim") -> Iterator[tuple[str, str]]:
+    """The name of each command, and its help."""
+    yield path, f"{command.help}\n{command.epilog}"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            found = command.get_command(click.Context(command), name)
+            assert found
+            yield from help_texts(found, f"{path} {name}")
+
+
+def documented() -> dict[str, list[str]]:
+    """The commands that each document or help text shows."""
+    texts = {str(file.relative_to(ROOT)): "\n".join(blocks(file)) for file in DOCUMENTS}
+    texts |= dict(help_texts(group))
+    found = {name: list(dict.fromkeys(commands_of(text))) for name, text in texts.items()}
+    return {name: commands for name, commands in found.items() if commands}
+
+
+def check_options(words: list[str]) -> None:
+    """The command and its options exist."""
+    command: click.Command = group
+    while words and isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:  # a default command takes the rest
+            break
+        command, words = found, words[1:]
+    context = click.Context(command)
+    command.make_parser(context).parse_args([*words])
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The samples, and files with the names that the texts give to a user's own."""
+    directory = tmp_path_factory.mktemp("workshop") / "samples"
+
+    def tisim(line: str, name: str) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main([*line.split(), *(["-o"] if " " in line else []), str(directory / name)])
+        assert ended.value.code == 0, line
+
+    tisim("examples", "")
+    hardware = "--speed 3.2Gf --bandwidth 1Gbps --latency 10us"
+    tisim(f"platform new cluster --nodes 128 {hardware}", "p.xml")
+    for name in ("cluster.xml", "calibrated.xml", "graphene.xml"):
+        shutil.copy(directory / "p.xml", directory / name)
+    shutil.copy(directory / "p.hosts", directory / "hosts.txt")
+    wavefront = "generate wavefront --ranks 8 --iterations 20 --planes 5 --compute 500Mf"
+    tisim(wavefront, "program")
+    tisim(wavefront, "lu.tit")
+    hosts = (directory / "p.hosts").read_text().split()[:8]
+    actors = [f'<actor host="{host}" function="{rank}"/>' for rank, host in enumerate(hosts)]
+    head = '<?xml version="1.0"?><platform version="4.1">'
+    (directory / "deployment.xml").write_text("\n".join([head, *actors, "</platform>"]))
+    for names, ranks in {
+        "a.16 lu.16": 16,
+        "b.32 lu.32": 32,
+        "c.64 lu.64": 64,
+        "d.128": 128,
+    }.items():
+        for name in names.split():
+            tisim(f"generate halo2d --ranks {ranks} --iterations 3", f"{name}.tit")
+    tisim("platform new gpu-cluster --nodes 8 --gpu h100", "g.xml")
+    shutil.copytree(directory / "traces" / "ring.4", directory / "old")
+    shutil.copytree(directory / "traces" / "ring.4", directory / "parts")
+    shutil.copy(
+        directory / "examples" / "calibration" / "synthetic.csv", directory / "measured.csv"
+    )
+    (directory / "study.toml").write_text(STUDY)
+    return directory
+
+
+@pytest.mark.parametrize("name", documented())
+def test_the_commands_run(
+    name: str,
+    workshop: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for path in workshop.iterdir():
+        if path.is_dir():
+            (tmp_path / path.name).symlink_to(path)
+        else:
+            shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tisim = CommandLine(tmp_path, capsys)
+    for line in documented()[name]:
+        words = [STANDS_FOR.get(word, word) for word in shlex.split(line)[1:]]
+        if any(re.match(f"tisim (?:{pattern})", line) for pattern in READ_ONLY):
+            check_options(words)
+            continue
+        if "-o" in words:
+            (tmp_path / words[words.index("-o") + 1]).unlink(missing_ok=True)
+        if "*" in line:
+            words = [at for word in words for at in sorted(map(str, Path().glob(word))) or [word]]
+        run = tisim(*words)
+        assert run.status == 0, f"{line}\n{run.err}"
