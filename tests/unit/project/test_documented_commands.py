@@ -28,11 +28,11 @@ READ_ONLY = {
     r"record |execute |benchmark --run": "needs MPI; the tests of these commands run it",
     r"view (?!--static)": "serves until it is stopped",
     r"import ": "files of other tools; tests/unit/importers make them",
-    r"step .*(recorded|\.et)": "files of PyTorch's profiler and of Chakra",
+    r"step .*(recorded|\.et|\.sqlite)": "files of the profilers and of Chakra",
     r"calibrate (cpu|disk|skampi|pingpong|osu|measured.csv --platform)": "files of other programs",
     r".*--uncertainty": "parameter sets of a calibration",
     r".*--workers": "a cluster, or all processors",
-    r"validate ": "measured runs",
+    r"validate |explain ": "measured runs",
     r".*(--ranks 100000|--to (16384|1000000)|175b|70b|-e 8G|--plot lu.svg)": "takes minutes",
 }
 #: Smaller files of the same kind, and names that a text leaves to its reader.

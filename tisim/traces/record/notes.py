@@ -32,8 +32,8 @@ class Notes:
     faults: float = 0.0
 
 
-def read_notes(directory: Path) -> Notes:
-    """Sum up the notes in the directory of the parts."""
+def take_notes(directory: Path) -> Notes:
+    """Sum up the notes in the directory of the parts, and remove them."""
     numbers: Counter[str] = Counter()
     libraries: Counter[str] = Counter()
     for path in sorted(directory.glob("rank-*.notes")):
@@ -43,6 +43,7 @@ def read_notes(directory: Path) -> Notes:
                 libraries[Path(name[0]).name] += int(number)
             else:
                 numbers[key] += int(number)
+        path.unlink()
     ranks = max(numbers["noting"], 1)
     notes = Notes(
         polls=numbers["polls"],

@@ -15,7 +15,7 @@ from tisim.support.mpi import compiler_of_user, find_library
 from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.counters import choose_counters, is_counting
 from tisim.traces.record.launch import check_program, emulated, find_program
-from tisim.traces.record.notes import Notes, read_notes
+from tisim.traces.record.notes import Notes, take_notes
 from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
 from tisim.traces.record.qemu.emulator import emulating_command
 from tisim.traces.record.run import run_program
@@ -69,6 +69,7 @@ def record(
         **settings.variables(),
         **counters.variables(),
         "TISIM_RECORD_DIRECTORY": str(parts),
+        "TISIM_RECORD_NOTES": "1",
         "TISIM_RECORD_OUTPUT": str(merged),
         "TISIM_RECORD_LIBRARY": str(library_file()),
     }
@@ -76,6 +77,7 @@ def record(
         command, more = _under_qemu(command, program, parts)
         variables.update(more)
     status = run_program(command, recorder, variables)
+    notes = take_notes(parts)  # parts of text are all files of the directory
     recording = _finish(parts, merged, output)
     if recording is None:
         shutil.rmtree(parts)
@@ -87,7 +89,6 @@ def record(
     timeline = (
         None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
     )
-    notes = read_notes(parts)
     shutil.rmtree(parts)
     return Recorded(output, status, recording, counters.reason, notes, timeline)
 

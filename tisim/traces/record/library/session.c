@@ -32,6 +32,7 @@ struct settings {
   bool has_samples;      /* call paths of the computation are sampled */
   bool has_times;        /* calls say how long they take */
   bool has_timeline;     /* and when they began and ended */
+  bool has_notes;        /* parts/rank-N.notes: what is not in the trace */
   bool has_mpi_io;       /* the calls of MPI-IO are recorded */
   bool is_posix_only;    /* what MPI-IO does is recorded in the words of POSIX */
   size_t memory;         /* bytes a rank; 0: the library's own bound */
@@ -94,6 +95,7 @@ static struct settings read_settings(void) {
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
       .has_times = is_asked_for("TISIM_RECORD_TIMES"),
       .has_timeline = is_asked_for("TISIM_RECORD_TIMELINE"),
+      .has_notes = is_asked_for("TISIM_RECORD_NOTES"),
       .has_mpi_io = io != NULL && (strcmp(io, "mpi") == 0 || strcmp(io, "both") == 0),
       .is_posix_only = io != NULL && strcmp(io, "posix") == 0,
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
@@ -409,7 +411,7 @@ void tisim_finish(const void* caller) {
     close_sink(true);
   }
   if (settings.has_timeline) tisim_end_timeline();
-  if (settings.directory != NULL) {
+  if (settings.has_notes && settings.directory != NULL) {
     tisim_end_uncounted(settings.directory, own_rank);
     tisim_note_polling(settings.directory, own_rank);
     tisim_note_outside(settings.directory, own_rank);
