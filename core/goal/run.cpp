@@ -92,7 +92,7 @@ Stop GoalRun::advance_network() {
 
 void GoalRun::push(double date, std::uint64_t number, What what, std::int32_t rank,
                    std::uint32_t index) {
-  queue_.push({date, std::llround(date / kInstant), number, what, rank, index});
+  queue_.push({date, std::round(date / kInstant), number, what, rank, index});
 }
 
 void GoalRun::begin(std::int32_t rank, std::uint32_t op, double date) {

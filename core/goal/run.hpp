@@ -57,7 +57,7 @@ class GoalRun {
   enum class What : std::uint8_t { op, inject, arrival, processor };
   struct Event {
     double date;
-    std::int64_t instant;  // the date in picoseconds: such as differ by rounding are one
+    double instant;        // the date in whole picoseconds: such as differ by rounding are one
     std::uint64_t number;  // of events at one instant the older one first
     What what;
     std::int32_t rank;

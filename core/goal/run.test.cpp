@@ -61,4 +61,35 @@ TEST("goal: every beginning of a schedule is read or refused") {
   }
 }
 
+TEST("goal: numbers outside their range are refused, with the line") {
+  for (const std::string_view text :
+       {"num_ranks 1\nrank -1 {\n}\n", "num_ranks 1\nrank 0 { calc 1 cpu -1\n}\n",
+        "num_ranks 1\nrank 0 { send 1b to -1\n}\n", "num_ranks 1\nrank 0 { calc -5\n}\n"}) {
+    std::size_t line = 0;
+    try {
+      read_goal(text);
+    } catch (const GoalError& error) {
+      line = error.line;
+    }
+    CHECK(line == 2);
+  }
+  for (const std::string_view text : {"num_ranks -1\n", "num_ranks 0\n", "num_ranks 16777216\n"}) {
+    std::size_t line = 0;
+    try {
+      read_goal(text);
+    } catch (const GoalError& error) {
+      line = error.line;
+    }
+    CHECK(line == 1);  // and takes no memory for so many ranks
+  }
+}
+
+TEST("goal: an operation may take three hundred years") {
+  GoalRun run = run_of(
+      "num_ranks 1\nrank 0 {\n a: calc 9223372036854775807\n b: calc 5 cpu 1\n b requires a\n"
+      " c: calc 7 cpu 1\n c requires b\n}\n");
+  CHECK(run.run(1000) == Stop::done);
+  CHECK(run.ends()[0] > 9.2e9);
+}
+
 }  // namespace tisim

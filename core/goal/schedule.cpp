@@ -15,6 +15,7 @@ using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 constexpr std::uint64_t kMagic = 4223;
 constexpr std::uint32_t kMostRanks = 1 << 24;
+constexpr std::size_t kRankBytes = 8;  // of a rank in a text, at least
 constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
 
 // Reads the text word by word.
@@ -28,12 +29,15 @@ class Text {
     bool counted = false;
     while (next()) {
       if (word_ == "num_ranks") {
-        const std::int64_t count = number(kMostRanks);
-        if (counted || count == 0) fail("num_ranks stands once, above the ranks");
+        if (counted) fail("num_ranks stands once, above the ranks");
+        const std::int64_t count = number(1, kMostRanks);
+        // Before they take memory: each has a line "rank N {}".
+        if (static_cast<std::size_t>(count) > text_.size() / kRankBytes + 1)
+          fail("ends before its " + std::to_string(count) + " ranks");
         counted = true;
         made.ranks.resize(static_cast<std::size_t>(count));
       } else if (word_ == "rank" && counted) {
-        const std::int64_t rank = number(kMostRanks);
+        const std::int64_t rank = number(0, kMostRanks);
         if (rank >= static_cast<std::int64_t>(made.ranks.size()))
           fail("rank " + std::to_string(rank) + " is not below num_ranks");
         GoalRank& one = made.ranks[static_cast<std::size_t>(rank)];
@@ -58,7 +62,12 @@ class Text {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw GoalError(what, line_); }
+  // Bytes of the file are shown as far as they are ASCII.
+  [[noreturn]] void fail(std::string what) const {
+    std::replace_if(
+        what.begin(), what.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    throw GoalError(what, line_);
+  }
   std::string shown() const { return std::string(word_.substr(0, 60)); }
 
   // The next word: what stands between blanks, a brace, or a colon with what precedes it.
@@ -106,16 +115,17 @@ class Text {
     if (!next() || word_ != wanted) fail("expected '" + std::string(wanted) + "'");
   }
 
-  std::int64_t number(std::int64_t most, std::string_view unit = {}) {
+  std::int64_t number(std::int64_t least, std::int64_t most, std::string_view unit = {}) {
     if (!next()) fail("the schedule ends where a number is expected");
-    std::int64_t value = -1;
+    std::int64_t value = 0;
     const char* const end = word_.data() + word_.size();
     const auto [stop, error] = std::from_chars(word_.data(), end, value);
     if (error == std::errc::result_out_of_range || value > most)
       fail(shown() + " is above " + std::to_string(most));
     const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
-    if (error != std::errc{} || value < -1 || (rest != unit && !(rest.empty() && next_is(unit))))
+    if (error != std::errc{} || (rest != unit && !(rest.empty() && next_is(unit))))
       fail("'" + shown() + "' is not a number");
+    if (value < least) fail(shown() + " is below " + std::to_string(least));
     return value;
   }
 
@@ -152,7 +162,7 @@ class Text {
       add(rank, made);
       if (!label.empty() &&
           !labels.emplace(label, static_cast<std::uint32_t>(rank.ops.size() - 1)).second)
-        fail("the label " + std::string(label) + " is there twice");
+        fail("the label " + std::string(label.substr(0, 60)) + " is there twice");
     }
     fail("ends within a rank");
   }
@@ -166,7 +176,8 @@ class Text {
   std::uint32_t labelled(const std::unordered_map<std::string_view, std::uint32_t>& labels,
                          std::string_view label) const {
     const auto found = labels.find(label);
-    if (found == labels.end()) fail("there is no label " + std::string(label) + " above");
+    if (found == labels.end())
+      fail("there is no label " + std::string(label.substr(0, 60)) + " above");
     return found->second;
   }
 
@@ -174,23 +185,23 @@ class Text {
     GoalOp op;
     rank.lines.push_back(static_cast<std::uint32_t>(line_));
     if (word_ == "calc") {
-      op.amount = number(kMostAmount);
+      op.amount = number(0, kMostAmount);
     } else if (word_ == "send" || word_ == "recv") {
       op.kind = word_ == "send" ? GoalKind::send : GoalKind::receive;
-      op.amount = number(kMostAmount, "b");
+      op.amount = number(0, kMostAmount, "b");
       want(op.kind == GoalKind::send ? "to" : "from");
-      op.peer = static_cast<std::int32_t>(number(kMostRanks));
+      const std::int64_t least = op.kind == GoalKind::send ? 0 : kGoalAny;
+      op.peer = static_cast<std::int32_t>(number(least, kMostRanks));
       if (op.peer >= static_cast<std::int32_t>(made.ranks.size()))
         fail("there is no rank " + std::to_string(op.peer));
-      if (op.kind == GoalKind::send && op.peer < 0) fail("a send to no rank");
       if (next_is("tag"))
-        op.tag = static_cast<std::int32_t>(number(std::numeric_limits<std::int32_t>::max()));
+        op.tag =
+            static_cast<std::int32_t>(number(kGoalAny, std::numeric_limits<std::int32_t>::max()));
     } else {
       fail_unknown();
     }
-    if (op.amount < 0) fail("an amount is negative");
-    if (next_is("cpu")) op.cpu = static_cast<std::uint8_t>(number(255));
-    if (next_is("nic")) number(255);
+    if (next_is("cpu")) op.cpu = static_cast<std::uint8_t>(number(0, 255));
+    if (next_is("nic")) number(0, 255);
     made.cpus = std::max<std::int32_t>(made.cpus, op.cpu + 1);
     rank.ops.push_back(op);
   }

@@ -13,7 +13,7 @@ from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_gains import gains
-from tisim.gpu.step_graph import read_graph
+from tisim.gpu.step_graph import MOST_RANKS, read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
@@ -91,7 +91,7 @@ Examples:
 )
 @click.option(
     "--ranks",
-    type=click.IntRange(1, 1 << 20),
+    type=click.IntRange(1, MOST_RANKS),
     help="How many ranks the recording of one stands for, if it does not say it.",
 )
 @click.option(

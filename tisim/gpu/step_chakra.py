@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording, shape_of
+from tisim.gpu.step_recording import Recording, check_ranks, shape_of
 from tisim.support.reading import read_input
 
 # schema/protobuf/et_def.proto of mlcommons/chakra: kinds of nodes and of collectives.
@@ -81,6 +81,7 @@ def read_chakra(
         world = len(files)
     else:
         world = ranks or max((max(m, default=0) + 1 for m in groups[0].values()), default=1)
+    check_ranks(world, path)
     writers = [
         _Writer(file, rank, world, members, communicates)
         for rank, (file, members) in enumerate(zip(files, groups, strict=True))

@@ -22,8 +22,8 @@ COLLECTIVES = (
 KERNELS = {"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2), "seconds": (1, 1)}
 #: Types of the numbers that matrices have.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
-# Ranks of a file.
-_MOST_RANKS = 1 << 20
+#: Ranks of a program, at most.
+MOST_RANKS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class _Reader:
     def head(self, word: str, rest: list[str]) -> None:
         graph = self.graph
         if word == "ranks" and len(rest) == 1:
-            graph.ranks = self.whole(rest[0], 1, _MOST_RANKS)
+            graph.ranks = self.whole(rest[0], 1, MOST_RANKS)
         elif word == "dtype" and len(rest) == 1:
             if rest[0] not in DTYPES:
                 raise self.fail(f"no dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
             graph.dtype = rest[0]
         elif word == "communicator" and len(rest) == 3:
-            size, stride = (self.whole(text, 1, _MOST_RANKS) for text in rest[1:])
+            size, stride = (self.whole(text, 1, MOST_RANKS) for text in rest[1:])
             graph.communicators[rest[0]] = size, stride
         elif word == "block" and len(rest) == 1:
             if rest[0] in graph.blocks:

@@ -21,7 +21,7 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_launches import Launched, Program
-from tisim.gpu.step_recording import Recording, shape_of
+from tisim.gpu.step_recording import Recording, check_ranks, shape_of
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import open_input
 
@@ -64,6 +64,7 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
         for name, value in reader.members():
             if name == "distributedInfo" and isinstance(value, dict):
                 world = int(value.get("world_size", 1))
+                check_ranks(world, path)
             if name != "traceEvents" or not isinstance(value, dict) or value.get("ph") != "X":
                 continue
             args = value.get("args")
@@ -94,7 +95,7 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
             kernels.append(Launched(stream, begin, end, launch, is_call, line))
         if not kernels:
             raise ValueError("it has no kernels")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
             f"this is no recording of PyTorch's profiler: {type(error).__name__}: {error}",
             file=path,

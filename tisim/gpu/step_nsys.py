@@ -41,15 +41,13 @@ def read_nsys(path: str | Path) -> Recording:
         base = sqlite3.connect(f"file:{Path(path).resolve()}?mode=ro", uri=True)
         try:
             kernels, waits = _launched(base, lost)
+            programs = [Program(kernels[gpu], waits.get(gpu[0], [])) for gpu in sorted(kernels)]
         finally:
             base.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, TypeError, ValueError, AttributeError) as error:  # or other columns
         raise InputError(f"this is no export of Nsight Systems: {error}", file=path) from None
     if not kernels:
         raise InputError("this export of Nsight Systems has no kernels", file=path)
-    programs = [
-        Program(kernels[gpu], waits.get(gpu[0], [])) for gpu in sorted(kernels, key=lambda g: g)
-    ]
     lines = ["graph 1", f"ranks {len(programs)}"]
     for rank, program in enumerate(programs):
         lines += [f"program {rank}", *program.lines(), "end"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tisim.gpu.step_graph import Graph
+from tisim.errors import InputError
+from tisim.gpu.step_graph import MOST_RANKS, Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Recording:
     collectives: int
     kept: int
     lost: Counter[str] = field(default_factory=Counter)
+
+
+def check_ranks(ranks: int, file: str | Path) -> None:
+    """Refuse a number of ranks that a recording cannot have, before anything grows with it."""
+    if not 1 <= ranks <= MOST_RANKS:
+        raise InputError(f"is of {ranks} ranks; there are 1 to {MOST_RANKS:,}", file=file)
 
 
 def shape_of(members: tuple[int, ...], world: int) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording
+from tisim.gpu.step_recording import Recording, check_ranks
 from tisim.support.reading import head_of, read_text
 
 _KIND = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
@@ -61,7 +61,7 @@ class _Table:
         self.file, self.rows = file, rows
         self.lost: Counter[str] = Counter()
         self.computations = self.collectives = 0
-        head = rows[0].split()
+        head = rows[0].split() if rows else []
         sizes = {
             key.rstrip(":"): self.whole(value, 1)
             for key, value in pairwise(head)
@@ -71,6 +71,7 @@ class _Table:
         tensor = max(1, sizes.get("model_parallel_NPU_group", 1))
         self.stages = max(1, sizes.get("pp", 1))
         self.ranks = ranks or sizes.get("all_gpus", 0) or tensor * self.stages
+        check_ranks(self.ranks, file)
         copies, left = divmod(self.ranks, tensor * self.stages)
         if left or not copies:
             raise self.fail(

@@ -85,13 +85,20 @@ def trust_text(
         else:
             parts.append("not validated on a real run ('tisim validate')")
     if interval is not None:
-        ends = [f"{_number(interval.get(end)):.3g} s" for end in ("low_s", "high_s")]
-        parts.append(f"{_number(interval.get('level')):.0%} interval {ends[0]} to {ends[1]}")
+        ends = interval_text(*(_number(interval.get(end)) for end in ("low_s", "high_s")))
+        parts.append(f"{_number(interval.get('level')):.0%} interval {ends}")
     elif basis:
         parts.append("no interval (--uncertainty 20)")
     if changes:
         parts.append(f"no measurement has {changes}")
     return "; ".join(parts)
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval of seconds, with as many digits as its width deserves."""
+    width = high / low - 1 if low > 0 else math.inf
+    digits = max(2, 1 - round(math.log10(max(width, 1e-8)))) if width < math.inf else 2
+    return f"{low:.{digits}g} s to {high:.{digits}g} s"
 
 
 def _ratios(basis: Mapping[str, object]) -> list[float]:

@@ -80,3 +80,10 @@ def test_what_is_no_export(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "other.sqlite").execute("CREATE TABLE a (b)")
     with pytest.raises(InputError, match="no export of Nsight Systems: no such table"):
         read_nsys(tmp_path / "other.sqlite")
+    path = exported(tmp_path / "null.sqlite")
+    base = sqlite3.connect(path)
+    base.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = NULL")
+    base.commit()
+    base.close()
+    with pytest.raises(InputError, match="no export of Nsight Systems: unsupported operand"):
+        read_nsys(path)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError, TisimError
-from tisim.platform.trust import SETS_SUFFIX, other_platform
+from tisim.platform.trust import SETS_SUFFIX, interval_text, other_platform
 from tisim.studies.uncertainty.validated import (
     Shares,
     Validated,
@@ -92,12 +92,10 @@ class Interval:
 
     def text(self) -> str:
         """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
-        digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
-        low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
         where = "validated on other platforms" if self.elsewhere else "validated on it"
         varied = [f"{len(self.times)} {self.varied}"] * bool(self.varied)
         errors = [f"the errors of {self.cases} programs {where}"] * bool(self.cases)
-        return f"{low} to {high} with {' and '.join([*varied, *errors])}"
+        return f"{interval_text(self.low, self.high)} with {' and '.join([*varied, *errors])}"
 
     def to_dict(self) -> dict[str, object]:
         """The interval as plain numbers, for JSON."""

@@ -277,8 +277,9 @@ int tisim_claim_ranks(int count) {
   snprintf(path, sizeof path, "%s/.ranks", settings.directory);
   const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0 || lockf(file, F_LOCK, 0) != 0 || pread(file, text, sizeof text - 1, 0) < 0) {
-    message("the directory of the parts cannot be written");
-    abort();
+    message("the directory of the parts cannot be written"); /* nor will the parts be */
+    if (file >= 0) close(file);
+    return 0;
   }
   const int before = atoi(text);
   const int length = snprintf(text, sizeof text, "%d\n", before + count);

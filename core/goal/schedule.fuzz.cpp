@@ -1,0 +1,27 @@
+// Any bytes as a GOAL schedule: it is refused by a GoalError, or runs until it is done or stuck.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "goal/run.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tisim;
+  try {
+    auto schedule = std::make_shared<const GoalSchedule>(
+        read_goal({reinterpret_cast<const char*>(data), size}));
+    const std::size_t ranks = schedule->ranks.size();
+    GoalRun run(std::move(schedule), nullptr, std::vector<std::int32_t>(ranks),
+                std::vector<double>(ranks, 1e-9), nullptr);
+    const Stop stop = run.run(1 << 20);
+    if (stop == Stop::done && !run.standing(1).empty()) std::abort();
+    if (stop == Stop::deadlock && run.standing(1).empty()) std::abort();
+  } catch (const GoalError&) {
+    // What is no schedule is refused.
+  }
+  return 0;
+}
