@@ -108,7 +108,7 @@ main(["check", {str(pipe)!r}])
 
 def test_an_index_lists_a_file_once(tisim: CommandLine) -> None:
     tisim.write("r0", LINE.decode())
-    index = tisim.write("index", "r0\n" * 1000)
+    index = tisim.write("index", "r0\n" * 1_000_000)
     said = "lists the file 'r0' again, after line 1; .*"
     refused(tisim, tisim("check", index), f"DIR/index:2: {said}")
     (tisim.directory / "r0").unlink()
@@ -206,12 +206,6 @@ def test_a_profile_that_never_rests(tisim: CommandLine) -> None:
     )
     outcome = tisim.replay(tisim.trace("compute 1"), platform=path)
     refused(tisim, outcome, "DIR/platform.xml:4: a profile cannot start again every 1e-12 s; .*")
-
-
-def test_an_index_names_a_file_once(tisim: CommandLine) -> None:
-    tisim.write("r0.txt", LINE)
-    index = tisim.write("index", "r0.txt\n" * 1_000_000)
-    refused(tisim, tisim("check", index), "DIR/index:2: lists the file 'r0.txt' again, after .*")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tisim import Config
 from tisim.config.kinds import FACTORS
 from tisim.config.parameter import Parameter
@@ -34,22 +32,21 @@ def documented_default(parameter: Parameter) -> str:
     return f"{default} ({models})" if models else default
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_every_option_is_on_the_page_and_accepted(name: str) -> None:
-    parameter = PARAMETERS[name]
-    shown = "smpi/<operation>" if name.removeprefix("smpi/") in OPERATIONS else name
-    if shown in ROWS:
-        _, value, default, meaning = ROWS[shown]
-        unit = parameter.unit or parameter.kind.unit
-        assert value == parameter.kind.name + (f", {unit}" if unit else "")
-        assert default == documented_default(parameter)
-        assert meaning.startswith("none") is not parameter.used
-    else:
-        assert not parameter.used
-        assert f"`{name}`" in PAGE
-    for value in parameter.choices or (parameter.default or "anything",):
-        assert Config({name: value}).warnings == ()
-        assert Config.from_items([f"--cfg={name}:{value}"]).warnings == ()
+def test_every_option_is_on_the_page_and_accepted() -> None:
+    for name, parameter in PARAMETERS.items():
+        shown = "smpi/<operation>" if name.removeprefix("smpi/") in OPERATIONS else name
+        if shown in ROWS:
+            _, value, default, meaning = ROWS[shown]
+            unit = parameter.unit or parameter.kind.unit
+            assert value == parameter.kind.name + (f", {unit}" if unit else ""), name
+            assert default == documented_default(parameter), name
+            assert meaning.startswith("none") is not parameter.used, name
+        else:
+            assert not parameter.used, name
+            assert f"`{name}`" in PAGE
+        for value in parameter.choices or (parameter.default or "anything",):
+            assert Config({name: value}).warnings == (), name
+            assert Config.from_items([f"--cfg={name}:{value}"]).warnings == (), name
 
 
 def test_the_page_has_no_other_options() -> None:

@@ -8,13 +8,12 @@ do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import (
-    HalvingStep,
+    StepsOf,
     demand_power_of_two,
     double,
     exchange_all,
@@ -115,7 +114,7 @@ def by_halving(
     s: Endpoint,
     count: int,
     size: int,
-    steps_of: Callable[[int, int, int, int], list[HalvingStep]],
+    steps_of: StepsOf,
 ) -> None:
     """Halve while reducing, and double back, by the steps of one of the functions `halving_*`."""
     folding = fold(s.size)

@@ -212,6 +212,10 @@ def halving_steps(worker: int, workers: int, end: Callable[[int], int]) -> list[
     return steps
 
 
+#: What gives a worker its steps: of its number, the workers, the elements and the size of one.
+StepsOf = Callable[[int, int, int, int], list[HalvingStep]]
+
+
 def halving_blocks(worker: int, workers: int, count: int, size: int) -> list[HalvingStep]:
     """Steps on `count` elements in equal blocks, the last of which has what is left over."""
     block = count // workers

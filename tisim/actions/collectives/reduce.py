@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import (
     HalvingStep,
+    StepsOf,
     collect,
     fold,
     halve,
@@ -155,7 +154,7 @@ def by_halving(
     count: int,
     size: int,
     root: int,
-    steps_of: Callable[[int, int, int, int], list[HalvingStep]],
+    steps_of: StepsOf,
 ) -> None:
     """Halve while reducing, then collect, by the steps of one of the functions `halving_*`."""
     folding = fold(s.size, working=0)

@@ -14,6 +14,7 @@ from functools import partial
 from tisim.actions.collectives.allgatherv import around_in_pieces
 from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
 from tisim.actions.collectives.halving import (
+    StepsOf,
     halving_even_blocks,
     is_power_of_two,
     power_of_two_up_to,
@@ -59,24 +60,36 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
     Choice(name).call("bcast", s, nbytes, 1, root)
 
 
-def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
+# The non-blocking operations decide as these do (`mpich_4_nonblocking.py`), some of them with other
+# thresholds and steps.
+
+
+def reduce(
+    s: Endpoint, count: int, size: int, root: int, steps_of: StepsOf = halving_even_blocks
+) -> None:
     """By the bytes of the vector, and whether each rank gets an element."""
     if count == 0:
         return
     if count * size <= _SHORT_REDUCE or count < power_of_two_up_to(s.size):
         Choice("binomial").call("reduce", s, count, size, root)
     else:
-        reduce_by_halving(s, count, size, root, halving_even_blocks)
+        reduce_by_halving(s, count, size, root, steps_of)
 
 
-def allreduce(s: Endpoint, count: int, size: int) -> None:
+def allreduce(
+    s: Endpoint,
+    count: int,
+    size: int,
+    short: int = _SHORT_ALLREDUCE,
+    steps_of: StepsOf = halving_even_blocks,
+) -> None:
     """By the bytes of the vector, and whether each rank gets an element."""
     if count == 0:
         return
-    if count * size <= _SHORT_ALLREDUCE or count < power_of_two_up_to(s.size):
+    if count * size <= short or count < power_of_two_up_to(s.size):
         Choice("rdb").call("allreduce", s, count, size)
     else:
-        allreduce_by_halving(s, count, size, halving_even_blocks)
+        allreduce_by_halving(s, count, size, steps_of)
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -118,12 +131,14 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)
 
 
-def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+def alltoall(
+    s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, short: int = _SHORT_ALLTOALL
+) -> None:
     """By the bytes of a block."""
     block = scount * ssize
     if block == 0:
         return
-    if s.size > _FEW_RANKS and block <= _SHORT_ALLTOALL:
+    if s.size > _FEW_RANKS and block <= short:
         name = "bruck"
     elif block <= _LONG_ALLTOALL:
         name = "mvapich2_scatter_dest"

@@ -12,23 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tisim.actions.collectives import nonblocking
-from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
 from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
 from tisim.actions.collectives.catalogue import algorithm
-from tisim.actions.collectives.halving import (
-    halving_blocks,
-    is_power_of_two,
-    power_of_two_up_to,
-)
-from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
+from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
 from tisim.actions.collectives.segments import Pieces
 from tisim.actions.script import Endpoint, Script
 from tisim.actions.selectors import mpich_4
 
 # Bytes; as in `mpich_4`, where the blocking collectives have others.
 _SHORT_BCAST, _LONG_BCAST = 12288, 524288
-_SHORT_REDUCTION = 2048
-_SHORT_ALLTOALL, _LONG_ALLTOALL = 2048, 32768
+_SHORT_ALLREDUCE = _SHORT_ALLTOALL = 2048
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
 _FEW_RANKS = 8
 
@@ -153,23 +146,13 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
 
 
 def ireduce(s: Script, count: int, size: int, root: int) -> None:
-    """By the bytes of the vector, and whether each rank gets an element."""
-    if count == 0:
-        return
-    if count * size <= _SHORT_REDUCTION or count < power_of_two_up_to(s.size):
-        algorithm("reduce", "binomial")(Rounds(s), count, size, root)
-    else:
-        reduce_by_halving(Rounds(s), count, size, root, halving_blocks)
+    """By the bytes of the vector, as the blocking one."""
+    mpich_4.reduce(Rounds(s), count, size, root, halving_blocks)
 
 
 def iallreduce(s: Script, count: int, size: int) -> None:
-    """By the bytes of the vector, and whether each rank gets an element."""
-    if count == 0:
-        return
-    if count * size <= _SHORT_REDUCTION or count < power_of_two_up_to(s.size):
-        algorithm("allreduce", "rdb")(Rounds(s), count, size)
-    else:
-        allreduce_by_halving(Rounds(s), count, size, halving_blocks)
+    """By the bytes of the vector, as the blocking one."""
+    mpich_4.allreduce(Rounds(s), count, size, _SHORT_ALLREDUCE, halving_blocks)
 
 
 def igather(s: Script, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -200,17 +183,8 @@ def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsiz
 
 
 def ialltoall(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes of a block."""
-    block = scount * ssize
-    if block == 0:
-        return
-    if s.size > _FEW_RANKS and block <= _SHORT_ALLTOALL:
-        name = "bruck"
-    elif block <= _LONG_ALLTOALL:
-        name = "mvapich2_scatter_dest"
-    else:
-        name = "pair" if is_power_of_two(s.size) else "ring"
-    algorithm("alltoall", name)(Rounds(s), scount, ssize, rcount, rsize)
+    """By the bytes of a block, as the blocking one."""
+    mpich_4.alltoall(Rounds(s), scount, ssize, rcount, rsize, _SHORT_ALLTOALL)
 
 
 def ialltoallv(
