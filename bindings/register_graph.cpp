@@ -24,7 +24,7 @@ void check_length(std::size_t length, std::size_t wanted) {
 }
 
 // What the columns of `GraphRun` have.
-constexpr std::size_t kCallNumbers = 7;
+constexpr std::size_t kCallNumbers = 5;
 
 GraphPrograms programs_of(const GraphIntegers& kinds, const GraphIntegers& streams,
                           const GraphIntegers& targets, const GraphIntegers& counts,
@@ -53,22 +53,17 @@ GraphPrograms programs_of(const GraphIntegers& kinds, const GraphIntegers& strea
 
 void add_meetings(GraphPrograms& made, const GraphNumbers& calls, const GraphIntegers& parties,
                   const GraphNumbers& links, const GraphIntegers& used,
-                  const GraphIntegers& link_kinds, const GraphNumbers& times,
-                  const GraphIntegers& use_ends) {
-  if (calls.size() % kCallNumbers != 0) throw std::invalid_argument("a call has seven numbers");
+                  const GraphNumbers& channels, const GraphIntegers& use_ends) {
+  if (calls.size() % kCallNumbers != 0) throw std::invalid_argument("a call has five numbers");
   for (std::size_t i = 0; i < calls.size(); i += kCallNumbers) {
     const double* const row = calls.data() + i;
-    made.calls.push_back({row[0], row[1], row[2], {row[3], row[4]}, row[5], row[6]});
+    made.calls.push_back({row[0], row[1], row[2], row[3], row[4]});
   }
   made.parties = copy(parties);
   made.links = copy(links);
-  check_length(link_kinds.size(), used.size());
-  check_length(times.size(), used.size());
+  check_length(channels.size(), used.size());
   for (std::size_t i = 0; i < used.size(); ++i) {
-    if (link_kinds.data()[i] < 0 || link_kinds.data()[i] >= kLinkKinds)
-      throw std::invalid_argument("a link has no such kind");
-    made.uses.push_back(
-        {used.data()[i], static_cast<LinkKind>(link_kinds.data()[i]), times.data()[i]});
+    made.uses.push_back({used.data()[i], channels.data()[i]});
   }
   made.use_ends = copy(use_ends);
 }
@@ -84,24 +79,23 @@ void register_graph(nb::module_& m) {
              const GraphNumbers& arithmetic, const GraphNumbers& memory,
              const GraphIntegers& block_ends, const GraphIntegers& lanes, const GraphNumbers& calls,
              const GraphIntegers& parties, const GraphNumbers& links, const GraphIntegers& used,
-             const GraphIntegers& link_kinds, const GraphNumbers& times,
-             const GraphIntegers& use_ends, std::int32_t most_streams, std::int32_t most_events,
-             double launch, bool logs) {
+             const GraphNumbers& channels, const GraphIntegers& use_ends, std::int32_t most_streams,
+             std::int32_t most_events, double launch, bool logs) {
             GraphPrograms made =
                 programs_of(kinds, streams, targets, counts, arithmetic, memory, block_ends, lanes);
-            add_meetings(made, calls, parties, links, used, link_kinds, times, use_ends);
+            add_meetings(made, calls, parties, links, used, channels, use_ends);
             made.streams = most_streams;
             made.events = most_events;
             made.launch = launch;
             new (self) GraphRun(std::move(made), logs);
           },
           "kinds"_a, "streams"_a, "targets"_a, "counts"_a, "arithmetic"_a, "memory"_a,
-          "block_ends"_a, "lanes"_a, "calls"_a, "parties"_a, "links"_a, "used"_a, "link_kinds"_a,
-          "times"_a, "use_ends"_a, "most_streams"_a, "most_events"_a, "launch"_a, "logs"_a,
-          "Columns of nodes; the ends of blocks; the block of each lane; seven numbers a call: "
-          "seconds, bytes and rate of a channel, channels on links within and between nodes, "
-          "shares of SMs and memory; the lanes of each meeting; bandwidths of links; columns of "
-          "the links that meetings use, and where those of each meeting end.")
+          "block_ends"_a, "lanes"_a, "calls"_a, "parties"_a, "links"_a, "used"_a, "channels"_a,
+          "use_ends"_a, "most_streams"_a, "most_events"_a, "launch"_a, "logs"_a,
+          "Columns of nodes; the ends of blocks; the block of each lane; five numbers a call: "
+          "seconds, bytes and rate of a channel, shares of SMs and memory; the lanes of each "
+          "meeting; bandwidths of links; columns of the links that calls use, with their channels, "
+          "and where those of each call end.")
       .def(
           "run",
           [](GraphRun& run, std::int64_t events) -> std::pair<bool, std::vector<std::int32_t>> {

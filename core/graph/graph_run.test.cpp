@@ -102,11 +102,11 @@ TEST("graph: channels of meetings share links, and the rest goes on alone") {
   p.blocks = {{0, 2}};
   p.lanes = {0, 0};
   // One channel of 4 and three of 2 bytes, on links of 4 and 1.5 bytes/s.
-  p.calls = {{.seconds = 1.0, .bytes = 4.0, .rate = 2.0, .channels = {1.0, 0.0}},
-             {.seconds = 1.0, .bytes = 2.0, .rate = 9.0, .channels = {3.0, 1.0}}};
+  p.calls = {{.seconds = 1.0, .bytes = 4.0, .rate = 2.0},
+             {.seconds = 1.0, .bytes = 2.0, .rate = 9.0}};
   p.parties = {2, 2};
   p.links = {4.0, 1.5};
-  p.uses = {{0, LinkKind::within, 1.0}, {0, LinkKind::within, 1.0}, {1, LinkKind::between, 1.0}};
+  p.uses = {{0, 1.0}, {0, 3.0}, {1, 1.0}};
   p.use_ends = {1, 3};
   p.streams = 2;
   GraphRun run(p, true);
@@ -131,9 +131,8 @@ TEST("graph: random programs keep the invariants and end") {
     if (random() % 2 == 0) {
       p.calls[0].bytes = 1.0 + static_cast<double>(random() % 9);
       p.calls[0].rate = 1.0 + static_cast<double>(random() % 3);
-      p.calls[0].channels[0] = 1.0;
       p.links = {1.0 + static_cast<double>(random() % 3)};
-      p.uses = {{0, LinkKind::within, 1.0}};
+      p.uses = {{0, 1.0}};
       p.use_ends = {1};
     }
     GraphRun run(p, false);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/program.hpp"
@@ -47,13 +46,13 @@ class MeetingFlows {
   void verify(double now) const;
 
  private:
-  std::int32_t variable(std::int32_t meeting, std::int32_t call);
+  std::int32_t variable(std::int32_t call);
 
   const GraphPrograms& programs_;
   max_min::System system_;
   Flows flows_;
   MaxMinSolver solver_;
-  std::unordered_map<std::int64_t, std::int32_t> variables_;  // by meeting and call
+  std::vector<std::int32_t> variables_;  // by call; negative: there is none yet
   Stack<std::int32_t> ended_;
 };
 

@@ -27,30 +27,17 @@ bool is_rate(double rate) { return std::isfinite(rate) && rate > 0.0; }
 
 void check_links(const GraphPrograms& p) {
   for (const double bandwidth : p.links) require(is_rate(bandwidth), "a link has a bandwidth");
-  require(p.use_ends.size() == p.parties.size(), "each meeting has links that it uses");
+  require(p.use_ends.size() == p.calls.size(), "each call has links that it uses");
   std::int32_t before = 0;
   for (const std::int32_t end : p.use_ends) {
     require(end >= before && static_cast<std::size_t>(end) <= p.uses.size(),
-            "a meeting uses links after those of the one before");
+            "a call uses links after those of the one before");
     before = end;
   }
   for (const LinkUse& use : p.uses) {
     require(is_index(use.link, p.links.size()), "there is no such link");
-    require(static_cast<int>(use.kind) < kLinkKinds, "a link has no such kind");
-    require(is_rate(use.times), "a link is used more than 0 times");
+    require(is_rate(use.channels), "a link is used by more than 0 channels");
   }
-}
-
-// Bytes of a meeting without links would move in no time.
-void check_links_of(const GraphPrograms& p, const Node& meet) {
-  const MeetingCall& call = p.calls[static_cast<std::size_t>(meet.count)];
-  const auto uses = p.uses_of(meet.target);
-  require(
-      call.bytes == 0 || std::any_of(uses.begin(), uses.end(),
-                                     [&call](const LinkUse& use) {
-                                       return call.channels[static_cast<std::size_t>(use.kind)] > 0;
-                                     }),
-      "a meeting that moves bytes uses a link");
 }
 
 void check_node(const GraphPrograms& p, const Node& node, std::size_t block) {
@@ -61,7 +48,6 @@ void check_node(const GraphPrograms& p, const Node& node, std::size_t block) {
     case NodeKind::meet:
       require(is_index(node.target, p.parties.size()), "there is no such meeting");
       require(is_index(node.count, p.calls.size()), "there is no such call");
-      check_links_of(p, node);
       break;
     case NodeKind::record:
     case NodeKind::wait:
@@ -85,10 +71,13 @@ void GraphPrograms::check() const {
   require(!lanes.empty(), "a graph has at least one lane");
   require(streams > 0 && events >= 0 && is_time(launch), "the sizes of lanes are wrong");
   check_links(*this);
-  for (const MeetingCall& call : calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const MeetingCall& call = calls[i];
     require(is_time(call.seconds) && is_time(call.bytes), "a call takes a time from 0 on");
-    require(call.bytes == 0 || is_rate(call.rate), "a call that moves bytes has a rate");
-    for (const double channels : call.channels) require(is_time(channels), "channels are counted");
+    // Without links, bytes would move in no time.
+    require(
+        call.bytes == 0 || (is_rate(call.rate) && !uses_of(static_cast<std::int32_t>(i)).empty()),
+        "a call that moves bytes has a rate and a link");
     require(call.sms >= 0 && call.sms < 1 && call.memory >= 0 && call.memory < 1,
             "a call leaves a share of the GPU");
   }

@@ -42,26 +42,20 @@ struct Block {
   std::int32_t first = 0, end = 0;
 };
 
-// Kinds of links, of which a call loads all alike.
-enum class LinkKind : std::uint8_t { within, between };  // a node; nodes
-inline constexpr int kLinkKinds = 2;
-
 // What those who meet do, once all of them are there: some seconds, and then a channel moves its
 // bytes at the rate that links leave it.
 struct MeetingCall {
   double seconds = 0.0;
-  double bytes = 0.0;                // of a channel; 0: nothing is moved that shares links
-  double rate = 0.0;                 // bytes/s of a channel, at most
-  double channels[kLinkKinds] = {};  // on a link of each kind
-  double sms = 0.0;                  // share of the SMs that it takes from kernels
-  double memory = 0.0;               // share of the memory's bandwidth
+  double bytes = 0.0;   // of a channel; 0: nothing is moved that shares links
+  double rate = 0.0;    // bytes/s of a channel, at most
+  double sms = 0.0;     // share of the SMs that it takes from kernels
+  double memory = 0.0;  // share of the memory's bandwidth
 };
 
-// A link on which a meeting moves bytes: so many times the channels of a call.
+// A link on which a call moves bytes, and the channels that it has there.
 struct LinkUse {
   std::int32_t link = 0;
-  LinkKind kind = LinkKind::within;
-  double times = 1.0;
+  double channels = 1.0;
 };
 
 struct GraphPrograms {
@@ -71,13 +65,13 @@ struct GraphPrograms {
   std::vector<MeetingCall> calls;
   std::vector<std::int32_t> parties;     // lanes that come together in a meeting
   std::vector<double> links;             // bytes/s
-  std::vector<LinkUse> uses;             // of each meeting after those of the one before
-  std::vector<std::int32_t> use_ends;    // of each meeting
+  std::vector<LinkUse> uses;             // of each call after those of the one before
+  std::vector<std::int32_t> use_ends;    // of each call
   std::int32_t streams = 1, events = 0;  // of each lane
   double launch = 0.0;                   // seconds of the host thread for a kernel or a meeting
 
-  std::span<const LinkUse> uses_of(std::int32_t meeting) const {
-    const auto at = static_cast<std::size_t>(meeting);
+  std::span<const LinkUse> uses_of(std::int32_t call) const {
+    const auto at = static_cast<std::size_t>(call);
     const auto first = static_cast<std::size_t>(at == 0 ? 0 : use_ends[at - 1]);
     return {uses.data() + first, static_cast<std::size_t>(use_ends[at]) - first};
   }

@@ -363,7 +363,7 @@ _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
 )
 @click.option(
     "--fabric",
-    type=click.Choice(["rail", "fat-tree"]),
+    type=click.Choice(gpus.FABRICS),
     default="rail",
     show_default=True,
     help="rail: interfaces of one number in 32 nodes share a switch; fat-tree: those of a node do.",
@@ -393,11 +393,11 @@ def gpu_cluster_command(
     """
     from tisim.gpu.machines_platform import gpu_cluster
 
-    made = replace(gpus.machine(gpu, nodes), fabric=fabric)
+    made = replace(gpus.machine(gpu, nodes), fabric=fabric, oversubscription=oversubscription)
     if rails is not None:
         made = replace(made, nics=rails)
     if nic is not None:
         made = replace(made, nic_rate=parse_bandwidth(nic, "--nic"))
     if nvlink is not None:
         made = made.with_nvlinks(parse_bandwidth(nvlink, "--nvlink"))
-    _write(gpu_cluster(made, oversubscription=oversubscription), output)
+    _write(gpu_cluster(made), output)

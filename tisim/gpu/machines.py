@@ -14,6 +14,9 @@ from tisim.errors import InputError
 #: What messages reach of an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
 #: 160 and 290).
 NIC_EFFICIENCY: Final = 0.96
+#: How the interfaces of nodes are joined: see `Machine`.
+FABRICS: Final = ("rail", "fat-tree")
+_PORTS_DOWN: Final = 32
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ class Machine:
     fabric
         ``"rail"``, interfaces of one number in all nodes share their first switch, or
         ``"fat-tree"``, all interfaces of a node share it.
+    oversubscription
+        Bandwidth of the interfaces at a first switch over that of its cables up.
     latency
         Of a cable of the network with the port behind it, seconds.
     nvlink_latency
@@ -140,6 +145,7 @@ class Machine:
     nodes: int = 1
     cables: tuple[tuple[int, int, int], ...] = ()
     fabric: str = "rail"
+    oversubscription: float = 1.0
     latency: float = 0.6e-6
     nvlink_latency: float = 0.35e-6
 
@@ -147,6 +153,11 @@ class Machine:
     def size(self) -> int:
         """All GPUs."""
         return self.nodes * self.gpus
+
+    @property
+    def switch_nodes(self) -> int:
+        """Nodes that share their first switches, of 64 ports, half of them down."""
+        return _PORTS_DOWN if self.fabric == "rail" else max(1, _PORTS_DOWN // self.nics)
 
     @property
     def nvlink_rate(self) -> float:

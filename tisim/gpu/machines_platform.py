@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import Final
 
 from tisim.errors import InputError
-from tisim.gpu.machines import MACHINES, Machine
+from tisim.gpu.machines import FABRICS, MACHINES, Machine
 from tisim.platform import Platform, PlatformBuilder
 
 #: The property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for who reads them.
 GPU: Final = "tisim/gpu"
-# Ports of a switch, and bytes/s between two GPUs of a node that no NVLink joins.
-_PORTS: Final = 64
+# Bytes/s between two GPUs of a node that no NVLink joins.
 _PCIE_RATE: Final = 12e9
 
 
-def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
+def gpu_cluster(machine: Machine) -> Platform:
     """The platform of a machine.
 
     Host ``node-2-gpu-5`` is GPU 5 of node 2; its speed is the peak of fp32, and its property
@@ -31,20 +30,18 @@ def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
     ----------
     machine
         Its nodes, GPUs and fabric.
-    oversubscription
-        Bandwidth of the interfaces at a first switch over that of its cables up.
 
     Raises
     ------
     InputError
         If the fabric is not known, or a number is not positive.
     """
-    if machine.fabric not in ("rail", "fat-tree"):
-        raise InputError(f"a fabric is rail or fat-tree, not {machine.fabric!r}")
+    if machine.fabric not in FABRICS:
+        raise InputError(f"a fabric is {' or '.join(FABRICS)}, not {machine.fabric!r}")
     for what, value in (
         ("the number of nodes", machine.nodes),
         ("the number of interfaces of a node", machine.nics),
-        ("the oversubscription", oversubscription),
+        ("the oversubscription", machine.oversubscription),
         ("the bandwidth of an interface", machine.nic_rate),
         ("the bandwidth of NVLinks", machine.nvlink_rate),
     ):
@@ -54,8 +51,7 @@ def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
         raise InputError(
             f"{machine.gpus} GPUs of a node do not share {machine.nics} interfaces equally"
         )
-    down = _PORTS // 2
-    each = down if machine.fabric == "rail" else max(1, down // machine.nics)
+    each = machine.switch_nodes
     leaves = -(-machine.nodes // each)
     builder = PlatformBuilder("a new GPU cluster")
     with builder.zone("gpus", routing="Dijkstra"):
@@ -72,7 +68,7 @@ def gpu_cluster(machine: Machine, *, oversubscription: float = 1.0) -> Platform:
             with builder.zone("spine"):
                 builder.router("spine-switch")
             for leaf in range(leaves):
-                rate = each * ports / oversubscription
+                rate = each * ports / machine.oversubscription
                 builder.link(f"leaf-{leaf}-up", rate, machine.latency, sharing="SPLITDUPLEX")
         # SimGrid wants routes after all else.
         for node in range(machine.nodes):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.gpu.machines import MACHINES, NIC_EFFICIENCY, Machine
+from tisim.gpu.machines import FABRICS, MACHINES, NIC_EFFICIENCY, Machine
 from tisim.gpu.nccl import Communicator
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ FILL = 128
 _MESSAGE_CHANNELS = 2
 # Operations that NCCL calls otherwise than graph files.
 _OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv", "shift": "sendrecv"}
+# Which nodes send to which, by algorithm or operation, where it is not each to the next.
+_PATTERNS = {"tree": "tree", "nvls_tree": "tree", "pat": "pat", "alltoall": "all"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Meeting:
         What a channel moves, and bytes/s that it reaches at most.
     within, between
         So many channels load the NVLinks of a GPU, and a network interface, in each direction.
+    pattern
+        Which nodes send to which: a name in `tisim.gpu.step_switches.PATTERNS`.
     sms
         Share of the SMs that it takes from kernels.
     traffic
@@ -54,6 +58,7 @@ class Meeting:
     rate: float = math.inf
     within: float = 0.0
     between: float = 0.0
+    pattern: str = "ring"
     sms: float = 0.0
     traffic: float = 0.0
 
@@ -102,6 +107,11 @@ class StepMachine:
             if not equals or name not in (*own, *_HARDWARE):
                 names = ", ".join((*own, *_HARDWARE)).replace("_", "-")
                 raise InputError(f"{text!r} is not NAME=VALUE; names are {names}")
+            if name == "fabric":
+                if value not in FABRICS:
+                    raise InputError(f"fabric is one of {', '.join(FABRICS)}, not {value!r}")
+                changed = replace(changed, hardware=replace(changed.hardware, fabric=value))
+                continue
             try:
                 number = float(value)
             except ValueError:
@@ -111,15 +121,9 @@ class StepMachine:
             if not (0 <= number <= most and (number > 0 or may_be_zero)):
                 bounds = f"{'from' if may_be_zero else 'above'} 0 to {most:g}"
                 raise InputError(f"{text.partition('=')[0]} is a number {bounds}, not {value!r}")
-            if name == "nic_rate":
-                changed = replace(changed, hardware=replace(changed.hardware, nic_rate=number))
-            elif name in _HARDWARE:
-                whole = max(1, int(number))
-                hardware = (
-                    replace(changed.hardware, gpus=whole)
-                    if name == "gpus"
-                    else replace(changed.hardware, nics=whole)
-                )
+            if name in _HARDWARE:
+                amount = max(1, int(number)) if name in ("gpus", "nics") else number
+                hardware = replace(changed.hardware, **{name: amount})  # type: ignore[arg-type]
                 changed = replace(changed, hardware=hardware)
             else:
                 changed = replace(changed, **{name: number})  # type: ignore[arg-type]
@@ -163,6 +167,18 @@ class StepMachine:
         """Bytes/s that communication reaches of a network interface, in each direction."""
         return self.hardware.nic_rate * NIC_EFFICIENCY * self.network_efficiency
 
+    @property
+    def uplink_rate(self) -> float:
+        """Bytes/s that communication reaches of all cables up of first switches, or down to them.
+
+        Infinite where these hold nothing back that interfaces let through.
+        """
+        hardware = self.hardware
+        if hardware.oversubscription <= 1:
+            return math.inf
+        interfaces = hardware.switch_nodes * hardware.nics
+        return interfaces * self.between_rate / hardware.oversubscription
+
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
         """What a collective of some ranks, or a message between two, takes alone.
 
@@ -185,12 +201,13 @@ class StepMachine:
             carried * call.rate / channels,
             channels * (within / carried),
             channels * (between / carried),
+            _PATTERNS.get(call.algorithm if call.algorithm != "p2p" else call.operation, "ring"),
             min(0.9, channels / self.hardware.gpu.sms),
             2 * call.nvlink_bytes,
         )
 
 
-_HARDWARE = ("gpus", "nics", "nic_rate")
+_HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription")
 
 
 # Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,7 +111,7 @@ def run_step(
     traffic = Traffic(graph, machine.hardware)
     lane_of = traffic.equal_ranks() if merge else np.arange(graph.ranks)
     tables = _Tables(graph, machine, lane_of)
-    tables.share_links(traffic.loads(lane_of, merge=merge))
+    tables.share_links(traffic, merge=merge)
     run = tables.core_run(logs)
     more = True
     while more:
@@ -139,14 +139,22 @@ def _members(graph: Graph, name: str, rank: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A link that a meeting loads: an interface (`between`) or NVLinks, by so many equal groups."""
+    """A link that a meeting loads, with so many times its channels.
+
+    Attributes
+    ----------
+    pattern
+        Of calls that load it; empty: all load it, and None: it is NVLinks.
+    """
 
     link: int
-    between: bool
+    pattern: str | None
     times: float
 
     def channels(self, call: Meeting) -> float:
-        return self.times * (call.between if self.between else call.within)
+        if self.pattern is None:
+            return self.times * call.within
+        return self.times * call.between if self.pattern in ("", call.pattern) else 0.0
 
 
 class _Tables:
@@ -274,7 +282,7 @@ class _Tables:
             self.parties.append(parties)
             # Two links a lane: its NVLinks out, and in.
             ways = [2 * lane for lane in senders] + [2 * lane + 1 for lane in receivers]
-            self.uses.append([_Use(link, False, 1.0) for link in ways])
+            self.uses.append([_Use(link, None, 1.0) for link in ways])
         return self.meetings[key]
 
     def _call(self, word: str, nbytes: float, meeting: int, ranks: tuple[int, ...]) -> int:
@@ -283,24 +291,27 @@ class _Tables:
             self.calls[key] = self.machine.communication(word, nbytes, ranks)
         return self.numbers.setdefault(key, len(self.numbers))
 
-    def share_links(self, loads: Iterable[tuple[MeetingKey, int, float]]) -> None:
-        """Say which links meetings load; of `loads`, see `Traffic.loads`."""
-        self.links = [self.machine.within_rate] * (2 * len(self.first_rank))
+    def share_links(self, traffic: Traffic, *, merge: bool) -> None:
+        """Say which links meetings load."""
+        machine = self.machine
+        self.links = [machine.within_rate] * (2 * len(self.first_rank))
         numbers: dict[int, int] = {}
-        times: dict[tuple[int, int], float] = {}
-        for key, interface, more in loads:
-            if interface not in numbers:
-                numbers[interface] = len(self.links)
-                self.links.append(self.machine.between_rate)
-            way = self.meetings[key], numbers[interface]
+        times: dict[tuple[int, int, str], float] = {}
+        for key, link, pattern, more in traffic.loads(self.lane_of, merge=merge):
+            if link not in numbers:
+                numbers[link] = len(self.links)
+                rate = machine.uplink_rate if traffic.is_uplink(link) else machine.between_rate
+                self.links.append(rate)
+            way = self.meetings[key], numbers[link], pattern
             times[way] = times.get(way, 0.0) + more
-        for (meeting, link), often in times.items():
-            self.uses[meeting].append(_Use(link, True, often))
+        for (meeting, link, pattern), often in times.items():
+            self.uses[meeting].append(_Use(link, pattern, often))
 
-    def _call_rows(self) -> list[tuple[float, ...]]:
-        """Calls as the core takes them; leaves uses of links that more than one meeting loads.
+    def _call_rows(self) -> tuple[list[tuple[float, ...]], list[list[tuple[int, float]]]]:
+        """Calls as the core takes them, and of each the links and channels there.
 
-        What equal groups do to each other is known beforehand: it bounds the rate of a call.
+        A link stays only if more than one meeting loads it: what equal groups do to each other is
+        known beforehand, and bounds the rate of a call.
         """
         users: dict[int, set[int]] = {}
         for (_, _, meeting), call in self.calls.items():
@@ -312,31 +323,28 @@ class _Tables:
         ]
         numbers = {link: number for number, link in enumerate(shared)}
         rows: list[tuple[float, ...]] = []
+        shares: list[list[tuple[int, float]]] = []
         for (_, _, meeting), call in self.calls.items():
             uses = [use for use in self.uses[meeting] if use.channels(call)]
             bounds = [self.links[use.link] / use.channels(call) for use in uses]
             rate = min([call.rate, *bounds])
             seconds = call.latency + call.bytes / rate
             memory = call.traffic / (seconds or 1.0) / self.machine.hardware.gpu.memory_rate
-            shares = call.sms, min(0.9, memory)
-            if any(use.link in numbers for use in uses):
-                moves = call.bytes, rate, call.within, call.between
-                rows.append((call.latency, *moves, *shares))
+            taken = call.sms, min(0.9, memory)
+            shares.append([(numbers[u.link], u.channels(call)) for u in uses if u.link in numbers])
+            if shares[-1]:
+                rows.append((call.latency, call.bytes, rate, *taken))
             else:
-                rows.append((seconds, 0.0, 0.0, 0.0, 0.0, *shares))
+                rows.append((seconds, 0.0, 0.0, *taken))
         self.links = [self.links[link] for link in shared]
-        self.uses = [
-            [replace(use, link=numbers[use.link]) for use in uses if use.link in numbers]
-            for uses in self.uses
-        ]
-        return rows
+        return rows, shares
 
     def core_run(self, logs: bool) -> _core.GraphRun:
         columns = list(zip(*self.rows, strict=True))
         kinds, streams, targets, counts = (np.array(c, dtype=np.int32) for c in columns[:4])
         arithmetic, memory = (np.array(c, dtype=np.float64) for c in columns[4:])
-        calls = self._call_rows()
-        uses = [use for each in self.uses for use in each]
+        calls, shares = self._call_rows()
+        uses = [use for each in shares for use in each]
         return _core.GraphRun(
             kinds,
             streams,
@@ -349,10 +357,9 @@ class _Tables:
             np.array(calls, dtype=np.float64).reshape(-1),
             np.array(self.parties, dtype=np.int32),
             np.array(self.links, dtype=np.float64),
-            np.array([use.link for use in uses], dtype=np.int32),
-            np.array([use.between for use in uses], dtype=np.int32),
-            np.array([use.times for use in uses], dtype=np.float64),
-            np.cumsum([len(each) for each in self.uses], dtype=np.int32),
+            np.array([link for link, _ in uses], dtype=np.int32),
+            np.array([channels for _, channels in uses], dtype=np.float64),
+            np.cumsum([len(each) for each in shares], dtype=np.int32),
             len(self.streams),
             len(self.events),
             self.machine.launch,

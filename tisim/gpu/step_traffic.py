@@ -1,15 +1,16 @@
-"""Which network interfaces communication loads, and GPUs that do the same at the same time."""
+"""Which links between nodes communication loads, and GPUs that do the same at the same time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tisim.gpu.step_graph import COLLECTIVES, Graph, Node
+from tisim.gpu.step_switches import PATTERNS, PATTERNS_OF, crossings
 
 if TYPE_CHECKING:
     from tisim.gpu.machines import Machine
@@ -31,6 +32,33 @@ def nodes_of(graph: Graph, nodes: list[Node], seen: dict[str, None]) -> list[Nod
     return found
 
 
+class _Loads(NamedTuple):
+    """What loads links: groups or messages, by their numbers, and links, a row for each use.
+
+    Attributes
+    ----------
+    pattern
+        A row's calls: the number in `PATTERNS`, or -1, all.
+    times
+        Of the channels that a call has on the interfaces that it loads most.
+    """
+
+    who: Colours
+    link: Colours
+    pattern: Colours
+    times: npt.NDArray[np.float64]
+
+    def on(self, told: npt.NDArray[np.bool_]) -> _Loads:
+        """The rows of some links."""
+        rows = told[self.link]
+        return _Loads(self.who[rows], self.link[rows], self.pattern[rows], self.times[rows])
+
+    @property
+    def marks(self) -> _Bits:
+        """What tells uses apart of the same link by the same group."""
+        return _mixed(self.times.view(np.uint64)) + self.pattern.astype(np.uint64)
+
+
 @dataclass(frozen=True, slots=True)
 class _Groups:
     """The groups of a communicator.
@@ -44,8 +72,7 @@ class _Groups:
     members, inside
         By group and place: the rank, and whether it exists.
     loads
-        A group, an interface, and the part of the group's bytes there beside its other interfaces
-        of the node; a row for each interface of groups on several nodes.
+        The links of groups on several nodes.
     """
 
     name: str
@@ -53,36 +80,48 @@ class _Groups:
     group: Colours
     members: Colours
     inside: npt.NDArray[np.bool_]
-    loads: tuple[Colours, Colours, npt.NDArray[np.float64]]
+    loads: _Loads
 
 
 @dataclass(frozen=True, slots=True)
 class _Messages:
-    """Messages to other nodes of one offset and tag."""
+    """Messages to other nodes of one offset and tag, and their links."""
 
     name: tuple[int, ...]
     senders: Colours
     receivers: Colours
+    loads: _Loads
 
 
 class Traffic:
-    """The communication of a graph on a machine."""
+    """The communication of a graph on a machine.
+
+    Links are numbered: interfaces out of nodes, into nodes, and then, if cables up from first
+    switches carry less than the interfaces there, these cables up and down.
+    """
 
     def __init__(self, graph: Graph, machine: Machine) -> None:
         ranks = np.arange(graph.ranks)
         self.nodes, self.nics = machine.nodes, machine.nics
         self.interfaces = self.nodes * self.nics
+        self.switch_of = np.arange(self.nodes) // machine.switch_nodes
+        self.uplinks = int(self.switch_of[-1]) + 1 if machine.oversubscription > 1 else 0
+        if self.uplinks == 1:
+            self.uplinks = 0
+        self.links = 2 * (self.interfaces + self.uplinks)
         self.node_of = ranks // machine.gpus
         self.interface_of = (
             self.node_of * self.nics + ranks % machine.gpus * self.nics // machine.gpus
         )
         self.programs = np.zeros(graph.ranks, dtype=np.int64)
         users: dict[str, npt.NDArray[np.bool_]] = {}
+        words: dict[str, set[str]] = {}
         peers: dict[tuple[str, tuple[int, ...]], npt.NDArray[np.bool_]] = {}
         for number, (first, last, nodes) in enumerate(graph.programs):
             self.programs[first : last + 1] = number
             for node in nodes_of(graph, nodes, {}):
                 if node.word in COLLECTIVES:
+                    words.setdefault(node.name, set()).add(node.word)
                     users.setdefault(node.name, np.zeros(graph.ranks, bool))[first : last + 1] = (
                         True
                     )
@@ -90,7 +129,7 @@ class Traffic:
                     offset, _, *tags = map(int, node.numbers)
                     key = node.word, (offset % graph.ranks, *tags)
                     peers.setdefault(key, np.zeros(graph.ranks, bool))[first : last + 1] = True
-        self.groups = [self._groups(graph, name, used) for name, used in users.items()]
+        self.groups = [self._groups(graph, name, used, words[name]) for name, used in users.items()]
         # Of those who send or receive: the peer.
         self.peers = []
         self.messages = []
@@ -99,9 +138,31 @@ class Traffic:
             self.peers.append((used, peer))
             far = used & (self.node_of[peer] != self.node_of)
             if word == "send" and far.any():
-                self.messages.append(_Messages(name, ranks[far], peer[far]))
+                self.messages.append(self._messages(name, ranks[far], peer[far]))
 
-    def _groups(self, graph: Graph, name: str, users: npt.NDArray[np.bool_]) -> _Groups:
+    def is_uplink(self, link: int) -> bool:
+        """Whether a link is of cables between switches, not an interface."""
+        return link >= 2 * self.interfaces
+
+    def _messages(self, name: tuple[int, ...], senders: Colours, receivers: Colours) -> _Messages:
+        every = np.arange(len(senders))
+        rows = [
+            (every, self.interface_of[senders]),
+            (every, self.interfaces + self.interface_of[receivers]),
+        ]
+        if self.uplinks:
+            first, second = (self.switch_of[self.node_of[ends]] for ends in (senders, receivers))
+            far = first != second
+            up = 2 * self.interfaces + first
+            down = 2 * self.interfaces + self.uplinks + second
+            rows += [(every[far], up[far]), (every[far], down[far])]
+        who, link = (np.concatenate(part) for part in zip(*rows, strict=True))
+        loads = _Loads(who, link, np.full(len(who), -1), np.ones(len(who)))
+        return _Messages(name, senders, receivers, loads)
+
+    def _groups(
+        self, graph: Graph, name: str, users: npt.NDArray[np.bool_], words: Iterable[str]
+    ) -> _Groups:
         size, stride = graph.communicators[name]
         ranks = np.arange(graph.ranks)
         heads = ranks - ranks // stride % size * stride
@@ -110,11 +171,13 @@ class Traffic:
         inside = members < graph.ranks
         members = np.where(inside, members, 0)
         group = np.where(users, np.searchsorted(firsts, heads), 0)
-        return _Groups(name, users, group, members, inside, self._loads(members, inside))
+        patterns = [p for p in PATTERNS if any(p in PATTERNS_OF[word] for word in words)]
+        loads = self._loads(members, inside, patterns)
+        return _Groups(name, users, group, members, inside, loads)
 
     def _loads(
-        self, members: Colours, inside: npt.NDArray[np.bool_]
-    ) -> tuple[Colours, Colours, npt.NDArray[np.float64]]:
+        self, members: Colours, inside: npt.NDArray[np.bool_], patterns: list[str]
+    ) -> _Loads:
         """See `_Groups`: a group sends as much from all nodes, and from all interfaces of one."""
         groups = np.broadcast_to(np.arange(len(members))[:, None], members.shape)[inside]
         places = np.unique(groups * self.interfaces + self.interface_of[members[inside]])
@@ -124,7 +187,39 @@ class Traffic:
         fewest = np.full(len(members), self.nics)
         np.minimum.at(fewest, at // self.nodes, counts)
         far = np.bincount(at // self.nodes, minlength=len(members))[group] > 1
-        return group[far], interface[far], (fewest[group] / counts[node])[far]
+        group, interface, times = group[far], interface[far], (fewest[group] / counts[node])[far]
+        rows = [
+            (group, interface, np.full(len(group), -1), times),
+            (group, self.interfaces + interface, np.full(len(group), -1), times),
+        ]
+        if self.uplinks and len(group):
+            rows += self._crossing(np.unique(group * self.nodes + interface // self.nics), fewest,
+                                   patterns)  # fmt: skip
+        return _Loads(*(np.concatenate(part) for part in zip(*rows, strict=True)))
+
+    def _crossing(
+        self, on_node: Colours, fewest: Colours, patterns: list[str]
+    ) -> list[tuple[Colours, Colours, Colours, npt.NDArray[np.float64]]]:
+        """Rows of cables between switches; `on_node`: groups and their nodes, in order."""
+        group, node = np.divmod(on_node, self.nodes)
+        numbers, firsts = np.unique(group, return_index=True)
+        known: dict[tuple[str, tuple[int, ...]], dict[int, tuple[float, float]]] = {}
+        found: list[tuple[int, int, int, float]] = []
+        for number, nodes in zip(numbers.tolist(), np.split(node, firsts[1:]), strict=True):
+            switches = tuple(self.switch_of[nodes].tolist())
+            for pattern in patterns:
+                key = pattern, switches
+                if key not in known:
+                    known[key] = crossings(pattern, switches)
+                for switch, ways in known[key].items():
+                    for direction, times in enumerate(ways):
+                        link = 2 * self.interfaces + direction * self.uplinks + switch
+                        row = number, link, PATTERNS.index(pattern), times * int(fewest[number])
+                        found += [row] if times else []
+        if not found:
+            return []
+        groups, links, kinds, often = (np.array(column) for column in zip(*found, strict=True))
+        return [(groups, links, kinds, often)]
 
     def equal_ranks(self) -> Colours:
         """Number ranks such that those with a number do the same at the same time.
@@ -156,73 +251,58 @@ class Traffic:
         sums, loads = self._sums(own)
         finer = colour
         for groups, total in zip(self.groups, sums, strict=True):
-            group, interface, _ = groups.loads
             with_loads = total.copy()
-            ways = loads[interface] + _mixed(loads[interface + self.interfaces])
-            np.add.at(with_loads, group, ways)
+            uses = groups.loads
+            np.add.at(with_loads, uses.who, _mixed(loads[uses.link] + uses.marks))
             finer = _joined(finer, np.where(groups.users, with_loads[groups.group], 0))
         for used, peer in self.peers:
             finer = _joined(finer, np.where(used, own[peer], 0))
         for message in self.messages:
-            up, down = self._interfaces_of(message)
-            way = loads[up] + _mixed(loads[down])
+            way = np.zeros(len(message.senders), np.uint64)
+            np.add.at(way, message.loads.who, _mixed(loads[message.loads.link]))
             for ends in (message.senders, message.receivers):
                 at_ends = np.zeros(len(colour), np.uint64)
                 at_ends[ends] = way
                 finer = _joined(finer, at_ends)
         return finer
 
-    def _interfaces_of(self, message: _Messages) -> tuple[Colours, Colours]:
-        """Out of the node of each sender, and into that of its receiver."""
-        return (
-            self.interface_of[message.senders],
-            self.interfaces + self.interface_of[message.receivers],
-        )
-
     def _sums(self, own: _Bits) -> tuple[list[_Bits], _Bits]:
-        """What each group consists of, and what loads each interface, out and in."""
-        loads = np.zeros(2 * self.interfaces, np.uint64)
+        """What each group consists of, and what loads each link."""
+        loads = np.zeros(self.links, np.uint64)
         sums = []
         for number, groups in enumerate(self.groups):
             members = np.where(groups.inside, own[groups.members], np.uint64(0))
             sums.append(_mixed(members.sum(axis=1) + np.uint64(number)))
-            group, interface, times = groups.loads
-            load = _mixed(sums[-1][group] + times.view(np.uint64))
-            np.add.at(loads, interface, load)
-            np.add.at(loads, interface + self.interfaces, load)
+            uses = groups.loads
+            np.add.at(loads, uses.link, _mixed(sums[-1][uses.who] + uses.marks))
         for number, message in enumerate(self.messages):
             load = own[message.senders] + _mixed(own[message.receivers] + np.uint64(number))
-            for ends in self._interfaces_of(message):
-                np.add.at(loads, ends, _mixed(load))
+            np.add.at(loads, message.loads.link, _mixed(load)[message.loads.who])
         return sums, _mixed(loads)
 
-    def loads(self, lane_of: Colours, *, merge: bool) -> Iterator[tuple[MeetingKey, int, float]]:
-        """What loads interfaces: groups by lanes, the interface's number, how often.
+    def loads(
+        self, lane_of: Colours, *, merge: bool
+    ) -> Iterator[tuple[MeetingKey, int, str, float]]:
+        """What loads links: groups by lanes, the link, the pattern (empty: all), how often.
 
-        With `merge`, only one interface is told of those that the same groups load in the same way.
+        With `merge`, only one link is told of those that the same groups load in the same way.
         """
-        told = np.ones(2 * self.interfaces, bool)
+        told = np.ones(self.links, bool)
         if merge:
             _, firsts = np.unique(self._sums(_mixed(lane_of))[1], return_index=True)
             told[:] = False
             told[firsts] = True
         for groups in self.groups:
-            for direction in (0, self.interfaces):
-                at = told[groups.loads[1] + direction]
-                for group, interface, times in zip(
-                    *(part[at] for part in groups.loads), strict=True
-                ):
-                    members = groups.members[group][groups.inside[group]]
-                    lanes = np.unique(lane_of[members])
-                    yield (groups.name, *map(int, lanes)), int(interface) + direction, float(times)
+            for group, link, pattern, times in zip(*groups.loads.on(told), strict=True):
+                members = groups.members[group][groups.inside[group]]
+                lanes = np.unique(lane_of[members])
+                name = "" if pattern < 0 else PATTERNS[pattern]
+                yield (groups.name, *map(int, lanes)), int(link), name, float(times)
         for message in self.messages:
-            ends = lane_of[message.senders], lane_of[message.receivers]
-            for interfaces in self._interfaces_of(message):
-                at = told[interfaces]
-                for sender, receiver, interface in zip(
-                    ends[0][at], ends[1][at], interfaces[at], strict=True
-                ):
-                    yield (*message.name, int(sender), int(receiver)), int(interface), 1.0
+            uses = message.loads.on(told)
+            for who, link in zip(uses.who, uses.link, strict=True):
+                ends = message.senders[who], message.receivers[who]
+                yield (*message.name, *(int(lane_of[end]) for end in ends)), int(link), "", 1.0
 
 
 def _mixed(values: npt.NDArray[np.integer]) -> _Bits:

@@ -110,7 +110,7 @@ def test_counts_are_those_of_a_rank_where_each_has_a_part(operation: str, parts:
 
 
 def share(made: Machine, operation: str, oversubscription: float) -> float:
-    platform = gpu_cluster(made, oversubscription=oversubscription)
+    platform = gpu_cluster(replace(made, oversubscription=oversubscription))
     return predict(platform, operation, first=1 << 30, last=1 << 30).network
 
 
@@ -122,7 +122,8 @@ def test_oversubscribed_switches_slow_those_operations_that_cross_them() -> None
     assert share(made, "all_reduce", 8) == pytest.approx(0.5)
     assert share(made, "alltoall", 1) == 1
     assert share(made, "alltoall", 4) == pytest.approx(7 / 4 / 4)
-    table = predict(gpu_cluster(made, oversubscription=4), "alltoall", first=1 << 30, last=1 << 30)
+    narrow = gpu_cluster(replace(made, oversubscription=4))
+    table = predict(narrow, "alltoall", first=1 << 30, last=1 << 30)
     nonblocking = predict(gpu_cluster(made), "alltoall", first=1 << 30, last=1 << 30)
     slowed = table.rows[0].call.size / table.rows[0].call.rate
     assert slowed == pytest.approx(
