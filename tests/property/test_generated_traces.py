@@ -33,6 +33,13 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "nbytes": sizes | st.tuples(st.integers(0, 100), sizes.map(lambda size: size + 100)),
         "degree": st.integers(0, 5),
     },
+    "ocean": {
+        "blocks": st.integers(1, 5),
+        "land": st.floats(0, 0.9),
+        "nbytes": sizes,
+        "fewest": st.integers(1, 2),
+        "most": st.integers(2, 3),
+    },
     "io": {
         "access": st.sampled_from(ACCESSES),
         "written": st.integers(0, 4).map(lambda blocks: 4096 * blocks),

@@ -65,6 +65,10 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "periodic": ("--periodic", bool, "Make the grid periodic."),
     "planes": ("--planes", int, "Planes per sweep."),
     "buckets": ("--buckets", int, "Number of buckets that the gradients are divided into."),
+    "blocks": ("--blocks", int, "Blocks per rank."),
+    "land": ("--land", float, "Fraction of the blocks that are land, from 0 to 0.9."),
+    "fewest": ("--fewest", int, "Fewest solver iterations per step."),
+    "most": ("--most", int, "Most solver iterations per step."),
     "degree": ("--degree", int, "Number of ranks that each rank sends to."),
     "access": (
         "--pattern",
@@ -102,6 +106,7 @@ _EXAMPLES = {
         "--ranks 64 --pattern file-per-process --bytes 64MiB --block 1MiB -o files.tit",
         "--ranks 100000 --pattern strided --iterations 1 -o shared.tit",
     ),
+    "ocean": ("--ranks 64 --iterations 20 --fewest 20 --most 60 --seed 3 -o ocean.tit",),
     "sparse": ("--ranks 1000 --degree 8 --bytes 64,1MiB --seed 7 -o sparse.tit",),
 }
 

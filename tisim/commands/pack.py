@@ -13,6 +13,7 @@ from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
 from tisim.traces import Trace, pack, unpack
 from tisim.traces.dialects import DIALECTS
+from tisim.traces.extrapolation.rounded_sizes import SIZE_LEVELS, pack_rounded
 from tisim.traces.packed import PRECISIONS, is_packed
 
 
@@ -25,6 +26,7 @@ Examples:
   tisim pack --dialect legacy old/ -o old.tit
   tisim pack --volumes 1e-2 traces/ -o small.tit
   tisim pack --volumes mean lu.tit -o small.tit
+  tisim pack --sizes 5e-2 --volumes 5e-2 particles.tit -o small.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,
 )
@@ -44,15 +46,25 @@ Examples:
     help="Precision of computation volumes: a relative error, or the mean of all between two "
     "calls. Sums between two calls are kept.",
 )
+@click.option(
+    "--sizes",
+    type=click.Choice(SIZE_LEVELS),
+    default="exact",
+    show_default=True,
+    help="Precision of message sizes and of the counts of alltoallv and the like: a relative "
+    "error, or the mean of all messages with one tag.",
+)
 @click.argument("traces", nargs=-1, required=True)
-def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...]) -> None:
+def pack_command(
+    output: str, dialect: str, volumes: str, sizes: str, traces: tuple[str, ...]
+) -> None:
     """Pack a trace into one file that is fast to read.
 
     TRACES is any trace that tisim replay takes, or a directory with the parts that the ranks of
     a recorded program have left; the trace then says which ranks did not finish. All commands
-    that take traces take packed ones. Without --volumes packing is lossless: comments, spacing
-    and the spelling of numbers are restored. A packed trace can be packed again at a lower
-    precision.
+    that take traces take packed ones. Without --volumes and --sizes packing is lossless:
+    comments, spacing and the spelling of numbers are restored. A packed trace can be packed again
+    at a lower precision.
     """
     check_writable(output)
     if len(traces) == 1 and _holds_parts(Path(traces[0])):
@@ -60,9 +72,14 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
         return
     was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
-        text = pack(
-            opened_name(traces), output, dialect=dialect, volumes=volumes, progress=bar.show
-        )
+        if sizes == "exact":
+            text = pack(
+                opened_name(traces), output, dialect=dialect, volumes=volumes, progress=bar.show
+            )
+        else:
+            text = pack_rounded(
+                opened_name(traces), output, sizes, dialect=dialect, volumes=volumes
+            )
     packed = Trace.open(output)
     size = Path(output).stat().st_size
     click.echo(

@@ -18,6 +18,7 @@ from tisim.traces.generate import (
     Halo2D,
     Halo3D,
     Io,
+    Ocean,
     Pattern,
     Ring,
     RingAllreduce,
@@ -148,6 +149,16 @@ def test_sparse_partners_differ() -> None:
         assert all(10 <= size <= 1000 for size in sent(lines))
     assert all(len(sent(lines)) == 3 for lines in text(Sparse(ranks=4, degree=9, iterations=1)))
     assert text(Sparse(ranks=1, iterations=1))[0] == ["init", "compute 1000000", "finalize"]
+
+
+def test_ranks_of_an_ocean_differ_in_whom_they_swap_with() -> None:
+    programs = text(Ocean(ranks=30, iterations=3, fewest=2, most=9, nbytes=10))
+    peers = [{line.split()[1] for line in lines if line.startswith("isend")} for lines in programs]
+    assert len({len(of_rank) for of_rank in peers}) >= 3
+    for rank, of_rank in enumerate(peers):
+        assert all(str(rank) in peers[int(peer)] for peer in of_rank)
+    sums = {sum(line.startswith("allreduce") for line in lines) for lines in programs}
+    assert len(sums) == 1 and 6 <= sums.pop() <= 27
 
 
 def test_an_allreduce_every_so_often() -> None:

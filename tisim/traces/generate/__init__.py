@@ -9,6 +9,7 @@ from tisim.traces.generate.patterns import (
     Halo2D,
     Halo3D,
     Io,
+    Ocean,
     Ring,
     RingAllreduce,
     Sparse,
@@ -27,6 +28,7 @@ PATTERNS: dict[str, type[Pattern]] = {
     "ring-allreduce": RingAllreduce,
     "tree-allreduce": TreeAllreduce,
     "sparse": Sparse,
+    "ocean": Ocean,
     "io": Io,
 }
 
@@ -35,6 +37,7 @@ __all__ = [
     "Halo2D",
     "Halo3D",
     "Io",
+    "Ocean",
     "Pattern",
     "Ring",
     "RingAllreduce",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args
@@ -192,6 +195,83 @@ class Transpose(Pattern):
 
     def iteration(self, rank: int) -> Program:
         return [1.0, f"alltoall {self.nbytes} {self.nbytes}"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ocean(Pattern):
+    """Ranks hold blocks of an ocean with land in it, swap edges, and solve in each iteration.
+
+    As in the ocean model POP: blocks of land are left out, and the others are dealt out along a
+    space-filling curve, so that ranks differ in whom they swap how much with. How many iterations
+    the solver needs, each with a swap of edges and a sum, differs from step to step.
+
+    Parameters
+    ----------
+    blocks
+        Blocks of a rank.
+    land
+        Part of the blocks that are land, from 0 to 0.9.
+    nbytes
+        Bytes of the edge between two blocks.
+    fewest, most
+        Iterations of the solver in a step, drawn uniformly. Each has 0.02 of the flops of a step.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "blocks": 1, "nbytes": 0, "fewest": 1}
+
+    blocks: int = 4
+    land: float = 0.3
+    nbytes: int = 4096
+    fewest: int = 20
+    most: int = 40
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("land", 0 <= self.land <= 0.9, "between 0 and 0.9")
+        self._check("most", self.most >= self.fewest, f"at least the fewest, {self.fewest}")
+
+    def iteration(self, rank: int) -> Program:
+        edges = sorted(self._edges[rank].items())
+        swap = [
+            f"{call} {peer} 0 {number * self.nbytes}"
+            for call in ("irecv", "isend")
+            for peer, number in edges
+        ]
+        return [1.0, *swap, *(["waitall"] if swap else [])]
+
+    def _repeated(self, body: Program) -> Iterator[tuple[Program, int]]:
+        swap = [re.sub(r"^(\w+ \d+) 0 ", r"\1 1 ", line) for line in body if isinstance(line, str)]
+        solve: Program = [0.02, *swap, "allreduce 8 1"]
+        sums: Program = [f"allreduce {self.allreduce} {max(self.allreduce // 8, 1)}"]
+        counts = self.random(2).integers(self.fewest, self.most + 1, self.iterations).tolist()
+        for step, count in enumerate(counts, 1):
+            yield from ((body, 1), (solve, count))
+            if self.allreduce and step % self.allreduce_every == 0:
+                yield sums, 1
+
+    def _lines(self, body: Program) -> int:
+        return max(sum(len(program) * times for program, times in self._repeated(body)), 1)
+
+    @cached_property
+    def _edges(self) -> list[Counter[int]]:
+        """Of each rank: with which others its blocks have how many edges."""
+        needed = self.ranks * self.blocks
+        drawn = self.random(3).random(math.ceil(needed / (1 - self.land)))
+        ocean = sorted(drawn.argsort()[:needed].tolist())  # places along the curve
+        owner = {_cell(place): at // self.blocks for at, place in enumerate(ocean)}
+        edges: list[Counter[int]] = [Counter() for _ in range(self.ranks)]
+        for (x, y), rank in owner.items():
+            for beside in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
+                other = owner.get(beside, rank)
+                if other != rank:
+                    edges[rank][other] += 1
+        return edges
+
+
+def _cell(place: int) -> tuple[int, int]:
+    """The cell of a place on the curve of Morton: its bits in turn."""
+    bits = f"{place:b}"[::-1]
+    return int(bits[::2][::-1] or "0", 2), int(bits[1::2][::-1] or "0", 2)
 
 
 @dataclass(frozen=True, kw_only=True)
