@@ -485,7 +485,8 @@ class _Kernels:
             f"memory main {4 * self.whole}",
             *self.gathered(),
             f"gemm main {self.tokens} {self.vocab} {self.width}",
-            f"memory main {14 * logits}",
+            # As fp32; the largest; less that; exponentials; their sum; divided by that.
+            *(f"memory main {nbytes * logits}" for nbytes in (6, 4, 8, 8, 4, 8)),
             *(["record main t", "wait tensor t", *small, "record tensor u", "wait main u"]
               if small else []),
         ]  # fmt: skip
@@ -494,6 +495,7 @@ class _Kernels:
         logits = self.tokens * self.vocab
         return [
             f"memory main {8 * logits}",
+            f"memory main {6 * logits}",  # as 16-bit numbers
             *self.gathered(),
             f"gemm main {self.tokens} {self.width} {self.vocab}",
             *self.reduced(True, self._gradient(self.vocab, self.width, self.tokens)),
@@ -621,15 +623,29 @@ class _Step:
         lines += [f"{word} {stream} {offset} {nbytes}{tag}", f"record {stream} {stream}1"]
         return [*lines, f"wait main {stream}1"] if wait else lines
 
-    def _get(self, forward: bool, start: bool = True) -> Lines:
-        whole = [] if self.layout.sequence_parallel or self.layout.tensor == 1 else [
-            *self.kernels._tensor("all_gather", (), ())]  # fmt: skip
-        return [*self._message("receive", forward, True, start), *whole]
+    def _whole(self) -> Lines:
+        """All of what came, of which each of those who share a matrix has received a part."""
+        if self.layout.sequence_parallel or self.layout.tensor == 1:
+            return []
+        return self.kernels._tensor("all_gather", (), ())
+
+    def _get(self, forward: bool, sent: Sequence[str] = ()) -> Lines:
+        """Receive, beside what is `sent`; the host thread waits."""
+        lines = [*sent, *self._message("receive", forward, True)]
+        if sent:
+            lines.append(f"wait main s{'b' if forward else 'f'}1")
+        return [*lines, "synchronize main", *self._whole()]
+
+    def _put(self, forward: bool) -> Lines:
+        return [*self._message("send", forward, True), "synchronize main"]
 
     def _exchange(self, forward: bool) -> Lines:
         """Send forwards and receive from there, or the other way round, at once."""
-        out = self._message("send", forward, False)
-        return [*out, *self._get(not forward), f"wait main s{'f' if forward else 'b'}1"]
+        return self._get(not forward, self._message("send", forward, False))
+
+    def _receive(self, forward: bool, start: bool) -> Lines:
+        """Receive; the host thread goes on."""
+        return [*self._message("receive", forward, True, start), *self._whole()]
 
     def _program(self, stage: int) -> Lines:
         layout = self.layout
@@ -643,13 +659,13 @@ class _Step:
         return [*self._compressed(tokens), *self._end(stage, first, last)]
 
     def _plain(self, stage: int, first: bool, last: bool) -> Iterator[str]:
-        """Blocks of GPipe and of 1F1B, in order."""
+        """Blocks of GPipe and of 1F1B, in order; the host thread waits for each message."""
         layout, n = self.layout, self.layout.micro_batches
         f = f"do {self._forward(first, last)}"
         get_f = [] if first else self._get(True)
-        put_f = [] if last else self._message("send", True, True)
+        put_f = [] if last else self._put(True)
         get_b = [] if last else self._get(False)
-        put_b = [] if first else self._message("send", False, True)
+        put_b = [] if first else self._put(False)
         warm = self._block("warm", [*get_f, f, *put_f])
 
         def back(ends: bool) -> str:
@@ -674,9 +690,9 @@ class _Step:
         before, so that all stages keep as much as the first. Messages leave on the side.
         """
         layout, n = self.layout, self.layout.micro_batches
-        get_f = [] if first else self._get(True)
+        get_f = [] if first else self._receive(True, start=True)
         put_f = [] if last else self._message("send", True, False)
-        get_b = [] if last else self._get(False)
+        get_b = [] if last else self._receive(False, start=True)
         put_b = [] if first else self._message("send", False, False)
         f = self._block("warm", [*get_f, f"do {self._forward(first, last)}", *put_f])
         b = self._block("cool", [*get_b, f"do {self._backward(first, last, False)}", *put_b])
@@ -704,14 +720,14 @@ class _Step:
         def forward(k: int) -> str:
             chunk = k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
-            get = [] if first else self._get(True, start=False)
+            get = [] if first else self._receive(True, start=False)
             put = [] if last else self._message("send", True, False)
             return self._block("warm", [*get, f"do {self._forward(first, last)}", *put])
 
         def backward(k: int) -> str:
             chunk = v - 1 - k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
-            get = [] if last else self._get(False, start=False)
+            get = [] if last else self._receive(False, start=False)
             put = [] if first else self._message("send", False, False)
             # Each chunk reduces its gradients in its last backward pass.
             ends = k >= total - p * v and k % p == p - 1

@@ -212,11 +212,11 @@ _HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription")
 
 # Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200
 # was at hand; it is taken for an H100.
-_HOPPER = {"gemm_efficiency": 0.687, "memory_efficiency": 0.6, "launch": 1e-5}
+_HOPPER = {"gemm_efficiency": 0.684, "memory_efficiency": 0.612, "launch": 1e-5}
 #: Machines of `tisim.gpu.MACHINES` with what programs reach on them.
 STEP_MACHINES = {
     "a100": StepMachine(
-        MACHINES["a100"], gemm_efficiency=0.832, memory_efficiency=0.6, launch=6.18e-5
+        MACHINES["a100"], gemm_efficiency=0.830, memory_efficiency=0.612, launch=6.16e-5
     ),
     "h100": StepMachine(MACHINES["h100"], **_HOPPER),
     "h200": StepMachine(MACHINES["h200"], **_HOPPER),

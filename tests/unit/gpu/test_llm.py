@@ -270,3 +270,17 @@ def test_the_examples_of_the_help_run(
     assert [words[0] for words in commands] == ["generate", "generate", "generate", "step"]
     for words in commands:
         assert tisim(*words).status == 0, words
+
+
+def test_a_stage_that_launches_bound_is_late_by_its_launches() -> None:
+    model = Model("small", 32, 512, 8, 2048, 1024, 128)
+    machine = replace(STEP_MACHINES["a100"], launch=1e-3)
+
+    def seconds(micro_batches: int) -> float:
+        layout = Layout(pipeline=4, global_batch=micro_batches)
+        return run_step(parse_graph(write_step(model, layout)), machine).seconds
+
+    # The host thread waits for each message: the pipeline fills and drains in the time of three
+    # micro-batches, as if kernels took as long as their launches.
+    each = (seconds(8) - seconds(4)) / 4
+    assert seconds(4) / each == pytest.approx(4 + 3, rel=0.05)
