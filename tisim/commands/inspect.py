@@ -76,6 +76,10 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     yield from _table("actions", list(_actions(found)), {0})
     if found.files:
         yield from _table("files", list(habit_rows(found.files, rows)), {0, 1, 2})
+    if found.library_calls:
+        rows_of_libraries = _library_calls(found, rows)
+        count = len(found.library_calls)
+        yield from _table("I/O libraries", rows_of_libraries, {3}, count)
     if found.counters:
         yield from _table("counters beside the volumes", list(_counters(found)), {0})
     yield from _table("classes of ranks", _classes(found, rows), {1}, found.class_count)
@@ -213,6 +217,16 @@ def _call_paths(found: Inspection, rows: int) -> list[Row]:
     return [
         ("calls", "action", "called at"),
         *((f"{row.calls:,}", row.action, short_path(row.path)) for row in found.call_paths[:rows]),
+    ]
+
+
+def _library_calls(found: Inspection, rows: int) -> list[Row]:
+    return [
+        ("calls", "read", "written", "by"),
+        *(
+            (f"{row.calls:,}", format_bytes(row.read), format_bytes(row.written), row.function)
+            for row in found.library_calls[:rows]
+        ),
     ]
 
 

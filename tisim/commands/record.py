@@ -177,7 +177,7 @@ def record_command(
     if print_source is not None:
         from tisim.traces.record.compiler import write_source
 
-        write_source(Path(print_source), posix=io in ("posix", "both"))
+        write_source(Path(print_source), posix=io in ("posix", "both"), layers=io != "none")
         report_written(print_source)
         return 0
     if output is None:

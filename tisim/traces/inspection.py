@@ -27,6 +27,7 @@ from tisim.traces.inspection_parts import (
     Section,
     Signature,
 )
+from tisim.traces.library_calls import LibraryCall, library_calls
 from tisim.traces.packed import pack
 from tisim.traces.progress import Progress, part_of
 from tisim.traces.samples import Samples, read_samples
@@ -85,6 +86,8 @@ class Inspection:
         How an extrapolated trace was made, in words; empty for others.
     files
         How the ranks use files, by name (`tisim.traces.file_habits.traced_files`).
+    library_calls
+        The functions of I/O libraries that have made calls (`tisim.traces.library_calls`).
     unit
         What computations are counted in, such as ``instructions``.
     """
@@ -118,6 +121,7 @@ class Inspection:
     counters: tuple[CounterTotal, ...] = ()
     extrapolated: str = ""
     files: tuple[FileUseDict, ...] = ()
+    library_calls: tuple[LibraryCall, ...] = ()
     unit: str = UNKNOWN_UNIT
 
     @property
@@ -185,6 +189,7 @@ def inspect(
                 counters=_counters(source, inspected, statistics),
                 extrapolated=_extrapolated(source, inspected),
                 files=_files(source, dialect, inspected),
+                library_calls=_library_calls(only.path, inspected),
                 unit=unit_of(only.path or found.name),
             )
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
@@ -209,6 +214,12 @@ def _counters(
     if statistics:
         return counter_totals(trace)
     return tuple(CounterTotal(name) for name in counter_names(trace))
+
+
+def _library_calls(path: str | None, inspected: Inspection) -> tuple[LibraryCall, ...]:
+    if not path or all(section.name != _ATTRIBUTES for section in inspected.sections):
+        return ()
+    return library_calls(Path(path))
 
 
 def _files(

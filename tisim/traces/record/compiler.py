@@ -46,31 +46,37 @@ TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take
 
 
 def compiled_recorder(
-    library: MpiLibrary, directory: Path | None = None, *, posix: bool = False
+    library: MpiLibrary,
+    directory: Path | None = None,
+    *,
+    posix: bool = False,
+    layers: bool = False,
 ) -> Path:
     """The recorder's shared library for an MPI library, compiled on first use. It is kept in
-    ``tisim/record`` of the user's cache, and with `posix` records files in the words of POSIX.
-    Raises InputError when it cannot be compiled or kept.
+    ``tisim/record`` of the user's cache, with `posix` records files in the words of POSIX, and
+    with `layers` knows the functions of I/O libraries. Raises InputError when it cannot be compiled
+    or kept.
     """
-    code = recorder_code(posix=posix)
+    code = recorder_code(posix=posix, layers=layers)
     return mpi.compiled(code, library, directory or cache_directory())
 
 
-def write_source(directory: Path, *, posix: bool = False) -> list[Path]:
+def write_source(directory: Path, *, posix: bool = False, layers: bool = False) -> list[Path]:
     """Write the recorder's source into a directory, for machines without Python.
 
-    With `posix`, it records files in the words of POSIX. Raises InputError when the directory
+    With `posix`, it records files in the words of POSIX; with `layers`, it knows the functions of
+    I/O libraries. Raises InputError when the directory
     cannot be written.
     """
-    return mpi.write_source(recorder_code(posix=posix), directory)
+    return mpi.write_source(recorder_code(posix=posix, layers=layers), directory)
 
 
-def recorder_code(*, posix: bool = False) -> SourceCode:
+def recorder_code(*, posix: bool = False, layers: bool = False) -> SourceCode:
     """The recorder's source, and how it is compiled."""
     return SourceCode(
         name="recorder",
         product="libtisim_record.so",
-        files=recorder_source(posix=posix),
+        files=recorder_source(posix=posix, layers=layers),
         options=(*C_OPTIONS, *_reserved_register()),
         link_options=LINK_OPTIONS,
         readme=_README,

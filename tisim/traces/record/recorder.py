@@ -62,7 +62,9 @@ def record(
         check_program(*found, library.name)
     program = found[0] if found else None
     counters = choose_counters(settings.counter, program)
-    recorder = compiled_recorder(library, posix=settings.records_posix)
+    recorder = compiled_recorder(
+        library, posix=settings.records_posix, layers=settings.io != "none"
+    )
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
     merged = parts / "trace.tit"
     variables = {

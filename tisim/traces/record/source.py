@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from tisim import _core
 from tisim.traces.record.fortran import fortran_wrappers
+from tisim.traces.record.layers import layer_wrappers
 from tisim.traces.record.posix_wrappers import posix_wrappers
 from tisim.traces.record.table import read_table
 from tisim.traces.record.trace_library import library_header
@@ -25,10 +26,12 @@ LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 _POSIX = ("posix.c", "posix.h")
 
 
-def recorder_source(*, posix: bool = False) -> dict[str, str]:
-    """The text of each file, by name. With `posix`, the recorder records files in the words of
-    POSIX. Raises InputError when this installation has no trace library, whose header is one of
-    them.
+def recorder_source(*, posix: bool = False, layers: bool = False) -> dict[str, str]:
+    """The text of each file, by name.
+
+    With `posix`, the recorder records files in the words of POSIX; with `layers`, it knows which
+    functions of I/O libraries make calls. Raises InputError when this installation has no trace
+    library, whose header is one of them.
     """
     library = files("tisim.traces.record").joinpath("library")
     texts = {
@@ -41,6 +44,8 @@ def recorder_source(*, posix: bool = False) -> dict[str, str]:
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)
+    if layers:
+        texts["layer_wrappers.c"] = layer_wrappers()
     if posix:
         texts["posix_wrappers.c"] = posix_wrappers()
     return dict(sorted(texts.items()))

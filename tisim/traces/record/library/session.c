@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "counting.h"
+#include "layers.h"
 #include "places.h"
 #include "timeline.h"
 #include "trace_library.h"
@@ -385,7 +386,7 @@ static void write_volume(void) {
     struct tisim_named named = tisim_on(0);
     named.threads = threads.count;
     named.sum = (int64_t)threads.sum;
-    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1};
+    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1};
     tisim_sink_call(sink, &call);
   } else {
     tisim_sink_volume(sink, threads.sum);
@@ -457,7 +458,8 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
   if (sink == NULL || (tisim_state.paused && !always)) return -1;
   write_volume();
   tisim_write_samples(calls++);
-  const struct tisim_call call = {word, arguments, count, named, call_site, take_duration()};
+  const struct tisim_call call = {
+      word, arguments, count, named, call_site, take_duration(), tisim_layer(sink)};
   const int64_t ticket = tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();
   return ticket;

@@ -43,6 +43,7 @@ struct tisim_call {
   const struct tisim_named* named;
   int64_t call_site; /* the number of a text that the sink has given; -1: unknown */
   int64_t duration;  /* of the call of MPI, in nanoseconds; -1: unknown */
+  int64_t layer;     /* the text of the functions of libraries that make it; -1: none */
 };
 
 /* What a sink does. The functions below call these. */

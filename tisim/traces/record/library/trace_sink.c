@@ -43,6 +43,7 @@ struct trace_sink {
   size_t number_room;
   int call_site; /* attributes; -1: not declared yet */
   int duration;
+  int layer;
   int matched;
   pthread_mutex_t lock; /* of the rank and the error */
 };
@@ -349,6 +350,10 @@ static void set_attributes(struct trace_sink* sink, const struct tisim_call* cal
     const int duration = attribute(sink, &sink->duration, "duration", TT_MEASURED);
     if (duration >= 0) tisim_trace.attribute(sink->rank, duration, call->duration);
   }
+  if (call->layer >= 0) {
+    const int layer = attribute(sink, &sink->layer, "library_call", TT_TEXT);
+    if (layer >= 0) tisim_trace.attribute(sink->rank, layer, call->layer);
+  }
 }
 
 /* Waits complete several receives: only the receives themselves say what they have matched. */
@@ -431,6 +436,7 @@ tisim_sink* tisim_open_trace_sink(const char* directory, int rank, int ranks, si
   sink->most_bytes = most_bytes;
   sink->call_site = -1;
   sink->duration = -1;
+  sink->layer = -1;
   const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
   if (length < 0 || (size_t)length >= sizeof sink->path) {
     free(sink);
