@@ -173,6 +173,32 @@ def _bytes_written(trace: Trace, name: str, ranks: int) -> int:
     return written
 
 
+SERIES = """
+  char name[64];
+  for (int step = 0; step < 6; ++step) {
+    snprintf(name, sizeof name, "step-%03d", step);
+    const int shared = open(name, O_RDWR | O_CREAT, 0644);
+    snprintf(name, sizeof name, "rank-%d.step-%d", rank, step);
+    const int own = open(name, O_RDWR | O_CREAT, 0644);
+    close(own);
+    close(shared);
+  }
+"""
+
+
+def test_a_number_that_counts_steps_is_not_the_rank(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = compile_body(SERIES, tmp_path, mpi, headers=("fcntl.h", "stdio.h"))
+    trace = record_program(program, tmp_path, mpi, options=("--io", "posix"), cache=cache)
+    expected = [name for s in range(6) for name in (f"step-{s:03d}", f"rank-%d.step-{s}")]
+    for rank in (2, 3):
+        calls = [call.split() for call in trace.calls(rank)]
+        opened = [call[2] for call in calls if call[0] == "open" and not call[2].startswith("/")]
+        assert opened == expected
+
+
 def test_calls_of_posix(
     mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ void tisim_free_handle(int64_t handle) {
 
 #define LONGEST_NAME 4096
 #define MOST_DIGITS 18
+#define MOST_SERIES 1024
 
 static bool begins_with(const char* text, const char* beginning) {
   return strncmp(text, beginning, strlen(beginning)) == 0;
@@ -58,6 +59,27 @@ static bool is_left_out(const char* path) {
          is_library(path);
 }
 
+/* Whether a number of a name was another one before, in the same place of a name that was equal
+ * otherwise: then it counts steps, and is no rank's where it happens to be equal. */
+static bool is_step(const char* name, const char* number, size_t digits) {
+  static struct series {
+    uint64_t key; /* of the name without the number */
+    long long value;
+    bool varies;
+  } known[MOST_SERIES]; /* a later series takes the place of an earlier one */
+  uint64_t key = UINT64_C(0xCBF29CE484222325);
+  for (const char* at = name; *at != '\0';) {
+    const bool is_number = at == number;
+    key = (key ^ (is_number ? 1 : (unsigned char)*at)) * UINT64_C(0x100000001B3);
+    at += is_number ? digits : 1;
+  }
+  struct series* const series = &known[key % MOST_SERIES];
+  const long long value = strtoll(number, NULL, 10);
+  if (series->key != key) *series = (struct series){key, value, false};
+  series->varies = series->varies || series->value != value;
+  return series->varies;
+}
+
 /* The last number in the last part of the name, if it is the rank's: where it begins and ends. */
 static const char* rank_in(const char* name, int rank, const char** end) {
   const char* const slash = strrchr(name, '/');
@@ -65,7 +87,8 @@ static const char* rank_in(const char* name, int rank, const char** end) {
   const char* found = NULL;
   for (const char* at = first; *at != '\0';) {
     const size_t digits = strspn(at, "0123456789");
-    if (digits != 0 && digits <= MOST_DIGITS && strtoll(at, NULL, 10) == rank) {
+    const bool is_number = digits != 0 && digits <= MOST_DIGITS;
+    if (is_number && !is_step(name, at, digits) && strtoll(at, NULL, 10) == rank) {
       found = at;
       *end = at + digits;
     }
