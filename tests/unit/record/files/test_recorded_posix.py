@@ -271,7 +271,7 @@ def test_a_recording_is_replayed_on_a_disk(
 ) -> None:
     body = """
       static char data[1 << 20];
-      char name[64];
+      char name[4096];
       snprintf(name, sizeof name, "%s/out.%d", argv[1], rank);
       const int file = open(name, O_CREAT | O_WRONLY, 0644);
       for (int i = 0; i < 4; ++i) CHECK(write(file, data, sizeof data) == sizeof data);
