@@ -34,10 +34,19 @@ Examples:
   tisim extrapolate a.16.tit b.32.tit c.64.tit --to 128 -o big.tit --check d.128.tit
   tisim extrapolate lu.*.tit --to 1024 -o big.tit --platform p.xml --report lu.html --plot lu.svg
   tisim replay --platform p.xml --uncertainty 20 big.tit   # volumes drawn from their intervals
+  tisim extrapolate rank5.json.gz --parallelism tp=2,dp=64,pp=4 -o all.graph   # GPUs: one rank
 """,
 )
-@click.option("--to", "ranks", type=int, required=True, help="Number of ranks to predict.")
-@click.option("-o", "--output", required=True, metavar="FILE.tit", help="Packed trace to write.")
+@click.option("--to", "ranks", type=int, help="Number of ranks to predict.")
+@click.option(
+    "--parallelism",
+    metavar="tp=N,dp=N,pp=N",
+    help="Instead: make all ranks of a training job of one recorded rank of GPUs (PyTorch's "
+    "profiler, Chakra), and write a graph for tisim step. tp and pp are those of the recorded job.",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Packed trace, or graph, to write."
+)
 @click.option(
     "--prefer",
     multiple=True,
@@ -100,7 +109,8 @@ Examples:
 @click.option("--show", is_flag=True, help="Print the fitted function of every parameter.")
 @click.argument("traces", nargs=-1, required=True)
 def extrapolate_command(
-    ranks: int,
+    ranks: int | None,
+    parallelism: str | None,
     output: str,
     prefer: tuple[str, ...],
     scaling: str,
@@ -120,7 +130,18 @@ def extrapolate_command(
     exactly: which ranks make a call, its peers, sizes, counts and tags, and the iterations of
     loops. It is an error if no function explains them, or if several do that differ at the
     target number of ranks. Only varying computation volumes are fitted by least squares.
+
+    With --parallelism, TRACES is what was recorded of one rank of GPUs. The other ranks do the
+    same in the groups of the grid: those that share a matrix (tp) are neighbours, then come copies
+    (dp), then stages of the pipeline (pp). What was assumed is printed.
     """
+    if parallelism is not None:
+        if ranks is not None or len(traces) != 1:
+            raise click.UsageError("--parallelism is for one recording, without --to")
+        _write_all_ranks(traces[0], parallelism, output)
+        return
+    if ranks is None:
+        raise click.UsageError("give --to, or --parallelism for a recording of GPUs")
     from tisim.platform import Platform
     from tisim.traces.extrapolation import extrapolate
     from tisim.traces.extrapolation.next_sizes import undecided_grids
@@ -207,6 +228,27 @@ def _said_if_long(sentences: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def _write_all_ranks(path: str, parallelism: str, output: str) -> None:
+    """Make the graph of all ranks of what was recorded of one."""
+    from tisim.gpu.step_chakra import is_chakra, read_chakra
+    from tisim.gpu.step_kineto import read_kineto
+    from tisim.gpu.step_parallelism import extrapolated, read_parallelism
+    from tisim.support.files import write_file
+
+    grid = read_parallelism(parallelism)
+    recording = read_chakra(path) if is_chakra(path) else read_kineto(path, messages=True)
+    made, assumed = extrapolated(recording, grid)
+    write_file(output, iter([made.text]))
+    click.echo(
+        f"{output}: {grid.ranks:,} ranks of {recording.kernels:,} nodes, of which "
+        f"{recording.collectives:,} communicate, {recording.kept:,} of them as recorded"
+    )
+    for sentence in assumed:
+        click.echo(f"assumed: {sentence}")
+    click.echo(f"the recorded launches are in the graph: tisim step {output} --set launch=0")
+    report_written(output)
 
 
 def _check_output(output: str, inputs: Sequence[str]) -> None:

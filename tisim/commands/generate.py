@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, fields
 import click
 
 from tisim.commands import report_written
+from tisim.commands.generate_inference import inference_command
 from tisim.commands.generate_llm import llm_command
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
@@ -124,7 +125,8 @@ def generate_command() -> None:
     """Generate synthetic traces for scaling studies.
 
     Each pattern has its own options. The trace is written as a directory with one file per rank
-    or, for large ones, as one packed file (.tit). The pattern llm is a graph, for tisim step.
+    or, for large ones, as one packed file (.tit). The patterns llm and inference
+    are graphs, for tisim step.
     """
 
 
@@ -207,3 +209,4 @@ def _description(pattern: type[Pattern]) -> str:
 for _name, _pattern in PATTERNS.items():
     generate_command.add_command(_command(_name, _pattern))
 generate_command.add_command(llm_command)
+generate_command.add_command(inference_command)

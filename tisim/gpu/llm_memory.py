@@ -61,7 +61,18 @@ def peak_memory(model: Model, layout: Layout) -> dict[str, float]:
 
 def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
     """Raise InputError, with the table, where a step does not fit into a GPU's memory."""
-    parts = peak_memory(model, layout)
+    check_fit(
+        "the step",
+        peak_memory(model, layout),
+        memory,
+        gpu,
+        "more --tp, --pp, --cp or --ep, --zero 1, --recompute, --sequence-parallel or a smaller "
+        "--micro-batch",
+    )
+
+
+def check_fit(what: str, parts: dict[str, float], memory: float, gpu: str, less: str) -> None:
+    """Raise InputError, with the table, where parts do not fit into a GPU's memory."""
     total = sum(parts.values())
     if total <= memory:
         return
@@ -69,7 +80,6 @@ def check_memory(model: Model, layout: Layout, memory: float, gpu: str) -> None:
     rows.append(("all", format_bytes(total)))
     table = "\n  ".join(align(rows, 1))
     raise InputError(
-        f"the step does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n  {table}\n"
-        "more --tp, --pp, --cp or --ep, --zero 1, --recompute, --sequence-parallel or a smaller "
-        "--micro-batch need less; --no-memory-check writes the graph all the same"
+        f"{what} does not fit into the {format_bytes(memory)} of a GPU ({gpu}):\n  {table}\n"
+        f"{less} need less; --no-memory-check writes the graph all the same"
     )

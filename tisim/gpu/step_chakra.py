@@ -84,7 +84,7 @@ def read_chakra(
     check_ranks(world, path)
     writers = [
         _Writer(file, rank, world, members, communicates)
-        for rank, (file, members) in enumerate(zip(files, groups, strict=True))
+        for rank, (file, members) in enumerate(zip(files, groups, strict=True), _first(files))
     ]
     programs = [writer.program(nodes) for writer, nodes in zip(writers, traces, strict=True)]
     communicators = {name: shape for writer in writers for name, shape in writer.shapes.items()}
@@ -136,6 +136,12 @@ def _files(path: Path) -> list[Path]:
     if missing is not None:
         raise InputError(f"{stem}.{missing}.et is not there, but others are", file=path)
     return [others[rank] for rank in range(len(others))]
+
+
+def _first(files: list[Path]) -> int:
+    """The first rank of these files: of a single one, the number in its name."""
+    found = _OF_RANK.fullmatch(files[0].name)
+    return int(found["rank"]) if found is not None else 0
 
 
 def _span(nodes: list[_Node]) -> float:

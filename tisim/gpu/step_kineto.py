@@ -19,21 +19,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_graph import MOST_RANKS, parse_graph
 from tisim.gpu.step_launches import Launched, Program
 from tisim.gpu.step_recording import Recording, check_ranks, shape_of
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import open_input
 
-# Collectives by what Kineto calls them.
+# Collectives by what Kineto calls them. Those of one group of NCCL are one kernel, whose elements
+# are those of all; the channels are divided by bytes, so that a group is a call of the sum. What
+# all send to all is a group of messages.
 _COLLECTIVES = {
     "allreduce": "all_reduce",
+    "allreduce_coalesced": "all_reduce",
     "_allgather_base": "all_gather",
     "allgather": "all_gather",
+    "allgather_into_tensor_coalesced": "all_gather",
     "_reduce_scatter_base": "reduce_scatter",
     "reduce_scatter": "reduce_scatter",
+    "reduce_scatter_tensor_coalesced": "reduce_scatter",
     "broadcast": "broadcast",
+    "all_to_all": "all_to_all",
+    "all_to_allv": "all_to_all",
 }
+# Messages, and what Kineto calls the other rank.
+_MESSAGES = {"send": ("send", "Dst Rank"), "recv": ("receive", "Src Rank")}
 _BYTES = {"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Int": 4, "Long": 8, "Byte": 1}
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _CALLS = ("cuda_runtime", "cuda_driver")
@@ -43,13 +52,16 @@ _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchroniz
 _PIECE = 1 << 20
 
 
-def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
+def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False) -> Recording:
     """Read a recording, JSON or JSON in gzip.
 
     Parameters
     ----------
     model
         Make collectives of what is recorded as one; otherwise they keep their times.
+    messages
+        Make messages of what is recorded as one; otherwise they keep their times, since not all
+        ranks send as the recorded one does.
     """
     calls: dict[object, float] = {}
     waits: list[tuple[float, float]] = []
@@ -58,13 +70,14 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
     ]
     found = []
     lost: Counter[str] = Counter()
-    world = 1
+    world, rank = 1, 0
     try:
         reader = _Reader(_pieces(path), path)
         for name, value in reader.members():
             if name == "distributedInfo" and isinstance(value, dict):
                 world = int(value.get("world_size", 1))
                 check_ranks(world, path)
+                rank = int(value.get("rank", 0))
             if name != "traceEvents" or not isinstance(value, dict) or value.get("ph") != "X":
                 continue
             args = value.get("args")
@@ -79,7 +92,9 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
                 end = begin + float(value.get("dur", 0.0))
                 stream = f"s{args.get('stream')}"
                 title = str(value.get("name"))
-                call = _call_of(args) if "nccl" in title.lower() else None
+                call = None
+                if "nccl" in title.lower():
+                    call = (_message_of(args) if messages else None) or _call_of(args)
                 found.append((stream, begin, end, args.get("correlation"), title, call))
         if not reader.has("traceEvents"):
             raise KeyError("traceEvents")
@@ -90,7 +105,7 @@ def read_kineto(path: str | Path, *, model: bool = True) -> Recording:
             lost["kernels whose launch was not recorded"] += correlation not in calls
             line = None
             if model and call is not None and call[0]:
-                line = _collective(call, world, communicators)
+                line = _line(call, world, rank, communicators)
             is_call = "nccl" in title.lower()
             kernels.append(Launched(stream, begin, end, launch, is_call, line))
         if not kernels:
@@ -125,16 +140,36 @@ def _call_of(args: dict[str, object]) -> tuple[str, tuple[int, ...] | int, int]:
     listed = re.findall(r"\d+", str(args.get("Process Group Ranks", "")))
     # A long list is shortened by "..."
     known = tuple(map(int, listed)) if len(listed) == size else None
+    start, stride = args.get("Global rank start"), args.get("Global rank stride")
+    if (
+        (known is None and isinstance(size, int) and 0 < size <= MOST_RANKS)
+        and (isinstance(start, int) and start >= 0)
+        and (isinstance(stride, int) and stride > 0)
+    ):
+        known = tuple(range(start, start + size * stride, stride))
     return word if width else "", known or (size if isinstance(size, int) else 0), elements * width
 
 
-def _collective(
+def _message_of(args: dict[str, object]) -> tuple[str, int, int] | None:
+    """The message of a kernel: its word, the other rank, bytes."""
+    word, other = _MESSAGES.get(str(args.get("Collective name")), ("", ""))
+    peer, width = args.get(other), _BYTES.get(str(args.get("dtype")), 0)
+    elements = args.get("In msg nelems" if word == "send" else "Out msg nelems")
+    if not isinstance(peer, int) or not isinstance(elements, int) or not width:
+        return None
+    return word, peer, elements * width
+
+
+def _line(
     call: tuple[str, tuple[int, ...] | int, int],
     world: int,
+    rank: int,
     communicators: dict[str, tuple[int, int]],
 ) -> str | None:
     """Its line, without the stream, if its group is all ranks or has a regular stride."""
     word, members, nbytes = call
+    if word in ("send", "receive") and isinstance(members, int):
+        return f"{word} {{stream}} {members - rank} {nbytes}"
     if members == world:
         members = tuple(range(world))
     shape = shape_of(members, world) if isinstance(members, tuple) else None

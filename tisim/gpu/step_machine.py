@@ -152,7 +152,8 @@ class StepMachine:
         sms = self.hardware.gpu.sms
         speed = self.hardware.gpu.peak(dtype) * self.gemm_efficiency / sms  # of an SM
         times = []
-        for rows, columns, relative in _TILES:
+        for most, columns, relative in _TILES:
+            rows = min(most, 16 * math.ceil(m / 16))  # few rows: those that tensor cores take
             rounds = math.ceil(batch * math.ceil(m / rows) * math.ceil(n / columns) / sms)
             times.append(rounds * 2 * rows * columns * (k + FILL) / (speed * relative))
         return min(times)

@@ -1,0 +1,74 @@
+"""Inference: prefill is bound by arithmetic, decoding by the weights, keys and values it reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim.errors import InputError
+from tisim.gpu.llm import MODELS, Model
+from tisim.gpu.llm_inference import Serving, serving_memory, write_inference
+from tisim.gpu.machines import MACHINES
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_machine import StepMachine
+from tisim.gpu.step_run import run_step
+
+LLAMA = Model("8b", 32, 4096, 32, 14336, 128256, 8192, kv_heads=8, gated=True)
+PLAIN = StepMachine(MACHINES["h100"], gemm_efficiency=1.0, memory_efficiency=1.0, kernel=0.0,
+                    launch=0.0)  # fmt: skip
+
+
+def changed(**values: object) -> StepMachine:
+    gpu = replace(PLAIN.hardware.gpu, **values)  # type: ignore[arg-type]
+    return replace(PLAIN, hardware=replace(PLAIN.hardware, gpu=gpu))
+
+
+def seconds(serving: Serving, machine: StepMachine = PLAIN, model: Model = LLAMA) -> float:
+    return run_step(parse_graph(write_inference(model, serving)), machine).seconds
+
+
+@pytest.mark.parametrize(("batch", "prompt"), [(1, 1000), (16, 4000)])
+def test_a_decoded_token_reads_weights_keys_and_values(batch: int, prompt: int) -> None:
+    serving = Serving(batch=batch, prompt=prompt, tokens=101)
+    token = (seconds(serving) - seconds(replace(serving, tokens=1))) / 100
+    kept = batch * (prompt + 50.5)  # in the mean
+    read = 2 * LLAMA.parameters + 4 * kept * LLAMA.layers * LLAMA.kv_width
+    assert token == pytest.approx(read / PLAIN.hardware.gpu.memory_rate, rel=0.02)
+    # Twice the arithmetic does not help.
+    fast = changed(peaks={"bf16": 2e15, "fp16": 2e15})
+    assert (seconds(serving, fast) - seconds(replace(serving, tokens=1), fast)) / 100 > 0.99 * token
+
+
+def test_a_prefill_computes_all_parameters_for_each_token() -> None:
+    serving = Serving(batch=4, prompt=2048, tokens=1)
+    tokens, peak = 4 * 2048, PLAIN.hardware.gpu.peak("bf16")
+    products = 2 * (LLAMA.parameters - LLAMA.vocab * LLAMA.hidden) * tokens
+    attention = 2 * LLAMA.layers * tokens * 2048 * LLAMA.hidden
+    measured = seconds(serving, changed(memory_rate=1e18))
+    assert (products + attention) / peak < measured < 1.25 * (products + attention) / peak
+
+
+def test_gpus_of_a_matrix_add_twice_a_layer() -> None:
+    graph = parse_graph(write_inference(LLAMA, Serving(tensor=8, batch=2, prompt=10, tokens=5)))
+    for name, rows in (("prefill", 20), ("decode", 2)):
+        sums = [node for node in graph.blocks[name] if node.word == "all_reduce"]
+        assert [node.numbers for node in sums] == [(2 * rows * LLAMA.hidden,)] * 2
+    assert graph.programs[0][2][-1].numbers == (4,)  # the first token comes of the prefill
+    with pytest.raises(InputError, match="--tp 16 does not divide the heads of keys and values, 8"):
+        write_inference(replace(LLAMA, heads=64), Serving(tensor=16))
+
+
+def test_keys_and_values_are_kept(tisim: CommandLine, tmp_path: Path) -> None:
+    parts = serving_memory(MODELS["llama3-70b"], Serving(8, 64, 4096, 4096))
+    # 80 layers, 8 heads of 128 numbers, keys and values of 2 bytes: 328 kB a token.
+    assert parts["keys and values"] == 64 * 8192 * 80 * 8 * 128 * 4 / 8
+    graph = tmp_path / "70b.graph"
+    words = ("generate", "inference", "--model", "llama3-70b", "-o", str(graph), "--batch", "64")
+    refused = tisim(*words, "--tp", "2")
+    assert (refused.status, "this batch does not fit into the 80 GB" in refused.err) == (2, True)
+    done = tisim(*words, "--tp", "8", "--prompt", "64", "--tokens", "8")
+    assert done.status == 0, done.err
+    assert tisim("step", str(graph), "--machine", "h100", "--set", "launch=0").status == 0

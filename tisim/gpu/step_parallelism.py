@@ -1,0 +1,191 @@
+"""The other ranks of a job of which one rank was recorded.
+
+Ranks are numbered as Megatron-LM does: those that share a matrix are neighbours, then come the
+copies of the model, then the stages of the pipeline. The recorded rank says what it computes, and
+with how many others it communicates, how far apart; the others do the same in their groups of the
+grid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.gpu.step_graph import MOST_RANKS, Node, parse_graph
+from tisim.gpu.step_recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAMES = ("tp", "dp", "pp")
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """A grid of ranks: how many share a matrix, copies of the model, stages of the pipeline."""
+
+    tp: int = 1
+    dp: int = 1
+    pp: int = 1
+
+    @property
+    def ranks(self) -> int:
+        return self.tp * self.dp * self.pp
+
+
+def read_parallelism(text: str) -> Parallelism:
+    """The grid of a text such as ``tp=8,dp=16,pp=4``; what it does not name is 1."""
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        found = re.fullmatch(r"(tp|dp|pp)=([1-9][0-9]{0,6})", part.strip())
+        if found is None or found[1] in sizes:
+            raise InputError(
+                f"--parallelism is such as tp=8,dp=16,pp=4, each of {', '.join(_NAMES)} at most "
+                f"once and from 1 on; {part.strip()!r} is not"
+            )
+        sizes[found[1]] = int(found[2])
+    grid = Parallelism(**sizes)
+    if grid.ranks > MOST_RANKS:
+        raise InputError(f"--parallelism is of {grid.ranks:,} ranks; there are 1 to {MOST_RANKS:,}")
+    return grid
+
+
+def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, list[str]]:
+    """The recording of all ranks of a grid, and sentences that say what was assumed.
+
+    The recorded job has the same `tp` and `pp`, on which the recorded kernels depend; `dp` may be
+    another, and groups and messages that lie as far apart as its copies move with it.
+
+    Raises
+    ------
+    InputError
+        Where more than one rank was recorded, the grid does not fit it, or the recorded rank does
+        not show what the stages of the pipeline send.
+    """
+    graph = recording.graph
+    if len(graph.programs) != 1:
+        raise InputError(
+            f"{len(graph.programs)} programs were recorded, and --parallelism makes all ranks of "
+            "one",
+            file=graph.file,
+        )
+    inner = grid.tp * grid.pp
+    if graph.ranks % inner:
+        raise InputError(
+            f"was recorded on {graph.ranks} ranks, of which tp={grid.tp} and pp={grid.pp} are no "
+            "divisor; both are those of the recorded job",
+            file=graph.file,
+        )
+    before = Parallelism(grid.tp, graph.ranks // inner, grid.pp)
+    groups = {
+        name: _moved_group(shape, before, grid, graph.file, name)
+        for name, shape in graph.communicators.items()
+    }
+    _, _, nodes = graph.programs[0]
+    offsets = _stages(nodes, before, graph.file)
+    if grid.pp > 1 and len({stages > 0 for stages in offsets.values()}) < 2:
+        raise InputError(
+            f"with pp={grid.pp} the recorded rank is one of a stage that exchanges messages with "
+            "the stage before and the one after it; the ends do not show what others do",
+            file=graph.file,
+        )
+    lines = ["graph 1", f"ranks {grid.ranks}", f"dtype {graph.dtype}"]
+    lines += [f"communicator {name} {size} {step}" for name, (size, step) in groups.items()]
+    width = grid.tp * grid.dp
+    for stage in range(grid.pp):
+        program = _program(nodes, stage, offsets, grid)
+        lines += [f"program {stage * width}-{(stage + 1) * width - 1}", *program, "end"]
+    text = "\n".join(lines) + "\n"
+    made = replace(recording, graph=parse_graph(text, graph.file), text=text)
+    return made, _assumed(before, grid, groups, offsets)
+
+
+def _bounds(grid: Parallelism) -> tuple[int, ...]:
+    """Ranks from a rank to the next of each dimension, and all ranks."""
+    return 1, grid.tp, grid.tp * grid.dp, grid.ranks
+
+
+def _moved_group(
+    shape: tuple[int, int], before: Parallelism, after: Parallelism, file: str, name: str
+) -> tuple[int, int]:
+    """Size and stride of a group in another grid: it spans the same dimensions."""
+    size, stride = shape
+    if size * stride <= before.tp or before == after:
+        return shape
+    old, new = _bounds(before), _bounds(after)
+    starts = [i for i in range(3) if old[i] == stride]
+    ends = [i for i in range(1, 4) if old[i] == size * stride]
+    if not starts or not ends:
+        raise InputError(
+            f"communicator {name} of {size} ranks, {stride} apart, spans no dimension of "
+            f"tp={before.tp},dp={before.dp},pp={before.pp}; only with dp={before.dp} it stays",
+            file=file,
+        )
+    first = max(starts)
+    last = min(end for end in ends if end > first)
+    return new[last] // new[first], new[first]
+
+
+def _stages(nodes: list[Node], before: Parallelism, file: str) -> dict[float, int]:
+    """By offset of a message: how many stages further on its other end is."""
+    width, ranks = before.tp * before.dp, before.ranks
+    found: dict[float, int] = {}
+    for node in nodes:
+        if node.word in ("send", "receive"):
+            offset = int(node.numbers[0])
+            offset -= ranks if offset > ranks // 2 else -ranks if offset < -(ranks // 2) else 0
+            stages, rest = divmod(offset, width)
+            if rest or not 0 < abs(stages) < before.pp:
+                raise InputError(
+                    f"a message to or from the rank {offset} further on leads to no stage of "
+                    f"tp={before.tp},dp={before.dp},pp={before.pp}",
+                    file=file,
+                    line=node.line,
+                )
+            found[node.numbers[0]] = stages
+    return found
+
+
+def _program(
+    nodes: list[Node], stage: int, offsets: Mapping[float, int], grid: Parallelism
+) -> list[str]:
+    """What a rank of a stage does: no messages to stages that are not there."""
+    lines = []
+    for node in nodes:
+        numbers = node.numbers
+        if node.word in ("send", "receive"):
+            stages = offsets[numbers[0]]
+            if not 0 <= stage + stages < grid.pp:
+                continue
+            numbers = (stages * grid.tp * grid.dp, *numbers[1:])
+        texts = (str(int(n)) if n == int(n) else repr(n) for n in numbers)
+        lines.append(" ".join(part for part in (node.word, node.stream, node.name, *texts) if part))
+    return lines
+
+
+def _assumed(
+    before: Parallelism,
+    after: Parallelism,
+    groups: Mapping[str, tuple[int, int]],
+    offsets: Mapping[float, int],
+) -> list[str]:
+    found = ["all ranks compute what the recorded one does, as long as it did"]
+    if after.dp != before.dp:
+        found.append(
+            f"dp={after.dp} instead of {before.dp}: a rank has as many micro-batches as before, "
+            "and its collectives have as many bytes"
+        )
+    if offsets:
+        found.append(
+            "all stages have the order of the recorded one; the first and the last send and "
+            "receive nothing beyond, and have no embedding or loss that it has not"
+        )
+    counts = Counter(groups.values())
+    found += [
+        f"{often} communicator{'s' * (often > 1)} of {size} ranks, {step} apart"
+        for (size, step), often in counts.items()
+    ]
+    return found
