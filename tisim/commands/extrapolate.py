@@ -34,7 +34,7 @@ Examples:
   tisim extrapolate a.16.tit b.32.tit c.64.tit --to 128 -o big.tit --check d.128.tit
   tisim extrapolate lu.*.tit --to 1024 -o big.tit --platform p.xml --report lu.html --plot lu.svg
   tisim replay --platform p.xml --uncertainty 20 big.tit   # volumes drawn from their intervals
-  tisim extrapolate rank5.json.gz --parallelism tp=2,dp=64,pp=4 -o all.graph   # GPUs: one rank
+  tisim extrapolate rank5.json.gz --parallelism tp=2,dp=64,pp=4 -o all.graph  # GPUs: one rank
 """,
 )
 @click.option("--to", "ranks", type=int, help="Number of ranks to predict.")
