@@ -18,8 +18,10 @@ constexpr std::int32_t kAccessTag = -6666;
 constexpr std::int32_t kPostTag = -6662;
 constexpr std::int32_t kCompleteTag = -6661;
 
-// Calls of SimGrid's kernel in which a send or a receive is posted: a mutex, a look, the post.
+// Calls of SimGrid's kernel in which a send or a receive is posted: a mutex taken and given back, a
+// look, the post; or the post alone, where messages are never on their way before their receive.
 constexpr std::int32_t kTurnsOfPost = 4;
+constexpr std::int32_t kTurnsOfPlainPost = 1;
 
 }  // namespace
 
@@ -235,7 +237,7 @@ void Windows::plan_collect(std::int32_t owner, std::int32_t other, Progress& cal
 
 bool Windows::go_on(Rank& rank, std::int32_t index) {
   Progress& call = calls_[index];
-  while (call.next < call.steps.size() || call.due > 0) {
+  while (call.next < call.steps.size() || call.turns > 0 || call.due > 0) {
     if (call.turns > 0) {
       --call.turns;
       return go_behind(rank, index);
@@ -285,9 +287,12 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
     case Step::request_done:
       requests_.add_unnamed(rank, kSender, -1);
       return true;
-    case Step::await:
-      requests_.await_of_window(rank, index, requests_.add_of_window(call.message));
+    case Step::await: {
+      const std::int32_t request = requests_.add_of_window(call.message);
+      call.turns = requests_[request].complete ? 1 : 0;
+      requests_.await_of_window(rank, index, request);
       return wait_for_awaited(rank, index, call);
+    }
     case Step::collect:
       return collect(rank, index, call, step, member);
     case Step::lock:
@@ -374,6 +379,7 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
 // A message of no bytes, as a persistent request sends and receives it.
 bool Windows::synchronise(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
   insert_rest(rank, call);
+  call.turns = runtime_.model.eager_threshold > 0 ? kTurnsOfPost : kTurnsOfPlainPost;
   const Operation operation = static_cast<Operation>(call.tag & 255);
   const bool is_post = operation == Operation::win_post || operation == Operation::win_start;
   const bool sends = step.step == Step::send_sync;
@@ -391,7 +397,12 @@ bool Windows::wait_for_synchronised(Rank& rank, std::int32_t index, Progress& ca
     last.push_back(at);
     at = requests_[at].previous;
   }
-  for (const std::int32_t request : last) requests_.await(rank, request);
+  bool all_complete = true;
+  for (const std::int32_t request : last) {
+    all_complete = all_complete && requests_[request].complete;
+    requests_.await(rank, request);
+  }
+  if (all_complete) call.turns = rank.awaited;
   return rank.awaited == 0 || wait_for_awaited(rank, index, call);
 }
 
