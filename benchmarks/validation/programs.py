@@ -205,6 +205,35 @@ def collective(name: str, size: int, ranks: int) -> Program:
     return _written(title, name.removesuffix("v"), ranks, size, lines)
 
 
+def one_sided(name: str, size: int, ranks: int) -> Program:
+    """Accesses of the memory of the next rank, or of rank 0, in each kind of epoch."""
+
+    def lines(rank: int, all_: int) -> list[str]:
+        right, left = (rank + 1) % all_, (rank - 1) % all_
+        count = max(2, _repeats(size) // 4)
+        steps = {
+            "put": [f"put 0 {right} {size} 6", "win_fence 0"],
+            "get": [f"get 0 {right} {size} 6", "win_fence 0"],
+            "posted put": [
+                *(f"win_post 0 {left}", f"win_start 0 {right}", f"put 0 {right} {size} 6"),
+                *("win_complete 0", "win_wait 0"),
+            ],
+            "locked accumulate": [
+                *("win_lock 0 0 exclusive", f"accumulate 0 0 {size // 8} 0", "win_unlock 0 0"),
+            ],
+        }
+        fence = ["win_fence 0"] if name in ("put", "get") else []
+        return [f"win_create 0 {size}", *fence, *steps[name] * count, "win_free 0"]
+
+    return _written(f"one-sided {name} {size_name(size)}", "one-sided", ranks, size, lines)
+
+
+def _one_sided(ranks: int) -> Iterator[Program]:
+    for name in ("put", "get", "posted put", "locked accumulate"):
+        for size in (KB, 60 * KB, 1000 * KB):
+            yield one_sided(name, size, ranks)
+
+
 # The line of each non-blocking collective, given the bytes of a rank's part.
 _NON_BLOCKING: dict[str, Callable[[int], str]] = {
     "ibarrier": lambda _: "ibarrier",
@@ -302,6 +331,7 @@ def programs() -> Iterator[Program]:
         yield from _messages(ranks)
         yield from _generated(ranks)
         yield from _overlapped(ranks)
+        yield from _one_sided(ranks)
     yield nas("lu.S.4", 4, SMALL)
     for ranks in (12, 16):
         for size in (16 * KB, 256 * KB):

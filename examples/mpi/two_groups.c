@@ -1,5 +1,5 @@
 /* Two groups of ranks, a model of the ocean and one of the air, coupled by an intercommunicator:
- * every collective that MPI has between groups.
+ * every collective that MPI has between groups, and those that do not block.
  *
  *   mpicc -O2 two_groups.c -o two_groups; mpirun -n 5 ./two_groups */
 #include <mpi.h>
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   const int root = is_air ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
   const int most = size > remote ? size : remote;
   double* const sent = calloc((size_t)most * CELLS, sizeof *sent);
-  double* const received = calloc((size_t)most * CELLS, sizeof *received);
+  double* const received = calloc((size_t)(most + 1) * CELLS, sizeof *received);
   int* const counts = calloc((size_t)most, sizeof *counts);
   int* const own_counts = calloc((size_t)most, sizeof *own_counts);
   int* const places = calloc((size_t)most, sizeof *places);
@@ -67,6 +67,23 @@ int main(int argc, char** argv) {
                   between);
     MPI_Alltoallw(sent, own_counts, bytes, types, received, counts, bytes, types, between);
     check(received[(remote - 1) * CELLS] == (is_air ? ocean : world_size) - 1, "an all-to-all");
+
+    /* The same while the ranks compute: two at a time. */
+    MPI_Request pair[2];
+    MPI_Ibarrier(between, &pair[0]);
+    MPI_Ibcast(is_air ? received : sent, CELLS, MPI_DOUBLE, root, between, &pair[1]);
+    MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+    check(!is_air || received[1] == 0, "a broadcast that does not block");
+    MPI_Iscatter(sent, CELLS, MPI_DOUBLE, received, CELLS, MPI_DOUBLE, root, between, &pair[0]);
+    MPI_Wait(&pair[0], MPI_STATUS_IGNORE);
+    MPI_Igatherv(sent, 1 + rank, MPI_DOUBLE, received, counts, places, MPI_DOUBLE, root, between,
+                 &pair[0]);
+    MPI_Wait(&pair[0], MPI_STATUS_IGNORE);
+    check(root != MPI_ROOT || received[(remote - 1) * CELLS] == world_size - 1, "an igatherv");
+    MPI_Iallreduce(sent, received, 2, MPI_DOUBLE, MPI_MAX, between, &pair[0]);
+    MPI_Ialltoall(sent, CELLS, MPI_DOUBLE, received + CELLS, CELLS, MPI_DOUBLE, between, &pair[1]);
+    MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+    check(received[0] == (is_air ? ocean : world_size) - 1, "an all-reduce that does not block");
   }
   /* Each group gets the sum of the other, a cell more a rank than the one before. The counts of
    * both groups have one sum if they are scaled by the size of the other group. */

@@ -13,8 +13,8 @@ from tests.oracle.programs.windows import ACCESSES, MAKERS, WITH_REQUEST, Window
 
 pytestmark = pytest.mark.oracle
 
-#: Together they have every call.
-KNOWN = (0, 2, 5, 10, 13, 17, 20, 36)
+#: Together they have every call; in the last two, ranks race for a list at one instant.
+KNOWN = (0, 2, 5, 10, 13, 17, 20, 36, 2064, 2094)
 
 
 @pytest.mark.parametrize("seed", KNOWN)

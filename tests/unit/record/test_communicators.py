@@ -127,14 +127,59 @@ def test_collectives_between_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> No
 def test_collectives_between_groups_that_do_not_block(
     one_mpi: Mpi, tmp_path: Path, cache: Path
 ) -> None:
-    body = """MPI_Comm half, inter; MPI_Request request;
+    body = """MPI_Comm half, inter; MPI_Request requests[11]; int sent[24] = {0}, got[99][24];
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
-    MPI_Ibarrier(inter, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);"""
-    program = compile_body(body, tmp_path, one_mpi)
-    trace = record_program(program, tmp_path, one_mpi, cache=cache)
-    assert "4 calls of MPI_Ibarrier are not in the trace" in trace.run.stderr
+    int root = rank % 2 ? 1 : rank == 2 ? MPI_ROOT : MPI_PROC_NULL;
+    int counts[2] = {1, 2}, own[2] = {1 + rank / 2, 1 + rank / 2}, zero[2] = {0, 4};
+    int twos[2] = {2, 2};
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    MPI_Ibarrier(inter, &requests[0]);
+    MPI_Ibcast(sent, 10, MPI_INT, root, inter, &requests[1]);
+    MPI_Igather(sent, 2, MPI_INT, got[2], 2, MPI_INT, root, inter, &requests[2]);
+    MPI_Iscatterv(sent, counts, zero, MPI_INT, got[3], 1 + rank / 2, MPI_INT, root, inter,
+                  &requests[3]);
+    MPI_Ireduce(sent, got[4], 3, MPI_INT, MPI_SUM, root, inter, &requests[4]);
+    MPI_Iallreduce(sent, got[5], 4, MPI_INT, MPI_SUM, inter, &requests[5]);
+    MPI_Iallgather(sent, 5, MPI_INT, got[6], 5, MPI_INT, inter, &requests[6]);
+    MPI_Iallgatherv(sent, own[0], MPI_INT, got[7], counts, zero, MPI_INT, inter, &requests[7]);
+    MPI_Ialltoallv(sent, own, zero, MPI_INT, got[8], counts, zero, MPI_INT, inter, &requests[8]);
+    MPI_Ialltoallw(sent, own, zero, types, got[9], counts, zero, types, inter, &requests[9]);
+    MPI_Ireduce_scatter(sent, got[10], twos, MPI_INT, MPI_SUM, inter, &requests[10]);
+    MPI_Waitall(11, requests, MPI_STATUSES_IGNORE);"""
+    trace = record_program(compile_body(body, tmp_path, one_mpi), tmp_path, one_mpi, cache=cache)
+    assert "warning" not in trace.run.stderr
+    kinds = ("irecv", "isend")
+    end, tag = "comm=2 request=", f"{TAG}"
+
+    def with_all(first: int, *sizes: tuple[int, int], peer: int = 0) -> list[str]:
+        """What is received and sent, from and to one rank of the other group after the other."""
+        return [
+            f"{kinds[side]} {peer + place} {tag} {bytes[side]} {end}{first + 2 * place + side}"
+            for place, bytes in enumerate(sizes)
+            for side in range(2)
+        ]
+
+    # In the communicator of both groups ranks 0 and 2 come first, then 1 and 3. Rank 3 is no root.
+    assert trace.calls(3)[2:-1] == [
+        *("comm_group 2 0 2 1 3", f"ibarrier {end}0", f"irecv 1 {tag} 40 {end}1"),
+        *(f"isend 1 {tag} 8 {end}2", f"irecv 1 {tag} 8 {end}3", f"isend 1 {tag} 12 {end}4"),
+        *(f"iallreduce 16 0 6 {end}5", *with_all(6, (20, 20), (20, 20))),
+        *with_all(10, (4, 8), (8, 8)),
+        *with_all(14, (4, 8), (8, 8)),
+        *with_all(18, (4, 8), (8, 8)),
+        *(f"iallreduce 16 0 6 {end}22", f"waitall requests={','.join(map(str, range(23)))}"),
+    ]
+    # Rank 2 is the root: it has something for both ranks of the other group, or from both.
+    assert trace.calls(2)[4:12] == [
+        *(f"isend 2 {tag} 40 {end}1", f"isend 3 {tag} 40 {end}2"),
+        *(f"irecv 2 {tag} 8 {end}3", f"irecv 3 {tag} 8 {end}4"),
+        *(f"isend 2 {tag} 4 {end}5", f"isend 3 {tag} 8 {end}6"),
+        *(f"irecv 2 {tag} 12 {end}7", f"irecv 3 {tag} 12 {end}8"),
+    ]
+    # Rank 0 has nothing to do where there is a root.
+    assert trace.calls(0)[3:5] == [f"ibarrier {end}0", f"iallreduce 16 0 6 {end}1"]
+    replay_on_graphene(trace)
 
 
 def spawning(directory: Path, mpi: Mpi) -> Path:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.unit.record.random_programs.between_groups import BetweenGroups
 from tests.unit.record.random_programs.collectives import Collectives
 from tests.unit.record.random_programs.messages import Messages
 from tests.unit.record.random_programs.ranks import Group
+from tests.unit.record.random_programs.windows import OneSided
 from tisim.traces.record.table import read_table
 
 _PROGRAM = """\
@@ -22,6 +24,9 @@ static char in[1 << 16], out[1 << 16], buffered[1 << 22];
 static MPI_Comm comm[64];
 static MPI_Request request[256];
 static MPI_Datatype triple;
+static MPI_Win window;
+static void *part;
+static MPI_Comm halved, between;
 
 static MPI_Comm created(MPI_Comm parent, int count, const int *ranks) {{
   MPI_Group all, some;
@@ -58,6 +63,19 @@ static MPI_Comm cartesian(MPI_Comm parent, int size) {{
   MPI_Comm made;
   MPI_Cart_create(parent, 1, &size, periods, 0, &made);
   return made;
+}}
+
+static MPI_Group member(MPI_Comm parent, int rank) {{
+  MPI_Group all, one;
+  MPI_Comm_group(parent, &all);
+  MPI_Group_incl(all, 1, &rank, &one);
+  MPI_Group_free(&all);
+  return one;
+}}
+
+static void halve(MPI_Comm parent, int place) {{
+  MPI_Comm_split(parent, place % 2, place, &halved);
+  MPI_Intercomm_create(halved, 0, parent, 1 - place % 2, 9, &between);
 }}
 
 {functions}
@@ -101,7 +119,7 @@ def _large_counts() -> str:
     return _LARGE_COUNTS + "".join(renamed)
 
 
-class Author(Messages, Collectives):
+class Author(Messages, Collectives, OneSided, BetweenGroups):
     """Writes a program of `ranks` ranks with `events` events."""
 
     def __init__(self, seed: int, ranks: int, events: int) -> None:
@@ -119,6 +137,8 @@ class Author(Messages, Collectives):
             self.persistent,
             self.cancelled,
             self.null_message,
+            self.one_sided,
+            self.between_groups,
         ]
         for _ in range(events):
             self.rng.choice(choices)()

@@ -74,6 +74,10 @@ class Ranks:
         count = self.rng.choice([0, 1, 2, 7, 100, 1000])
         return count, count * TYPES[kind][0]
 
+    def write(self, rank: int, statement: str, line: str) -> None:
+        self.ranks[rank].statements.append(statement)
+        self.ranks[rank].lines.append(line)
+
     def wait(self) -> None:
         busy = [rank for rank in self.ranks if rank.pending]
         if busy:

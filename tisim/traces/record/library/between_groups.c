@@ -1,5 +1,6 @@
 /* Collectives on intercommunicators, as what MPI libraries make of them: collectives in a group,
- * and messages between the first ranks of the groups, its leaders.
+ * and messages between the first ranks of the groups, its leaders. In those that do not block, each
+ * rank has messages with all ranks of the other group that it has something for.
  *
  * That is how Open MPI does all of them; MPICH differs in barriers (two broadcasts of a byte), in
  * gathers and scatters of more than 2 KiB a rank (messages of the root with each rank) and in
@@ -19,8 +20,8 @@ struct groups {
   int remote_leader; /* in `both` */
 };
 
-static bool find(MPI_Comm comm, const struct tisim_posted* posted, struct groups* groups) {
-  if (posted != NULL || !tisim_is_inter(comm) || !tisim_is_active()) return false;
+static bool find(MPI_Comm comm, struct groups* groups) {
+  if (!tisim_is_inter(comm) || !tisim_is_active()) return false;
   groups->both = tisim_comm_of_messages(comm);
   groups->own = tisim_group_of(comm, &groups->local);
   groups->remote_leader = groups->both->remote_first;
@@ -150,16 +151,83 @@ static int64_t gatherv_own(const struct groups* groups, int64_t bytes) {
   return sum;
 }
 
+/* Calls that do not block. */
+
+/* A type of each rank; NULL: `type` of all. */
+struct side {
+  struct tisim_counts counts;
+  MPI_Datatype type;
+  const MPI_Datatype* types;
+};
+
+static bool is_posted(MPI_Comm comm, const struct tisim_posted* posted) {
+  return posted != NULL && !posted->is_persistent && tisim_is_inter(comm) && tisim_is_active();
+}
+
+static int64_t bytes_with(const struct side* side, int rank) {
+  return tisim_bytes(tisim_count(&side->counts, rank),
+                     side->types == NULL ? side->type : side->types[rank]);
+}
+
+/* Messages with one rank of the other group, for MPI_ROOT with all of them, for MPI_PROC_NULL with
+ * none. NULL: nothing is sent or received. */
+static bool post_messages(MPI_Comm comm, const struct tisim_posted* posted, int partner,
+                          const struct side* sent, const struct side* received) {
+  if (!is_posted(comm, posted)) return false;
+  const struct groups groups = {.both = tisim_comm_of_messages(comm)};
+  const struct side* const sides[] = {received, sent};
+  const int first = partner == MPI_ROOT ? 0 : partner;
+  int end = partner == MPI_PROC_NULL ? partner : partner + 1;
+  if (partner == MPI_ROOT) PMPI_Comm_remote_size(comm, &end);
+  const int directions = (sent != NULL) + (received != NULL);
+  const struct tisim_request* const all = tisim_request_add_several(
+      posted->request, posted->variable, (size_t)directions * (size_t)(end - first));
+  size_t count = 0;
+  for (int i = first; i < end; ++i) {
+    for (int side = 0; side < 2; ++side) {
+      if (sides[side] == NULL) continue;
+      write_message(side == 0 ? TISIM_irecv : TISIM_isend, &groups, groups.both->remote_first + i,
+                    bytes_with(sides[side], i), count == 0 ? all->number : all->more[count - 1]);
+      ++count;
+    }
+  }
+  return true;
+}
+
+/* Of a call with a root, where `sent` and `received` are those of a rank that sends and of one that
+ * receives: the root sends to all, or receives from all. */
+static bool post_rooted(MPI_Comm comm, const struct tisim_posted* posted, int root, bool root_sends,
+                        const struct side* sent, const struct side* received) {
+  const bool sends = (root == MPI_ROOT) == root_sends;
+  return post_messages(comm, posted, root, sends ? sent : NULL, sends ? NULL : received);
+}
+
+/* What all ranks of both groups wait for is a collective of theirs. */
+static bool post_on_both(enum tisim_word word, const int64_t* arguments, size_t count,
+                         MPI_Comm comm, const struct tisim_posted* posted) {
+  if (!is_posted(comm, posted)) return false;
+  struct tisim_named named = tisim_on(tisim_comm_of_messages(comm)->number);
+  named.request = tisim_request_add(posted->request, posted->variable)->number;
+  tisim_write(word, arguments, count, &named, false);
+  return true;
+}
+
+static bool post_allreduce(int64_t bytes, MPI_Comm comm, const struct tisim_posted* posted) {
+  return post_on_both(TISIM_iallreduce, (const int64_t[]){bytes, 0, BYTES}, 3, comm, posted);
+}
+
 /* The collectives. */
 
 bool tisim_barrier_between_groups(MPI_Comm comm, const struct tisim_posted* posted) {
+  if (posted != NULL) return post_on_both(TISIM_ibarrier, NULL, 0, comm, posted);
   return tisim_allreduce_between_groups(1, MPI_INT, comm, posted);
 }
 
 bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                                     const struct tisim_posted* posted) {
+  if (posted != NULL) return post_allreduce(tisim_bytes(count, type), comm, posted);
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const int64_t bytes = tisim_bytes(count, type);
   reduce_own(&groups, bytes);
   exchange_of_leaders(&groups, bytes, bytes);
@@ -169,8 +237,12 @@ bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm
 
 bool tisim_bcast_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
                                 const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side data = {tisim_same_count(count), type, NULL};
+    return post_rooted(comm, posted, root, true, &data, &data);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const int64_t bytes = root == MPI_PROC_NULL ? 0 : tisim_bytes(count, type);
   if (root == MPI_ROOT) {
     send_to(&groups, groups.remote_leader, bytes);
@@ -183,8 +255,12 @@ bool tisim_bcast_between_groups(MPI_Count count, MPI_Datatype type, int root, MP
 
 bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
                                  const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side data = {tisim_same_count(count), type, NULL};
+    return post_rooted(comm, posted, root, false, &data, &data);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const int64_t bytes = root == MPI_PROC_NULL ? 0 : tisim_bytes(count, type);
   if (root == MPI_ROOT) {
     receive_from(&groups, groups.remote_leader, bytes);
@@ -195,10 +271,22 @@ bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, M
   return true;
 }
 
+/* What the ranks of the own group get in all. */
+static int64_t sum_of_own(struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm) {
+  int size = 0;
+  int64_t sum = 0;
+  PMPI_Comm_size(comm, &size);
+  for (int i = 0; i < size; ++i) sum += tisim_bytes(tisim_count(&counts, i), type);
+  return sum;
+}
+
 bool tisim_reducescatter_between_groups(struct tisim_counts counts, MPI_Datatype type,
                                         MPI_Comm comm, const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    return is_posted(comm, posted) && post_allreduce(sum_of_own(counts, type, comm), comm, posted);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const int size = groups.own->size;
   int64_t* const own = calloc((size_t)size, sizeof *own);
   int64_t sum = 0;
@@ -246,8 +334,15 @@ bool tisim_exchange_between_groups(enum tisim_word word, MPI_Count send_count,
                                    MPI_Datatype send_type, MPI_Count receive_count,
                                    MPI_Datatype receive_type, int root, MPI_Comm comm,
                                    const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {tisim_same_count(send_count), send_type, NULL};
+    const struct side in = {tisim_same_count(receive_count), receive_type, NULL};
+    return word == TISIM_igather || word == TISIM_iscatter
+               ? post_rooted(comm, posted, root, word == TISIM_iscatter, &out, &in)
+               : post_messages(comm, posted, MPI_ROOT, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const bool is_rooted = word == TISIM_gather || word == TISIM_scatter;
   if (is_rooted && root == MPI_PROC_NULL) return true;
   const bool is_root = is_rooted && root == MPI_ROOT;
@@ -279,8 +374,13 @@ static int64_t sum_of_remote(const struct groups* groups, struct tisim_counts co
 bool tisim_gatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
                                   struct tisim_counts counts, MPI_Datatype type, int root,
                                   MPI_Comm comm, const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {tisim_same_count(send_count), send_type, NULL};
+    const struct side in = {counts, type, NULL};
+    return post_rooted(comm, posted, root, false, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   if (root == MPI_ROOT) {
     receive_from(&groups, groups.remote_leader, sum_of_remote(&groups, counts, type));
   } else if (root != MPI_PROC_NULL) {
@@ -293,8 +393,13 @@ bool tisim_gatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
 bool tisim_scatterv_between_groups(struct tisim_counts counts, MPI_Datatype type,
                                    MPI_Count receive_count, MPI_Datatype receive_type, int root,
                                    MPI_Comm comm, const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {counts, type, NULL};
+    const struct side in = {tisim_same_count(receive_count), receive_type, NULL};
+    return post_rooted(comm, posted, root, true, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   if (root == MPI_ROOT) {
     send_to(&groups, groups.remote_leader, groups.remote_size * (int64_t)sizeof(int));
     send_to(&groups, groups.remote_leader, sum_of_remote(&groups, counts, type));
@@ -316,8 +421,13 @@ bool tisim_scatterv_between_groups(struct tisim_counts counts, MPI_Datatype type
 bool tisim_allgatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
                                      struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
                                      const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {tisim_same_count(send_count), send_type, NULL};
+    const struct side in = {counts, type, NULL};
+    return post_messages(comm, posted, MPI_ROOT, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   const int64_t received = sum_of_remote(&groups, counts, type);
   const int64_t sum = gatherv_own(&groups, tisim_bytes(send_count, send_type));
   exchange_of_leaders(&groups, sum, received);
@@ -329,8 +439,13 @@ bool tisim_alltoallw_between_groups(struct tisim_counts sent, const MPI_Datatype
                                     struct tisim_counts received,
                                     const MPI_Datatype* received_types, MPI_Comm comm,
                                     const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {sent, MPI_DATATYPE_NULL, sent_types};
+    const struct side in = {received, MPI_DATATYPE_NULL, received_types};
+    return post_messages(comm, posted, MPI_ROOT, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   exchange_with_all(&groups, sent, received, sent_types, received_types);
   return true;
 }
@@ -338,8 +453,13 @@ bool tisim_alltoallw_between_groups(struct tisim_counts sent, const MPI_Datatype
 bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_type,
                                     struct tisim_counts received, MPI_Datatype received_type,
                                     MPI_Comm comm, const struct tisim_posted* posted) {
+  if (posted != NULL) {
+    const struct side out = {sent, sent_type, NULL};
+    const struct side in = {received, received_type, NULL};
+    return post_messages(comm, posted, MPI_ROOT, &out, &in);
+  }
   struct groups groups;
-  if (!find(comm, posted, &groups)) return false;
+  if (!find(comm, &groups)) return false;
   MPI_Datatype* const types = calloc(2 * (size_t)groups.remote_size, sizeof *types);
   if (types == NULL) return true;
   for (int i = 0; i < groups.remote_size; ++i) {

@@ -218,7 +218,7 @@ struct tisim_posted {
 #define TISIM_FIRST_TAG 2147483000
 
 /* between_groups.c. Each is false where nothing is written: on other communicators than those of
- * two groups, and of calls that do not block. */
+ * two groups, and of persistent calls. */
 bool tisim_barrier_between_groups(MPI_Comm comm, const struct tisim_posted* posted);
 bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                                     const struct tisim_posted* posted);
