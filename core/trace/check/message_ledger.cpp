@@ -131,7 +131,9 @@ void MessageLedger::repeat(std::span<const TraceMessage> messages, std::uint64_t
   const auto side_of = [](const TraceMessage* message) {
     return std::tie(message->channel, message->is_receive);
   };
-  std::ranges::stable_sort(sorted, {}, side_of);
+  std::sort(sorted.begin(), sorted.end(), [&](const TraceMessage* a, const TraceMessage* b) {
+    return side_of(a) != side_of(b) ? side_of(a) < side_of(b) : a < b;
+  });
   std::vector<std::uint64_t> rooms;
   for (std::size_t first = 0; first < sorted.size();) {
     std::size_t last = first;
@@ -229,15 +231,17 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
   std::iota(by_tag.begin(), by_tag.end(), std::size_t{0});
   const auto tag_of = [&](std::size_t at) { return surplus[at].channel.tag; };
   const auto source_of = [](const Pair& pair) { return pair.channel.source; };
-  std::ranges::stable_sort(by_tag, {}, tag_of);
-  // The most particular ones choose first.
-  std::vector<Pair> choosers = wild;
-  std::stable_sort(choosers.begin(), choosers.end(), [](const Pair& a, const Pair& b) {
-    const auto freedom = [](const TraceChannel& c) {
-      return (c.source == kAnySource ? 1 : 0) + (c.tag == kAnyTag ? 1 : 0);
-    };
-    return freedom(a.channel) < freedom(b.channel);
+  std::sort(by_tag.begin(), by_tag.end(), [&](std::size_t a, std::size_t b) {
+    return tag_of(a) != tag_of(b) ? tag_of(a) < tag_of(b) : a < b;
   });
+  // The most particular ones choose first.
+  std::vector<Pair> choosers;
+  for (const int freedom : {0, 1, 2}) {
+    for (const Pair& pair : wild) {
+      const TraceChannel& c = pair.channel;
+      if ((c.source == kAnySource) + (c.tag == kAnyTag) == freedom) choosers.push_back(pair);
+    }
+  }
   // How many of so many receives of a channel find no message.
   const auto choose = [&](const Pair& chooser, std::uint64_t left) {
     const auto take = [&left](Pair& pair) {

@@ -51,8 +51,6 @@ std::vector<CallPathSummary> CallPathCounter::summaries() const {
     if (path >= texts.size()) file_.damaged("a text that an attribute names is not there");
     found.push_back({texts[path], call.second, calls});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.calls > b.calls; });
   return found;
 }
 

@@ -26,7 +26,6 @@ class CallPathCounter {
 
   // Takes the calls of a class, which `counter` has counted.
   void take(std::uint32_t rank_class, const ClassCounter& counter);
-  // Those with the most calls first.
   std::vector<CallPathSummary> summaries() const;
 
  private:

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "support/largest_first.hpp"
 #include "trace/archive/trace_set.hpp"
 #include "trace/inspect/class_counter.hpp"
 #include "trace/inspect/statistics.hpp"
@@ -165,14 +166,6 @@ constexpr std::size_t kMostLoopsOfClass = 20;
 constexpr std::size_t kMostStretches = 16;
 constexpr std::size_t kMostOutlines = 8;        // classes
 constexpr std::size_t kMostOutlineLines = 400;  // of an outline
-
-// Sorts by a number, the largest first, and keeps some.
-template <class Entry, class Number>
-void keep_largest(std::vector<Entry>& entries, std::size_t most, Number number) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [&](const Entry& a, const Entry& b) { return number(a) > number(b); });
-  if (entries.size() > most) entries.resize(most);
-}
 
 class Inspector {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "support/largest_first.hpp"
 #include "trace/packed/program.hpp"
 
 namespace tisim {
@@ -24,8 +25,7 @@ ProgramStructure::ProgramStructure(const tit::RankClass& rank_class,
     const tit::Item item{key.first, key.second};
     repeats_.push_back({item, times, times * item.exponent * length_of(item)});
   }
-  std::stable_sort(repeats_.begin(), repeats_.end(),
-                   [](const Repeat& a, const Repeat& b) { return a.calls > b.calls; });
+  keep_largest(repeats_, repeats_.size(), [](const Repeat& repeat) { return repeat.calls; });
 }
 
 std::uint64_t ProgramStructure::length_of(tit::Item item) const {

@@ -68,8 +68,9 @@ std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::
   }
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return ranks[a] != ranks[b] ? ranks[a] < ranks[b] : a < b;
+  });
   std::vector<std::int64_t> present;
   present.reserve(files.size());
   for (const std::size_t i : order) {

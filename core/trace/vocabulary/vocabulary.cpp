@@ -195,12 +195,13 @@ std::string Vocabulary::nearest(std::string_view word) const {
   std::vector<std::pair<std::size_t, std::string_view>> near;
   const auto consider = [&](std::string_view name) {
     const std::size_t edits = distance(word, name);
-    if (edits <= 1 + name.size() / 4) near.emplace_back(edits, name);
+    if (edits > 1 + name.size() / 4) return;
+    auto place = near.begin();
+    while (place != near.end() && place->first <= edits) ++place;
+    near.emplace(place, edits, name);
   };
   for (const Action& action : kActions) consider(action.name);
   for (const auto& custom : customs_) consider(custom->name);
-  std::stable_sort(near.begin(), near.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(near.size(), 3); ++i) {
     if (i > 0) text += i + 1 == std::min<std::size_t>(near.size(), 3) ? " or " : ", ";

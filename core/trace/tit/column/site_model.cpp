@@ -396,8 +396,9 @@ class Clustering {
     // Large ones first: they get a model of their own, and small ones may join them.
     std::vector<std::size_t> order(sites.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return sites[a].total() > sites[b].total();
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const auto large = sites[a].total(), other = sites[b].total();
+      return large != other ? large > other : a < b;
     });
     for (const std::size_t site : order) place(site);
   }
