@@ -163,3 +163,17 @@ def test_documents_link_to_the_glossary() -> None:
     pages = sorted((ROOT / "docs").glob("*.md"))
     without = [page.name for page in pages if "glossary.md" not in page.read_text()]
     assert without in ([], ["glossary.md"])
+
+
+def test_front_pages_state_the_errors_of_the_validation() -> None:
+    validation = (ROOT / "docs" / "validation.md").read_text()
+    for group in ("above 4 kB", "up to 4 kB, and barriers"):
+        row = re.search(rf"^\| {group} \|(.*)\|$", validation, re.M)
+        assert row is not None
+        cases, _, mean, median, worst = (
+            cell.strip().replace("%", " %") for cell in row[1].split("|")
+        )
+        for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+            text = page.read_text()
+            missing = [figure for figure in (mean, median, worst) if figure not in text]
+            assert not missing and re.search(rf"\b{cases}\b", text), f"{page}: {group}: {missing}"
