@@ -47,35 +47,102 @@ void Component::reach(std::int32_t index) {
 }
 
 // What is known of constraints is needed to solve for a part of them.
-void Component::put_back() {
-  for (std::size_t i = 0; i < constraints_.size(); ++i) {
-    Constraint& constraint = system_.constraint(constraints_[i]);
-    constraint.saturation_level = known_[i].saturation_level;
-    constraint.remaining = known_[i].remaining;
-    constraint.updates = known_[i].updates;
-  }
+void Component::put_back(std::size_t place) {
+  Constraint& constraint = system_.constraint(constraints_[place]);
+  constraint.saturation_level = known_[place].saturation_level;
+  constraint.remaining = known_[place].remaining;
+  constraint.updates = known_[place].updates;
+}
+
+void Component::put_back_all() {
+  for (std::size_t i = 0; i < constraints_.size(); ++i) put_back(i);
 }
 
 bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level,
                        Bottlenecks& bottlenecks) {
   begin();
   reach(seed);
+  std::size_t visits = 0;
   for (std::size_t next = 0; next < constraints_.size(); ++next) {
     Constraint& constraint = system_.constraint(constraints_[next]);
-    if (static_cast<std::size_t>(constraint.count) < constraint.members.size()) {
-      to_clean_.push_back(&constraint);
+    visits += constraint.members.size();
+    if (visits > std::max(system_.variables() / 4, few_visits_) && most > system_.variables() &&
+        !bottlenecks.any()) {
+      put_back_all();
+      allow_again();
+      gather_all(resume_level);
+      break;
     }
+    if (System::has_many_idle_members(constraint)) to_clean_.push_back(&constraint);
     if (!gather_members(constraint, resume_level, bottlenecks)) {
       allow_again();
       return gather(seed, most, resume_level, bottlenecks);
     }
     if (variables_.size() + kept_ > most && !bottlenecks.any_dissolved()) {
-      put_back();
+      put_back_all();
       return false;
     }
   }
   for (Constraint* constraint : to_clean_) system_.remove_idle_members(*constraint);
   return true;
+}
+
+// Gathers all variables and constraints that have not been solved for yet, each once, in the order
+// in which they lie in memory.
+void Component::gather_all(double resume_level) {
+  begin();
+  for (std::size_t i = 0; i < system_.constraints(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    Constraint& constraint = system_.constraint(index);
+    if (constraint.count == 0 || was_gathered(constraint) || system_.slack(constraint)) continue;
+    reach(index);
+    if (System::has_many_idle_members(constraint)) to_clean_.push_back(&constraint);
+  }
+  Constraint* const constraints = system_.constraint_array();
+  const double* const weights = system_.weight_array();
+  for (std::size_t i = 0; i < system_.variables(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    const Variable& variable = system_.variable(index);
+    if (variable.mark >= first_mark_ || variable.count == 0) continue;
+    const VariableType& type = system_.type_of(variable);
+    const bool keeps = !variable.stale && variable.share * type.penalty < resume_level;
+    const double usage = type.priority * variable.count;
+    bool is_member = false;
+    for (const Element& element : system_.elements(variable, type)) {
+      Constraint& reached = constraints[element.constraint];
+      if (!contains(reached)) continue;
+      is_member = true;
+      if (keeps) {
+        reached.remaining -= weights[element.weight] * variable.share * variable.count;
+      } else {
+        reached.usage += weights[element.weight] * usage;
+        ++reached.unfixed;
+      }
+    }
+    if (!is_member) continue;
+    if (keeps) {
+      ++kept_;
+    } else {
+      add_variable(index);
+      lowest_limit_ = std::min(lowest_limit_, variable.limit * type.penalty);
+    }
+  }
+  if (resume_level > 0) leave_out_kept();
+}
+
+// Constraints of which all variables keep their shares are as they were.
+void Component::leave_out_kept() {
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    const std::int32_t index = constraints_[i];
+    if (system_.constraint(index).unfixed > 0) {
+      constraints_[left++] = index;
+    } else {
+      put_back(i);
+      system_.constraint(index).visit = 0;
+    }
+  }
+  constraints_.resize(left, -1);
 }
 
 // False: more has changed than was known when it was decided which variables keep their shares.

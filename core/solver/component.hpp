@@ -28,9 +28,14 @@ class Component {
 
   // The constraints and variables that a change of the constraint `seed` can reach, over
   // constraints that are not slack, and variables that do not keep their shares: those at levels
-  // below `resume_level`, which becomes 0 when that turns out to be wrong. False: more than `most`
-  // variables were met; what was known of the constraints still is.
+  // below `resume_level`, which becomes 0 when that turns out to be wrong. Where going from one to
+  // the next takes longer than passing over all variables, these are what is gathered. False: more
+  // than `most` variables were met; what was known of the constraints still is.
   bool gather(std::int32_t seed, std::size_t most, double& resume_level, Bottlenecks& bottlenecks);
+
+  // For tests, which have small components: how many members of constraints are visited before all
+  // variables are passed over.
+  void set_few_visits(std::size_t visits) { few_visits_ = visits; }
 
   // The mark of the constraints of the component and of its variables without a share.
   std::uint32_t mark() const { return mark_; }
@@ -69,7 +74,10 @@ class Component {
   };
 
   void reach(std::int32_t constraint);
-  void put_back();
+  void put_back(std::size_t place);
+  void put_back_all();
+  void leave_out_kept();
+  void gather_all(double resume_level);
   bool gather_members(Constraint& constraint, double& resume_level, Bottlenecks& bottlenecks);
 
   System& system_;
@@ -83,6 +91,7 @@ class Component {
   Stack<Constraint*> to_clean_;  // those with members that have no flows any more
   double lowest_limit_ = 0.0;
   std::size_t kept_ = 0;
+  std::size_t few_visits_ = 1U << 14;
 };
 
 }  // namespace tisim::max_min

@@ -21,6 +21,7 @@ void ProgressiveFilling::fill(Extent extent) {
   lowest_limit_ = component_.lowest_limit();
   highest_fixed_ = 0.0;
   closed_early_ = false;
+  sums_hold_ = true;
   open_constraints();
   for (;;) {
     update_levels();
@@ -29,9 +30,18 @@ void ProgressiveFilling::fill(Extent extent) {
     if (!fix_bounded(level)) saturate(level);
   }
   for (const std::int32_t index : component_.variables()) {
-    if (!component_.is_fixed(index)) {
-      component_.shares().push_back({index, system_.variable(index).limit});
-    }
+    if (component_.is_fixed(index)) continue;
+    component_.shares().push_back({index, system_.variable(index).limit});
+    sums_hold_ = false;
+  }
+  if (sums_hold_ && keeps_levels_) keep_sums();
+}
+
+// What is left of the constraints need not be summed up to solve for a part of the component.
+void ProgressiveFilling::keep_sums() {
+  for (const std::int32_t index : component_.constraints()) {
+    Constraint& constraint = system_.constraint(index);
+    if (!constraint.fatpipe && !system_.slack(constraint)) constraint.updates = 1;
   }
 }
 
@@ -154,10 +164,24 @@ void ProgressiveFilling::saturate(double lowest) {
     if (constraint->unfixed == 0) continue;
     if (constraint->saturation_level == kNotSaturated) constraint->saturation_level = level;
     if (saturate_last(*constraint, level)) return;
-    for (const Member& member : constraint->members) {
-      if (component_.is_fixed(member.variable)) continue;
-      fix(member.variable, level * system_.priority(system_.variable(member.variable)));
-    }
+    fix_members(*constraint, level);
+  }
+}
+
+// Fixes the members of a constraint that have no share yet. They lie anywhere in memory, so that
+// the elements of one are fetched while others are fixed.
+void ProgressiveFilling::fix_members(const Constraint& constraint, double level) {
+  constexpr std::size_t kAhead = 8;
+  waiting_.clear();
+  waiting_.make_room(constraint.members.size());
+  for (const Member& member : constraint.members) {
+    waiting_.append_if(!component_.is_fixed(member.variable), member.variable);
+  }
+  const std::size_t count = waiting_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) system_.prefetch_elements(system_.variable(waiting_[i + kAhead]));
+    const std::int32_t index = waiting_[i];
+    fix(index, level * system_.priority(system_.variable(index)));
   }
 }
 
@@ -166,7 +190,9 @@ void ProgressiveFilling::saturate(double lowest) {
 bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
   if (static_cast<std::size_t>(constraint.unfixed) != unfixed_) return false;
   const std::size_t size = component_.variables().size();
-  if (unfixed_ >= std::max(kSmallestBottleneck, size / 2)) {
+  const bool is_bottleneck = unfixed_ >= std::max(kSmallestBottleneck, size / 2);
+  if (keeps_levels_ && !is_bottleneck) return false;
+  if (is_bottleneck) {
     // It may become a bottleneck next time, which takes all variables to form.
     if (extent_ == Extent::resumed) constraint.saturation_level = kUnknownLevel;
     if (size > ShareCache::kLargest) propose(constraint, level);
@@ -180,6 +206,7 @@ bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
   open_.clear();
   levels_.clear();
   changed_.clear();
+  sums_hold_ = false;
   return true;
 }
 

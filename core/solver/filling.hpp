@@ -58,6 +58,7 @@ class ProgressiveFilling {
 
  private:
   void open_constraints();
+  void keep_sums();
   void open(Constraint& constraint);
   void close(Constraint& constraint);
   void note_change(Constraint& constraint);
@@ -66,6 +67,7 @@ class ProgressiveFilling {
   bool fix_bounded(double level);
   bool fix_below(double level);
   void saturate(double lowest);
+  void fix_members(const Constraint& constraint, double level);
   bool saturate_last(Constraint& constraint, double level);
   void propose(const Constraint& constraint, double level);
   void fix(std::int32_t variable, double share);
@@ -78,13 +80,15 @@ class ProgressiveFilling {
   Extent extent_ = Extent::whole;
   bool keeps_levels_ = false;  // for the next time
   BottleneckProposal proposal_;
-  std::size_t unfixed_ = 0;     // variables without a share
-  double lowest_limit_ = 0.0;   // none of these has its limit at a lower level
-  double highest_fixed_ = 0.0;  // the highest level of a variable with a share
-  bool closed_early_ = false;   // a constraint had nothing left for its variables
-  Stack<Constraint*> open_;     // those with variables to fix
-  Stack<double> levels_;        // at which these saturate
-  Stack<Constraint*> changed_;  // those on which something was fixed
+  std::size_t unfixed_ = 0;      // variables without a share
+  double lowest_limit_ = 0.0;    // none of these has its limit at a lower level
+  double highest_fixed_ = 0.0;   // the highest level of a variable with a share
+  bool closed_early_ = false;    // a constraint had nothing left for its variables
+  bool sums_hold_ = true;        // all shares have been taken off what is left of constraints
+  Stack<std::int32_t> waiting_;  // for the level of the constraint that saturates
+  Stack<Constraint*> open_;      // those with variables to fix
+  Stack<double> levels_;         // at which these saturate
+  Stack<Constraint*> changed_;   // those on which something was fixed
 };
 
 }  // namespace tisim::max_min

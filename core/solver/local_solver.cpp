@@ -93,6 +93,7 @@ std::size_t LocalSolver::least_component() const {
 void LocalSolver::note_whole() { mean_size_ -= mean_size_ * kForgotten; }
 
 void LocalSolver::assume_large() {
+  if (!any_large_) begin_solution();
   any_large_ = true;
   for (const std::int32_t index : component_.constraints()) {
     system_.constraint(index).assumed_large = kAssumedLarge;
@@ -186,7 +187,7 @@ void LocalSolver::examine(Constraint& constraint) {
   constraint.remaining = constraint.capacity - used;
   constraint.updates = 1;
   // What departs now is needed once more if this attempt fails.
-  if (!departs && static_cast<std::size_t>(constraint.count) < constraint.members.size()) {
+  if (!departs && System::has_many_idle_members(constraint)) {
     system_.remove_idle_members(constraint);
   }
 }

@@ -61,7 +61,10 @@ class MaxMinSolver {
 #endif
 
   // From how many variables on a component is not solved whole; tests have small ones.
-  void set_large(std::size_t variables) { local_.set_large(variables); }
+  void set_large(std::size_t variables) {
+    local_.set_large(variables);
+    component_.set_few_visits(variables);
+  }
   // Components that have been filled up, or found in the cache.
   std::size_t solves() const { return solves_ + local_.fillings(); }
 

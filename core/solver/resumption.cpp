@@ -6,11 +6,13 @@ namespace tisim::max_min {
 
 namespace {
 constexpr int kNewtonSteps = 8;
+constexpr std::size_t kFewMembers = 1U << 12;
 }  // namespace
 
 double Resumption::level() {
   if (system_.changes()) return 0.0;
   bool any = false;
+  std::size_t members = 0;
   double lowest = kNotSaturated;
   for (const std::int32_t index : system_.dirty()) {
     const Constraint& constraint = system_.constraint(index);
@@ -18,9 +20,11 @@ double Resumption::level() {
     if (constraint.saturation_level == kUnknownLevel || constraint.fatpipe) return 0.0;
     if (constraint.saturation_level == kNeverSaturated) continue;
     any = true;
+    members += constraint.members.size();
     lowest = std::min(lowest, constraint.saturation_level);
   }
-  if (!any) return 0.0;
+  // To look at so many members takes longer than what may be spared.
+  if (!any || members > std::max(system_.variables(), kFewMembers)) return 0.0;
   for (const std::int32_t index : system_.dirty()) {
     const Constraint& constraint = system_.constraint(index);
     if (!constraint.dirty || constraint.count == 0 || constraint.bottleneck >= 0 ||

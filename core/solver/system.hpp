@@ -172,6 +172,12 @@ class System {
   std::span<const Element> elements(const Variable& variable, const VariableType& type) const {
     return {elements_.begin() + variable.elements, type.elements};
   }
+  // Elements of the variable are read soon.
+  void prefetch_elements(const Variable& variable) const {
+    const Element* const first = elements_.begin() + variable.elements;
+    __builtin_prefetch(first);
+    __builtin_prefetch(first + 8);
+  }
   // For inner loops: the first constraint, and the first weight that elements have a number of.
   Constraint* constraint_array() { return constraints_.data(); }
   const double* weight_array() const { return weights_.data(); }
@@ -189,6 +195,12 @@ class System {
     return constraint.demand <= most;
   }
 
+  // Whether variables without flows are so many of the members of a constraint that to take them
+  // off costs less than to meet them again.
+  static bool has_many_idle_members(const Constraint& constraint) {
+    const std::size_t idle = constraint.members.size() - static_cast<std::size_t>(constraint.count);
+    return idle * 16 > constraint.members.size();
+  }
   // Takes variables without flows off the members of a constraint.
   void remove_idle_members(Constraint& constraint);
 
