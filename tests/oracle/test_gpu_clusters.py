@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_simgrid_reads_them_and_sends_on_the_same_links(
     name: str, root: Path, tmp_path: Path
 ) -> None:
     platform, hostfile = tmp_path / "g.xml", tmp_path / "hosts"
-    gpu_cluster(machine(name, 33), oversubscription=2).write(platform)
+    gpu_cluster(replace(machine(name, 33), oversubscription=2)).write(platform)
     hosts = ["node-0-gpu-0", "node-0-gpu-5", "node-1-gpu-2", "node-32-gpu-7"]
     hostfile.write_text("\n".join(hosts) + "\n")
     traces = tmp_path / "ring"

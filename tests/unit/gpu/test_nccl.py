@@ -156,7 +156,7 @@ def test_other_operations_as_messages(operation: str, tolerance: float, nodes: i
 
 
 def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
-    fast, slow = (gpu_cluster(machine("h100", 64), oversubscription=n) for n in (1, 64))
+    fast, slow = (gpu_cluster(replace(machine("h100", 64), oversubscription=n)) for n in (1, 64))
     group = Communicator(machine("h100", 64), (0, 8 * 31, 8 * 32, 8 * 63), "2.30", ("ring",))
     call = group.collective("all_gather", 1 << 30)
     assert chunk_time(slow, group, call) == pytest.approx(chunk_time(fast, group, call), rel=1e-6)
