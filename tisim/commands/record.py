@@ -132,6 +132,12 @@ Examples:
     metavar="BYTES",
     help="Maximum size of the trace; a rank stops recording when its share is full.",
 )
+@click.option(
+    "--gather",
+    metavar="DIR",
+    help="Directory on each host, such as /tmp, for what its ranks record; they send it to rank "
+    "0, which has to run on this host. Without it, all hosts share the directory of FILE.tit.",
+)
 @compiler_option("Compiler wrapper of the program's MPI library")
 @click.option(
     "--print-source",
@@ -162,6 +168,7 @@ def record_command(
     ranks: str | None,
     memory: str | None,
     max_size: str | None,
+    gather: str | None,
     mpicc: str | None,
     print_source: str | None,
     parts: str | None,
@@ -199,6 +206,7 @@ def record_command(
         times=times,
         timeline=timeline,
         io=io,
+        gather=gather,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
     )
     return _record(command, output, settings, repeat, mpicc)

@@ -94,6 +94,31 @@ def lines_of(trace: Path, ranks: int, directory: Path) -> list[list[str]]:
     return [[line for line in text.splitlines() if "compute" not in line] for text in texts]
 
 
+# Each process sees a directory of its own there, as on hosts without a shared file system.
+OWN_HOST = """#!/bin/sh
+exec unshare --mount sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh {room} {program} 20
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
+)
+def test_hosts_need_not_share_a_directory(
+    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+) -> None:
+    room, script = tmp_path / "room", tmp_path / "host.sh"
+    room.mkdir()
+    script.write_text(OWN_HOST.format(room=room, program=ring))
+    script.chmod(0o755)
+    gather = ("--gather", str(room))
+    gathered = record_program(script, tmp_path, mpi, ranks=3, options=gather, cache=cache)
+    assert list(room.iterdir()) == []
+    here = record_program(ring, tmp_path, mpi, "20", ranks=3, options=gather, cache=cache)
+    assert list(room.iterdir()) == []  # ranks of one host share it
+    for rank in range(3):
+        assert gathered.calls(rank) == here.calls(rank) != []
+
+
 def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
     """On their own, without Python: also if their number is no power of two."""
     output = tmp_path / "merged.tit"

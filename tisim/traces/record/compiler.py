@@ -37,6 +37,7 @@ TISIM_RECORD_SAMPLE    1: parts/rank-N.samples say where computations are
 TISIM_RECORD_TIMES     1: calls say how long they take
 TISIM_RECORD_TIMELINE  1: parts/rank-N.times say when calls began and ended
 TISIM_RECORD_NOTES     1: parts/rank-N.notes say what the trace leaves out
+TISIM_RECORD_GATHER    1: hosts do not share the directory, which ranks make and remove
 TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default
 TISIM_RECORD_MEMORY    bytes that recording may take of a rank, 1048576 by default
 TISIM_RECORD_IO        mpi: the calls of MPI-IO are recorded; posix: those of POSIX, by which it

@@ -70,8 +70,7 @@ def record(
     variables = {
         **settings.variables(),
         **counters.variables(),
-        "TISIM_RECORD_DIRECTORY": str(parts),
-        "TISIM_RECORD_NOTES": "1",
+        **_room_for_parts(settings, parts),
         "TISIM_RECORD_OUTPUT": str(merged),
         "TISIM_RECORD_LIBRARY": str(library_file()),
     }
@@ -83,6 +82,11 @@ def record(
     recording = _finish(parts, merged, output)
     if recording is None:
         shutil.rmtree(parts)
+        if settings.gather is not None:
+            raise InputError(
+                f"rank 0 has written no trace; parts may be in {settings.gather} on each host, "
+                "from which tisim pack makes one"
+            )
         failed = f" (its exit status was {status})" if status else ""
         raise InputError(
             f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
@@ -93,6 +97,14 @@ def record(
     )
     shutil.rmtree(parts)
     return Recorded(output, status, recording, counters.reason, notes, timeline)
+
+
+def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
+    """Where ranks write: beside the trace, or on their hosts, where notes would stay."""
+    if settings.gather is None:
+        return {"TISIM_RECORD_DIRECTORY": str(parts), "TISIM_RECORD_NOTES": "1"}
+    own = Path(settings.gather).absolute() / parts.name
+    return {"TISIM_RECORD_DIRECTORY": str(own), "TISIM_RECORD_GATHER": "1"}
 
 
 def _check(command: Sequence[str], output: Path, settings: Settings) -> None:

@@ -41,12 +41,19 @@ class Settings:
     #: I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
     #: (``both``); or ``none``.
     io: Io = "none"
+    #: The directory on each host for its parts, which the ranks send to rank 0; None: one that all
+    #: hosts share.
+    gather: str | None = None
     #: What of the run is recorded; all of it by default.
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.times:
             raise InputError("a timeline says when something happened, which needs times: --times")
+        if self.gather is not None and (self.spawned or self.sample or self.timeline):
+            raise InputError(
+                "--gather collects calls alone, without --spawn, --sample and --timeline"
+            )
 
     @property
     def records_posix(self) -> bool:

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "counting.h"
@@ -34,6 +35,7 @@ struct settings {
   bool has_times;        /* calls say how long they take */
   bool has_timeline;     /* and when they began and ended */
   bool has_notes;        /* parts/rank-N.notes: what is not in the trace */
+  bool has_own_room;     /* each host has a directory of its own for parts, made by its ranks */
   bool has_mpi_io;       /* the calls of MPI-IO are recorded */
   bool is_posix_only;    /* what MPI-IO does is recorded in the words of POSIX */
   size_t memory;         /* bytes a rank; 0: the library's own bound */
@@ -97,6 +99,7 @@ static struct settings read_settings(void) {
       .has_times = is_asked_for("TISIM_RECORD_TIMES"),
       .has_timeline = is_asked_for("TISIM_RECORD_TIMELINE"),
       .has_notes = is_asked_for("TISIM_RECORD_NOTES"),
+      .has_own_room = is_asked_for("TISIM_RECORD_GATHER"),
       .has_mpi_io = io != NULL && (strcmp(io, "mpi") == 0 || strcmp(io, "both") == 0),
       .is_posix_only = io != NULL && strcmp(io, "posix") == 0,
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
@@ -304,6 +307,8 @@ bool tisim_prepare(int threads) {
   settings = read_settings();
   /* Programs that this one starts by itself are none of its ranks. */
   if (!settings.has_spawned) unsetenv("TISIM_RECORD_DIRECTORY");
+  /* Another rank may have made it; where it cannot be made, the part says so. */
+  if (settings.has_own_room && settings.directory != NULL) (void)mkdir(settings.directory, 0777);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm parent = MPI_COMM_NULL;
@@ -419,6 +424,8 @@ void tisim_finish(const void* caller) {
     tisim_note_outside(settings.directory, own_rank);
   }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
+  /* The last rank of a host removes it, unless parts could not be merged. */
+  if (settings.has_own_room && settings.directory != NULL) (void)rmdir(settings.directory);
 }
 
 void tisim_give_up(void) {
