@@ -124,7 +124,7 @@ _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[_ValueT]):
+class ValueKind(Generic[_ValueT]):
     """One kind of value."""
 
     name: str  # name of the kind in the documentation
@@ -164,14 +164,14 @@ def _read_bandwidth(text: str) -> float:
     return bandwidth
 
 
-FLAG: Final = Kind("yes or no", "", _read_flag)
-NUMBER: Final = Kind("number", "", _number)
-COUNT: Final = Kind("whole number", "", _read_count)
-SECONDS: Final = Kind("time", "s", lambda text: parse_time(text, "it"))
-BYTES: Final = Kind("size", "B", _read_bytes)
-BYTES_PER_SECOND: Final = Kind("bandwidth", "B/s", _read_bandwidth)
-FACTORS: Final = Kind("factors by size", "B:factor", StepTable.parse)
-OVERHEADS: Final = Kind("seconds by size", "B:s:s/B", OverheadTable.parse)
+FLAG: Final = ValueKind("yes or no", "", _read_flag)
+NUMBER: Final = ValueKind("number", "", _number)
+COUNT: Final = ValueKind("whole number", "", _read_count)
+SECONDS: Final = ValueKind("time", "s", lambda text: parse_time(text, "it"))
+BYTES: Final = ValueKind("size", "B", _read_bytes)
+BYTES_PER_SECOND: Final = ValueKind("bandwidth", "B/s", _read_bandwidth)
+FACTORS: Final = ValueKind("factors by size", "B:factor", StepTable.parse)
+OVERHEADS: Final = ValueKind("seconds by size", "B:s:s/B", OverheadTable.parse)
 #: One of the parameter's choices.
-CHOICE: Final = Kind("choice", "", str)
-TEXT: Final = Kind("text", "", str)
+CHOICE: Final = ValueKind("choice", "", str)
+TEXT: Final = ValueKind("text", "", str)

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from typing import Generic, Protocol, Self, TypeVar
 
-from tisim.config.kinds import Kind, StepTable, Value
+from tisim.config.kinds import StepTable, Value, ValueKind
 from tisim.errors import InputError
 
 _T = TypeVar("_T", bound=Value)
@@ -20,7 +20,7 @@ class Parameter(Generic[_ValueT]):
     """One row of the table."""
 
     key: str  # its name in SimGrid 3.32 or later, or in tisim
-    kind: Kind[_ValueT]  # kind of the value
+    kind: ValueKind[_ValueT]  # kind of the value
     default: str  # as a user would write it
     _: KW_ONLY
     # The defaults of the network models that have another one.

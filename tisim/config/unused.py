@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tisim.config.kinds import CHOICE, SECONDS, TEXT, Kind, Value
+from tisim.config.kinds import CHOICE, SECONDS, TEXT, Value, ValueKind
 from tisim.config.parameter import Parameter
 
 _MODES: Final = ("Lazy", "Full", "TI")
@@ -16,7 +16,7 @@ _MODES: Final = ("Lazy", "Full", "TI")
 
 def _unused(
     key: str,
-    kind: Kind[Value] = TEXT,
+    kind: ValueKind[Value] = TEXT,
     default: str = "",
     *,
     choices: tuple[str, ...] = (),

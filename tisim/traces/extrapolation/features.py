@@ -11,7 +11,7 @@ import numpy as np
 
 from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.guards import Condition, Scene, known_conditions
-from tisim.traces.extrapolation.nodes import Loop, Mask, Node, Site
+from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, Node
 from tisim.traces.extrapolation.volumes import whole_volumes
 from tisim.traces.packed_program import VOLUME
 
@@ -172,7 +172,7 @@ def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
     return sorted(made, key=lambda feature: feature.text.count("points"))
 
 
-def _numbers(site: Site, hole: int) -> list[Ranks]:
+def _numbers(site: MergedCall, hole: int) -> list[Ranks]:
     """What each trace has in a hole; none where it is a volume that is no whole number."""
     seen = [of[hole] for of in site.numbers]
     if site.shape.marks[hole] != VOLUME:
@@ -182,11 +182,11 @@ def _numbers(site: Site, hole: int) -> list[Ranks]:
     return known if len(known) == len(seen) else []
 
 
-def _sites(nodes: Sequence[Node]) -> Iterator[Site]:
+def _sites(nodes: Sequence[Node]) -> Iterator[MergedCall]:
     for node in nodes:
         if isinstance(node, Loop):
             yield from _sites(node.body)
-        elif isinstance(node, Site):
+        elif isinstance(node, MergedCall):
             yield node
 
 

@@ -56,7 +56,7 @@ class Plain:
 
 
 @dataclass(eq=False)
-class Kind:
+class CallKind:
     """What there is to compare of a call."""
 
     shape: Shape
@@ -73,10 +73,10 @@ class Kinds:
         self._forms: dict[Forms, Forms] = {}
         self._peers: dict[object, Peers] = {}
         self._plain: dict[object, Plain] = {}
-        self._known: dict[tuple[Shape, Peers, Plain], Kind] = {}
+        self._known: dict[tuple[Shape, Peers, Plain], CallKind] = {}
         # Of pairs.
-        self._joined: dict[tuple[Kind, Kind], Kind] = {}
-        self._worths: dict[tuple[Kind, Kind], int] = {}
+        self._joined: dict[tuple[CallKind, CallKind], CallKind] = {}
+        self._worths: dict[tuple[CallKind, CallKind], int] = {}
         self._fewer: dict[tuple[Peers, Peers], int | None] = {}
         self._other: dict[tuple[Plain, Plain], int | None] = {}
 
@@ -87,7 +87,7 @@ class Kinds:
         leader: tuple[int, int],
         forms: Mapping[int, Forms],
         numbers: Mapping[int, Numbers],
-    ) -> Kind:
+    ) -> CallKind:
         """The kind of a call of one class. `leader` is the trace and the first rank of the class;
         `numbers` has, of each hole that takes no rank, the number of each rank.
         """
@@ -101,7 +101,7 @@ class Kinds:
         known = self._shapes.setdefault(shape, shape)
         return self._one(known, self._one_peers(forms), self._one_plain(plain))
 
-    def joined(self, left: Kind, right: Kind) -> Kind:
+    def joined(self, left: CallKind, right: CallKind) -> CallKind:
         """The kind of a call that is two calls of one shape."""
         pair = (left, right)
         found = self._joined.get(pair)
@@ -112,11 +112,11 @@ class Kinds:
             found = self._joined[pair] = self._one(left.shape, peers, plain)
         return found
 
-    def alike(self, left: Kind, right: Kind) -> bool:
+    def alike(self, left: CallKind, right: CallKind) -> bool:
         """Whether they are of one shape, and their ranks have a formula in common."""
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
-    def worth(self, left: Kind, right: Kind) -> int:
+    def worth(self, left: CallKind, right: CallKind) -> int:
         """What two calls of one shape are worth as the same one; 0 for different ones."""
         pair = (left, right)
         worth = self._worths.get(pair)
@@ -129,11 +129,11 @@ class Kinds:
             self._worths[pair] = worth
         return worth
 
-    def _one(self, shape: Shape, peers: Peers, plain: Plain) -> Kind:
+    def _one(self, shape: Shape, peers: Peers, plain: Plain) -> CallKind:
         key = (shape, peers, plain)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Kind(*key)
+            found = self._known[key] = CallKind(*key)
         return found
 
     def _one_peers(self, forms: Mapping[int, Forms]) -> Peers:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.traces.extrapolation.grids import Place, peer_forms
-from tisim.traces.extrapolation.kinds import Kind, Kinds
-from tisim.traces.extrapolation.nodes import Loop, Node, Site
+from tisim.traces.extrapolation.kinds import CallKind, Kinds
+from tisim.traces.extrapolation.nodes import Loop, MergedCall, Node
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.shapes import Shape
 
@@ -73,10 +73,10 @@ class Worths:
         """What a node is worth as each of a sequence."""
         mine, support = known
         row = [0] * len(right)
-        shape = node.shape if isinstance(node, Site) else None
+        shape = node.shape if isinstance(node, MergedCall) else None
         for other, places in self._places(right, theirs).get(shape, {}).items():
-            if isinstance(mine, Kind):
-                assert isinstance(other, Kind)
+            if isinstance(mine, CallKind):
+                assert isinstance(other, CallKind)
                 worth = self._kinds.worth(mine, other)
             else:
                 worth = self._worth_of_loops(node, mine, right[places[0]], other)
@@ -103,7 +103,7 @@ class Worths:
         if found is None:
             found = self._alike[content] = {}
             for place, (node, (known, _)) in enumerate(zip(nodes, content.nodes, strict=True)):
-                shape = node.shape if isinstance(node, Site) else None
+                shape = node.shape if isinstance(node, MergedCall) else None
                 found.setdefault(shape, {}).setdefault(known, []).append(place)
         return found
 
@@ -128,14 +128,14 @@ class Worths:
         return self._bodies[key]
 
 
-def _kind(node: Node) -> Kind:
-    assert isinstance(node, Site)
+def _kind(node: Node) -> CallKind:
+    assert isinstance(node, MergedCall)
     return node.kind
 
 
 def _support(node: Node) -> int:
     """How many ranks make it, as far as that chooses among equal ways."""
-    assert isinstance(node, (Site, Loop))
+    assert isinstance(node, (MergedCall, Loop))
     return min(node.support, _SCALE // 10)
 
 

@@ -14,7 +14,7 @@ from tisim.traces.extrapolation.features import dealt_counts
 from tisim.traces.extrapolation.findings import Findings, FittedVolume
 from tisim.traces.extrapolation.grids import PeerForm, Place
 from tisim.traces.extrapolation.guards import Evidence, Scene
-from tisim.traces.extrapolation.nodes import Loop, Mask, Node, Site, Stages, described
+from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, Node, Stages, described
 from tisim.traces.extrapolation.numbers import NumberFitter, few, seen_scenes
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.target import TargetCall, TargetLoop, TargetNode
@@ -85,7 +85,7 @@ class Model:
                 made.append(TargetCall(node, present, numbers, volume, name))
         return made
 
-    def _present(self, node: Site | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
+    def _present(self, node: MergedCall | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
         site = described(node, at)
         sizes = [size for size, mask in zip(self._sizes, node.present, strict=True) if mask.any()]
         if len(sizes) < _FEWEST_WITH_CALL:
@@ -167,7 +167,7 @@ class Model:
         return [call for stage in order for call in stage]
 
     def _stage_volumes(
-        self, name: str, stages: Stages, sites: Sequence[Site], count: int
+        self, name: str, stages: Stages, sites: Sequence[MergedCall], count: int
     ) -> list[_StageVolume]:
         """The volume of a call in each stage.
 
@@ -245,7 +245,7 @@ class Model:
             return self.iterations[at]
         return self.numbers.by_size(site, "iterations", sizes, times)
 
-    def _numbers(self, site: Site, hole: int, present: Mask, at: str) -> Numbers:
+    def _numbers(self, site: MergedCall, hole: int, present: Mask, at: str) -> Numbers:
         name = described(site, at)
         if hole in site.forms:
             return self._peers(name, site, hole, present, sorted(site.forms[hole]))
@@ -267,7 +267,7 @@ class Model:
         )
 
     def _peers(
-        self, name: str, site: Site, hole: int, present: Mask, forms: Sequence[PeerForm]
+        self, name: str, site: MergedCall, hole: int, present: Mask, forms: Sequence[PeerForm]
     ) -> Numbers:
         ranks = np.flatnonzero(present)
         found: dict[bytes, tuple[str, Numbers]] = {}
@@ -289,7 +289,7 @@ class Model:
         return everyone
 
     def _volume(
-        self, name: str, sites: Sequence[Sequence[Site]], fewest: int = FEWEST_SIZES
+        self, name: str, sites: Sequence[Sequence[MergedCall]], fewest: int = FEWEST_SIZES
     ) -> int:
         """The mean over the ranks and the sites that each trace has, fitted over the sizes."""
         means = []

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.traces.extrapolation.grids import PeerForm
-from tisim.traces.extrapolation.kinds import Forms, Kind
+from tisim.traces.extrapolation.kinds import CallKind, Forms
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 
 Mask = NDArray[np.bool_]
@@ -31,10 +31,10 @@ class CallOf(NamedTuple):
 
 
 @dataclass(eq=False)
-class Site:
+class MergedCall:
     """A call of the merged program."""
 
-    kind: Kind
+    kind: CallKind
     #: The same call of each class that makes it.
     calls: tuple[CallOf, ...]
     #: The numbers of ranks of the traces.
@@ -152,7 +152,7 @@ class Stages:
     """Stages of the merged program."""
 
     #: Of each stage of the largest trace, from stage 0, its calls.
-    sites: list[list[Site]]
+    sites: list[list[MergedCall]]
     #: How many stages each trace has.
     counts: list[int]
     #: Whether the last stage comes first.
@@ -161,10 +161,10 @@ class Stages:
     forms: list[dict[int, list[StagedForm]]]
 
 
-Node = Site | Loop | Stages
+Node = MergedCall | Loop | Stages
 
 
-def described(node: Site | Loop, at: str) -> str:
+def described(node: MergedCall | Loop, at: str) -> str:
     """A part of the program as messages call it: what it is, and its path."""
     if isinstance(node, Loop):
         return f"loop {at}".rstrip()
@@ -229,7 +229,11 @@ def _nodes(nodes: Sequence[Node]) -> int:
 
 def _same(one: Node, other: Node) -> bool:
     """Whether two calls are made by the same ranks with the same numbers."""
-    if not isinstance(one, Site) or not isinstance(other, Site) or one.shape != other.shape:
+    if (
+        not isinstance(one, MergedCall)
+        or not isinstance(other, MergedCall)
+        or one.shape != other.shape
+    ):
         return False
     return all(
         np.array_equal(mine, theirs)
@@ -256,11 +260,11 @@ def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
     return best
 
 
-def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[Site]]:
+def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[MergedCall]]:
     """Groups of calls in a row with the same texts as the first ones."""
-    windows: list[list[Site]] = []
+    windows: list[list[MergedCall]] = []
     for first in range(start, len(nodes) - length + 1, length):
-        window = [node for node in nodes[first : first + length] if isinstance(node, Site)]
+        window = [node for node in nodes[first : first + length] if isinstance(node, MergedCall)]
         if len(window) < length:
             break
         if windows and any(a.shape != b.shape for a, b in zip(window, windows[0], strict=True)):
@@ -269,7 +273,7 @@ def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[Site]]
     return windows
 
 
-def _fitted(windows: Sequence[list[Site]], falls: bool) -> Stages | None:
+def _fitted(windows: Sequence[list[MergedCall]], falls: bool) -> Stages | None:
     sites = list(reversed(windows)) if falls else list(windows)
     counts = _counts(sites)
     if counts is None or len(set(counts)) == 1:
@@ -295,7 +299,7 @@ def _fitted(windows: Sequence[list[Site]], falls: bool) -> Stages | None:
     return Stages(sites, counts, falls, forms) if depends else None
 
 
-def _counts(sites: Sequence[list[Site]]) -> list[int] | None:
+def _counts(sites: Sequence[list[MergedCall]]) -> list[int] | None:
     """How many stages each trace has; None when it does not have the first ones."""
     counts = []
     for size in range(len(sites[0][0].present)):

@@ -13,9 +13,9 @@ from functools import reduce
 import numpy as np
 
 from tisim.traces.extrapolation.grids import Place, peer_forms
-from tisim.traces.extrapolation.kinds import Forms, Kind, Kinds
+from tisim.traces.extrapolation.kinds import CallKind, Forms, Kinds
 from tisim.traces.extrapolation.merging import Pairs, Worths, best, parted
-from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, Node, Site
+from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, MergedCall, Node
 from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
 from tisim.traces.extrapolation.recorded import places as count_places
 from tisim.traces.extrapolation.shapes import ClassCall, Numbers
@@ -60,7 +60,7 @@ class _Merger:
         return self._nodes(made, kinds, made.items, 0)
 
     def _nodes(
-        self, made: ClassProgram, kinds: Sequence[Kind], items: Sequence[Item], first: int
+        self, made: ClassProgram, kinds: Sequence[CallKind], items: Sequence[Item], first: int
     ) -> list[Node]:
         """A part of it; `first` is the number of its first place."""
         nodes: list[Node] = []
@@ -72,11 +72,11 @@ class _Merger:
             else:
                 volumes = None if made.volumes is None else made.volumes[first]
                 call = CallOf(made.size, made.ranks, made.calls[item].numbers, volumes)
-                nodes.append(Site(kinds[item], (call,), self._sizes))
+                nodes.append(MergedCall(kinds[item], (call,), self._sizes))
             first += count_places(item)
         return nodes
 
-    def _kind(self, made: ClassProgram, call: ClassCall) -> Kind:
+    def _kind(self, made: ClassProgram, call: ClassCall) -> CallKind:
         forms: dict[int, Forms] = {}
         plain: dict[int, Numbers] = {}
         for hole, values in enumerate(call.numbers):
@@ -153,16 +153,16 @@ class _Merger:
     def _joined(self, left: Node, right: Node) -> Node:
         if isinstance(left, Loop) and isinstance(right, Loop):
             return Loop(_loops_of((left, right)), self._sizes, self.merge(left.body, right.body))
-        assert isinstance(left, Site) and isinstance(right, Site)
+        assert isinstance(left, MergedCall) and isinstance(right, MergedCall)
         kind = self._kinds.joined(left.kind, right.kind)
-        return Site(kind, left.calls + right.calls, self._sizes)
+        return MergedCall(kind, left.calls + right.calls, self._sizes)
 
     def _all_alike(self, left: Sequence[Node], right: Sequence[Node]) -> Pairs:
         """1 for calls of one shape whose ranks have a formula in common, else 0."""
         alike = np.zeros((len(left), len(right)), dtype=np.int64)
         for i, mine in enumerate(left):
             for j, theirs in enumerate(right):
-                if isinstance(mine, Site) and isinstance(theirs, Site):
+                if isinstance(mine, MergedCall) and isinstance(theirs, MergedCall):
                     alike[i, j] = self._kinds.alike(mine.kind, theirs.kind)
         return alike
 
@@ -184,5 +184,5 @@ def _is_same(left: Sequence[Node], right: Sequence[Node]) -> bool:
 
 
 def _parts(node: Node) -> set[int]:
-    assert isinstance(node, (Site, Loop))
-    return {id(one) for one in (node.calls if isinstance(node, Site) else node.loops)}
+    assert isinstance(node, (MergedCall, Loop))
+    return {id(one) for one in (node.calls if isinstance(node, MergedCall) else node.loops)}

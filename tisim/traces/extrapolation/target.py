@@ -13,7 +13,7 @@ from tisim import _core
 from tisim.errors import InputError
 from tisim.support.files import replacing
 from tisim.traces.extrapolation.data import Approximation, spelled_out
-from tisim.traces.extrapolation.nodes import Loop, Mask, Site, described
+from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, described
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import COMPUTE, code_of
 from tisim.traces.packed_program import NO_RANK
@@ -24,7 +24,7 @@ from tisim.traces.program import Rule
 class TargetCall:
     """A call at the target."""
 
-    site: Site
+    site: MergedCall
     #: Which ranks make it.
     present: Mask
     #: Of each hole, the number of each rank, or one for all.
@@ -126,7 +126,7 @@ class _SeenOrder:
         self._seen.add(pair)
 
 
-def _recorded(node: TargetNode) -> Loop | Site:
+def _recorded(node: TargetNode) -> Loop | MergedCall:
     return node.loop if isinstance(node, TargetLoop) else node.site
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.format import FormatTrace, RankReader, need_speed, only_file
+from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_spool import RankSpool
 
@@ -176,7 +176,7 @@ class DarshanImporter(Importer):
         return Listing(file, options, notes)
 
 
-class AccessReader(RankReader):
+class AccessReader(RankConverter):
     """Writes the accesses of one rank."""
 
     def lines(self, accesses: Sequence[Access]) -> Iterator[str]:

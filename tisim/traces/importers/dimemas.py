@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader, need_speed, only_file
+from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed, only_file
 from tisim.traces.importers.importer import NO_WAIT, ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
@@ -32,7 +32,7 @@ _SENDS = ("send", "ssend", "isend", "issend")
 _RECEIVE, _IMMEDIATE_RECEIVE, _WAIT = range(3)
 
 
-class DimemasRank(RankReader):
+class DimemasRank(RankConverter):
     """Reads the records of one task in their order."""
 
     def __init__(self, rank: int, trace: DimemasTrace) -> None:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from tisim.errors import InputError
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.mpi_calls import Call, CallReader, CallTrace, Datatypes
+from tisim.traces.importers.mpi_calls import CallReader, CallTrace, Datatypes, MpiCall
 
 # From MPI_CHAR on, in DUMPI's order, on machines of 64 bits: used where a file lists no sizes.
 _FIRST = 2
@@ -45,18 +45,18 @@ class TextFile:
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[MpiCall]:
         """Yield the calls in their order. Raises InputError if the text is something else, or ends
         within a call.
         """
-        call: Call | None = None
+        call: MpiCall | None = None
         number = 0
         with self.path.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 if (entering := _ENTERING.match(line)) is not None:
                     if call is not None:
                         raise self._error(f"MPI_{call.function} has not returned", number)
-                    call = Call(entering[1], f"line {number}", _nanoseconds(entering[2]), 0)
+                    call = MpiCall(entering[1], f"line {number}", _nanoseconds(entering[2]), 0)
                 elif (returning := _RETURNING.match(line)) is not None:
                     if call is None or returning[1] != call.function:
                         raise self._error(f"MPI_{returning[1]} returns without entering", number)
@@ -77,7 +77,7 @@ def _nanoseconds(seconds: str) -> int:
     return int(whole or 0) * 1_000_000_000 + int(f"{part:0<9}"[:9])
 
 
-def _set(call: Call, name: str, text: str) -> None:
+def _set(call: MpiCall, name: str, text: str) -> None:
     if name.startswith("status"):
         call.sources += map(int, _SOURCE.findall(text))
     elif text.startswith("[") and name != "request":
@@ -174,7 +174,7 @@ class BinaryFile:
         """Close the file."""
         self._file.close()
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[MpiCall]:
         """Yield the calls in their order."""
         file = self._file
         file.seek(self._body)
@@ -194,13 +194,13 @@ class BinaryFile:
                 )
             yield self._call(layout, place, cpu_base, wall_base)
 
-    def _call(self, layout: Layout, place: str, cpu_base: int, wall_base: int) -> Call:
+    def _call(self, layout: Layout, place: str, cpu_base: int, wall_base: int) -> MpiCall:
         file = self._file
         mask = file.number(1)
         if mask & _THREAD:
             file.number(2)
         function, fields = layout
-        call = Call(function, place, 0, 0)
+        call = MpiCall(function, place, 0, 0)
         if mask & _CPU_TIME:
             call.start, call.end = self._times(cpu_base)
         if mask & _WALL_TIME:
@@ -219,7 +219,7 @@ class BinaryFile:
         start = (base + self._file.number(2)) * _NANOSECONDS + self._file.number(4)
         return start, (base + self._file.number(2)) * _NANOSECONDS + self._file.number(4)
 
-    def _field(self, call: Call, name: str, kind: str, mask: int) -> None:
+    def _field(self, call: MpiCall, name: str, kind: str, mask: int) -> None:
         file = self._file
         if kind in _SIZES:
             call.numbers[name] = file.signed(_SIZES[kind])

@@ -36,7 +36,7 @@ class FormatTrace(ForeignTrace):
         self.notes = notes
 
 
-class RankReader:
+class RankConverter:
     """Makes lines of what was recorded of one rank."""
 
     def __init__(

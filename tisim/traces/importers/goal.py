@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader, only_file
+from tisim.traces.importers.format import FormatTrace, RankConverter, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import ANY_SOURCE, ANY_TAG
 
@@ -259,7 +259,7 @@ class CyclicScheduleError(Exception):
     """Operations wait for one another."""
 
 
-class OperationSequence(RankReader):
+class OperationSequence(RankConverter):
     """Posts what is ready, then computes, then waits for what something needs.
 
     Messages begin as soon as a schedule lets them, as in LogGOPSim: each is a non-blocking call. An

@@ -13,10 +13,10 @@ from tisim.traces.importers.mpi_calls import (
     NULL,
     SELF_HANDLE,
     WORLD_HANDLE,
-    Call,
     CallReader,
     CallTrace,
     Datatypes,
+    MpiCall,
 )
 from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query
 
@@ -119,7 +119,7 @@ class TraceFile:
         self._posted: set[int] = set()
         self._persistent: set[int] = set()
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[MpiCall]:
         """Yield the calls in their order. Raises InputError if a line is none of liballprof's, or
         is cut.
         """
@@ -138,7 +138,7 @@ class TraceFile:
     def _error(self, message: str) -> InputError:
         return InputError(message, file=self.path, line=self._line)
 
-    def _call(self, function: str, words: list[str]) -> Call | None:
+    def _call(self, function: str, words: list[str]) -> MpiCall | None:
         """A call; None if it says nothing."""
         place = f"line {self._line}"
         layout = LAYOUTS.get(function)
@@ -152,7 +152,7 @@ class TraceFile:
         start, end = self._nanoseconds(words[0]), self._nanoseconds(words[-1])
         if function == "Finalize":
             end = start
-        call = Call(function, place, start, end)
+        call = MpiCall(function, place, start, end)
         try:
             self._read(call, layout, words[1:-1])
         except (IndexError, ValueError):
@@ -172,7 +172,7 @@ class TraceFile:
         except ValueError:
             raise self._error(f"{text!r} is no time in microseconds") from None
 
-    def _read(self, call: Call, layout: tuple[tuple[str, str], ...], words: list[str]) -> None:
+    def _read(self, call: MpiCall, layout: tuple[tuple[str, str], ...], words: list[str]) -> None:
         place = 0
         for name, kind in layout:
             word = words[place]
@@ -223,7 +223,7 @@ class TraceFile:
         self._handles[handle] = known
         return known
 
-    def _complete(self, call: Call) -> None:
+    def _complete(self, call: MpiCall) -> None:
         """Make of the fields what DUMPI has of them."""
         numbers, function = call.numbers, call.function
         if self._is_mpich:
@@ -246,7 +246,7 @@ class TraceFile:
         elif function.startswith("Start"):
             self._posted.update(call.lists.get("requests", [numbers.get("request", 0)]))
 
-    def _make(self, call: Call) -> None:
+    def _make(self, call: MpiCall) -> None:
         numbers = call.numbers
         self._made += 1
         if numbers.get("color", 0) < 0:
@@ -264,7 +264,7 @@ class TraceFile:
         found = [sum(request in known for request in requests) for requests in (wide, narrow)]
         return list(narrow if found[1] > found[0] else wide)
 
-    def _finish(self, call: Call) -> None:
+    def _finish(self, call: MpiCall) -> None:
         requests = call.lists.get("requests", [call.numbers.get("request", 0)])
         missing = sum(request not in self._posted for request in requests)
         if missing:

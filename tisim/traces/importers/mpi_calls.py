@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader
+from tisim.traces.importers.format import FormatTrace, RankConverter
 from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
@@ -20,7 +20,7 @@ from tisim.traces.importers.words import INITS, ISENDS, SENDS, is_query, uniform
 
 
 @dataclass(slots=True)
-class Call:
+class MpiCall:
     """One call of one rank."""
 
     #: Its name without ``MPI_``.
@@ -51,7 +51,7 @@ class Datatypes:
         """The bytes of one element; None if the type is not known."""
         return self._size.get(number)
 
-    def learn(self, call: Call) -> None:
+    def learn(self, call: MpiCall) -> None:
         """Take the size of a type that a call makes, or tells."""
         numbers = call.numbers
         if call.function == "Type_size":
@@ -61,7 +61,7 @@ class Datatypes:
             if size is not None:
                 self._size[numbers["newtype"]] = size
 
-    def _made(self, call: Call) -> int | None:
+    def _made(self, call: MpiCall) -> int | None:
         numbers, lists = call.numbers, call.lists
         if call.function in ("Type_struct", "Type_create_struct"):
             lengths = lists.get("lengths", lists.get("blocklengths", []))
@@ -156,7 +156,7 @@ _REFUSED = {"Comm_spawn", "Comm_spawn_multiple", "Intercomm_create", "Comm_accep
 _NULL_REQUEST, _ANY = 1, -1
 
 
-class CallReader(RankReader):
+class CallReader(RankConverter):
     """Reads the calls of one rank in their order. Handles and special ranks are as DUMPI numbers
     them; `counter` is the place of the wanted one among a call's.
     """
@@ -180,9 +180,9 @@ class CallReader(RankReader):
         # Where the call before ended: nanoseconds, or the counter; None: before MPI_Init.
         self._ended: int | None = None
         self._persistent: dict[int, tuple[str, int, int, int, int]] = {}
-        self._call = Call("", "", 0, 0)
+        self._call = MpiCall("", "", 0, 0)
 
-    def lines(self, calls: Iterable[Call]) -> Iterator[str]:
+    def lines(self, calls: Iterable[MpiCall]) -> Iterator[str]:
         """Yield the lines of the rank."""
         self._calls.action("init")
         for call in calls:
@@ -200,7 +200,7 @@ class CallReader(RankReader):
             self._keep_call()
         yield from self._calls.ready()
 
-    def lines_of(self, call: Call) -> list[str]:
+    def lines_of(self, call: MpiCall) -> list[str]:
         """The lines of one call alone, each with its newline."""
         self._call = call
         self._write()
@@ -247,7 +247,7 @@ class CallReader(RankReader):
             function = self._call.function
             raise self._error(f"MPI_{function} lacks its argument {missing}") from None
 
-    def _write_call(self, call: Call) -> None:
+    def _write_call(self, call: MpiCall) -> None:
         function = call.function
         if function in SENDS:
             self._calls.message(SENDS[function], *self._message("dest"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader, only_file
+from tisim.traces.importers.format import FormatTrace, RankConverter, only_file
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     NO_WAIT,
@@ -306,7 +306,7 @@ class _Message:
     completed: int | None = None
 
 
-class ParaverRank(RankReader):
+class ParaverRank(RankConverter):
     """Reads the records of one rank in their order.
 
     A message belongs to the call that was under way when it was posted. Which requests a wait has

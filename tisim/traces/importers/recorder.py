@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.format import FormatTrace, RankReader, need_speed
+from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 
 _ROW = re.compile(r"(-?\d+\.\d+) (-?\d+\.\d+) (\S+) (\d+) (\d+) \( ?(.*)\)$")
@@ -88,7 +88,7 @@ _SILENT = frozenset(
 _MPI_QUERIES = ("Init", "Finalize", "Comm_rank", "Comm_size", "Get_", "Wtime", "Type_commit")
 
 
-class RecordedRank(RankReader):
+class RecordedRank(RankConverter):
     """Reads the calls of one rank in their order."""
 
     def __init__(self, rank: int, trace: RecorderTrace, text: Path) -> None:

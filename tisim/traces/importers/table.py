@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader
+from tisim.traces.importers.format import FormatTrace, RankConverter
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     ForeignTrace,
@@ -223,7 +223,7 @@ _SILENT = {"init", "init_thread", "comm_size", "comm_rank", "get_count", "type_c
 _WAITS = {"wait", "waitall", "waitany", "waitsome"}
 
 
-class RankRows(RankReader):
+class RankRows(RankConverter):
     """Reads the rows of one rank in their order."""
 
     def __init__(self, rank: int, trace: TableTrace) -> None:

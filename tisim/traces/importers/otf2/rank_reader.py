@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tisim import _core
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.format import FormatTrace, RankReader
+from tisim.traces.importers.format import FormatTrace, RankConverter
 from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
 from tisim.traces.importers.otf2.archive import CallPaths, read_definitions
 from tisim.traces.importers.otf2.events import Event, read_records
@@ -105,7 +105,7 @@ LOSSES = {
 }
 
 
-class EventReader(RankReader):
+class EventReader(RankConverter):
     """Reads the events of one rank in their order."""
 
     def __init__(

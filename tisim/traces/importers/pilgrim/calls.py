@@ -12,10 +12,10 @@ from tisim.traces.importers.mpi_calls import (
     NULL,
     SELF_HANDLE,
     WORLD_HANDLE,
-    Call,
     CallReader,
     CreationNumbers,
     Datatypes,
+    MpiCall,
 )
 from tisim.traces.importers.pilgrim.files import (
     ANY_SOURCE,
@@ -119,12 +119,12 @@ class CallLines(CallReader):
         self._notes.clear()
         return [line.rstrip("\n") for line in made]
 
-    def _refused(self, call: Call, message: str) -> InputError:
+    def _refused(self, call: MpiCall, message: str) -> InputError:
         return InputError(
             f"{call.place}, rank {self._rank}: MPI_{call.function}: {message}", file=self._file
         )
 
-    def _translate(self, call: Call) -> None:
+    def _translate(self, call: MpiCall) -> None:
         """Give fields the numbers that other traces of calls have."""
         numbers = call.numbers
         for name in ("dest", "source"):
@@ -150,7 +150,7 @@ class CallLines(CallReader):
             # Only the root's sizes were read by MPI; others may be anything.
             call.lists.clear()
 
-    def _peer_at(self, call: Call, distance: int) -> int:
+    def _peer_at(self, call: MpiCall, distance: int) -> int:
         if distance in (ANY_SOURCE, PROC_NULL):
             return -1 if distance == ANY_SOURCE else -2
         peer = self._rank - distance
@@ -158,7 +158,7 @@ class CallLines(CallReader):
             raise self._refused(call, f"there is no rank {peer}")
         return peer
 
-    def _skips(self, call: Call) -> bool:
+    def _skips(self, call: MpiCall) -> bool:
         """Whether there is nothing to write, by what Pilgrim keeps of the call."""
         numbers, function = call.numbers, call.function
         handle = numbers.get("comm", numbers.get("oldcomm", WORLD_HANDLE))
@@ -186,10 +186,10 @@ class CallLines(CallReader):
             )
         return False
 
-    def _note(self, text: str, call: Call) -> None:
+    def _note(self, text: str, call: MpiCall) -> None:
         self._notes.add(text.format(call.function), f"rank {self._rank}, {call.place}")
 
-    def _note_type(self, call: Call) -> None:
+    def _note_type(self, call: MpiCall) -> None:
         """A number that stands for types of several sizes would be right for one of them only."""
         number = call.numbers["newtype"]
         size = self._types.size(number)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tisim.errors import InputError
-from tisim.traces.importers.mpi_calls import Call
+from tisim.traces.importers.mpi_calls import MpiCall
 from tisim.traces.program import Rule, length_of, sequence_of
 
 
@@ -71,10 +71,10 @@ class Signature:
     numbers: dict[str, int]
     lists: dict[str, list[int]]
 
-    def call(self, place: str) -> Call:
+    def call(self, place: str) -> MpiCall:
         """The call as its rank made it, with fields that may be changed."""
         lists = {name: list(values) for name, values in self.lists.items()}
-        return Call(self.function, place, 0, 0, numbers=dict(self.numbers), lists=lists)
+        return MpiCall(self.function, place, 0, 0, numbers=dict(self.numbers), lists=lists)
 
 
 def read_signatures(file: Path) -> list[Signature]:

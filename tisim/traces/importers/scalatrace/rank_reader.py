@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankReader
+from tisim.traces.importers.format import FormatTrace, RankConverter
 from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import ANY_SOURCE
 from tisim.traces.importers.scalatrace.events import (
@@ -37,7 +37,7 @@ _MOST_TAG = 2**31 - 1
 _Write = Callable[[], None]
 
 
-class ScalaTraceRank(RankReader):
+class ScalaTraceRank(RankConverter):
     """Writes executions of the events of one rank. `histograms` numbers the histogram of a
     computation by the event after it and the call path of the event before; `sources` are the
     distances to the sources that were found for receives from any.

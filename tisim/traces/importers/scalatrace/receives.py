@@ -23,7 +23,7 @@ from tisim.traces.importers.words import ISENDS, SENDS, collective_word
 Channel = tuple[int, int, int]
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """What a step does."""
 
     SEND = auto()
@@ -40,7 +40,7 @@ class Kind(Enum):
 class Step:
     """One call of a rank."""
 
-    kind: Kind
+    kind: StepKind
     channel: Channel = (0, 0, 0)
     #: Of a receive: the rank, or None for any. The run fills it in.
     source: int | None = None
@@ -98,13 +98,13 @@ class EvenRun:
         rank.begun = False
         for step in rank.steps:
             rank.current = step
-            if step.kind is Kind.OTHER:
+            if step.kind is StepKind.OTHER:
                 if rank.messages:
                     return
-            elif step.kind is Kind.PASSED:
+            elif step.kind is StepKind.PASSED:
                 rank.pending.append(step)
                 step.done = True
-            elif step.kind is Kind.WAIT and (not rank.pending or rank.pending[0].done):
+            elif step.kind is StepKind.WAIT and (not rank.pending or rank.pending[0].done):
                 if rank.pending:
                     rank.pending.popleft()
             else:
@@ -113,8 +113,8 @@ class EvenRun:
 
     def _pass(self, left: list[_Rank]) -> bool:
         """Let ranks go on that wait for others."""
-        waiting = [rank for rank in left if _is_at(rank, Kind.OTHER)]
-        if not waiting and all(_is_at(rank, Kind.COLLECTIVE) for rank in left):
+        waiting = [rank for rank in left if _is_at(rank, StepKind.OTHER)]
+        if not waiting and all(_is_at(rank, StepKind.COLLECTIVE) for rank in left):
             waiting = left
         for rank in waiting:
             rank.messages = 0
@@ -126,9 +126,9 @@ class EvenRun:
         step = rank.current
         assert step is not None
         kind = step.kind
-        if kind in (Kind.OTHER, Kind.COLLECTIVE):
+        if kind in (StepKind.OTHER, StepKind.COLLECTIVE):
             return False
-        if kind is Kind.WAIT:
+        if kind is StepKind.WAIT:
             if rank.pending[0].done:
                 rank.pending.popleft()
                 return True
@@ -136,17 +136,17 @@ class EvenRun:
         if not rank.begun:
             rank.begun = True
             self._begin(rank, step, arriving)
-        if kind is Kind.RECV or (kind is Kind.SEND and self._blocking):
+        if kind is StepKind.RECV or (kind is StepKind.SEND and self._blocking):
             return step.done
         return True
 
     def _begin(self, rank: _Rank, step: Step, arriving: list[tuple[int, Step]]) -> None:
-        if step.kind in (Kind.ISEND, Kind.IRECV):
+        if step.kind in (StepKind.ISEND, StepKind.IRECV):
             rank.pending.append(step)
         rank.messages += 1
-        if step.kind in (Kind.SEND, Kind.ISEND):
+        if step.kind in (StepKind.SEND, StepKind.ISEND):
             # Waits for sends hold nobody up: a rank may be before the receive in its program.
-            step.done = step.kind is Kind.ISEND
+            step.done = step.kind is StepKind.ISEND
             arriving.append((rank.number, step))
         else:
             self._post(step)
@@ -170,7 +170,7 @@ class EvenRun:
         self._sent.setdefault(message.channel, []).append((source, message))
 
 
-def _is_at(rank: _Rank, kind: Kind) -> bool:
+def _is_at(rank: _Rank, kind: StepKind) -> bool:
     return rank.current is not None and rank.current.kind is kind
 
 
@@ -215,21 +215,21 @@ def _reduced(
     return made
 
 
-def _kind(event: Event) -> Kind | None:
+def _kind(event: Event) -> StepKind | None:
     """What an event does; None: nothing with other ranks."""
     function = event.function
     if function in SENDS:
-        return Kind.SEND
+        return StepKind.SEND
     if function in ISENDS:
-        return Kind.ISEND
-    named = {"Recv": Kind.RECV, "Irecv": Kind.IRECV, "Wait": Kind.WAIT}
-    return named.get(function, Kind.COLLECTIVE if collective_word(function) else None)
+        return StepKind.ISEND
+    named = {"Recv": StepKind.RECV, "Irecv": StepKind.IRECV, "Wait": StepKind.WAIT}
+    return named.get(function, StepKind.COLLECTIVE if collective_word(function) else None)
 
 
 def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
     """Whether each execution counts: of requests, collectives, and messages of these sizes."""
     kind = _kind(event)
-    if kind not in (Kind.SEND, Kind.RECV):
+    if kind not in (StepKind.SEND, StepKind.RECV):
         return kind is not None
     sizes = {(count, type_) for _, count, type_ in channels}
     counts = of_rank(event.parameters.get("count", []), rank) or [0]
@@ -278,10 +278,10 @@ class _RankSteps:
                 yield self._step(element, number)
 
     def _step(self, event: Event, number: int) -> Step:
-        kind = _kind(event) or Kind.OTHER
-        if kind in (Kind.WAIT, Kind.COLLECTIVE):
+        kind = _kind(event) or StepKind.OTHER
+        if kind in (StepKind.WAIT, StepKind.COLLECTIVE):
             return Step(kind)
-        is_send = kind in (Kind.SEND, Kind.ISEND)
+        is_send = kind in (StepKind.SEND, StepKind.ISEND)
         keys = ("dest" if is_send else "source", "count", "type")
         lists = [of_rank(event.parameters.get(key, []), self.rank) or [0] for key in keys]
         peer, count, type_ = (values[number % len(values)] for values in lists)
@@ -294,7 +294,7 @@ class _RankSteps:
             if peer == ANY and not is_send:
                 self._open.add(id(event))
             return step
-        return Step(Kind.PASSED if kind in (Kind.ISEND, Kind.IRECV) else Kind.OTHER)
+        return Step(StepKind.PASSED if kind in (StepKind.ISEND, StepKind.IRECV) else StepKind.OTHER)
 
 
 def _periodic(values: list[int]) -> list[int]:
