@@ -113,7 +113,7 @@ TEST("a rank that runs further and further ahead is not left behind") {
 
 TEST("where nothing repeats little is looked at, however long the program is") {
   // A queue that grows without end; loops of two operations.
-  const std::uint32_t turns = campaign(3000, 20000);
+  const std::uint32_t turns = campaign(2000, 20000);
   const std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, turns),
                                          repeated({"recv 0 0 10", "compute 2"}, turns)};
   const SteadyReplay replay(programs, 1e-6);
@@ -122,10 +122,12 @@ TEST("where nothing repeats little is looked at, however long the program is") {
 }
 
 TEST("a steady state is found after a long time without one") {
-  std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, 8000),
-                                   repeated({"recv 0 0 10", "compute 2"}, 8000)};
-  programs[0] = joined(programs[0], repeated(kRing[0], 20));
-  programs[1] = joined(programs[1], repeated(kRing[1], 20));
+  const auto turns = static_cast<int>(campaign(2000, 8000));
+  const auto rings = static_cast<int>(campaign(5, 20));
+  std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, turns),
+                                   repeated({"recv 0 0 10", "compute 2"}, turns)};
+  programs[0] = joined(programs[0], repeated(kRing[0], rings));
+  programs[1] = joined(programs[1], repeated(kRing[1], rings));
   const SteadyReplay replay(programs, 1e-6);
   CHECK(agree(programs, replay));
   CHECK(replay.report.skipped > 1000);
