@@ -122,8 +122,8 @@ TEST("where nothing repeats little is looked at, however long the program is") {
 }
 
 TEST("a steady state is found after a long time without one") {
-  const auto turns = static_cast<int>(campaign(2000, 8000));
-  const auto rings = static_cast<int>(campaign(5, 20));
+  const auto turns = static_cast<int>(campaign(600, 8000));
+  const auto rings = static_cast<int>(campaign(2, 20));
   std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, turns),
                                    repeated({"recv 0 0 10", "compute 2"}, turns)};
   programs[0] = joined(programs[0], repeated(kRing[0], rings));

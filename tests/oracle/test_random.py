@@ -175,7 +175,7 @@ def test_every_rank_of_a_halo_exchange_ends_when_simgrid_says(
     hosts = [f"node-{rank}" for rank in range(RANKS)]
     hostfile.write_text("".join(f"{host}\n" for host in hosts))
     halo = PATTERNS["halo3d"](
-        ranks=RANKS, grid=(8, 8, 8), iterations=3, allreduce=8, imbalance=imbalance
+        ranks=RANKS, grid=(8, 8, 8), iterations=campaign(1, 3), allreduce=8, imbalance=imbalance
     )
     halo.write(trace)
     theirs = run_oracle(platform, hostfile, trace)

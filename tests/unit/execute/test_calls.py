@@ -191,32 +191,30 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     assert all(time >= 0.0011 for time in done.times)  # computations and sleeps of each rank
 
 
-@pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_recording_an_execution(
-    seed: int, mpi: Mpi, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    mpi: Mpi, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    ranks = 2 + seed % 4
-    author = Author(seed, ranks, events=60)
-    lines = [f"{rank} {line}\n" for rank in range(ranks) for line in author.expected(rank)]
-    (tmp_path / "trace.txt").write_text("".join(lines))
-    print_source(tmp_path / "source", Trace.open(tmp_path / "trace.txt"))
     program = tmp_path / "tisim_execute"
-    sources = sorted((tmp_path / "source").glob("*.c"))
+    print_source(tmp_path, None)
+    sources = sorted(tmp_path.glob("*.c"))
     subprocess.run([mpi.cc, "-std=c11", "-D_GNU_SOURCE", "-w", *sources, "-o", program], check=True)
-    recorded = record_program(
-        program,
-        tmp_path,
-        mpi,
-        str(tmp_path / "source" / "scripts"),
-        "repeat=1",
-        "warm_up=0",
-        "compute=none",
-        ranks=ranks,
-        cache=tmp_path_factory.getbasetemp().parent / "executors",
-    )
-    assert "repetition 0" in recorded.run.stdout
-    # The execution of a comm_idup is recorded with its messages, which the trace has once already.
-    found = calls_of(Trace.open(recorded.file), tmp_path / "found", without_idup_messages)
-    wanted = calls_of(Trace.open(tmp_path / "trace.txt"), tmp_path / "wanted")
-    for rank in range(ranks):
-        assert found[rank] == wanted[rank]
+    for seed in range(PROGRAMS):
+        ranks, room = 2 + seed % 4, tmp_path / str(seed)
+        author = Author(seed, ranks, events=60)
+        lines = [f"{rank} {line}\n" for rank in range(ranks) for line in author.expected(rank)]
+        room.mkdir()
+        (room / "trace.txt").write_text("".join(lines))
+        trace = Trace.open(room / "trace.txt")
+        print_source(room, trace)
+        recorded = record_program(
+            *(program, room, mpi, str(room / "scripts")),
+            *("repeat=1", "warm_up=0", "compute=none"),
+            ranks=ranks,
+            cache=tmp_path_factory.getbasetemp().parent / "executors",
+        )
+        assert "repetition 0" in recorded.run.stdout
+        # A comm_idup is recorded with its messages, which the trace has once already.
+        found = calls_of(Trace.open(recorded.file), room / "found", without_idup_messages)
+        wanted = calls_of(trace, room / "wanted")
+        for rank in range(ranks):
+            assert found[rank] == wanted[rank], (seed, rank)

@@ -162,18 +162,20 @@ def test_recording_an_execution_of_posix(
                 assert found[2:] == wanted[2:], found
 
 
-def test_files_are_read_that_were_there_before(mpi: Mpi, tmp_path: Path) -> None:
+def test_files_are_read_that_were_there_before(one_mpi: Mpi, tmp_path: Path) -> None:
     trace = _write(tmp_path, POSIX)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    done = execute(trace, [mpi.run], repeat=3, compiler=mpi.cc, time_limit=120, scratch=scratch)
+    done = execute(
+        trace, [one_mpi.run], repeat=3, compiler=one_mpi.cc, time_limit=120, scratch=scratch
+    )
     assert len(done.repetitions) == 3
     assert [*scratch.iterdir()] == []
 
 
-def test_a_directory_for_files_is_needed(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_directory_for_files_is_needed(one_mpi: Mpi, tmp_path: Path) -> None:
     trace = _write(tmp_path, POSIX)
     with pytest.raises(InputError, match="name a directory for files, which --scratch does"):
-        execute(trace, [mpi.run], compiler=mpi.cc)
+        execute(trace, [one_mpi.run], compiler=one_mpi.cc)
     with pytest.raises(InputError, match="nothing can be put there"):
-        execute(trace, [mpi.run], compiler=mpi.cc, scratch=tmp_path / "missing")
+        execute(trace, [one_mpi.run], compiler=one_mpi.cc, scratch=tmp_path / "missing")

@@ -69,7 +69,9 @@ def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path, cache: Path) -
     assert tisim.replay(output, platform=platform).actions >= count + 4
 
 
-def test_datatypes_that_are_nested_a_hundred_deep(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_datatypes_that_are_nested_a_hundred_deep(
+    one_mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
     body = """MPI_Datatype types[101] = {MPI_INT}; int data[400];
     for (int i = 0; i < 100; ++i) {
       if (i % 50 == 49) MPI_Type_vector(2, 1, 3, types[i], &types[i + 1]);
@@ -79,7 +81,7 @@ def test_datatypes_that_are_nested_a_hundred_deep(mpi: Mpi, tmp_path: Path, cach
     if (rank == 0) MPI_Send(data, 2, types[100], 1, 0, MPI_COMM_WORLD);
     else MPI_Recv(data, 2, types[100], 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Bcast(data, 1, types[100], 0, MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, one_mpi, cache)
     assert trace.calls(0)[1:-1] == ["send 1 0 32", "bcast 16 0 6"]
     replay_on_graphene(trace)
 

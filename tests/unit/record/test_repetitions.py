@@ -31,9 +31,9 @@ def repeated(program: Path, directory: Path, mpi: Mpi, cache: Path, *options: st
     )
 
 
-def test_the_spread_of_processor_time(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    program = compile_body(BODY, tmp_path, mpi)
-    trace = repeated(program, tmp_path, mpi, cache, "--counter", "time,page-faults")
+def test_the_spread_of_processor_time(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = compile_body(BODY, tmp_path, one_mpi)
+    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "time,page-faults")
     assert "volumes (time): over 3 runs, the deviation of their sum is" in trace.run.stderr
     assert "; that of one computation " in trace.run.stderr
     assert "page-faults: " in trace.run.stderr
@@ -47,19 +47,19 @@ def test_the_spread_of_processor_time(mpi: Mpi, tmp_path: Path, cache: Path) -> 
 
 
 def test_instructions_do_not_differ(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TISIM_CC", mpi.cc)
-    compile_body(BODY, tmp_path, mpi)
+    monkeypatch.setenv("TISIM_CC", one_mpi.cc)
+    compile_body(BODY, tmp_path, one_mpi)
     program = tmp_path / "counting"
     command = [sys.executable, "-m", "tisim", "cc", tmp_path / "program.c", "-o", program]
     subprocess.run(command, check=True, capture_output=True)
-    trace = repeated(program, tmp_path, mpi, cache, "--counter", "register")
+    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "register")
     assert "volumes (register): the same in all 3 runs" in trace.run.stderr
     assert "median" not in trace.run.stderr
 
 
-def test_runs_with_different_calls(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_runs_with_different_calls(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     """Each run makes one barrier more than the one before."""
     body = f"""FILE *const file = fopen("{tmp_path}/runs", "a+");
     if (rank == 0) fputc('.', file);
@@ -68,17 +68,29 @@ def test_runs_with_different_calls(mpi: Mpi, tmp_path: Path, cache: Path) -> Non
     fclose(file);
     MPI_Bcast(&runs, 1, MPI_LONG, 0, MPI_COMM_WORLD);
     while (runs-- > 0) MPI_Barrier(MPI_COMM_WORLD);"""
-    program = compile_body(body, tmp_path, mpi, headers=("stdio.h",))
-    trace = repeated(program, tmp_path, mpi, cache, "--counter", "time")
+    program = compile_body(body, tmp_path, one_mpi, headers=("stdio.h",))
+    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "time")
     assert "the runs have different numbers of calls" in trace.run.stderr
     assert "that of one computation" not in trace.run.stderr
 
 
-def test_a_run_that_fails_is_the_last_one(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    program = compile_body("MPI_Finalize(); return 3;", tmp_path, mpi)
+def test_a_run_that_fails_is_the_last_one(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = compile_body("MPI_Finalize(); return 3;", tmp_path, one_mpi)
     output = tmp_path / "trace.tit"
     run = tisim_record(
-        *("-o", output, "--repeat", "3", "--mpicc", mpi.cc, "--", mpi.run, "-n", "1", program),
+        *(
+            "-o",
+            output,
+            "--repeat",
+            "3",
+            "--mpicc",
+            one_mpi.cc,
+            "--",
+            one_mpi.run,
+            "-n",
+            "1",
+            program,
+        ),
         variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 3

@@ -54,8 +54,16 @@ int main(int argc, char **argv) {
 """
 
 
+# Messages of random sizes: more than two limits of these tests hold.
+MANY = ("6000", "random")
+
+
 @pytest.fixture
 def ring(mpi: Mpi, tmp_path: Path) -> Path:
+    return compiled_ring(mpi, tmp_path)
+
+
+def compiled_ring(mpi: Mpi, tmp_path: Path) -> Path:
     source = tmp_path / "ring.c"
     source.write_text(RING)
     return compile_program(source, tmp_path, mpi)
@@ -150,10 +158,10 @@ def test_parts_of_text_have_the_same_calls(
 
 
 def test_a_file_that_may_not_grow_stops_the_recording_only(
-    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+    one_mpi: Mpi, tmp_path: Path, cache: Path
 ) -> None:
     run = run_recorder(
-        *(mpi, ring, "20000", "random"),
+        *(one_mpi, compiled_ring(one_mpi, tmp_path), *MANY),
         cache=cache,
         parts=tmp_path / "parts",
         ranks=2,
@@ -184,21 +192,22 @@ exit $status
 
 @pytest.mark.parametrize(("size", "compressed"), [("64k", True), ("1m", False)])
 def test_a_full_disk_stops_the_recording_only(
-    size: str, compressed: bool, mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+    size: str, compressed: bool, one_mpi: Mpi, tmp_path: Path, cache: Path
 ) -> None:
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not installed")
     parts, kept = tmp_path / "parts", tmp_path / "kept"
     parts.mkdir()
     kept.mkdir()
-    library = compiled_recorder(find_library(mpi.cc), cache)
+    library = compiled_recorder(find_library(one_mpi.cc), cache)
+    ring = compiled_ring(one_mpi, tmp_path)
     settings = {
         "TISIM_RECORD_DIRECTORY": str(parts),
         "TISIM_RECORD_MEMORY": "65536",
         **({"TISIM_RECORD_LIBRARY": str(library_file())} if compressed else {}),
     }
     command = ["unshare", "--mount", "bash", "-c", SMALL_DISK, "bash", size, parts, kept]
-    command += [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", ring, "20000", "random"]
+    command += [one_mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", ring, "20000", "random"]
     run = subprocess.run(
         command,
         env={**os.environ, **ENVIRONMENT, **settings},
@@ -216,10 +225,11 @@ def test_a_full_disk_stops_the_recording_only(
     assert "the trace is incomplete" in packed.stderr
 
 
-def test_a_recording_of_limited_size(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+def test_a_recording_of_limited_size(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     limits = {"TISIM_RECORD_MEMORY": "65536", "TISIM_RECORD_MAX_SIZE": "20000"}
     parts = tmp_path / "parts"
-    run = run_recorder(mpi, ring, "20000", "random", cache=cache, parts=parts, ranks=2, **limits)
+    ring = compiled_ring(one_mpi, tmp_path)
+    run = run_recorder(one_mpi, ring, *MANY, cache=cache, parts=parts, ranks=2, **limits)
     assert run.returncode == 0
     assert run.stderr.count("it has its greatest size; this rank is no longer recorded") == 2
     for part in parts.iterdir():

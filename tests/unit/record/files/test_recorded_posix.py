@@ -216,9 +216,9 @@ def test_what_is_no_data_is_left_out(
 
 
 def test_streams_write_what_their_buffers_do(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(STREAMS, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    trace = _record(STREAMS, tmp_path, one_mpi, cache, monkeypatch, ranks=2)
     expected = STREAM_ACTIONS.split("\n")[1:-1]
     for rank in range(2):
         calls = _of_files(trace, rank)
@@ -254,7 +254,7 @@ def test_mpi_io_is_recorded_as_what_it_does(
 
 
 def test_a_file_that_was_there_has_its_length(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "input").write_bytes(bytes(100))
     body = """
@@ -262,12 +262,12 @@ def test_a_file_that_was_there_has_its_length(
       const int file = open("input", O_RDONLY);
       CHECK(read(file, data, 100) == 100);
     """
-    trace = _record(body, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    trace = _record(body, tmp_path, one_mpi, cache, monkeypatch, ranks=2)
     assert _of_files(trace, 0) == ["open 0 input r size=100", "read 0 100"]
 
 
 def test_a_recording_is_replayed_on_a_disk(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = """
       static char data[1 << 20];
@@ -278,10 +278,10 @@ def test_a_recording_is_replayed_on_a_disk(
       CHECK(close(file) == 0);
     """
     monkeypatch.chdir(tmp_path)
-    program = compile_body(body, tmp_path, mpi, headers=HEADERS)
+    program = compile_body(body, tmp_path, one_mpi, headers=HEADERS)
     options = ("--io", "posix", "--speed", "1")
     trace = record_program(
-        program, tmp_path, mpi, str(tmp_path), ranks=2, options=options, cache=cache
+        program, tmp_path, one_mpi, str(tmp_path), ranks=2, options=options, cache=cache
     )
     builder = tisim.PlatformBuilder("two hosts with disks")
     with builder.zone("world"):
