@@ -24,7 +24,7 @@ namespace {
 
 // The columns of one kind of thing; each array has a value for each of them.
 struct HostColumns {
-  std::vector<double> speed;
+  std::vector<double> speed, memory;
   std::vector<std::int32_t> cores, overheads;
 };
 struct DiskColumns {
@@ -52,11 +52,15 @@ void check_amounts(const std::vector<double>& amounts, const char* what) {
 }
 
 void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::int32_t>& cores,
-                const Array<std::int32_t>& overheads) {
-  HostColumns hosts{copy(speed), copy(cores), copy(overheads)};
+                const Array<double>& memory, const Array<std::int32_t>& overheads) {
+  HostColumns hosts{copy(speed), copy(memory), copy(cores), copy(overheads)};
   check_length(hosts.cores.size(), hosts.speed.size(), "hosts");
   if (!hosts.overheads.empty()) check_length(hosts.overheads.size(), hosts.speed.size(), "hosts");
+  if (!hosts.memory.empty()) check_length(hosts.memory.size(), hosts.speed.size(), "hosts");
   check_amounts(hosts.speed, "the speed of a host");
+  for (const double speed : hosts.memory) {
+    if (!(speed > 0)) throw std::invalid_argument("what memory allows a host is above zero");
+  }
   for (const std::int32_t number : hosts.cores) {
     if (number < 1) throw std::invalid_argument("a host has at least one core");
   }
@@ -143,6 +147,7 @@ void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks,
   PlatformData data = std::move(links.data);
   data.host_speed = std::move(hosts.speed);
   data.host_cores = std::move(hosts.cores);
+  data.host_memory = std::move(hosts.memory);
   data.host_overheads = std::move(hosts.overheads);
   data.disk_host = std::move(disks.host);
   data.disk_read_bandwidth = std::move(disks.read_bandwidth);
@@ -223,9 +228,11 @@ void register_platform(nb::module_& m) {
            "values"_a);
 
   nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
-      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "overheads"_a,
+      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "memory"_a,
+           "overheads"_a,
            nb::sig("def __init__(self, *, speed: array.array[float], "
                    "cores: array.array[int], "
+                   "memory: array.array[float], "
                    "overheads: array.array[int]) -> None"));
   nb::class_<DiskColumns>(m, "DiskColumns", "One value for each disk in every column.")
       .def("__init__", &make_disks, nb::kw_only(), "host"_a, "read_bandwidth"_a,

@@ -48,6 +48,13 @@ _TIME_LIMIT = 120.0
     multiple=True,
     help="Only networks that are not a star of equal nodes, at the first rate.",
 )
+@click.option(
+    "--library",
+    type=click.Choice(["openmpi", "mpich"]),
+    default="openmpi",
+    show_default=True,
+    help="The MPI library that runs the programs.",
+)
 @click.option("--repeat", default=5, show_default=True, help="Runs of each case.")
 @click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
 @click.option("--seeds", default=5, show_default=True, help="Predictions of each case.")
@@ -69,6 +76,7 @@ def main(
     match: str,
     rates: tuple[int, ...],
     networks: tuple[str, ...],
+    library: str,
     repeat: int,
     items: tuple[str, ...],
     seeds: int,
@@ -77,8 +85,8 @@ def main(
     before: str | None,
     writes: bool,
 ) -> None:
-    """Compare predictions with Open MPI on network namespaces of this machine."""
-    reason = missing()
+    """Compare predictions with real runs on network namespaces of this machine."""
+    reason = missing(library)
     if reason is not None:
         click.echo(f"skipped: {reason}")
         return
@@ -102,7 +110,7 @@ def main(
         if not bed.programs:
             continue
         when = document.versions()
-        found = _validate(bed, repeat, config, seeds, few, keep)
+        found = _validate(bed, library, repeat, config, seeds, few, keep)
         click.echo(f"{bed.title}, {when}")
         print_validation(found)
         passed = passed and found.passed
@@ -166,6 +174,7 @@ def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
 
 def _validate(
     bed: Bed,
+    library: str,
     repeat: int,
     config: dict[str, str],
     seeds: int,
@@ -176,7 +185,7 @@ def _validate(
     layout = Layout() if bed.network is None else bed.network.layout
     with (
         _directory(directory) as scratch,
-        shaped_nodes(bed.nodes, bed.rate, scratch, layout) as nodes,
+        shaped_nodes(bed.nodes, bed.rate, scratch, layout, library) as nodes,
     ):
         click.echo(f"calibrates {bed.nodes} nodes: {bed.title}", err=True)
         platform = calibrated(nodes, scratch, quickly=few)
@@ -195,7 +204,7 @@ def _validate(
                 speed=SPEED,
                 repeat=repeat,
                 time_limit=_TIME_LIMIT,
-                compiler="mpicc.openmpi",
+                compiler=nodes.compiler,
             )
             for program in bed.programs
         )

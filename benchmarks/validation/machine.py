@@ -31,7 +31,7 @@ def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
     InputError
         When it cannot be compiled, or when its measurements do not suffice.
     """
-    benchmark = compiled(benchmark_code(), find_library("mpicc.openmpi", "benchmark"))
+    benchmark = compiled(benchmark_code(), find_library(bed.compiler, "benchmark"))
     words = (_QUICK if quickly else _USUAL).words()
     # All nodes where they are not alike.
     ranks = _RANKS if bed.layout == Layout() else bed.nodes
@@ -39,6 +39,7 @@ def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
         [*bed.command(ranks, spread=True), str(benchmark), *words],
         stdout=subprocess.PIPE,
         timeout=_TIME_LIMIT,
+        start_new_session=True,
         check=True,
     )
     measured = directory / "measured.csv"

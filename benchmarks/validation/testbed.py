@@ -22,17 +22,21 @@ _QUEUE = 16 << 20
 _TURN = 3000
 
 
-def missing() -> str | None:
-    """Why there can be no testbed here; None if there can."""
+_COMMANDS = (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"))
+# What starts ranks and compiles for them, and the packages.
+_LIBRARIES = {
+    "openmpi": (("mpirun.openmpi", "openmpi-bin"), ("mpicc.openmpi", "libopenmpi-dev")),
+    "mpich": (("mpiexec.mpich", "mpich"), ("mpicc.mpich", "libmpich-dev")),
+}
+# What is preloaded there, so that ranks without work wait for their sockets.
+_WAITING = {"openmpi": "block_when_idle", "mpich": "block_when_idle_ucx"}
+
+
+def missing(library: str = "openmpi") -> str | None:
+    """Why there can be no testbed for an MPI library here; None if there can."""
     if os.geteuid() != 0:
         return "namespaces need root"
-    for command, package in (
-        ("ip", "iproute2"),
-        ("tc", "iproute2"),
-        ("mpirun.openmpi", "openmpi-bin"),
-        ("mpicc.openmpi", "libopenmpi-dev"),
-        ("unshare", "util-linux"),
-    ):
+    for command, package in (*_COMMANDS, *_LIBRARIES[library]):
         if shutil.which(command) is None:
             return f"{command} is not installed (Debian: {package})"
     probe = f"{_PREFIX}{os.getpid()}-probe"
@@ -86,12 +90,20 @@ class Nodes:
         For the files that it needs.
     layout
         How they are connected.
+    library
+        The MPI library whose ranks run there: ``openmpi`` or ``mpich``.
     """
 
     name: str
     nodes: int
     directory: Path
     layout: Layout = Layout()
+    library: str = "openmpi"
+
+    @property
+    def compiler(self) -> str:
+        """The compiler of its MPI library."""
+        return f"mpicc.{self.library}"
 
     def command(self, ranks: int, *, spread: bool = False) -> tuple[str, ...]:
         """What starts so many ranks, node after node; the program follows.
@@ -106,6 +118,20 @@ class Nodes:
             ranks += 1
         hosts = ",".join(f"{_NETWORK}.{node}:{slots[node]}" for node in nodes)
         master = f"{self.name}-1"
+        on_master = (
+            *("ip", "netns", "exec", master, "unshare", "--uts"),
+            *(str(self.directory / "as-node"), master),
+        )
+        waiting = self.directory / f"{_WAITING[self.library]}.so"
+        if self.library == "mpich":
+            return (
+                *(str(self.directory / "first"), *on_master),
+                *("mpiexec.mpich", "-launcher", "ssh"),
+                *("-launcher-exec", str(self.directory / "agent"), "-iface", "eth0"),
+                *("-hosts", hosts, "-n", str(ranks)),
+                *("-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", "eth0"),
+                *("-genv", "LD_PRELOAD", str(waiting)),
+            )
         options = {
             "plm_rsh_agent": str(self.directory / "agent"),
             "plm_rsh_no_tree_spawn": "1",
@@ -117,18 +143,21 @@ class Nodes:
             "mpi_yield_when_idle": "1",
         }
         return (
-            *("ip", "netns", "exec", master, "unshare", "--uts", str(self.directory / "as-node")),
-            *(master, "mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"),
+            *(*on_master, "mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"),
             *(word for name, value in options.items() for word in ("--mca", name, value)),
             *("--host", hosts, "-np", str(ranks)),
-            *("-x", f"LD_PRELOAD={self.directory / 'block_when_idle.so'}"),
+            *("-x", f"LD_PRELOAD={waiting}"),
             *(("chrt", "-f", "10") if shutil.which("chrt") else ()),
         )
 
 
 @contextlib.contextmanager
 def shaped_nodes(
-    nodes: int, rate: int, directory: Path, layout: Layout | None = None
+    nodes: int,
+    rate: int,
+    directory: Path,
+    layout: Layout | None = None,
+    library: str = "openmpi",
 ) -> Iterator[Nodes]:
     """Nodes whose links have so many bits a second; they are gone afterwards, whatever happens.
 
@@ -138,7 +167,7 @@ def shaped_nodes(
         When they cannot be made.
     """
     _remove_left_over()
-    made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory, layout or Layout())
+    made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory, layout or Layout(), library)
     _write_scripts(made)
     try:
         _make(made, rate)
@@ -149,9 +178,13 @@ def shaped_nodes(
 
 def _write_scripts(made: Nodes) -> None:
     """The programs that start something on a node."""
-    source = Path(__file__).with_name("block_when_idle.c")
-    library = made.directory / "block_when_idle.so"
+    waiting = _WAITING[made.library]
+    source, library = Path(__file__).with_name(f"{waiting}.c"), made.directory / f"{waiting}.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
+    # Hydra's ranks cannot be real-time processes: UCX's threads would wait for ranks that spin.
+    _write_program(
+        made.directory / "first", 'echo -20 2>/dev/null > /proc/self/autogroup\nexec "$@"\n'
+    )
     _write_program(made.directory / "as-node", 'hostname "$1"\nshift\nexec "$@"\n')
     _write_program(
         made.directory / "agent",

@@ -1,6 +1,7 @@
 // Computations that share the cores of a host (SimGrid's Cas01 model).
 //
-// Each computation gets at most the speed of one core; all on a host share cores * speed equally.
+// Each computation gets at most the speed of one core; all on a host share cores * speed equally,
+// or what its memory allows where that is less (tisim/models/processors.py has the equation).
 // As all of them run at the same rate, a host has one virtual clock, in flops
 // (resource/shared_resources.hpp).
 //
@@ -23,7 +24,11 @@ namespace tisim {
 class Cpu {
  public:
   Cpu(const PlatformData& platform, double precision, Agenda& agenda)
-      : platform_(platform), hosts_(platform.host_speed, precision, {platform, agenda}) {}
+      : platform_(platform),
+        busy_cores_(busy_cores(platform)),
+        hosts_(platform.host_speed, precision, {busy_cores_, agenda}) {}
+  Cpu(const Cpu&) = delete;
+  Cpu& operator=(const Cpu&) = delete;
 
   // `owner` is told of the end.
   void start(std::int32_t host, double flops, std::int32_t owner, double now) {
@@ -108,13 +113,22 @@ class Cpu {
     owners.resize(kept, {});
   }
 
+  // How many cores of each host its memory can keep busy.
+  static std::vector<double> busy_cores(const PlatformData& platform) {
+    std::vector<double> all(platform.host_cores.begin(), platform.host_cores.end());
+    for (std::size_t host = 0; host < platform.host_memory.size(); ++host) {
+      all[host] = std::min(all[host], platform.host_memory[host] / platform.host_speed[host]);
+    }
+    return all;
+  }
+
   // The capacity of a host is the speed of one core.
   struct Cores {
-    const PlatformData& platform;
+    const std::vector<double>& busy_cores;
     Agenda& agenda;
 
     double rate(std::int32_t host, double speed, std::size_t computations) const {
-      const double all = speed * platform.host_cores[static_cast<std::size_t>(host)];
+      const double all = speed * busy_cores[static_cast<std::size_t>(host)];
       return std::min(speed, all / static_cast<double>(computations));
     }
     void set_end(std::int32_t host, double date) { agenda.update(date, EventType::cpu, host); }
@@ -122,6 +136,7 @@ class Cpu {
   };
 
   const PlatformData& platform_;
+  const std::vector<double> busy_cores_;
   SharedResources<Cores> hosts_;
   std::int64_t threads_ = 0;  // further ones that run
 };

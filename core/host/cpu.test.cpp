@@ -1,5 +1,6 @@
 #include "host/cpu.hpp"
 
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -19,6 +20,13 @@ class Machine {
 
   void add(double date, double flops, std::int32_t host = 0) {
     starts_.push_back({date, flops, host});
+  }
+
+  // The memory of a host allows all its cores together so many flop/s.
+  void share_memory(std::size_t host, double speed) {
+    platform_.host_memory.assign(platform_.host_speed.size(),
+                                 std::numeric_limits<double>::infinity());
+    platform_.host_memory[host] = speed;
   }
 
   // The owner of the computation that was added as number i is i.
@@ -131,6 +139,16 @@ TEST("cpu: computations that end within the precision end together") {
   const std::vector<double> ends = machine.ends();
   CHECK(ends[0] == ends[1]);
   CHECK(ends[2] > ends[1]);
+}
+
+TEST("cpu: computations share what memory allows, and none is faster than its core") {
+  Machine machine(1e9, 4, 2);
+  machine.share_memory(0, 1.5e9);
+  for (int i = 0; i < 3; ++i) machine.add(0.0, 0.5e9 + 0.25e9 * i, 0);
+  for (int i = 0; i < 4; ++i) machine.add(0.0, 1e9, 1);
+  // Three at 0.5 Gflop/s each, two at 0.75, the last at the speed of its core; on the other host
+  // nobody is slowed down.
+  CHECK(same(machine.ends(), {1.0, 4.0 / 3.0, 4.0 / 3.0 + 0.25, 1.0, 1.0, 1.0, 1.0}));
 }
 
 TEST("cpu: the threads of a computation take shares of the cores and are told of once") {

@@ -35,6 +35,7 @@ struct FileSystemData {
 struct PlatformData {
   std::vector<double> host_speed;  // flop/s of one core
   std::vector<std::int32_t> host_cores;
+  std::vector<double> host_memory;  // flop/s that memory allows all cores together; empty: any
   std::vector<std::int32_t> host_overheads;  // index into Model::overheads, empty: all 0
 
   std::vector<std::int32_t> disk_host;

@@ -131,4 +131,10 @@ def _run(
             "measured is kept. More --seconds, or smaller --largest and --sizes, measure the rest",
             err=True,
         )
+    if not found.finalized and found.ended:
+        click.echo(
+            "warning: the ranks did not end after the last measurement and were stopped: "
+            "MPI_Finalize hangs (as MPICH's may over UCX and TCP). What was measured is whole",
+            err=True,
+        )
     report_written(output)

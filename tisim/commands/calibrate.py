@@ -310,6 +310,87 @@ def _cpu(
 
 
 @calibrate_command.command(
+    "host",
+    epilog="""\b
+Examples:
+  tisim calibrate host -- mpirun -n 8
+  tisim record -o alone.tit --counter register,time -- mpirun -n 1 ./program
+  tisim record -o together.tit --counter register,time -- mpirun -n 8 ./program
+  tisim calibrate host --alone alone.tit --together together.tit \\
+      --platform nominal.xml -o measured.xml -- mpirun -n 8
+""",
+)
+@click.option(
+    "--alone",
+    type=_FILE,
+    metavar="TRACE",
+    help="Trace of a program with one rank on this node, recorded with --counter register,time.",
+)
+@click.option(
+    "--together",
+    type=_FILE,
+    metavar="TRACE",
+    help="The same program, or a larger one, with a rank on each core of this node.",
+)
+@click.option("--mpicc", metavar="COMMAND", help="Compiler of the MPI library (default: mpicc).")
+@click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@force_option
+@json_option("the results")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def _host(
+    alone: Path | None,
+    together: Path | None,
+    mpicc: str | None,
+    platform: Path | None,
+    output: Path | None,
+    json_file: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Measure how the cores of this node share its memory, with one rank up to a rank a core.
+
+    COMMAND, after --, launches the ranks, such as mpirun -n 8. With two traces, the rates of the
+    program's own computations say how much of the bandwidth they need; the hosts of --platform get
+    the speed, the bandwidth and the demand, and computations on one host then slow each other down.
+    """
+    import json
+    import os
+
+    from tisim.studies.calibration.host import demand_of, scan_host
+
+    if (platform is None) != (output is None):
+        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+    if (alone is None) != (together is None) or (platform is not None and alone is None):
+        raise click.UsageError("a platform needs both --alone and --together")
+    demand = None
+    scan = scan_host(command, os.cpu_count() or 1, compiler=mpicc)
+    if alone is not None and together is not None:
+        demand = demand_of(scan, alone, together)
+    shown = {
+        "bandwidth": scan.bandwidth,
+        "arithmetic": scan.arithmetic,
+        "properties": demand.properties() if demand else {},
+    }
+    if not write_json([json.dumps(shown, indent=1)], json_file):
+        rows = [
+            [str(ranks), f"{format_bytes(rate)}/s", f"{scan.arithmetic[ranks] / 1e9:.4g} Gflop/s"]
+            for ranks, rate in scan.bandwidth.items()
+        ]
+        print_table([["ranks", "memory, all together", "registers, all together"], *rows])
+        if demand is not None:
+            click.echo(f"\n{demand.text()}")
+    if platform is not None and output is not None and demand is not None:
+        from tisim.studies.calibration.platform_file import PlatformFile
+
+        file = PlatformFile.read(platform)
+        file.set_all_speeds(demand.alone)
+        file.set_options({"tisim/speeds": "instructions"})
+        file.set_host_properties(demand.properties())
+        file.write(output)
+        report_written(output)
+
+
+@calibrate_command.command(
     "disk",
     epilog="""\b
 Examples:

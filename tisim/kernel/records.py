@@ -56,17 +56,22 @@ def _overheads(table: OverheadTable) -> _core.OverheadTable:
 
 
 def core_platform(
-    compiled: CompiledPlatform, host_overheads: array[int], file_systems: Iterable[FileSystem] = ()
+    compiled: CompiledPlatform,
+    host_overheads: array[int],
+    host_memory: array[float],
+    file_systems: Iterable[FileSystem] = (),
 ) -> _core.PlatformData:
     """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
 
     `host_overheads` says which kind of overheads each host has, shape (hosts,) or (0,); empty: all
-    the first.
+    the first. `host_memory` says what memory allows all cores of each host together, in flop/s, of
+    the same shapes; empty: anything.
     """
     return _core.PlatformData(
         hosts=_core.HostColumns(
             speed=compiled.floats("host_speed"),
             cores=compiled.integers("host_cores"),
+            memory=host_memory,
             overheads=host_overheads,
         ),
         disks=_core.DiskColumns(

@@ -1,17 +1,25 @@
-"""The overheads of hosts, whose properties may replace those of the configuration."""
+"""What properties of hosts say: their overheads, and what their memory allows."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tisim.config.kinds import OVERHEADS
 from tisim.config.table import Overheads
 from tisim.errors import InputError
+from tisim.support.quantities import parse_bandwidth
 
 if TYPE_CHECKING:
     from tisim.platform import Platform
+
+#: Properties of a host: the bandwidth of its memory, and how much of it a computation needs, in
+#: bytes per flop (or per instruction, where that is the unit of the trace).
+MEMORY_BANDWIDTH: Final = "tisim/memory-bandwidth"
+MEMORY_DEMAND: Final = "tisim/memory-demand"
 
 
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
@@ -49,3 +57,35 @@ def overheads_by_host(
                 numbers = numbers or [0] * len(platform.hosts)
                 numbers[first : first + count] = [kinds.index(own)] * count
     return kinds, numbers
+
+
+def memory_speeds(platform: Platform) -> array[float]:
+    """What memory allows all cores of a host together, in flop/s; empty if no host says it.
+
+    Raises an `InputError` if a host has one of the two properties without the other, or a wrong
+    value.
+    """
+    speeds: array[float] = array("d")
+    for first, count, properties in platform.host_properties():
+        if properties.keys() & {MEMORY_BANDWIDTH, MEMORY_DEMAND}:
+            speeds = speeds or array("d", [math.inf]) * len(platform.hosts)
+            speeds[first : first + count] = array("d", [_memory_speed(properties)]) * count
+    return speeds
+
+
+def _memory_speed(properties: Mapping[str, str]) -> float:
+    for name, other in ((MEMORY_BANDWIDTH, MEMORY_DEMAND), (MEMORY_DEMAND, MEMORY_BANDWIDTH)):
+        if name not in properties:
+            raise InputError(f"a host has the property {other} and needs {name} beside it")
+    bandwidth = parse_bandwidth(properties[MEMORY_BANDWIDTH], f"property {MEMORY_BANDWIDTH}")
+    text = properties[MEMORY_DEMAND]
+    try:
+        demand = float(text)
+    except ValueError:
+        demand = math.nan
+    if not (bandwidth > 0 and 0 < demand < math.inf):
+        raise InputError(
+            f"the properties {MEMORY_BANDWIDTH} and {MEMORY_DEMAND} of a host are above zero, such "
+            f"as 12GBps and 1.5 (bytes per flop), not {properties[MEMORY_BANDWIDTH]!r} and {text!r}"
+        )
+    return bandwidth / demand

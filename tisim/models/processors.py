@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import math
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import simpy
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 class _Host:
     """The computations of one host, all of which progress at one rate."""
 
-    __slots__ = ("cores", "done", "entry", "rate", "running", "speed", "updated")
+    __slots__ = ("busy", "cores", "done", "entry", "rate", "running", "speed", "updated")
 
-    def __init__(self, speed: float, cores: int) -> None:
+    def __init__(self, speed: float, cores: int, memory: float) -> None:
         self.speed, self.cores = speed, cores
+        self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
         self.done = self.updated = self.rate = 0.0
         # By the reading of `done` at their end; of equal ones the newest first, as in SimGrid.
         self.running: list[tuple[float, int, simpy.Event | None]] = []
@@ -38,11 +41,14 @@ class HostModel:
 
     .. math:: r = \min\left(s, \frac{c\,s}{n}\right)
 
-    (``cpu_cas01.cpp``). A model of your own overrides `rate`.
+    (``cpu_cas01.cpp``). Where the host has a memory bandwidth of :math:`B` bytes/s and computations
+    need :math:`d` bytes per flop, :math:`c` is :math:`\min\left(c, \frac{B}{d\,s}\right)`: all get
+    an equal share of the bandwidth, and none more than it can use. A model of your own overrides
+    `rate`.
     """
 
-    def rate(self, speed: float, cores: int, computations: int) -> float:
-        """What each of some computations on a host does, in flop/s."""
+    def rate(self, speed: float, cores: float, computations: int) -> float:
+        """What each of some computations does, in flop/s, on cores that memory can keep busy."""
         return min(speed, speed * cores / computations)
 
     def attach(self, clock: Clock, settings: Settings) -> None:
@@ -50,9 +56,12 @@ class HostModel:
         self._clock = clock
         columns = settings.routes
         self._hosts = [
-            _Host(speed, cores)
-            for speed, cores in zip(
-                columns.floats("host_speed"), columns.integers("host_cores"), strict=True
+            _Host(speed, cores, memory)
+            for speed, cores, memory in zip(
+                columns.floats("host_speed"),
+                columns.integers("host_cores"),
+                settings.memory_speeds or repeat(math.inf),
+                strict=False,
             )
         ]
         self._order = 0
@@ -93,7 +102,7 @@ class HostModel:
                 host.entry = None
             if not host.running:
                 continue
-            rate = self.rate(host.speed, host.cores, len(host.running))
+            rate = self.rate(host.speed, host.busy, len(host.running))
             host.rate = checked(self, "rate", rate)
             left = host.running[0][0] - host.done
             if left > 0 and host.rate <= 0:

@@ -15,7 +15,7 @@ from tisim.actions.vocabulary import algorithm_name, write_call
 from tisim.config import Config
 from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
-from tisim.models.hosts import overheads_by_host
+from tisim.models.hosts import memory_speeds, overheads_by_host
 from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Settings:
         ``file:line:file:line`` of the calls.
     routes
         The compiled platform.
+    memory_speeds
+        What memory allows all cores of a host together, in flop/s, a value a host; empty: anything.
     warnings
         What was noticed while reading the platform and its options.
     """
@@ -73,6 +75,7 @@ class Settings:
         self.routes = platform.compiled.with_loopback(
             network.loopback_bandwidth, network.loopback_latency
         )
+        self.memory_speeds = memory_speeds(platform)
         self._collectives: dict[str, str] = {}
 
     @cached_property
@@ -93,7 +96,7 @@ class Settings:
         from tisim.kernel.records import core_platform
 
         numbers = array("i", self._overhead_of_host)
-        return core_platform(self.routes, numbers, self.platform.file_systems)
+        return core_platform(self.routes, numbers, self.memory_speeds, self.platform.file_systems)
 
     def overheads_of(self, host: int) -> Overheads:
         """The overheads of the calls on a host."""

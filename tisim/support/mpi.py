@@ -163,6 +163,9 @@ def _compile(source: SourceCode, library: MpiLibrary, directory: Path) -> None:
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
 _RANKS = ("-n", "-np", "--np", "-c", "--n")
+#: Seconds that ranks have to end when their work is done. MPICH's may never do so over UCX and TCP:
+#: a rank waits in MPI_Finalize for answers of others, which read nothing any more.
+SECONDS_TO_FINALIZE = 10.0
 # Seconds that ranks have to end when they are told to.
 _GRACE = 5.0
 

@@ -44,7 +44,7 @@ def test_run(
     )
     measured = read_measurements([output])
     assert found.ended
-    assert seen[-1] == found.times == len(output.read_text().splitlines()) - 2
+    assert seen[-1] == found.times == len(output.read_text().splitlines()) - 3
     assert measured.library is not None
     assert measured.has("pingpong") and measured.has("isend")
     assert measured.has("test") and measured.has("iprobe")
@@ -75,3 +75,25 @@ def test_what_was_measured_until_the_time_limit_is_kept(
     assert outcome.status == 0, outcome.err
     assert "2 times measured\nwarning: stopped after 1 s" in outcome.err
     assert read_measurements([output]).curve("pingpong").nbytes.tolist() == [1, 9]
+
+
+def test_ranks_that_do_not_end_after_the_last_measurement_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As MPICH's in MPI_Finalize, over UCX and TCP."""
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    monkeypatch.setattr("tisim.studies.calibration.benchmark_run.SECONDS_TO_FINALIZE", 0.3)
+    launcher = tmp_path / "launch"
+    launcher.write_text(
+        "#!/bin/sh\necho operation,bytes,seconds\necho pingpong,1,1e-6\necho '# end'\n"
+        "exec sleep 60\n"
+    )
+    launcher.chmod(0o755)
+    tisim = CommandLine(tmp_path, capsys)
+    output = tmp_path / "m.csv"
+    words = ("--mpicc", libraries()[0].cc, "-o", str(output), "--", str(launcher))
+    outcome = tisim("benchmark", "--run", *words)
+    assert outcome.status == 0, outcome.err
+    assert "1 times measured\nwarning: the ranks did not end" in outcome.err
+    assert output.read_text().splitlines()[1:] == ["pingpong,1,1e-6", "# end"]

@@ -13,6 +13,8 @@ import pytest
 
 from tests.unit.command_line import RING
 from tests.unit.record.programs import libraries
+from tisim.studies.execute import execute
+from tisim.traces import Trace
 
 # Seconds that something may take on a loaded machine.
 _PATIENCE = 120
@@ -55,6 +57,25 @@ def test_a_launcher_ends_with_a_command_that_is_killed(
         command.kill()
         command.communicate()
     _wait_for(lambda: not _runs(launched))
+
+
+def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As MPICH's in MPI_Finalize, over UCX and TCP."""
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    mpi = libraries()[0]
+    launcher = tmp_path / "launch"
+    launcher.write_text(f'#!/bin/sh\n{mpi.run} -n 4 "$@"\nexec sleep 600\n')
+    launcher.chmod(0o755)
+    monkeypatch.setattr("tisim.studies.execute.execution.SECONDS_TO_FINALIZE", 0.3)
+    found = execute(
+        Trace.open(RING), [str(launcher)], repeat=2, directory=tmp_path, compiler=mpi.cc
+    )
+    assert len(found.repetitions) == 2
 
 
 def _runs(stat: Path) -> bool:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from tisim.errors import ExecutionError, InputError
 from tisim.support.files import OutputFile
 from tisim.support.mpi import (
+    SECONDS_TO_FINALIZE,
     SourceCode,
     compiled,
     compiler_of_user,
@@ -28,6 +29,7 @@ MeasuringProgress = Callable[[float, int], None]
 # Ranks, where the command does not say how many.
 _RANKS = 2
 _INTERVAL = 0.2
+_LAST_LINE = b"# end"
 
 
 _README = """\
@@ -91,7 +93,8 @@ class BenchmarkRun:
     """What a run of the benchmark has measured."""
 
     times: int  # so many times
-    ended: bool  # whether it came to its end, or was stopped at the time limit
+    ended: bool  # whether all was measured, or it was stopped at the time limit
+    finalized: bool = True  # whether the ranks ended then, or had to be stopped in MPI_Finalize
 
 
 def run_benchmark(
@@ -132,6 +135,7 @@ def _run(
 ) -> BenchmarkRun:
     begin = time.monotonic()
     rows, cut, stopped = 0, b"", False
+    complete = None  # when it said that it has measured all
     with subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -150,15 +154,21 @@ def _run(
                 while data := process.stdout.read(1 << 16):
                     whole, end, cut = (cut + data).rpartition(b"\n")
                     file.write(whole + end)
-                    rows += sum(not line.startswith(b"#") for line in whole.splitlines())
+                    lines = whole.splitlines()
+                    rows += sum(not line.startswith(b"#") for line in lines)
+                    if lines[-1:] == [_LAST_LINE]:
+                        complete = time.monotonic()
                 elapsed = time.monotonic() - begin
                 if progress is not None:
                     progress(elapsed, max(rows - 1, 0))
-                stopped = not ended and elapsed > limit
+                if complete is not None:
+                    stopped = not ended and time.monotonic() - complete > SECONDS_TO_FINALIZE
+                else:
+                    stopped = not ended and elapsed > limit
         finally:
             stop(process)
     if process.returncode != 0 and not stopped:
         raise ExecutionError(
             f"{words[0]} ended with status {process.returncode}; it says why above"
         )
-    return BenchmarkRun(max(rows - 1, 0), not stopped)
+    return BenchmarkRun(max(rows - 1, 0), complete is not None or not stopped, not stopped)

@@ -261,6 +261,18 @@ class PlatformFile:
             for element in self._tree.getroot().iter(tag):
                 _set_speed(element, flops)
 
+    def set_host_properties(self, properties: Mapping[str, str]) -> None:
+        """Give every host and cluster these properties, in the place of those of the same names."""
+        from lxml import etree
+
+        for tag in ("host", "cluster", "peer", "cabinet"):
+            for element in self._tree.getroot().iter(tag):
+                for prop in element.findall("prop"):
+                    if prop.get("id") in properties:
+                        element.remove(prop)
+                for place, (name, value) in enumerate(properties.items()):
+                    element.insert(place, etree.Element("prop", id=name, value=value))
+
     def overriding_hosts(self) -> list[str]:
         """Hosts with ``smpi/os``, ``smpi/ois`` or ``smpi/or`` of their own, which win."""
         names = {"smpi/os", "smpi/ois", "smpi/or"}

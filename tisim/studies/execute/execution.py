@@ -19,6 +19,7 @@ from tisim.studies.execute.result import Execution, Report
 from tisim.support import mpi
 from tisim.support.files import write_file
 from tisim.support.mpi import (
+    SECONDS_TO_FINALIZE,
     SourceCode,
     compiled,
     compiler_of_user,
@@ -275,13 +276,13 @@ def _run(
         preexec_fn=ending_with_this(),
     ) as process:
         try:
-            _watch(process, report, trace, steps, time_limit, progress)
+            finalized = _watch(process, report, trace, steps, time_limit, progress)
         finally:
             stop(process)
     error = report.error()
     if error is not None:
         raise InputError(error, file=trace.name)
-    if process.returncode != 0 or not report.done:
+    if (finalized and process.returncode != 0) or not report.done:
         raise ExecutionError(_ended_early(words[0], process.returncode, report))
 
 
@@ -292,7 +293,8 @@ def _watch(
     steps: int,
     time_limit: float | None,
     progress: RepetitionProgress | None,
-) -> None:
+) -> bool:
+    """Wait until the ranks have ended, or have done all and do not end: whether they ended."""
     began = time.monotonic()
     last_steps = 0
     first = None
@@ -307,9 +309,12 @@ def _watch(
             if progress is not None and first is not None:
                 progress(min(report.steps - first, steps), steps)
         if process.returncode is not None:
-            return
+            return True
+        waited = time.monotonic() - began
+        if report.done and waited > SECONDS_TO_FINALIZE:
+            return False
         limit = time_limit or _USUAL_LIMIT + 2 * report.values.get("computing", 0.0)
-        if not report.done and time.monotonic() - began > limit:
+        if not report.done and waited > limit:
             states = report.states(trace.ranks)
             raise ExecutionError(_hangs(trace, report, states, limit))
 

@@ -225,6 +225,10 @@ int main(int argc, char** argv) {
     measure_patterns(largest, seconds / PATTERN_PART + 1);
   }
   gather_sleeping();
+  if (rank == 0) {
+    printf("# end\n"); /* all is measured, whatever becomes of MPI_Finalize */
+    fflush(stdout);
+  }
   MPI_Finalize();
   return EXIT_SUCCESS;
 }

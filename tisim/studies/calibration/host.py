@@ -1,0 +1,172 @@
+"""The memory of a node: how much of it computations get that run side by side."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from os import PathLike
+from typing import Final
+
+from tisim.errors import ExecutionError, InputError
+from tisim.models.hosts import MEMORY_BANDWIDTH, MEMORY_DEMAND
+from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded
+from tisim.support.mpi import (
+    SourceCode,
+    compiled,
+    compiler_of_user,
+    ending_with_this,
+    find_library,
+    launching_command,
+)
+
+#: Seconds that the scan may take.
+TIME_LIMIT: Final = 600.0
+_HEADER = "what,ranks,amount,seconds"
+# Computations that are slowed down by less than this part do not wait for memory, as far as can be
+# measured.
+_NOTABLE = 0.05
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What ranks of one node reached side by side.
+
+    Attributes
+    ----------
+    bandwidth
+        Of the triad, all ranks together, in bytes/s, by the number of ranks.
+    arithmetic
+        Of computations in registers, all ranks together, in flop/s, by the number of ranks.
+    """
+
+    bandwidth: dict[int, float]
+    arithmetic: dict[int, float]
+
+    @property
+    def most(self) -> float:
+        """The bandwidth of the memory: the most that any number of ranks reached, in bytes/s."""
+        return max(self.bandwidth.values())
+
+
+def scan_code() -> SourceCode:
+    """The scan's source, and how it is compiled."""
+    folder = files("tisim.studies.calibration").joinpath("program")
+    source = folder.joinpath("host.c").read_text(encoding="utf-8")
+    return SourceCode(name="scan", product="host", files={"host.c": source}, options=("-O2",))
+
+
+def scan_host(command: Sequence[str], cores: int, *, compiler: str | None = None) -> Scan:
+    """Compile the scan, run it with a rank a core, and read what it measured.
+
+    `command` is what starts ranks, ``["mpirun"]``; ``-n`` and the number of `cores` are added where
+    the number of ranks is missing. Raises `InputError` if it cannot be compiled or started,
+    `ExecutionError` if it fails or takes longer than `TIME_LIMIT`.
+    """
+    program = compiled(scan_code(), find_library(compiler_of_user(compiler), "scan"))
+    words = launching_command(command, cores, [str(program)])
+    try:
+        ran = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=TIME_LIMIT,
+            start_new_session=True,
+            preexec_fn=ending_with_this(),
+            text=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise ExecutionError(f"the scan did not end within {TIME_LIMIT:g} s") from None
+    if ran.returncode != 0:
+        raise ExecutionError(f"{words[0]} ended with status {ran.returncode}; it says why above")
+    return read_scan(ran.stdout)
+
+
+def read_scan(text: str) -> Scan:
+    """Read what the scan has printed; of each number of ranks the fastest repetition counts.
+
+    Raises `InputError` where it is not the output of the scan.
+    """
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    if lines[:1] != [_HEADER] or len(lines) < 3:
+        raise InputError(f"nothing was measured: a scan begins with {_HEADER!r} and has rows below")
+    found: dict[str, dict[int, float]] = {"triad": {}, "arithmetic": {}}
+    for line in lines[1:]:
+        what, ranks, amount, seconds = line.split(",")
+        rate = int(ranks) * float(amount) / float(seconds)
+        rates = found[what]
+        rates[int(ranks)] = max(rate, rates.get(int(ranks), 0.0))
+    return Scan(found["triad"], found["arithmetic"])
+
+
+@dataclass(frozen=True)
+class MemoryDemand:
+    """What a program's computations need of the memory.
+
+    Attributes
+    ----------
+    alone, together
+        Their rate on one core when the others are idle, and when `ranks` compute side by side.
+    ranks
+        How many.
+    bandwidth
+        Of the memory, in bytes/s.
+    """
+
+    alone: float
+    together: float
+    ranks: int
+    bandwidth: float
+
+    @property
+    def slowdown(self) -> float:
+        """How many times as long a computation takes beside the others."""
+        return self.alone / self.together
+
+    @property
+    def bytes_per_unit(self) -> float | None:
+        """Bytes of memory traffic per unit of computation; None: they do not wait for memory."""
+        if self.slowdown < 1 + _NOTABLE:
+            return None
+        return self.bandwidth / (self.ranks * self.together)
+
+    def text(self) -> str:
+        """What was found, in sentences."""
+        rates = (
+            f"The program computes {self.alone:.5g} a second alone and {self.together:.5g} beside "
+            f"{self.ranks - 1} others: {self.slowdown:.3g} times as long."
+        )
+        demand = self.bytes_per_unit
+        if demand is None:
+            return f"{rates}\nIts computations do not wait for memory."
+        return (
+            f"{rates}\nWith a memory of {self.bandwidth / 1e9:.4g} GB/s that is {demand:.4g} bytes "
+            "for each instruction."
+        )
+
+    def properties(self) -> dict[str, str]:
+        """The properties of hosts with which a replay slows such computations down."""
+        demand = self.bytes_per_unit
+        if demand is None:
+            return {}
+        return {MEMORY_BANDWIDTH: f"{self.bandwidth:.6g}Bps", MEMORY_DEMAND: f"{demand:.6g}"}
+
+
+def demand_of(
+    scan: Scan, alone: str | PathLike[str], together: str | PathLike[str]
+) -> MemoryDemand:
+    """What the computations of a program need, from two recordings of it on the scanned node.
+
+    `alone` has one rank, `together` a rank on each core. Raises `InputError` if a trace has no
+    times, or another number of ranks.
+    """
+    first, several = (read_recorded([name]) for name in (alone, together))
+    ranks = several["rank"].nunique()
+    if first["rank"].nunique() != 1 or ranks < 2:
+        raise InputError(
+            f"the program was to run with one rank alone, and with several together; the traces "
+            f"have {first['rank'].nunique()} and {ranks} that compute"
+        )
+    rates = [calibrate_cpu(timed).overall.per_second for timed in (first, several)]
+    return MemoryDemand(rates[0], rates[1], ranks, scan.most)
