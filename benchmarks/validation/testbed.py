@@ -125,12 +125,11 @@ class Nodes:
         waiting = self.directory / f"{_WAITING[self.library]}.so"
         if self.library == "mpich":
             return (
-                *(str(self.directory / "first"), *on_master),
-                *("mpiexec.mpich", "-launcher", "ssh"),
+                *(*on_master, "mpiexec.mpich", "-launcher", "ssh"),
                 *("-launcher-exec", str(self.directory / "agent"), "-iface", "eth0"),
                 *("-hosts", hosts, "-n", str(ranks)),
                 *("-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", "eth0"),
-                *("-genv", "LD_PRELOAD", str(waiting)),
+                *("-genv", "LD_PRELOAD", str(waiting), str(self.directory / "first")),
             )
         options = {
             "plm_rsh_agent": str(self.directory / "agent"),

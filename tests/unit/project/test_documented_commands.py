@@ -30,6 +30,7 @@ READ_ONLY = {
     r"import ": "files of other tools; tests/unit/importers make them",
     r"step .*(recorded|\.et|\.sqlite)": "files of the profilers and of Chakra",
     r"extrapolate .*--parallelism": "files of the profilers and of Chakra",
+    r"calibrate host ": "needs MPI; the tests of this command run it",
     r"calibrate (cpu|disk|skampi|pingpong|osu|measured.csv --platform)": "files of other programs",
     r".*--uncertainty": "parameter sets of a calibration",
     r".*--workers": "a cluster, or all processors",
