@@ -228,8 +228,7 @@ void register_platform(nb::module_& m) {
            "values"_a);
 
   nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
-      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "memory"_a,
-           "overheads"_a,
+      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "memory"_a, "overheads"_a,
            nb::sig("def __init__(self, *, speed: array.array[float], "
                    "cores: array.array[int], "
                    "memory: array.array[float], "

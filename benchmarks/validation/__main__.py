@@ -24,6 +24,7 @@ from tisim.commands.validate import print_validation
 from tisim.platform import Platform
 from tisim.studies.validation import Case, Study, Thresholds, Validation, validate
 from tisim.studies.validation.page import page
+from tisim.support.mpi import find_library
 
 # Bits a second: at these two processors carry so many ranks and are no bottleneck.
 _RATES = {40_000_000: 8, 20_000_000: 16}
@@ -109,7 +110,7 @@ def main(
     for bed in beds:
         if not bed.programs:
             continue
-        when = document.versions()
+        when = document.versions(find_library(f"mpicc.{library}"))
         found = _validate(bed, library, repeat, config, seeds, few, keep)
         click.echo(f"{bed.title}, {when}")
         print_validation(found)

@@ -18,6 +18,7 @@ from tisim.studies.validation.page import (
     markdown,
     summary_rows,
 )
+from tisim.support.mpi import MpiLibrary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 _BEGIN = "<!-- written by `make validate` -->\n"
@@ -26,17 +27,14 @@ _END = "<!-- end -->\n"
 _LARGE = 0.1
 
 
-def versions() -> str:
+def versions(library: MpiLibrary) -> str:
     """The date, and what the runs were made with."""
-    library = subprocess.run(
-        ["mpirun.openmpi", "--version"], capture_output=True, text=True
-    ).stdout.splitlines()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=PAGE.parent
     ).stdout.strip()
     return (
         f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, tisim {commit or '?'}, "
-        f"{library[0] if library else '?'}, Linux {python_platform.release()}"
+        f"{library.name}, Linux {python_platform.release()}"
     )
 
 
