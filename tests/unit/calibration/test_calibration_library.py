@@ -54,6 +54,14 @@ def test_the_selector_of_a_library(name: str | None, selector: str | None) -> No
     assert LibraryFacts(name, None).selector == selector
 
 
+def test_receivers_of_mpich_fetch_long_messages() -> None:
+    """MPICH over UCX; only messages in order have a rendezvous of a library's kind."""
+    found = LibraryFacts("MPICH Version: 4.0.2", 0.1).options()
+    assert found == {**IN_ORDER, "smpi/coll-selector": "mpich-4", "smpi/rendezvous": "get"}
+    assert "smpi/rendezvous" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
+    assert "smpi/rendezvous" not in LibraryFacts(OPEN_MPI, 0.1).options()
+
+
 def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
     found = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
     found.platform.write(tmp_path / "p.xml")

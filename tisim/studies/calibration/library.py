@@ -21,6 +21,9 @@ _SELECTORS: Final = (
     (r"MVAPICH2 Version", "mvapich2"),
     (r"Intel\(R\) MPI", "impi"),
 )
+# Libraries whose receivers fetch the body of a long message (UCX): sends do not wait for one
+# another's answers. Others push it, which is the default.
+_FETCHING: Final = {"mpich-4"}
 # Messages that share the bandwidth are all there at the same time. Of those in order, the first is
 # there within this part of the time of all.
 _IN_ORDER: Final = 0.5
@@ -66,6 +69,8 @@ class LibraryFacts:
         if self.ordering == "fifo":
             options["tisim/jitter-start"] = str(DEFAULT_START)
             options["tisim/jitter-size"] = str(DEFAULT_SIZE)
+            if self.selector in _FETCHING:
+                options["smpi/rendezvous"] = "get"
         return options
 
     def text(self) -> str:
