@@ -118,7 +118,7 @@ def measure(case: Case, repeats: int, start_up: float, with_simgrid: bool) -> Ra
     repeats
         How often.
     start_up
-        Processor seconds of a replay of next to nothing, which are no part of the rate.
+        Processor seconds of a replay of next to nothing, which are not part of the rate.
     with_simgrid
         Whether SimGrid is measured too.
     """

@@ -63,7 +63,7 @@ void post_message(Simulation& s, std::int32_t index, Kind kind, std::int32_t pee
   const Rank& rank = driven_rank(s, index);
   const bool receives = role_of(kind) == Role::receive;
   if (!receives && role_of(kind) != Role::send) {
-    throw std::invalid_argument("this kind of operation is no message");
+    throw std::invalid_argument("this kind of operation is not a message");
   }
   check_peer(s, rank, peer, receives);
   Op op = new_operation(rank, kind);

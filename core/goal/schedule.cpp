@@ -169,7 +169,8 @@ class Text {
 
   [[noreturn]] void fail_unknown() const {
     fail("'" + shown() +
-         "' is no send, recv, calc, requires or irequires of GOAL; schedules of LogGOPSim 2 (put, "
+         "' is not a send, recv, calc, requires or irequires of GOAL; schedules of LogGOPSim 2 "
+         "(put, "
          "append and so on) are not read");
   }
 

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (stop == Stop::done && !run.standing(1).empty()) std::abort();
     if (stop == Stop::deadlock && run.standing(1).empty()) std::abort();
   } catch (const GoalError&) {
-    // What is no schedule is refused.
+    // What is not a schedule is refused.
   }
   return 0;
 }

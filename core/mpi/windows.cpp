@@ -177,7 +177,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   const std::int32_t me = call.me;
   const std::int32_t target = op.peer;
   std::vector<StepOf>& steps = call.steps;
-  // What a rank does to its own memory is no message, unless it combines.
+  // What a rank does to its own memory is not a message, unless it combines.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
   const bool stores = traits.stores && target != kProcNull && (!is_local || traits.combines);

@@ -56,7 +56,7 @@ void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
   }
 }
 
-// A handle is no rank, and the number of a call no size.
+// A handle is not a rank, and the number of a call no size.
 void note_file(ActionStart& action, const Op& op) {
   action.operation = static_cast<std::int8_t>(file_call_of(op));
   const Operation call = own_part_of(file_call_of(op));

@@ -60,7 +60,7 @@ class WaitCauses {
       : states_(states), paths_(states, ranks) {}
 
   const StatePaths& paths() const { return paths_; }
-  // What a wait is due to: shares that add up to it, the latest first. None if it is no wait.
+  // What a wait is due to: shares that add up to it, the latest first. None if it is not a wait.
   std::vector<CauseShare> of(std::uint32_t row) const;
   // The states on the late path since both parted, the latest first, with the waits that it jumps
   // over: those of one rank follow one another.

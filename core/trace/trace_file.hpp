@@ -44,7 +44,8 @@ struct TraceFile {
   // TraceError.
   std::size_t read(std::uint64_t position, char* into, std::size_t size) const;
 
-  // The number of its bytes. Throws TraceError, also when it is no file that can be read anywhere.
+  // The number of its bytes. Throws TraceError, also when it is not a file that can be read
+  // anywhere.
   std::uint64_t size() const;
 };
 

@@ -63,7 +63,7 @@ class Transfers {
   // Null: messages are not in order.
   Connections* connections() { return connections_.get(); }
   const Connections* connections() const { return connections_.get(); }
-  // The message of an owner that is no activity.
+  // The message of an owner that is not an activity.
   std::int32_t message_of(std::int32_t owner) const {
     return connections_ ? connections_->packet(owner).message : owner;
   }

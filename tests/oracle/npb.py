@@ -1,7 +1,7 @@
 """NAS parallel benchmarks: built by an MPI library or SimGrid's, and their traces in one form.
 
 What SimGrid's tracer loses is left out of both traces: communicators and computations. Peers that
-are no rank become -333, counts become bytes, and the number of a request becomes its key.
+are not a rank become -333, counts become bytes, and the number of a request becomes its key.
 """
 
 from __future__ import annotations

@@ -203,8 +203,8 @@ class Layout:
             ),
             (
                 self.global_batch > 0 and self.global_batch % n == 0,
-                f"--global-batch {self.global_batch} is no multiple of --dp times --micro-batch, "
-                f"{n}",
+                f"--global-batch {self.global_batch} is not a multiple of --dp times "
+                f"--micro-batch, {n}",
             ),
             (
                 self.schedule == "interleaved" or self.chunks == 1,
@@ -261,7 +261,7 @@ Lines = list[str]
 class _Kernels:
     """What a GPU does for a micro-batch in a layer, and around all layers.
 
-    The bytes of kernels that are no matrix products are what they read and write: a number of 16
+    The bytes of kernels that are not matrix products are what they read and write: a number of 16
     bits is 2, a mark of dropout 1. In comments: what they do.
     """
 

@@ -70,7 +70,7 @@ def read_chakra(
     Raises
     ------
     InputError
-        If a file is no execution trace, or its nodes depend on one another in a circle.
+        If a file is not an execution trace, or its nodes depend on one another in a circle.
     """
     files = _files(Path(path))
     if len(files) > 1 and ranks not in (None, len(files)):
@@ -220,8 +220,8 @@ def _read(file: Path) -> list[_Node]:
             count += 1
     except (_DamagedError, UnicodeDecodeError):
         raise InputError(
-            f"this is no execution trace of Chakra, or a damaged one: message {count + 1} at byte "
-            f"{at}",
+            f"this is not an execution trace of Chakra, or a damaged one: message {count + 1} at "
+            f"byte {at}",
             file=file,
         ) from None
     if not nodes:

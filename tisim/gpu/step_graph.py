@@ -88,7 +88,7 @@ def read_graph(path: str | Path) -> Graph:
     Raises
     ------
     InputError
-        Where the file is no graph file, with the line.
+        Where the file is not a graph file, with the line.
     """
     return parse_graph(read_text(path, "this graph"), str(path))
 

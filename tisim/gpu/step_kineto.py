@@ -112,7 +112,7 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
             raise ValueError("it has no kernels")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
-            f"this is no recording of PyTorch's profiler: {type(error).__name__}: {error}",
+            f"this is not a recording of PyTorch's profiler: {type(error).__name__}: {error}",
             file=path,
         ) from None
     program = Program(kernels, waits)
@@ -228,12 +228,12 @@ class _Reader:
         """Names and values of members; of a list, each of its elements under its name."""
         if self._next() != "{":
             self._value()
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
         self._at += 1
         while self._next() != "}":
             name = self._value()
             if not isinstance(name, str):
-                raise ValueError("a name is no text")
+                raise ValueError("a name is not text")
             self._names.add(name)
             self._take(":")
             if self._next() == "[":
@@ -258,7 +258,7 @@ class _Reader:
         self._at = 0
 
     def _next(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is not a blank; empty at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in " \t\r\n":

@@ -45,7 +45,7 @@ def read_nsys(path: str | Path) -> Recording:
         finally:
             base.close()
     except (sqlite3.Error, TypeError, ValueError, AttributeError) as error:  # or other columns
-        raise InputError(f"this is no export of Nsight Systems: {error}", file=path) from None
+        raise InputError(f"this is not an export of Nsight Systems: {error}", file=path) from None
     if not kernels:
         raise InputError("this export of Nsight Systems has no kernels", file=path)
     lines = ["graph 1", f"ranks {len(programs)}"]

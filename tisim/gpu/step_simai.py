@@ -75,14 +75,14 @@ class _Table:
         copies, left = divmod(self.ranks, tensor * self.stages)
         if left or not copies:
             raise self.fail(
-                f"{self.ranks} GPUs are no whole number of {tensor} x {self.stages}, which share a "
-                "model; --ranks says how many there are",
+                f"{self.ranks} GPUs are not a whole number of {tensor} x {self.stages}, which "
+                "share a model; --ranks says how many there are",
                 1,
             )
         experts = max(1, sizes.get("ep", 1))
         if copies % experts:
             raise self.fail(
-                f"{copies} copies are no whole number of groups of {experts} experts", 1
+                f"{copies} copies are not a whole number of groups of {experts} experts", 1
             )
         # Ranks of a layer are neighbours, then come copies, then stages.
         self.groups = {

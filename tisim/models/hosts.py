@@ -25,7 +25,7 @@ MEMORY_DEMAND: Final = "tisim/memory-demand"
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
     """The overheads of a host that has these properties.
 
-    Raises an `InputError` if a property ``smpi/os``, ``smpi/ois`` or ``smpi/or`` is no table.
+    Raises an `InputError` if a property ``smpi/os``, ``smpi/ois`` or ``smpi/or`` is not a table.
     """
     changed = {}
     for name, parameter in overheads.parameters():

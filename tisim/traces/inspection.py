@@ -65,7 +65,7 @@ class Inspection:
     actions
         The number of actions of all ranks.
     comments
-        Lines that are no actions.
+        Lines that are not actions.
     unreadable
         Actions of the user's own, and lines that `check` would refuse.
     complete

@@ -36,7 +36,7 @@ class RecordedPart:
 
 
 def read_recorded_part(path: Path) -> RecordedPart:
-    """Look at the part in a file. Raises InputError when the file is no part."""
+    """Look at the part in a file. Raises InputError when the file is not a part."""
     part = _core.read_recorded_part(os.fsencode(path))
     return RecordedPart(part.rank, part.ranks, part.is_complete, part.comments)
 

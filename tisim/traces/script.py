@@ -19,7 +19,7 @@ def write_scripts(
     """Write a file ``rank-N.script`` for each rank of a trace.
 
     ``core/trace/script/script.hpp`` describes the files byte by byte. The trace is read a piece at
-    a time. Raises InputError when a line is wrong, or when an action is no call of MPI (nor on
+    a time. Raises InputError when a line is wrong, or when an action is not a call of MPI (nor on
     files, if these are not executed).
     """
     _core.write_scripts(trace.core, os.fsencode(directory), files, progress)

@@ -162,7 +162,7 @@ def deviation_of(trace: Trace) -> float | None:
     try:
         deviation = float(json.loads(content)["deviation"])
         if not 0.0 <= deviation < math.inf:
-            raise ValueError(f"{deviation} is no deviation")
+            raise ValueError(f"{deviation} is not a deviation")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"its section {SECTION} is damaged ({error}); record it again", file=trace.name

@@ -97,7 +97,7 @@ class Trace:
         Raises
         ------
         InputError
-            When a file is missing or cannot be read, when it is no trace, or when the ranks are
+            When a file is missing or cannot be read, when it is not a trace, or when the ranks are
             not 0, 1, 2 and so on, each once.
         """
         number = dialect_number(dialect)

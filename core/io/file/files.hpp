@@ -131,7 +131,7 @@ class Files {
   // The read or write of the rank, or its call to a file system, is over. False: it was a part of a
   // call that goes on.
   bool finish(Rank& rank, std::int32_t index);
-  // An activity has ended. False: it is no read or write that its rank does not wait for.
+  // An activity has ended. False: it is not a read or write that its rank does not wait for.
   bool end_started(std::int32_t activity, bool failed);
   // The rank dies in a read or write.
   void abandon(std::int32_t index);

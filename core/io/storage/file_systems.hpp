@@ -67,7 +67,7 @@ class FileSystems {
   // The rank is told of nothing any more, and asks for nothing further.
   void abandon(std::int32_t rank);
 
-  // An activity has ended. False: it is no request's.
+  // An activity has ended. False: it is not a request's.
   bool advance(std::int32_t activity, bool failed);
 
   // The file system and the hosts of servers that a rank waits for, for reports.

@@ -206,7 +206,7 @@ void PajeWriter::received(const MessageRecord& message, const OpenAction* /*acti
 }
 
 void PajeWriter::end_links(std::int32_t rank, double time) {
-  // What a rank exchanges with itself is no message: it arrives when the call is over.
+  // What a rank exchanges with itself is not a message: it arrives when the call is over.
   Started& waiting = waiting_[static_cast<std::size_t>(rank)];
   if (waiting.number > 0) write_end(std::exchange(waiting, {}), rank, time);
   std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];

@@ -17,7 +17,7 @@ namespace tisim {
 
 // How Extrae numbers an MPI call.
 struct ParaverCall {
-  std::string_view name;  // in MPI; empty: it is no call
+  std::string_view name;  // in MPI; empty: it is not a call
   std::int32_t type = 0;  // of the event
   std::int32_t value = 0;
   std::int32_t state = 0;  // of a rank that is in it and does not compute

@@ -252,7 +252,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 }
 
 [[noreturn]] void damaged_timeline() {
-  throw std::runtime_error("is no timeline of Perfetto, or damaged");
+  throw std::runtime_error("is not a timeline of Perfetto, or damaged");
 }
 
 // Fields of a message, one after the other.

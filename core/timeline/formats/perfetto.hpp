@@ -141,9 +141,9 @@ class PerfettoWriter : public Writer, public StateSink {
 // Makes a timeline of Perfetto smaller, by leaving out its short slices.
 
 // Copies what `PerfettoWriter` has written so far, without the slices that are shorter than
-// `shortest` ns. Slices that have not ended, and whatever is no slice, are kept; so is the order.
-// Throws std::system_error when a file cannot be read or written, std::runtime_error when the first
-// is no such timeline.
+// `shortest` ns. Slices that have not ended, and whatever is not a slice, are kept; so is the
+// order. Throws std::system_error when a file cannot be read or written, std::runtime_error when
+// the first is no such timeline.
 void thin_perfetto(const std::string& from, const std::string& to, std::uint64_t shortest);
 
 // The length of slices, in ns, for which `thin_perfetto` leaves `size` bytes of slices or less.

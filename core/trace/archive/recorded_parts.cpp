@@ -33,7 +33,7 @@ tit::PartSet read_part(const std::string& path) {
   try {
     return tit::PartSet::from_log(contents_of(path));
   } catch (const tit::FormatError& error) {
-    throw TraceError(path, 0, std::string("is no part of a recorded trace: ") + error.what());
+    throw TraceError(path, 0, std::string("is not a part of a recorded trace: ") + error.what());
   }
 }
 

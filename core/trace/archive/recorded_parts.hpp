@@ -19,7 +19,7 @@ struct RecordedPart {
 // lines such as "unsupported MPI_Put 12". Throws TraceError.
 std::vector<std::string> lines_without_numbers(const std::string& path);
 
-// Throws TraceError when the file is no part.
+// Throws TraceError when the file is not a part.
 RecordedPart read_recorded_part(const std::string& path);
 
 // Writes the trace of the parts in files; it appears as `output` when all of it is written. Rank 0

@@ -113,7 +113,7 @@ std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {
   for (const AttributeWalk::Value& value : walk_.values()) {
     if (value.attribute != attribute_) continue;
     if (value.value < 0 || value.value >= file_.ranks()) {
-      file_.damaged("a receive matched what is no rank");
+      file_.damaged("a receive matched what is not a rank");
     }
     return static_cast<std::int32_t>(value.value);
   }

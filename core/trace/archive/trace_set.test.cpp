@@ -41,7 +41,7 @@ TEST("trace set: which ranks there must be") {
                                                                 "ELF\0\1",
                                                                 6)}),
                               "set"),
-               TraceError, "rank-1:1: is no text: the byte 0x7f");
+               TraceError, "rank-1:1: is not text: the byte 0x7f");
 }
 
 TEST("trace set: a recording that was cut off") {
@@ -96,7 +96,7 @@ TEST("trace set: a byte that marks lines inside is rubbish outside") {
                                             "1 init\n"}),
                                   "set");
   CallTable calls;
-  CHECK_THROWS(read_all(*set, 0, calls), TraceError, "rank-0:2: is no text: the byte 0x02");
+  CHECK_THROWS(read_all(*set, 0, calls), TraceError, "rank-0:2: is not text: the byte 0x02");
 }
 
 TEST("trace set: a thousand ranks in one file, line by line") {

@@ -103,7 +103,7 @@ class RankCheck {
   bool next();
   // Takes the operation at hand into account.
   void take();
-  // Behind the last operation. What is pending in a trace that was cut off is no mistake.
+  // Behind the last operation. What is pending in a trace that was cut off is not a mistake.
   void finish(ProgramEnds& ends, Decisions& decisions, bool is_cut);
 
  private:

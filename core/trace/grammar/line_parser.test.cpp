@@ -217,10 +217,10 @@ TEST("lines: ranks that do not exist") {
   CHECK_THROWS(Sample({"send 1 0 1"}, 1), TraceError, "the trace has rank 0 only");
 }
 
-TEST("lines: words that are no action") {
+TEST("lines: words that are not an action") {
   says("sned 1 0 1", "there is no action 'sned', but send");
   says("xyzzy", "there is no action 'xyzzy'; an action of your own has to be registered");
-  says("send\x01 1 0 1", "is no text: the byte 0x01 at column 7");
+  says("send\x01 1 0 1", "is not text: the byte 0x01 at column 7");
 }
 
 TEST("lines: whose rank is not the file's") {

@@ -11,7 +11,7 @@ namespace tisim {
 
 namespace {
 
-// Drops a leading '+'; false for what is no decimal number, such as inf, nan and 0x10.
+// Drops a leading '+'; false for what is not a decimal number, such as inf, nan and 0x10.
 bool trim_sign(std::string_view& text) {
   if (!text.empty() && text.front() == '+') {
     text.remove_prefix(1);
@@ -125,7 +125,7 @@ void fail_line(const std::string& file, std::uint64_t number, std::string_view l
                std::string message) {
   const auto rubbish = std::find_if(line.begin(), line.end(), is_control);
   if (rubbish != line.end()) {
-    message = "is no text: the byte 0" + hexadecimal(*rubbish) + " at column " +
+    message = "is not text: the byte 0" + hexadecimal(*rubbish) + " at column " +
               std::to_string(rubbish - line.begin() + 1) +
               "; is this a trace, and has it been copied whole?";
   }

@@ -41,7 +41,7 @@ TEST("number: whole numbers in every spelling") {
   CHECK(whole("9e18") == 9000000000000000000);
 }
 
-TEST("number: what is no whole number says why") {
+TEST("number: what is not a whole number says why") {
   CHECK(fault("1.5") == NumberFault::not_whole);
   CHECK(fault("1e-3") == NumberFault::not_whole);
   CHECK(fault("9223372036854775808") == NumberFault::too_large);

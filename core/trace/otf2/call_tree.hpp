@@ -11,7 +11,7 @@ namespace tisim {
 // other was entered from there in between.
 class CallTree {
  public:
-  // Deeper functions count as those that called them: a runaway recursion is no tree to keep.
+  // Deeper functions count as those that called them: a runaway recursion is not a tree to keep.
   static constexpr std::uint32_t kDeepest = 512;
 
   struct Node {

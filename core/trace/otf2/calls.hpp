@@ -190,7 +190,7 @@ class Otf2Calls {
 
   bool failed_ = false;
   std::uint64_t event_ = 0;
-  CallTree functions_;  // that are no calls of MPI, around the outermost one that is
+  CallTree functions_;  // that are not calls of MPI, around the outermost one that is
   // The regions of calls around this event, outermost first.
   std::vector<std::uint32_t> open_;
   std::vector<std::uint64_t> words_;  // of the call at hand

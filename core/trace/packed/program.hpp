@@ -19,7 +19,7 @@ struct ProgramCall {
 
 // A stretch of a rule: calls that stand there, so often one after the other, or another rule.
 struct ProgramSegment {
-  // None: a rule. One more stands behind the last, which is no call.
+  // None: a rule. One more stands behind the last, which is not a call.
   const ProgramCall* calls = nullptr;
   std::uint32_t length = 0;  // of the calls; else the number of the rule
   std::uint32_t repeats = 1;

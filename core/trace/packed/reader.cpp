@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// Calls in a row that are no actions, such as comments: a file of a few bytes may have 2^62.
+// Calls in a row that are not actions, such as comments: a file of a few bytes may have 2^62.
 constexpr std::uint64_t kMostIdle = 16777216;
 
 std::uint32_t line_in_op(std::uint64_t line) {

@@ -92,7 +92,7 @@ class RankScript {
     }
     if (op.kind == Kind::custom) {
       fail_at(walk, "the action " + walk.call().words.front() +
-                        " is no call of MPI, and cannot be executed");
+                        " is not a call of MPI, and cannot be executed");
     }
     if (op.kind == Kind::file || op.kind == Kind::file_offset) {
       add_file_call(walk);
@@ -250,7 +250,7 @@ class RankScript {
     put_instruction(line);
   }
 
-  // Of an operation that is no collective.
+  // Of an operation that is not a collective.
   void put_fields_of(const RankWalk& walk) {
     const Op& op = walk.op();
     const bool is_sleep = op.kind == Kind::sleep;

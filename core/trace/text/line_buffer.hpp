@@ -18,7 +18,7 @@ inline constexpr char kLineMark = '\x02';
 // A line that is longer than the buffer makes it grow for as long as it is needed.
 class LineBuffer {
  public:
-  // A line may take so many bytes; what goes on longer is no trace.
+  // A line may take so many bytes; what goes on longer is not a trace.
   static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
   // So many bytes behind the last line may be read (they mean nothing).
   static constexpr std::size_t kPadding = 64;

@@ -87,7 +87,7 @@ class QuickLine {
     constexpr std::uint64_t kEighth = std::uint64_t{1} << 63;
     const std::uint64_t bytes = load(p) ^ 0x3030303030303030U;           // a digit is now its value
     const std::uint64_t others = (bytes + 0x7676767676767676U) | bytes;  // top bit: not a digit
-    // Bit 7 of the first byte that is no digit: 8 times the number of digits, plus 7.
+    // Bit 7 of the first byte that is not a digit: 8 times the number of digits, plus 7.
     const auto end =
         static_cast<unsigned>(std::countr_zero((others & 0x8080808080808080U) | kEighth));
     fault |= static_cast<std::int64_t>(end) - 15;
@@ -161,7 +161,7 @@ class QuickLine {
     return p + action.length;
   }
 
-  // `fault` becomes negative when these are no three numbers. `numbered`: `request=` may follow.
+  // `fault` becomes negative when these are not three numbers. `numbered`: `request=` may follow.
   template <bool numbered>
   [[gnu::always_inline]] const char* parse_three(const char* p, const Word& action, Op& op,
                                                  std::int64_t& fault) const {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 8;
 
-// The rank of the first line that is no comment.
+// The rank of the first line that is not a comment.
 std::int64_t rank_of(const TraceFile& file) {
   LineBuffer lines(file, 4096);
   std::uint64_t number = 0;

@@ -17,8 +17,8 @@ namespace tisim {
 void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::string& place,
                           std::string_view thing);
 
-// The rank of each of several files, by its first line that is no comment. Throws TraceError unless
-// they are 0, 1, 2 and so on, each once; `name` stands for all files.
+// The rank of each of several files, by its first line that is not a comment. Throws TraceError
+// unless they are 0, 1, 2 and so on, each once; `name` stands for all files.
 std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name,
                                    const Progress& progress = {});
 

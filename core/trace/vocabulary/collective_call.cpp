@@ -12,7 +12,7 @@ namespace tisim {
 
 namespace {
 
-// Reads a usage of the table. A word that it does not know is no constant expression: then this
+// Reads a usage of the table. A word that it does not know is not a constant expression: then this
 // does not compile.
 constexpr CollectiveGrammar read_usage(std::string_view usage) {
   CollectiveGrammar grammar;

@@ -75,7 +75,7 @@ class CollectiveLayout {
 // to 2^53. What the collective does not have is 0 or empty.
 struct CollectiveCall {
   // Decodes `call`, which must outlive it. When `fits` is false, the other fields mean nothing, and
-  // explain_misfit() says why. What is no collective never fits.
+  // explain_misfit() says why. What is not a collective never fits.
   CollectiveCall(const Call& call, std::int64_t size);
 
   std::int64_t send_bytes() const { return send_count * send_width; }

@@ -171,7 +171,7 @@ TEST("collective call: what an argument cannot be is said") {
         "allgatherv: a displacement is a whole number, got 0.5");
 }
 
-TEST("collective call: what is no collective does not fit") {
+TEST("collective call: what is not a collective does not fit") {
   CHECK(!CollectiveCall(call_of(Operation::comm_dup, {0, 1}), kRanks).fits);
   CHECK(!CollectiveCall(call_of(Operation::custom, {}), kRanks).fits);
 }

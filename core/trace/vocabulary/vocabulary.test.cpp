@@ -21,7 +21,7 @@ TEST("vocabulary: every known action is found, in any case") {
   CHECK(vocabulary.find("allToAllV")->operation == Operation::alltoallv);
 }
 
-TEST("vocabulary: what is no action is not found") {
+TEST("vocabulary: what is not an action is not found") {
   const Vocabulary vocabulary({});
   for (const char* word :
        {"", "s", "sen", "sends", "comput", "compute_", "a_very_long_word_indeed"}) {

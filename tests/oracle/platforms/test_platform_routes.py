@@ -86,7 +86,7 @@ ODD = {
         f' topology="TORUS" topo_parameters="{n}" loopback_bw="1"/>'
         for n in range(1, 12)
     ),
-    "numbers that are no range": f'<cluster {CLUSTER} radical="7,3,10-12"/>',
+    "numbers that are not a range": f'<cluster {CLUSTER} radical="7,3,10-12"/>',
     "a fat tree of parallel cables": (
         f'<cluster {CLUSTER} radical="0-23" topology="FAT_TREE" '
         'topo_parameters="3;2,3,4;1,2,3;3,2,4"/>'

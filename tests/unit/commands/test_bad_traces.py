@@ -31,8 +31,8 @@ def test_missing_files(tisim: CommandLine, option: str) -> None:
             {"t/a": "0 compute 1\n", "t/b": "0 compute 1\n"},
             "DIR/t/b: is of rank 0, and so is DIR/t/a; a rank has one file",
         ),
-        ({"t/r": bytes(range(256))}, "DIR/t/r:1: is no text: the byte 0x00 at column 1; .*"),
-        ({"t/r": b"0 compute 1\n0 \xff\x00\n"}, "DIR/t/r:2: is no text: the byte 0x.. at col.*"),
+        ({"t/r": bytes(range(256))}, "DIR/t/r:1: is not text: the byte 0x00 at column 1; .*"),
+        ({"t/r": b"0 compute 1\n0 \xff\x00\n"}, "DIR/t/r:2: is not text: the byte 0x.. at col.*"),
         (
             {"t/r0": "0 compute 1\n0 send 1 0 10\n0 sen", "t/r1": "1 recv 0 0 10\n"},
             "DIR/t/r0:3: .*the file ends inside this line, it looks cut: copy or trace it again",

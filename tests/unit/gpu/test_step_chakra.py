@@ -70,7 +70,7 @@ def test_nodes_wait_for_what_they_need_and_for_their_stream_only(tmp_path: Path)
 
 
 def test_messages_are_buffered_and_meet_by_tag(tmp_path: Path) -> None:
-    # Both send first, which is no circle; tags cross.
+    # Both send first, which is not a circle; tags cross.
     for rank in (0, 1):
         written(
             tmp_path / f"m.{rank}.et",

@@ -76,5 +76,5 @@ def test_what_is_no_table(tmp_path: Path, rows: list[str], count: int | None, me
     assert message in str(error.value)
     with pytest.raises(InputError, match="of 9000000000 ranks; there are 1 to 1,048,576"):
         read_simai(table(tmp_path / "t.txt", *rows, count=count), ranks=9_000_000_000)
-    with pytest.raises(InputError, match="3 GPUs are no whole number of 2 x 1"):
+    with pytest.raises(InputError, match="3 GPUs are not a whole number of 2 x 1"):
         read_simai(table(tmp_path / "t.txt", *rows, count=count), ranks=3)

@@ -152,11 +152,11 @@ def test_what_is_lost_is_told(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (TEXT[: TEXT.rindex("X_POSIX")], r"is cut: 1 accesses of rank 1 to /scratch/in"),
-        (TEXT[:-40], r"dxt.txt:\d+: is no access as DXT lists them"),
-        (TEXT.replace("# nprocs: 2", "# nprocs: 1"), "1 is no rank: there are 1"),
-        (TEXT.replace("# nprocs: 2", "#"), "0 is no rank: there are 0"),
+        (TEXT[:-40], r"dxt.txt:\d+: is not an access as DXT lists them"),
+        (TEXT.replace("# nprocs: 2", "# nprocs: 1"), "1 is not a rank: there are 1"),
+        (TEXT.replace("# nprocs: 2", "#"), "0 is not a rank: there are 0"),
         (HEAD.format(ranks=2), "has no accesses: was DXT on"),
-        (HEAD.format(ranks=2) + "something else\n", "is no row of a table of DXT"),
+        (HEAD.format(ranks=2) + "something else\n", "is not a row of a table of DXT"),
     ],
 )
 def test_other_texts_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:
@@ -167,5 +167,5 @@ def test_other_texts_end_with_one_message(tmp_path: Path, text: str, message: st
 def test_logs_that_are_not_printed_are_named(tmp_path: Path) -> None:
     file = tmp_path / "x.darshan"
     file.write_bytes(b"\x01\xd8\x83\xff3.41")
-    with pytest.raises(InputError, match=r"is no text: run darshan-dxt-parser LOG > dxt.txt"):
+    with pytest.raises(InputError, match=r"is not text: run darshan-dxt-parser LOG > dxt.txt"):
         convert([file], tmp_path / "out", speed="1Gf")

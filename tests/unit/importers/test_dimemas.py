@@ -79,10 +79,10 @@ def test_records_become_calls(tmp_path: Path, thread: str) -> None:
     ("old", "new", "message"),
     [
         ("2(1,1),1", "3(1,1),1", "run.dim:1: has no header as Dimemas's traces have"),
-        ("d:1:1:2:0:1", "d:1:1:2:0:2", "run.dim:2: 'd:1:1:2:0:2' is no record of Dimemas's"),
-        ("1:0:0:0.000001", "1:7:0:0.000001", "run.dim:3: '1:7:0:0.000001' is no record"),
+        ("d:1:1:2:0:1", "d:1:1:2:0:2", "run.dim:2: 'd:1:1:2:0:2' is not a record of Dimemas's"),
+        ("1:0:0:0.000001", "1:7:0:0.000001", "run.dim:3: '1:7:0:0.000001' is not a record"),
         ("2:0:0:1:8:3:1:0", "2:0:0:1:8", "run.dim:4: a record of kind 2 has other fields"),
-        ("10:0:0:1:1:", "10:0:0:99:1:", "run.dim:7: '10:0:0:99:1:1:0:0:4' is no record"),
+        ("10:0:0:1:1:", "10:0:0:99:1:", "run.dim:7: '10:0:0:99:1:1:0:0:4' is not a record"),
         ("10:0:0:1:1:", "10:0:0:1:5:", "run.dim:7: the communicator 5 is not defined"),
     ],
 )

@@ -137,7 +137,7 @@ def test_an_open_order_of_waits_is_noted(tmp_path: Path) -> None:
         ("a requires b", "goal:3: there is no label a above"),
         ("a: calc 1\na: calc 2", "goal:4: the label a is there twice"),
         ("recv 1b to 0", "goal:3: a recv is from a rank"),
-        ("put 1b to 0", "goal:3: 'put 1b to 0' is no send, recv, calc, requires or irequires"),
+        ("put 1b to 0", "goal:3: 'put 1b to 0' is not a send, recv, calc, requires or irequires"),
         ("calc 1\n}\nrank 0 {", "goal:5: rank 0 is there twice"),
         ("calc 1\n}\nrank 1 {", "has other ranks than num_ranks 1 says"),
     ],

@@ -167,7 +167,7 @@ def test_check_counts_what_nobody_receives(tmp_path: Path, tisim: CommandLine) -
         ("num_ranks 1\nrank 0 {\nsend 1b to 3\n}", ":3: there is no rank 3"),
         ("num_ranks 1\nrank 0 {\na requires b\n}", ":3: there is no label a above"),
         ("num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}", ":4: the label a is there twice"),
-        ("num_ranks 1\nrank 0 {\nput 1b to 0\n}", ":3: 'put' is no send"),
+        ("num_ranks 1\nrank 0 {\nput 1b to 0\n}", ":3: 'put' is not a send"),
         ("num_ranks 1\nrank 0 {\ncalc x\n}", ":3: 'x' is not a number"),
         ("num_ranks 1\nrank 0 {\ncalc 1 /* \n", "ends within a rank"),
         ("num_ranks 2\nrank 5 {\n}", ":2: rank 5 is not below num_ranks"),

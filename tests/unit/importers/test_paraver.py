@@ -94,7 +94,7 @@ def test_hardware_counters_are_volumes(tmp_path: Path) -> None:
         "2:1:1:1:1:20:42000050:9",
         *call(1, 10, 20, COLLECTIVE, 8, counted.format(300) + ":50100004:1"),
     ]
-    # What is counted up to the end of a call is no computation.
+    # What is counted up to the end of a call is not computation.
     records[1] += ":42000050:50"
     del records[2]
     kept, _ = imported(tmp_path, records, speed=None, counter="PAPI_TOT_INS")
@@ -228,10 +228,13 @@ def test_the_export_of_a_nas_benchmark(name: str, nas_traces: Path, tmp_path: Pa
         ("#Paraver (now)\n", "run.prv:1: has no header as Paraver's traces have"),
         (HEADER.replace(":1:2(", ":2:2("), "run.prv:1: has 2 applications"),
         (HEADER.replace(":1:2(", ":1:3("), "has another number of tasks than it lists"),
-        (HEADER + "4:1\n", "run.prv:2: '4:1' is no record of Paraver's"),
-        (HEADER + "2:1:1:3:1:5:50000001:1\n", "run.prv:2: '2:1:1:3:1:5:50000001:1' is no record"),
+        (HEADER + "4:1\n", "run.prv:2: '4:1' is not a record of Paraver's"),
+        (
+            HEADER + "2:1:1:3:1:5:50000001:1\n",
+            "run.prv:2: '2:1:1:3:1:5:50000001:1' is not a record",
+        ),
         (HEADER + "2:1:1:1:1:5:5000", "run.prv:2: is cut here"),
-        (HEADER + "c:1:1:2:1:3\n", "run.prv:2: 'c:1:1:2:1:3' is no record"),
+        (HEADER + "c:1:1:2:1:3\n", "run.prv:2: 'c:1:1:2:1:3' is not a record"),
     ],
 )
 def test_bad_traces_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:

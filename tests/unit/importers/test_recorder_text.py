@@ -99,7 +99,7 @@ def test_a_directory_or_a_text_may_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (RANK_1[:-10], r"1.txt:7: is no call as recorder2text writes them; was the file cut\?"),
+        (RANK_1[:-10], r"1.txt:7: is not a call as recorder2text writes them; was the file cut\?"),
         (RANK_1 + "0.1 0.2 read 0 0 ( /s/in )\n", "1.txt:8: read has other arguments"),
         (RANK_1 + "0.1 0.2 fopen 0 0 ( /s/in q )\n", "1.txt:8: fopen has other arguments"),
     ],

@@ -274,7 +274,7 @@ def test_rank_lists(text: str, ranks: set[int]) -> None:
         ("1011", "1006", "EVENT5, rank 0: the MPI call 1006 is not known"),
         ("10 2\n12 3", "10 3\n12 3", "rank 0: the communicator 3 is not the world's"),
         ("mem: ( 3 )", "mem: ( 99 )", "EVENT1"),
-        ("1c 9999", "what", "'what' is no line of ScalaTrace 2's"),
+        ("1c 9999", "what", "'what' is not a line of ScalaTrace 2's"),
     ],
 )
 def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, message: str) -> None:

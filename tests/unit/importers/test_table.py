@@ -171,10 +171,10 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     [
         ("rank,call\n", "has no rows"),
         ("rank,call\n0,MPI_Init\n2,MPI_Init\n", "has no row of rank 1, but some of rank 2"),
-        ("rank,call\nx,MPI_Init\n", r"calls.csv:2: 'x' is no rank"),
-        ("rank,call\n-1,MPI_Init\n", r"calls.csv:2: -1 is no rank"),
+        ("rank,call\nx,MPI_Init\n", r"calls.csv:2: 'x' is not a rank"),
+        ("rank,call\n-1,MPI_Init\n", r"calls.csv:2: -1 is not a rank"),
         ("rank,call,peer\n0,MPI_Send,1\n", r"calls.csv:2: the MPI_Send has no bytes"),
-        ("rank,call,peer,bytes\n0,MPI_Send,a,1\n", r"calls.csv:2: the peer 'a' is no number"),
+        ("rank,call,peer,bytes\n0,MPI_Send,a,1\n", r"calls.csv:2: the peer 'a' is not a number"),
         ("rank,call,request\n0,MPI_Wait,a\n", "waits for the request 'a', which is not pending"),
         ("rank,call,start,end\n0,MPI_Barrier,2,1\n", "ends .1 s. before it starts .2 s."),
         (
@@ -187,7 +187,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         ),
         (
             "rank,call,comm,comm_rank\n0,Barrier,row,0\n0,Barrier,row,1\n",
-            "calls.csv:3: the communicator_rank '1' of rank 0 is no number, or was another one",
+            "calls.csv:3: the communicator_rank '1' of rank 0 is not a number, or was another one",
         ),
         ("rank,call\n0,compute\n", "a compute needs a volume, or a start and an end"),
     ],

@@ -99,7 +99,7 @@ def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache:
 
 
 def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    """The other one is no rank of this one: it has the recorder, but writes nothing."""
+    """The other one is not a rank of this one: it has the recorder, but writes nothing."""
     inner = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi, "inner")
     # Without the variables by which it would take itself for a rank.
     kept = "^(TISIM_|LD_|PATH=|HOME=|OMPI_ALLOW)"

@@ -128,7 +128,7 @@ def test_hosts_need_not_share_a_directory(
 
 
 def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
-    """On their own, without Python: also if their number is no power of two."""
+    """On their own, without Python: also if their number is not a power of two."""
     output = tmp_path / "merged.tit"
     run = run_recorder(
         *(mpi, ring, "20"), cache=cache, parts=tmp_path / "parts", TISIM_RECORD_OUTPUT=str(output)

@@ -157,7 +157,7 @@ def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path)
         RunFile(path)
     for content in (b"", b"PK", b"text", written[1].read_bytes()[:-100]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"x\.tir: is no run file, or damaged"):
+        with pytest.raises(InputError, match=r"x\.tir: is not a run file, or damaged"):
             RunFile(path)
     rewritten(written[1], path, format="another")
     with pytest.raises(InputError, match="does not say 'tisim run'"):
@@ -192,7 +192,7 @@ def test_damaged_tables_end_with_one_message(
                 Window(run, 0.0, run.end, 0, 3).tile(columns, 4, keys)
             Window(run, 0.0, run.end, 0, 3).tile(20, 4, of_records)
         except InputError as error:
-            assert "is no run file, or damaged" in str(error)
+            assert "is not a run file, or damaged" in str(error)
             refused += 1
     assert refused > 0
 

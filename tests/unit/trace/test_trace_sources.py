@@ -248,7 +248,7 @@ def test_numbers_of_ranks(plain: Path) -> None:
 
 def test_what_is_no_trace(tmp_path: Path, root: Path) -> None:
     for name, text, said in (
-        ("binary", b"\x7fELF\x01\0\0", r"binary:1: is no text: the byte 0x7f at column 1"),
+        ("binary", b"\x7fELF\x01\0\0", r"binary:1: is not text: the byte 0x7f at column 1"),
         ("prose", b"Once upon a time\n", r"prose:1: a line starts with the number of its rank"),
         ("void", b"", r"void: has no action in it"),
         ("gone.txt", b"gone/rank-0.txt\n", r"gone.txt:1: lists the file 'gone/rank-0.txt'"),

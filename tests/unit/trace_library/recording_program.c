@@ -112,7 +112,7 @@ static void mistakes(void) {
   require(tt_interface() == TT_INTERFACE, "the header is that of the library");
   require(tt_word(rank, "", 0) == TT_INVALID, "a word has a text");
   require(tt_word(rank, "two\nlines", 0) == TT_INVALID, "a word is one line");
-  require(tt_word(rank, "# comment", 0) == TT_INVALID, "a word is no comment");
+  require(tt_word(rank, "# comment", 0) == TT_INVALID, "a word is not a comment");
   require(tt_call(rank, 0, numbers) == TT_INVALID, "word 0 is that of tt_compute");
   require(tt_call(rank, 7, numbers) == TT_INVALID, "a call has a word");
   require(tt_call(rank, tt_word(rank, "send {}", 1), NULL) == TT_INVALID, "it has arguments");

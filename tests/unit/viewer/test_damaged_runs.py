@@ -41,7 +41,7 @@ def test_every_question_is_answered_or_refused(run_file: Path, tmp_path: Path) -
 
 
 def test_what_run_json_may_not_say(run_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no run file, or damaged"):
+    with pytest.raises(InputError, match="is not a run file, or damaged"):
         changed = run_file.read_bytes().replace(b'"hosts"', b'"HOSTS"')
         (tmp_path / "changed.tir").write_bytes(changed)
         RunFile(tmp_path / "changed.tir")

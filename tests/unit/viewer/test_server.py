@@ -43,7 +43,7 @@ def test_a_trace_is_replayed_first() -> None:
     ("arguments", "message"),
     [
         (["nothing.tir"], "nothing.tir: cannot be read: No such file or directory"),
-        (["text.tir"], "text.tir: is no run file, or damaged.*"),
+        (["text.tir"], "text.tir: is not a run file, or damaged.*"),
         (["."], ".: is a directory and no run file; --platform FILE replays a trace first"),
         (["--hosts", "hosts.txt", "run.tir"], "--hosts goes with --platform"),
         (["--platform", "nothing.xml", "text.tir"], "nothing.xml: cannot read this file: .*"),

@@ -2,8 +2,8 @@
 
 Those in two levels on hosts, `smp_*`, are from [STAR-MPI], for clusters of SMP machines. They take
 ranks that follow one another to be on one host; with unequal numbers of ranks on the hosts, every
-rank counts as a host. Where the ranks of a host are no power of two, SimGrid's mix up hosts; these
-do not.
+rank counts as a host. Where the ranks of a host are not a power of two, SimGrid's mix up hosts;
+these do not.
 """
 
 from __future__ import annotations

@@ -235,8 +235,8 @@ def smp_binomial(s: Endpoint, count: int, size: int, root: int) -> None:
     """Broadcast in two levels: binomial trees among hosts, then on each host.
 
     Send along a binomial tree of the hosts' first ranks, then along one on each host. The MPICH of
-    SimGrid uses it for every uniform communicator. Where the ranks of a host are no power of two,
-    SimGrid's sends some messages that nobody receives; there are none here.
+    SimGrid uses it for every uniform communicator. Where the ranks of a host are not a power of
+    two, SimGrid's sends some messages that nobody receives; there are none here.
     """
     layout = nodes(s).layout
     if not layout.uniform:

@@ -310,7 +310,7 @@ class EventLog:
 
     @cached_property
     def limiters(self) -> frozenset[str]:
-        """Names of the used links that are no cables: limiters of hosts and switches."""
+        """Names of the used links that are not cables: limiters of hosts and switches."""
         settings = self.run.settings
         found = limiters_of(settings.platform.root, self.links.index.tolist())
         return frozenset(map(settings.routes.link_name, found))

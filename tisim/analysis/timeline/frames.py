@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.event_log import EventLog
 
-#: Kinds that are no calls of MPI: their names stay as they are.
+#: Kinds that are not calls of MPI: their names stay as they are.
 _NO_CALLS = BETWEEN_CALLS | {"file", "request"}
 _NAMES = {"reducescatter": "MPI_Reduce_scatter", "ireducescatter": "MPI_Ireduce_scatter"}
 #: Calls of POSIX.

@@ -168,8 +168,8 @@ def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
             f"no ping-pong of MPI_Send and MPI_Recv among the results of this file: {found}"
         )
     remarks = [
-        f"{text.path}: result {name!r} is no ping-pong of MPI_Send and MPI_Recv; its {rows} rows "
-        "are not used"
+        f"{text.path}: result {name!r} is not a ping-pong of MPI_Send and MPI_Recv; its {rows} "
+        "rows are not used"
         for name, rows in names.items()
         if rows and not _is_ping_pong(name)
     ]

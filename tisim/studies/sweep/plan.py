@@ -79,7 +79,7 @@ def modules_digest(modules: Iterable[str]) -> str:
 def registry_digest(registry: Registry) -> str:
     """The digest of what a registry holds: names and functions, their modules apart.
 
-    The functions of a script or notebook, whose whole text is no input, count with their source.
+    The functions of a script or notebook, whose whole text is not input, count with their source.
     """
     named: dict[tuple[str, str], Callable[..., object]] = dict(registry.collectives)
     named |= {("action", name): function for name, function in registry.actions.items()}

@@ -1,7 +1,7 @@
 """Simulates the scenarios of a sweep.
 
 As a program, ``python -m tisim.studies.sweep.worker DESCRIPTOR``, it takes jobs from a connection
-and sends outcomes back. It is no process of `multiprocessing`, which would run the user's script
+and sends outcomes back. It is not a process of `multiprocessing`, which would run the user's script
 again from its beginning.
 """
 

@@ -283,7 +283,7 @@ class ParameterSets:
             or not isinstance(seed, int)
         ):
             raise InputError(
-                "this is no file of parameter sets; calibrate again to write one", file=path
+                "this is not a file of parameter sets; calibrate again to write one", file=path
             )
         other = other_platform(Path(platform), content)
         if other is not None:

@@ -5,7 +5,7 @@ of a validated program is the cube of the part of the communicating time in whic
 130 programs, predicted from those of other groups, the first power held as many real times with
 intervals half as wide again. An error counts either way: whether the few programs of a kind were
 too fast or too slow says little of the next one. How long computations take was measured apart, so
-that errors are relative to the time that is no computation.
+that errors are relative to the time that is not computation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def likely_ratios(
 
 
 def _communication(shares: Shares) -> tuple[dict[str, float], float]:
-    """The shares of the time that is no computation, and its part of all time."""
+    """The shares of the time that is not computation, and its part of all time."""
     part = 1.0 - shares.get(COMPUTING, 0.0)
     kinds = [kind for kind in KINDS if kind != COMPUTING]
     return {kind: shares.get(kind, 0.0) / max(part, 1e-9) for kind in kinds}, part

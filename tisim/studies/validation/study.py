@@ -102,7 +102,7 @@ _LISTS = ("hosts", "command", "real")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The largest errors that are no failure, as parts of the real time; None: any."""
+    """The largest errors that are not a failure, as parts of the real time; None: any."""
 
     # median, mean, worst: of the absolute errors of the cases that count
     median: float | None = None
@@ -129,7 +129,7 @@ def load_study(path: str | PathLike[str]) -> Study:
     Raises
     ------
     InputError
-        When the file cannot be read or is no study.
+        When the file cannot be read or is not a study.
     """
     file = Path(path)
     text = read_text(file, "this study")
@@ -222,7 +222,7 @@ class _StudyReader:
             for row in rows:
                 times.setdefault(row["case"], []).append(float(row["seconds"]))
         except csv.Error as error:
-            raise InputError(f"is no table: {error}", file=path, line=rows.line_num) from None
+            raise InputError(f"is not a table: {error}", file=path, line=rows.line_num) from None
         except (TypeError, ValueError):
             raise InputError(
                 "a time in seconds is expected", file=path, line=rows.line_num

@@ -106,7 +106,7 @@ _Order = tuple[int, int]
 
 
 def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """The same programs, in which parts that only some ranks repeat are no loops.
+    """The same programs, in which parts that only some ranks repeat are not loops.
 
     Calls that only some ranks make several times in a row are spelled out if there are few of them:
     three sums in a row are a loop, unless messages stand between them, as at the edges of a grid.

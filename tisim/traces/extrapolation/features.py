@@ -173,7 +173,7 @@ def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
 
 
 def _numbers(site: MergedCall, hole: int) -> list[Ranks]:
-    """What each trace has in a hole; none where it is a volume that is no whole number."""
+    """What each trace has in a hole; none where it is a volume that is not a whole number."""
     seen = [of[hole] for of in site.numbers]
     if site.shape.marks[hole] != VOLUME:
         return seen

@@ -171,7 +171,7 @@ class Model:
     ) -> list[_StageVolume]:
         """The volume of a call in each stage.
 
-        What is computed before all stages is no volume of each of them.
+        What is computed before all stages is not a volume of each of them.
         """
         made, later = [], []
         for known in stages.counts:

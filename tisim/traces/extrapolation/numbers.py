@@ -166,7 +166,7 @@ class RankNumbers:
         ]
         matrix = np.stack([np.ones_like(columns[0]), *columns], axis=1)
         for chosen in product(*factors):
-            # Of a small trace the sum is no only one, but it must give its numbers.
+            # Of a small trace the sum is not the only one, but it must give its numbers.
             if all(self._gives(chosen, features, one) for one in open_ones):
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
@@ -232,7 +232,7 @@ def _line(column: Ranks, wanted: Ranks) -> list[Fraction] | None:
 
 
 def _evaluated(chosen: Sequence[Fit], matrix: Ranks, ranks: int) -> Ranks | None:
-    """The sum for a number of ranks; None where it is no whole number everywhere."""
+    """The sum for a number of ranks; None where it is not a whole number everywhere."""
     factors = [fit.at(ranks) for fit in chosen]
     known = [factor for factor in factors if factor is not None]
     if len(known) < len(factors):
@@ -278,7 +278,7 @@ class NumberFitter:
         by_value = _by_value(usable, min(values) < 0)
         if not by_value:
             raise InputError(
-                f"{site}: {what} ({pairs}) is {usable[0].text}, which is no whole number from 0 "
+                f"{site}: {what} ({pairs}) is {usable[0].text}, which is not a whole number from 0 "
                 f"at {self.target.ranks} ranks"
             )
         asked = [fit for fit in usable if self.findings.prefers(*_names(fit))]
@@ -389,7 +389,7 @@ def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:
 
 
 def _with_volumes(seen: Sequence[Seen]) -> list[Seen]:
-    """The same with volumes instead of their codes; none where they are no whole numbers."""
+    """The same with volumes instead of their codes; none where they are not whole numbers."""
     known = [(one, whole_volumes(one.values)) for one in seen]
     made = [replace(one, values=volumes) for one, volumes in known if volumes is not None]
     return made if len(made) == len(seen) else []

@@ -343,7 +343,7 @@ class RecordedTrace:
         return most
 
     def classes(self, fit_volumes: bool, approximation: Approximation) -> list[ClassProgram]:
-        """The programs of its classes. With `fit_volumes`, computations are no calls, but means
+        """The programs of its classes. With `fit_volumes`, computations are not calls, but means
         before the calls. Raises InputError when a class has no structure.
         """
         try:

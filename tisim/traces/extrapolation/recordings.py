@@ -47,7 +47,7 @@ class Recordings:
         scaling: str = "auto",
         approximate: Sequence[str] = (),
     ) -> Recordings:
-        """Read traces. Raises InputError when these are no traces of one program on three numbers
+        """Read traces. Raises InputError when these are not traces of one program on three numbers
         of ranks.
         """
         if len(traces) < FEWEST_SIZES:

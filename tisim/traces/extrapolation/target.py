@@ -163,7 +163,7 @@ class _Class:
             self._call(rule, *spelled_out(node.site.shape, numbers, ranks, self.members, drawn))
 
     def add_comment(self, line: str) -> None:
-        """Add a line that is no call."""
+        """Add a line that is not a call."""
         self._call(0, bytes([NO_RANK]) + line.encode(), 0, [])
 
     def _call(self, rule: int, text: bytes, rank_holes: int, numbers: list[Numbers]) -> None:

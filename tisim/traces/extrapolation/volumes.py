@@ -157,7 +157,7 @@ def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def whole_volumes(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The whole numbers of codes; None where a volume is no whole number."""
+    """The whole numbers of codes; None where a volume is not a whole number."""
     known, at = np.unique(codes, return_inverse=True)
     volumes = [value_of(code) for code in known.tolist()]
     if any(volume.denominator != 1 for volume in volumes):

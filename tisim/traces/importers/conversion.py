@@ -74,7 +74,7 @@ def importer(name: str) -> Importer:
         ) from error
     if not isinstance(found, Importer):
         raise InputError(
-            f"the importer {name!r} ({entry.value}) is no subclass of "
+            f"the importer {name!r} ({entry.value}) is not a subclass of "
             "tisim.traces.importers.Importer"
         )
     return found

@@ -84,9 +84,11 @@ class Listing(FormatTrace):
                         table.left -= 1
                         self._row(words, number, table)
                     else:
-                        raise InputError("is no row of a table of DXT", file=self.file, line=number)
+                        raise InputError(
+                            "is not a row of a table of DXT", file=self.file, line=number
+                        )
         except UnicodeDecodeError:
-            raise InputError("is no listing of DXT: it is not text", file=self.file) from None
+            raise InputError("is not a listing of DXT: it is not text", file=self.file) from None
         if not self.ranks:
             raise InputError("has no line '# nprocs:', as listings of DXT have", file=self.file)
         self._check_whole(table)
@@ -108,7 +110,9 @@ class Listing(FormatTrace):
             table.rank = int(found[1])
             if not 0 <= table.rank < self.ranks:
                 raise InputError(
-                    f"{table.rank} is no rank: there are {self.ranks}", file=self.file, line=number
+                    f"{table.rank} is not a rank: there are {self.ranks}",
+                    file=self.file,
+                    line=number,
                 )
         elif (found := _COUNTS.match(line)) is not None:
             table.left = int(found[1]) + int(found[2])
@@ -134,7 +138,7 @@ class Listing(FormatTrace):
         except ValueError:
             is_whole = False
         if not is_whole or access.offset < 0:
-            raise InputError("is no access as DXT lists them", file=self.file, line=number)
+            raise InputError("is not an access as DXT lists them", file=self.file, line=number)
         if module == _MPI_IO:
             self.notes.add(
                 "an access of MPI-IO is left out: those of POSIX by which it was made are in the "
@@ -155,7 +159,7 @@ class _Table:
         self.left = 0
 
 
-_BINARY = "is no text: run darshan-dxt-parser LOG > dxt.txt, and import what it prints"
+_BINARY = "is not text: run darshan-dxt-parser LOG > dxt.txt, and import what it prints"
 
 
 class DarshanImporter(Importer):

@@ -210,7 +210,7 @@ class DimemasTrace(FormatTrace):
                     self._take(words, number)
                 except (ValueError, IndexError):
                     raise InputError(
-                        f"{line.strip()[:60]!r} is no record of Dimemas's",
+                        f"{line.strip()[:60]!r} is not a record of Dimemas's",
                         file=self.file,
                         line=number,
                     ) from None

@@ -136,8 +136,8 @@ _SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
 class BinaryFile:
-    """The trace of one rank. Raises InputError if it is no DUMPI file, is cut, or of a version that
-    wrote other records.
+    """The trace of one rank. Raises InputError if it is not a DUMPI file, is cut, or of a version
+    that wrote other records.
     """
 
     def __init__(self, path: Path) -> None:

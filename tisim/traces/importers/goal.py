@@ -131,8 +131,8 @@ class TextSchedule:
                 depend(made, labels[later], labels[earlier], on_start=bool(is_start))
             else:
                 raise self._error(
-                    f"{line.strip()[:60]!r} is no send, recv, calc, requires or irequires of GOAL; "
-                    "schedules of LogGOPSim 2 (put, append and so on) are not read",
+                    f"{line.strip()[:60]!r} is not a send, recv, calc, requires or irequires of "
+                    "GOAL; schedules of LogGOPSim 2 (put, append and so on) are not read",
                     number,
                 )
         return made
@@ -199,7 +199,7 @@ class BinarySchedule:
         with path.open("rb") as file:
             head = file.read(len(MAGIC) + _HEADER.size)
             if len(head) < len(MAGIC) + _HEADER.size or not head.startswith(MAGIC):
-                raise InputError("is no binary GOAL schedule", file=path)
+                raise InputError("is not a binary GOAL schedule", file=path)
             self.ranks, _, _ = _HEADER.unpack_from(head, len(MAGIC))
             if not self.ranks or self.ranks * _SPAN.size > self._size:
                 raise InputError(f"is cut: its {self.ranks} ranks are not there", file=path)

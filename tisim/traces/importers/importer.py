@@ -299,5 +299,5 @@ class Importer(ABC):
         Raises
         ------
         InputError
-            If it is no trace of this format, or options are missing.
+            If it is not a trace of this format, or options are missing.
         """

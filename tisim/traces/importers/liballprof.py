@@ -130,7 +130,7 @@ class TraceFile:
                     continue
                 named = _NAME.match(line)
                 if named is None or not line.endswith("\n"):
-                    raise self._error("is cut here, or is no trace of liballprof")
+                    raise self._error("is cut here, or is not a trace of liballprof")
                 call = self._call(named[1], line.rstrip("\n").split(":")[1:])
                 if call is not None:
                     yield call

@@ -189,7 +189,9 @@ class ParaverRecords:
                 try:
                     self._take(line.rstrip("\n").split(":"))
                 except (ValueError, IndexError):
-                    raise self._error(f"{line.strip()[:60]!r} is no record of Paraver's") from None
+                    raise self._error(
+                        f"{line.strip()[:60]!r} is not a record of Paraver's"
+                    ) from None
         self._complete_communicators()
 
     def _error(self, message: str) -> InputError:
@@ -385,7 +387,7 @@ class ParaverRank(RankConverter):
             elif value:
                 self._name = self._labels.calls.get((type_, value), f"call {type_}:{value}")
                 self._begun = time
-                # What comes before MPI_Init is no part of the run.
+                # What comes before MPI_Init is not a part of the run.
                 if self._counter is None and not self._name.startswith("Init"):
                     self._compute(time)
             elif self._begun is not None and not self._is_finalized:

@@ -44,14 +44,14 @@ def read_calls(path: Path) -> list[RecordedCall]:
                 row = _ROW.match(text)
                 if row is None:
                     raise InputError(
-                        "is no call as recorder2text writes them; was the file cut?",
+                        "is not a call as recorder2text writes them; was the file cut?",
                         file=path,
                         line=number,
                     )
                 begin, end = float(row[1]), float(row[2])
                 calls.append(RecordedCall(begin, end, number, row[3], row[6].split()))
     except UnicodeDecodeError:
-        raise InputError("is no text of recorder2text", file=path) from None
+        raise InputError("is not text of recorder2text", file=path) from None
     return sorted(calls, key=lambda call: (call.begin, -call.end, call.line))
 
 

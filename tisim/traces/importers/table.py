@@ -119,10 +119,10 @@ def _csv(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
                 texts = {quantity: cells[name] or "" for quantity, name in chosen.items()}
                 yield number, {q: text.strip() for q, text in texts.items() if text.strip()}
     except UnicodeDecodeError:
-        raise InputError("is no table: it is not text", file=file) from None
+        raise InputError("is not a table: it is not text", file=file) from None
     except csv.Error as error:
         raise InputError(
-            f"is no table: {error}; is a quote not closed?", file=file, line=reader.line_num
+            f"is not a table: {error}; is a quote not closed?", file=file, line=reader.line_num
         ) from None
 
 
@@ -181,8 +181,8 @@ class Members:
             return
         if not text.isdecimal() or known not in (None, int(text)):
             raise InputError(
-                f"the communicator_rank {text!r} of rank {rank} is no number, or was another one "
-                "above",
+                f"the communicator_rank {text!r} of rank {rank} is not a number, or was another "
+                "one above",
                 file=file,
                 line=int(row["line"]),
             )
@@ -279,7 +279,7 @@ class RankRows(RankConverter):
             number = float(text)
             whole = int(number)
         except (ValueError, OverflowError):
-            raise self._error(f"the {quantity} {text!r} is no number") from None
+            raise self._error(f"the {quantity} {text!r} is not a number") from None
         if whole < 0 and quantity in _NOT_NEGATIVE:
             raise self._error(f"the {quantity} {text!r} is negative")
         if number != whole:
@@ -295,7 +295,7 @@ class RankRows(RankConverter):
         except ValueError:
             seconds = math.inf
         if not math.isfinite(seconds):
-            raise self._error(f"the {quantity} {text!r} is no number of seconds")
+            raise self._error(f"the {quantity} {text!r} is not a number of seconds")
         return seconds
 
     def _error(self, message: str) -> InputError:
@@ -447,9 +447,9 @@ def _fill(spool: RankSpool, members: Members, file: Path, options: ImportOptions
         try:
             rank = int(float(text))
         except (ValueError, OverflowError):
-            raise InputError(f"{text!r} is no rank", file=file, line=number + 1) from None
+            raise InputError(f"{text!r} is not a rank", file=file, line=number + 1) from None
         if rank < 0:
-            raise InputError(f"{rank} is no rank", file=file, line=number + 1)
+            raise InputError(f"{rank} is not a rank", file=file, line=number + 1)
         row["line"] = str(number + 1)
         members.learn(rank, row, file)
         spool.add(rank, json.dumps(row))

@@ -56,7 +56,7 @@ def rank_ranges(text: str) -> list[range]:
     for item in text.split(","):
         match = _RANGE.fullmatch(item)
         if match is None:
-            raise InputError(f"{text!r} is no list of ranks; write them as 0-3,7")
+            raise InputError(f"{text!r} is not a list of ranks; write them as 0-3,7")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise InputError(f"the ranks {item} are in the wrong order")

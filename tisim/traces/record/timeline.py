@@ -122,7 +122,7 @@ def _calls_of_lines(trace: Trace, calls: pd.DataFrame) -> Iterator[tuple[int, Me
             try:
                 found = took.index(duration, place, place + _MOST_SKIPPED)
             except ValueError:
-                continue  # such as the last line, MPI_Finalize, which is no call of the timeline
+                continue  # such as the last line, MPI_Finalize, which is not a call of the timeline
             lines.append(line)
             places.append(found)
             place = found + 1

@@ -193,7 +193,8 @@ BinTree BinTree::read(ByteReader& in) {
       if (tree.bins.size() > kAllFrequencies) throw FormatError("a model has too many bins");
       continue;
     }
-    if (range.width == 0 || node > kHighHalf) throw FormatError("the bins of a model are no tree");
+    if (range.width == 0 || node > kHighHalf)
+      throw FormatError("the bins of a model are not a tree");
     const unsigned width = range.width - 1;
     if (node != kLowHalf) open[left++] = {range.low + (std::uint64_t{1} << width), width};
     if (node != kHighHalf) open[left++] = {range.low, width};

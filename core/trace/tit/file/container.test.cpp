@@ -66,7 +66,7 @@ TEST("containers: flags that are not known are refused") {
   }
 }
 
-TEST("containers: what is no packed trace has no version") {
+TEST("containers: what is not a packed trace has no version") {
   CHECK(container_version(test::TextSource("")) == 0);
   CHECK(container_version(test::TextSource("0 init\n0 finalize\n")) == 0);
 }

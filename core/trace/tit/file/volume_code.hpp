@@ -14,7 +14,7 @@ namespace tisim::tit {
 constexpr std::uint64_t kNoVolumeCode = ~std::uint64_t{0};
 
 // The code of a text like 14571, 956140.000000 or 1.59373e+06; kNoVolumeCode when
-// append_volume would print another text for the same number, or when it is no number.
+// append_volume would print another text for the same number, or when it is not a number.
 std::uint64_t volume_code(std::string_view text);
 
 // Whether volume_code gives it for some text.

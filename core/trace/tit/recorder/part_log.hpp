@@ -133,7 +133,7 @@ inline std::uint32_t value_site(std::uint32_t shape, std::size_t hole) {
 // many for each as the largest takes: fast, and small enough until the trace is written.
 class ValueBuffer {
  public:
-  // More values than this are no block.
+  // More values than this are not a block.
   static constexpr std::size_t kMost = std::size_t{1} << 20;
 
   void add(std::uint32_t site, std::uint64_t value) { values_.push_back({site, value}); }

@@ -284,7 +284,7 @@ void RankVector::read_multiple(ByteReader& in, std::size_t count,
   multiple_.times = in.at_most(kMostTimes, "a multiple");
   multiple_.parts = in.at_most(kMostTimes, "the parts of a multiple");
   if (multiple_.parts == 0) throw FormatError("a multiple has no parts");
-  // Without vectors before: the rest is no multiple.
+  // Without vectors before: the rest is not a multiple.
   multiple_.rest = std::make_shared<const RankVector>(read(in, count));
 }
 

@@ -46,7 +46,7 @@ class RankVector {
   // `are_ranks`: values may be relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
   static RankVector of(const std::vector<std::int64_t>& values,
                        const std::vector<std::int32_t>& ranks, bool are_ranks);
-  // The same for numbers that are no ranks and may be multiples of those of a vector before.
+  // The same for numbers that are not ranks and may be multiples of those of a vector before.
   // `before`: the vectors of the same ranks that a reader knows by then, in their order.
   static RankVector of(const std::vector<std::int64_t>& values,
                        const std::vector<std::int32_t>& ranks,

@@ -433,8 +433,8 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
 
 namespace {
 
-// Before a call, 0 is no volume and other values are 1 plus its code; the volume of a call that is
-// itself a computation is a zigzag, as all arguments are.
+// Before a call, 0 is not a volume and other values are 1 plus its code; the volume of a call that
+// is itself a computation is a zigzag, as all arguments are.
 constexpr std::uint64_t kNoVolume = 0;
 
 // The values of one site, in the order of ranks and calls.

@@ -298,7 +298,7 @@ class RunFile:
 
     `info` is what ``run.json`` says; `states`, `actions` and `messages` are the tables of records,
     `spans` and `levels` the states by rank and their sums, `platform_xml` is the text of a platform
-    file (None: not known). An `InputError` says that it is no run file, or pyarrow is missing.
+    file (None: not known). An `InputError` says that it is not a run file, or pyarrow is missing.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -432,7 +432,8 @@ def _impossible(info: RunInfo) -> str | None:
 
 def _damaged(path: Path, error: Exception) -> InputError:
     return InputError(
-        f"is no run file, or damaged ({error}); write one with 'tisim replay --timeline run.tir'",
+        f"is not a run file, or damaged ({error}); "
+        "write one with 'tisim replay --timeline run.tir'",
         file=path,
     )
 

@@ -168,7 +168,7 @@ static void seek(const struct instruction* instruction, const struct handle* han
     fail("lseek in %s: %s", handle->of->path, strerror(errno));
 }
 
-/* The program may have asked for what was not there, or made what was: failures are no errors. */
+/* The program may have asked for what was not there, or made what was: failures are not errors. */
 static void call_by_name(const struct instruction* instruction) {
   struct stat status;
   struct scratch_file* const file = scratch_file_of(instruction->numbers, instruction->count);

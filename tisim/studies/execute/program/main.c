@@ -129,7 +129,7 @@ static double number_of(const char* word, const char* value, double least) {
   char* end;
   const double number = strtod(value, &end);
   if (*value == '\0' || *end != '\0' || !(number >= least))
-    fail("%s is no number, or one below %g", word, least);
+    fail("%s is not a number, or one below %g", word, least);
   return number;
 }
 
@@ -168,7 +168,7 @@ static void take_options(int count, char** words) {
       options->scratch = value;
     else if (length != 7 || strncmp(word, "results", length) != 0)
       fail(
-          "%s is no option; they are results, repeat, warm_up, speed, timeline, compute and "
+          "%s is not an option; they are results, repeat, warm_up, speed, timeline, compute and "
           "scratch",
           word);
   }

@@ -94,7 +94,7 @@ static const struct instruction* read_kept(void) {
 
 static void read_header(void) {
   for (const char* next = magic; *next != '\0'; next++)
-    if (next_byte() != (unsigned char)*next) fail("%s is no script", path);
+    if (next_byte() != (unsigned char)*next) fail("%s is not a script", path);
   if (varint() != SCRIPT_VERSION) fail("%s was written for another version of this program", path);
   const uint64_t ranks = varint();
   const uint64_t rank = varint();

@@ -52,7 +52,7 @@ def _field(text: str) -> Field:
     return Field(name, kind, length)
 
 
-#: Pilgrim's numbers for what is no number of a rank, a tag or a request.
+#: Pilgrim's numbers for what is not a number of a rank, a tag or a request.
 ANY_SOURCE, ANY_TAG, PROC_NULL, NULL_REQUEST = -99999, -99998, -99997, -1
 _HEADER = struct.Struct("<iiiI")
 _SIZES = {"i32": 4, "peer": 4, "comm": 4, "request": 4, "i64": 8, "status": 8, "pointer": 32}
@@ -97,7 +97,7 @@ def read_signatures(file: Path) -> list[Signature]:
         if place != len(data) or len(found) != count:
             raise ValueError
     except (ValueError, struct.error):
-        raise InputError("is no table of calls of Pilgrim's, or is cut", file=file) from None
+        raise InputError("is not a table of calls of Pilgrim's, or is cut", file=file) from None
     return [found[number] for number in range(count)]
 
 
@@ -175,7 +175,7 @@ def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
 def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair]:
     """What the grammar of all grammars stands for; numbers up to that of its start are rules.
 
-    A terminal of it is a pair, whose second number is no repetition.
+    A terminal of it is a pair, whose second number is not a repetition.
     """
     pairs: dict[_Pair, int] = {}
     ordered = [

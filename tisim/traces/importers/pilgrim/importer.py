@@ -114,7 +114,7 @@ class PilgrimImporter(Importer):
         directory = _directory(files[0]) if len(files) == 1 else None
         if directory is None:
             raise InputError(
-                f"is no trace of Pilgrim's: that is a directory with {_METADATA}, {_SIGNATURES} "
+                f"is not a trace of Pilgrim's: that is a directory with {_METADATA}, {_SIGNATURES} "
                 f"and {_GRAMMARS}",
                 file=files[0],
             )
@@ -207,7 +207,7 @@ class PilgrimTrace(FormatTrace):
         )
         if not all((np.abs(times) < _MOST_SECONDS).all() for times in (starts, ends)):
             raise InputError(
-                f"has times of rank {rank} that are no numbers of seconds", file=self.file
+                f"has times of rank {rank} that are not numbers of seconds", file=self.file
             )
         if count > 1 and starts.min() == ends.max():
             raise InputError(
@@ -275,4 +275,4 @@ def _ranks_of(metadata: Path) -> int:
                     file=metadata,
                 )
             return int(ranks)
-    raise InputError("is no metadata of Pilgrim's, or is cut", file=metadata)
+    raise InputError("is not metadata of Pilgrim's, or is cut", file=metadata)

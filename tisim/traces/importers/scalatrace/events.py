@@ -137,7 +137,7 @@ def read_events(file: Path) -> Iterator[Event]:
                     _take(event, text)
             except (ValueError, IndexError):
                 raise InputError(
-                    f"{text[:60]!r} is no line of ScalaTrace 2's or ScalaTrace-TI's",
+                    f"{text[:60]!r} is not a line of ScalaTrace 2's or ScalaTrace-TI's",
                     file=file,
                     line=number,
                 ) from None

@@ -48,11 +48,11 @@ static const char* open_events(struct further_counter* counter, const char* text
     char* end;
     if (counter->terms == MOST_TERMS) return "has too many events";
     const uint32_t type = (uint32_t)strtoul(text, &end, 10);
-    if (end == text || *end != ':') return "is no sum of events TYPE:CONFIG*WEIGHT";
+    if (end == text || *end != ':') return "is not a sum of events TYPE:CONFIG*WEIGHT";
     const uint64_t config = strtoull(end + 1, &end, 16);
     uint64_t weight = 1;
     if (*end == '*') weight = strtoull(end + 1, &end, 10);
-    if (*end != '+' && *end != '\0') return "is no sum of events TYPE:CONFIG*WEIGHT";
+    if (*end != '+' && *end != '\0') return "is not a sum of events TYPE:CONFIG*WEIGHT";
     counter->term[counter->terms].weight = weight;
     if (!tisim_open_perf_event(&counter->term[counter->terms].event, type, config)) {
       return "is not counted on this host";

@@ -1,9 +1,9 @@
 /* Polling: rounds of a program that asks again and again whether something has happened.
  *
  * How often it asks depends on the machine. So what lies between two questions of one kind, of
- * which the first was answered by no, is no computation, if it is so little that the program can do
- * nothing else meanwhile. Between the two there may be failed questions about other things, and no
- * call that is written. */
+ * which the first was answered by no, is not computation, if it is so little that the program can
+ * do nothing else meanwhile. Between the two there may be failed questions about other things, and
+ * no call that is written. */
 #include <stdio.h>
 
 #include "counting.h"

@@ -47,7 +47,7 @@ void tisim_pause(bool pause, const void* caller);
 void tisim_unsupported(void);
 bool tisim_keeps_failed_tests(void);
 /* The program has asked whether something has happened; `key` says what. What it did since it asked
- * before may be polling, which is no computation. Called before the answer is written. */
+ * before may be polling, which is not computation. Called before the answer is written. */
 void tisim_asked(uint64_t key, bool answer);
 
 struct tisim_named tisim_on(int64_t comm);

@@ -305,7 +305,7 @@ static void write_comment(tisim_sink* base, const char* text) {
   pthread_mutex_lock(&sink->lock);
   if (sink->error[0] == '\0') {
     const int status = tisim_trace.comment(sink->rank, text);
-    if (status != TT_INVALID) check(sink, status); /* a text that is no line is left out */
+    if (status != TT_INVALID) check(sink, status); /* a text that is not a line is left out */
   }
   pthread_mutex_unlock(&sink->lock);
 }

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /* `read_counter` reads a counter of the processor by its number. False where the kernel must be
- * asked: it forbids that, the event is no counter of the processor or not on it now, or the event
- * has counted for a part of the time only. The kernel changes `lock` when it changes the page. */
+ * asked: it forbids that, the event is not a counter of the processor or not on it now, or the
+ * event has counted for a part of the time only. The kernel changes `lock` when it changes the
+ * page. */
 static inline bool tisim_read_user_page(const volatile struct perf_event_mmap_page* page,
                                         uint64_t (*read_counter)(uint32_t), uint64_t* count) {
   uint32_t before;
