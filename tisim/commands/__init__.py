@@ -21,6 +21,15 @@ from tisim.support.tables import align
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
+class SentenceGroup(click.Group):
+    """A group whose help lists its commands with their first sentences, unabridged."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Register a command."""
+        cmd.short_help = cmd.short_help or (cmd.help or "").partition("\n\n")[0]
+        super().add_command(cmd, name)
+
+
 def report_written(*paths: str | os.PathLike[str]) -> None:
     """Say which files have been written, one per line, on standard error.
 

@@ -21,7 +21,7 @@ from tisim.traces.volumes import unit_of
     "check",
     epilog="""\b
 Examples:
-  tisim check traces/
+  tisim check traces/lu.A.8.tar.xz
   tisim check lu.tit && tisim replay --platform p.xml lu.tit
   tisim check --action checkpoint traces/
   tisim check --json - traces/ | jq .findings
@@ -63,8 +63,8 @@ def check_command(
     The exit status is 0 if there are no errors (there may be warnings), 1 if there are, and 2
     if there is no trace to check.
 
-    GOAL schedules and graph files of GPUs are checked too: whether they are read, end, and whoever
-    meets calls the same.
+    GOAL schedules and graph files of GPUs are checked too, for syntax, circular dependencies and
+    collectives that do not match.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import SentenceGroup, report_written
 from tisim.commands.generate_inference import inference_command
 from tisim.commands.generate_llm import llm_command
 from tisim.errors import InputError
@@ -114,6 +114,7 @@ _EXAMPLES = {
 
 @click.group(
     "generate",
+    cls=SentenceGroup,
     epilog="""\b
 Examples:
   tisim generate halo3d --ranks 64 --iterations 100 --allreduce 8 -o halo/

@@ -34,7 +34,7 @@ def _bytes(text: str, what: str) -> int:
 
 
 @click.command("nccl-tests", epilog=_EXAMPLES)
-@click.argument("operation", type=click.Choice(OPERATIONS))
+@click.argument("operation", metavar="OPERATION", type=click.Choice(OPERATIONS))
 @click.option(
     "--platform", "file", metavar="FILE.xml", required=True, help="Platform whose hosts are GPUs."
 )
@@ -108,6 +108,7 @@ def nccl_tests_command(
 ) -> None:
     """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
 
+    OPERATION is all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
     All GPUs call the operation together, and nothing else runs. The last column is what NCCL
     chooses: algorithm, protocol and channels. Between nodes, the time is that of the slowest link
     with the bytes of all nodes on it.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from tisim.commands import force_option, json_option, report_written, write_json
+from tisim.commands import SentenceGroup, force_option, json_option, report_written, write_json
 from tisim.errors import InputError
 from tisim.gpu import machines as gpus
 from tisim.platform import Platform, new
@@ -132,6 +132,7 @@ Examples:
       --pfs servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4,metadata-rate=20000
   tisim platform new torus --nodes 4096 --dims 16,16,16 --calibrated measured.xml -o t.xml
   tisim platform new dragonfly --nodes 4096 --groups 16 --calibrated measured.xml -o d.xml
+  tisim platform new gpu-cluster --nodes 64 --gpu h100 -o g.xml
   tisim platform new machine gros -o gros.xml   # tisim platform list
 """
 
@@ -225,7 +226,7 @@ def _copy_sets(calibrated: str, output: str) -> None:
         report_written(replace(sets, validated=()).write(output))
 
 
-@click.group("new", epilog=_EPILOG)
+@click.group("new", cls=SentenceGroup, epilog=_EPILOG)
 def new_command() -> None:
     """Create a platform: a cluster, a fat tree, a torus, a dragonfly or a known machine."""
 
