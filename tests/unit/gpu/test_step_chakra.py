@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tarfile
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,10 +135,7 @@ def test_public_samples(gpu_data: Path, tmp_path: Path, tisim: CommandLine) -> N
     assert result.seconds == pytest.approx(14 * message + 7 * 7e-6)
     gather = examples / "workload/microbenchmarks/all_gather/16npus_1MB/all_gather.0.et"
     assert read_chakra(gather).graph.ranks == 16
-    with tarfile.open(gpu_data / "chakra" / "feeder_tests_trace.tar.gz") as archive:
-        # Python 3.11.3 and older do not know the filter.
-        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-        archive.extractall(tmp_path, **safely)
+    shutil.unpack_archive(gpu_data / "chakra" / "feeder_tests_trace.tar.gz", tmp_path)
     path = tmp_path / "tests/data/chakra.0.et"
     graph = tmp_path / "chakra.graph"
     outcome = tisim("step", str(path), "--write-graph", str(graph))
