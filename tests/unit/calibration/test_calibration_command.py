@@ -246,5 +246,5 @@ def test_a_python_example(block: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(CONSOLE) == 4
+    assert len(CONSOLE) == 5
     assert len(PYTHON) == 1
