@@ -26,7 +26,7 @@ Examples:
   tisim pack --dialect legacy old/ -o old.tit
   tisim pack --volumes 1e-2 traces/ -o small.tit
   tisim pack --volumes mean lu.tit -o small.tit
-  tisim pack --sizes 5e-2 --volumes 5e-2 particles.tit -o small.tit
+  tisim pack --sizes 5e-2 --volumes 5e-2 traces/ -o smaller.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,
 )
