@@ -43,7 +43,6 @@ std::shared_ptr<GoalSchedule> read(const nb::bytes& content) {
 void register_goal(nb::module_& m) {
   nb::class_<GoalSchedule>(m, "GoalSchedule", "Operations of ranks that wait for one another.")
       .def_prop_ro("ranks", [](const GoalSchedule& s) { return s.ranks.size(); })
-      .def_prop_ro("cpus", [](const GoalSchedule& s) { return s.cpus; })
       .def_prop_ro("operations", &operations);
   m.def("read_goal", &read, "content"_a,
         "Of text or of what txt2bin writes. Raises ValueError: a message, a line feed, the line.");

@@ -71,31 +71,33 @@ void add_meetings(GraphPrograms& made, const GraphNumbers& calls, const GraphInt
 }  // namespace
 
 void register_graph(nb::module_& m) {
-  nb::class_<GraphRun>(m, "GraphRun", "Programs that are graphs, executed.")
+  nb::class_<GraphPrograms>(m, "GraphPrograms", "Programs that are graphs.")
       .def(
           "__init__",
-          [](GraphRun* self, const GraphIntegers& kinds, const GraphIntegers& streams,
+          [](GraphPrograms* self, const GraphIntegers& kinds, const GraphIntegers& streams,
              const GraphIntegers& targets, const GraphIntegers& counts,
              const GraphNumbers& arithmetic, const GraphNumbers& memory,
              const GraphIntegers& block_ends, const GraphIntegers& lanes, const GraphNumbers& calls,
              const GraphIntegers& parties, const GraphNumbers& links, const GraphIntegers& used,
              const GraphNumbers& channels, const GraphIntegers& use_ends, std::int32_t most_streams,
-             std::int32_t most_events, double launch, bool logs) {
+             std::int32_t most_events, double launch) {
             GraphPrograms made =
                 programs_of(kinds, streams, targets, counts, arithmetic, memory, block_ends, lanes);
             add_meetings(made, calls, parties, links, used, channels, use_ends);
             made.streams = most_streams;
             made.events = most_events;
             made.launch = launch;
-            new (self) GraphRun(std::move(made), logs);
+            new (self) GraphPrograms(std::move(made));
           },
           "kinds"_a, "streams"_a, "targets"_a, "counts"_a, "arithmetic"_a, "memory"_a,
           "block_ends"_a, "lanes"_a, "calls"_a, "parties"_a, "links"_a, "used"_a, "channels"_a,
-          "use_ends"_a, "most_streams"_a, "most_events"_a, "launch"_a, "logs"_a,
-          "Columns of nodes; the ends of blocks; the block of each lane; five numbers a call: "
-          "seconds, bytes and rate of a channel, shares of SMs and memory; the lanes of each "
+          "use_ends"_a, "most_streams"_a, "most_events"_a, "launch"_a,
+          "Columns of nodes; the ends of blocks; the block of each lane, or -1; five numbers a "
+          "call: seconds, bytes and rate of a channel, shares of SMs and memory; the lanes of each "
           "meeting; bandwidths of links; columns of the links that calls use, with their channels, "
-          "and where those of each call end.")
+          "and where those of each call end.");
+  nb::class_<GraphRun>(m, "GraphRun", "Programs that are graphs, executed.")
+      .def(nb::init<GraphPrograms, bool>(), "programs"_a, "logs"_a)
       .def(
           "run",
           [](GraphRun& run, std::int64_t events) -> std::pair<bool, std::vector<std::int32_t>> {

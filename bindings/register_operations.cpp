@@ -28,7 +28,8 @@ struct NeededAction {
 };
 
 NeededAction needed_action(const Simulation& s) {
-  if (s.stopped_by() != Stop::need_action) throw std::logic_error("no action is needed");
+  if (s.stopped_by() != Stop::need_action && s.stopped_by() != Stop::need_launch)
+    throw std::logic_error("no action is needed");
   const Question& need = s.question();
   const Rank& rank = checked_rank(s, need.rank);
   return {need.rank, s.job(rank.job).calls[need.call].words};
@@ -198,6 +199,32 @@ std::int32_t transfer(Simulation& s, std::int32_t source, std::int32_t destinati
   return s.transfer(source, destination, bytes);
 }
 
+bool add_gpus(Simulation& s, const GraphPrograms& programs,
+              const std::vector<std::int32_t>& sources,
+              const std::vector<std::int32_t>& destinations) {
+  if (sources.size() != destinations.size())
+    throw std::invalid_argument("each meeting has two hosts");
+  std::vector<std::pair<std::int32_t, std::int32_t>> like;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    check_host(s, sources[i]);
+    check_host(s, destinations[i]);
+    like.emplace_back(sources[i], destinations[i]);
+  }
+  for (const LinkUse& use : programs.uses)
+    check_index(use.link, s.platform().link_bandwidth.size(), "link");
+  return s.add_gpus(programs, std::move(like));
+}
+
+std::vector<std::int32_t> graph_mismatch(const Simulation& s) {
+  if (s.gpus() == nullptr || !s.gpus()->mismatch()) return {};
+  return {s.gpus()->mismatch()->first, s.gpus()->mismatch()->second};
+}
+
+std::vector<std::pair<std::int32_t, std::int32_t>> graph_standing(const Simulation& s) {
+  if (s.gpus() == nullptr) return {};
+  return s.gpus()->graph().standing();
+}
+
 void add_route(Simulation& s, std::int32_t source, std::int32_t destination,
                std::vector<std::int32_t> links, double latency) {
   check_host(s, source);
@@ -216,7 +243,16 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def_ro("rank", &NeededAction::rank, "Index of the rank in the simulation.")
       .def_ro("words", &NeededAction::words, "The words of the line.");
 
-  simulation.def("needed_action", &needed_action, "What `Stop.NEED_ACTION` asks for.")
+  simulation
+      .def("needed_action", &needed_action,
+           "What `Stop.NEED_ACTION` or `Stop.NEED_LAUNCH` asks for.")
+      .def("add_gpus", &add_gpus, "programs"_a, "sources"_a, "destinations"_a,
+           "Ranks are host threads of GPUs; of each meeting two hosts whose messages share links "
+           "as one of its channels does. False: the route of two is missing (`missing_route`).")
+      .def("launch", &Simulation::launch, "block"_a, "times"_a,
+           "Answers `Stop.NEED_LAUNCH`: the rank launches that block.")
+      .def("graph_mismatch", &graph_mismatch, "Two nodes of a graph that meet and do not fit.")
+      .def("graph_standing", &graph_standing, "Streams that have not ended, and their nodes.")
       .def("resume", &resume, "rank"_a, "The custom action of a rank is over.")
       .def("missing_route", &Simulation::missing_route, "The source and the destination.")
       .def("add_route", &add_route, "source"_a, "destination"_a, "links"_a, "latency"_a)

@@ -144,7 +144,8 @@ std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
 bool waits(Phase phase) {
   return phase == Phase::waiting || phase == Phase::waiting_all || phase == Phase::waiting_any ||
          phase == Phase::waiting_for_any_send || phase == Phase::synchronising ||
-         phase == Phase::accessing || phase == Phase::in_window || phase == Phase::custom;
+         phase == Phase::accessing || phase == Phase::in_window || phase == Phase::custom ||
+         phase == Phase::launching;
 }
 
 RankState rank_state(Simulation& s, std::int32_t index) {

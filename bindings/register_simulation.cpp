@@ -68,6 +68,7 @@ void register_simulation(nb::module_& m) {
       .value("NEED_ROUTE", Stop::need_route)
       .value("NEED_DISK", Stop::need_disk)
       .value("NEED_ACTION", Stop::need_action)
+      .value("NEED_LAUNCH", Stop::need_launch)
       .value("COMPLETION", Stop::completion)
       .value("LOG_FULL", Stop::event_log_full)
       .value("MISMATCH", Stop::mismatch)

@@ -32,7 +32,6 @@ GoalRun::GoalRun(std::shared_ptr<const GoalSchedule> schedule, Simulation* netwo
     operations_ += static_cast<std::int64_t>(given.ops.size());
     rank.ready.resize(given.ops.size());
     rank.states.resize(given.ops.size());
-    rank.processors.resize(static_cast<std::size_t>(schedule_->cpus));
     for (std::uint32_t op = 0; op < given.ops.size(); ++op) {
       rank.needs.push_back(given.ops[op].needs);
       if (given.ops[op].needs == 0) rank.freed.push_back(op);
@@ -127,7 +126,7 @@ void GoalRun::start_freed() {
       return op_of(index, a).kind < op_of(index, b).kind;
     });
     for (const std::uint32_t op : freed) {
-      const double free = rank.processors[op_of(index, op).cpu].free;
+      const double free = processor(index, op_of(index, op).cpu).free;
       push(std::max({rank.ready[op], free, now_}), numbers_++, What::op, index, op);
     }
   }
@@ -136,33 +135,33 @@ void GoalRun::start_freed() {
 
 // False: the processor is busy, and what has happened waits for it.
 bool GoalRun::take_processor(const Event& event, std::uint32_t cpu) {
-  Processor& processor = rank_of(event.rank).processors[cpu];
-  if (processor.free <= event.date + kInstant / 2) return true;
-  const bool is_first = processor.waiting.empty() || event.number < processor.waiting.top().number;
-  processor.waiting.push(event);
-  if (is_first) push(processor.free, event.number, What::processor, event.rank, cpu);
+  Processor& taken = processor(event.rank, cpu);
+  if (taken.free <= event.date + kInstant / 2) return true;
+  const bool is_first = taken.waiting.empty() || event.number < taken.waiting.top().number;
+  taken.waiting.push(event);
+  if (is_first) push(taken.free, event.number, What::processor, event.rank, cpu);
   return false;
 }
 
 // The oldest of those that wait for a processor has its turn, if the processor is free.
 void GoalRun::wake_processor(const Event& event) {
-  Processor& processor = rank_of(event.rank).processors[event.index];
-  if (processor.waiting.empty() || processor.waiting.top().number != event.number) return;
-  if (processor.free > event.date + kInstant / 2) {
-    push(processor.free, event.number, What::processor, event.rank, event.index);
+  Processor& woken = processor(event.rank, event.index);
+  if (woken.waiting.empty() || woken.waiting.top().number != event.number) return;
+  if (woken.free > event.date + kInstant / 2) {
+    push(woken.free, event.number, What::processor, event.rank, event.index);
     return;
   }
-  Event next = processor.waiting.top();
-  processor.waiting.pop();
+  Event next = woken.waiting.top();
+  woken.waiting.pop();
   next.date = event.date;
   if (next.what == What::op) {
     operate(next);
   } else {
     arrive(next);
   }
-  if (!processor.waiting.empty()) {
-    push(std::max(processor.free, event.date), processor.waiting.top().number, What::processor,
-         event.rank, event.index);
+  if (!woken.waiting.empty()) {
+    push(std::max(woken.free, event.date), woken.waiting.top().number, What::processor, event.rank,
+         event.index);
   }
 }
 
@@ -192,7 +191,7 @@ void GoalRun::operate(const Event& event) {
     return;
   }
   if (!take_processor(event, op.cpu)) return;
-  double& free = rank_of(event.rank).processors[op.cpu].free;
+  double& free = processor(event.rank, op.cpu).free;
   begin(event.rank, event.index, date);
   if (op.kind == GoalKind::compute) {
     free = date + static_cast<double>(op.amount) * seconds_[static_cast<std::size_t>(event.rank)];
@@ -229,49 +228,34 @@ bool GoalRun::inject(const Event& event) {
   return true;
 }
 
-bool GoalRun::match(std::int32_t rank, std::uint32_t receive, const Message& message) const {
-  const GoalOp& wanted = op_of(rank, receive);
-  const GoalOp& sent = op_of(message.from, message.op);
-  return (wanted.peer == kGoalAny || wanted.peer == message.from) &&
-         (wanted.tag == kGoalAny || sent.tag == kGoalAny || wanted.tag == sent.tag);
-}
-
 void GoalRun::receive(std::int32_t rank, std::uint32_t op, double date) {
   begin(rank, op, date);
-  std::deque<std::uint32_t>& unexpected = rank_of(rank).unexpected;
-  const auto found = std::find_if(unexpected.begin(), unexpected.end(), [&](std::uint32_t one) {
-    return match(rank, op, messages_[one]);
-  });
-  if (found == unexpected.end()) {
-    rank_of(rank).posted.push_back(op);
+  const GoalOp& wanted = op_of(rank, op);
+  const auto found = rank_of(rank).unexpected.take(wanted.peer, wanted.tag);
+  if (!found) {
+    rank_of(rank).posted.add(wanted.peer, wanted.tag, op);
     return;
   }
   const Message& message = messages_[*found];
   if (rendezvous(message)) end(message.from, message.op, date);
   end(rank, op, std::max(date, message.taken));
   free_messages_.push_back(*found);
-  unexpected.erase(found);
 }
 
 void GoalRun::arrive(const Event& event) {
   Message& message = messages_[event.index];
   const GoalOp& sent = op_of(message.from, message.op);
   if (!take_processor(event, sent.cpu)) return;
-  Rank& rank = rank_of(event.rank);
   message.taken =
       event.date + overheads_of(event.rank).receive.at(static_cast<double>(sent.amount));
-  rank.processors[sent.cpu].free = message.taken;
-  const auto found = std::find_if(rank.posted.begin(), rank.posted.end(), [&](std::uint32_t one) {
-    return match(event.rank, one, message);
-  });
-  if (found == rank.posted.end()) {
-    rank.unexpected.push_back(event.index);
+  processor(event.rank, sent.cpu).free = message.taken;
+  const auto receive = rank_of(event.rank).posted.take(message.from, sent.tag);
+  if (!receive) {
+    rank_of(event.rank).unexpected.add(message.from, sent.tag, event.index);
     return;
   }
-  const std::uint32_t receive = *found;
-  rank.posted.erase(found);
   if (rendezvous(message)) end(message.from, message.op, event.date);
-  end(event.rank, receive, message.taken);
+  end(event.rank, *receive, message.taken);
   free_messages_.push_back(event.index);
 }
 

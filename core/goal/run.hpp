@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "goal/schedule.hpp"
+#include "goal/unmatched.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tisim {
@@ -85,9 +85,9 @@ class GoalRun {
     std::vector<double> ready;  // by operation: when what it requires allows it
     std::vector<std::uint32_t> needs;
     std::vector<State> states;
-    std::deque<std::uint32_t> posted;      // receives
-    std::deque<std::uint32_t> unexpected;  // messages
-    std::vector<std::uint32_t> freed;      // operations that may begin
+    Unmatched posted;                  // receives
+    Unmatched unexpected;              // messages
+    std::vector<std::uint32_t> freed;  // operations that may begin
     std::vector<Processor> processors;
     double last = 0;  // when an operation has ended
   };
@@ -97,6 +97,12 @@ class GoalRun {
   }
   const Overheads& overheads_of(std::int32_t rank) const;
   Rank& rank_of(std::int32_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  // Of a number that the rank, or one that sends to it, uses.
+  Processor& processor(std::int32_t rank, std::uint32_t cpu) {
+    std::vector<Processor>& processors = rank_of(rank).processors;
+    if (cpu >= processors.size()) processors.resize(cpu + 1);
+    return processors[cpu];
+  }
   Stop advance_network();
   void push(double date, std::uint64_t number, What what, std::int32_t rank, std::uint32_t index);
   void begin(std::int32_t rank, std::uint32_t op, double date);
@@ -113,7 +119,6 @@ class GoalRun {
   bool rendezvous(const Message& message) const {
     return op_of(message.from, message.op).amount >= threshold_;
   }
-  bool match(std::int32_t rank, std::uint32_t receive, const Message& message) const;
 
   std::shared_ptr<const GoalSchedule> schedule_;
   Simulation* network_;

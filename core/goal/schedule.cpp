@@ -203,7 +203,6 @@ class Text {
     }
     if (next_is("cpu")) op.cpu = static_cast<std::uint8_t>(number(0, 255));
     if (next_is("nic")) number(0, 255);
-    made.cpus = std::max<std::int32_t>(made.cpus, op.cpu + 1);
     rank.ops.push_back(op);
   }
 
@@ -276,7 +275,6 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
     if (of_message && op.tag < kGoalAny)
       throw GoalError("the tag " + std::to_string(tag) + " is above 2^31 - 1", 0);
     rank.ops.push_back(op);
-    made.cpus = std::max<std::int32_t>(made.cpus, op.cpu + 1);
     for (int part = 0; part < 2; ++part) {
       const auto length = bytes.take<std::uint32_t>();
       lists.push_back({length, bytes.take<std::uint32_t>()});

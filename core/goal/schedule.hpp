@@ -45,7 +45,6 @@ struct GoalRank {
 
 struct GoalSchedule {
   std::vector<GoalRank> ranks;
-  std::int32_t cpus = 1;  // of each rank
 };
 
 // What is wrong with a schedule; the line is 0 where there is none.

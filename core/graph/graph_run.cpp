@@ -1,6 +1,8 @@
 #include "graph/graph_run.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "support/invariant.hpp"
@@ -28,9 +30,48 @@ GraphRun::GraphRun(GraphPrograms programs, bool logs)
     streams_[i].lane = static_cast<std::int32_t>(i) / p_.streams;
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (p_.lanes[i] == kNoBlock) continue;
     lanes_[i].frames.push_back(
         {p_.lanes[i], p_.blocks[static_cast<std::size_t>(p_.lanes[i])].first, 1});
   }
+}
+
+void GraphRun::launch(std::int32_t index, std::int32_t block, std::int32_t times, double date) {
+  Lane& lane = lanes_[static_cast<std::size_t>(index)];
+  const bool is_known = block >= 0 && static_cast<std::size_t>(block) < p_.blocks.size();
+  if (!lane.frames.empty() || !is_known || times < 1)
+    throw std::invalid_argument("a host thread launches one known block after the other");
+  advance(date);
+  lane.host = now_;
+  account(lane);
+  if (lane.end >= 0) {
+    lane.end = -1;
+    --ended_;
+  }
+  lane.frames.push_back({block, p_.blocks[static_cast<std::size_t>(block)].first, times});
+  launch(index);
+  settle();
+}
+
+void GraphRun::advance(double date) {
+  while (!heap_.empty() && heap_.top_date() <= date) {
+    step();
+    settle();
+  }
+  now_ = std::max(now_, date);
+#ifdef TISIM_VERIFY
+  verify();
+#endif
+}
+
+double GraphRun::next_date() const {
+  return heap_.empty() ? std::numeric_limits<double>::infinity() : heap_.top_date();
+}
+
+void GraphRun::end_meeting(std::int32_t meeting, double date) {
+  advance(date);
+  leave(meeting);
+  settle();
 }
 
 bool GraphRun::run(std::int64_t events) {
@@ -139,6 +180,7 @@ void GraphRun::launch(std::int32_t index) {
     }
     push(to, entry);
   }
+  if (is_outside_) free_threads_.emplace_back(index, lane.host);
   end_if_idle(lane);
 }
 
@@ -260,7 +302,12 @@ void GraphRun::arrive(std::int32_t index) {
 void GraphRun::move(std::int32_t index) {
   Meeting& meeting = meetings_[static_cast<std::size_t>(index)];
   meeting.moves = false;
-  flows_.start(index, node(head(stream(meeting.streams.front())).node).count, now_);
+  const std::int32_t call = node(head(stream(meeting.streams.front())).node).count;
+  if (is_outside_) {
+    moving_.emplace_back(index, call);
+  } else {
+    flows_.start(index, call, now_);
+  }
 }
 
 void GraphRun::leave(std::int32_t index) {

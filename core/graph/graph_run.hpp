@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "graph/meeting_flows.hpp"
@@ -35,6 +36,28 @@ class GraphRun {
   // Goes on for so many events. False: nothing is left to happen. Throws GraphMismatch.
   bool run(std::int64_t events);
   double now() const { return now_; }
+
+  // In place of `run`, for who has a clock and a network: dates never go back.
+  // From now on bytes move outside, and `launched` is filled.
+  void run_outside() { is_outside_ = true; }
+  // The host thread of a lane, which has nothing else to do, launches a block so many times.
+  void launch(std::int32_t lane, std::int32_t block, std::int32_t times, double date);
+  // Does what happens up to a date.
+  void advance(double date);
+  // When something happens next that nobody outside says; infinite: never.
+  double next_date() const;
+  // The bytes of a meeting, which is one of `moving`, have moved.
+  void end_meeting(std::int32_t meeting, double date);
+  // Meetings, and their calls, whose bytes began to move.
+  std::vector<std::pair<std::int32_t, std::int32_t>> take_moving() {
+    return std::exchange(moving_, {});
+  }
+  // Lanes whose host thread has launched all that it was told to, and when.
+  std::vector<std::pair<std::int32_t, double>> take_launched() {
+    return std::exchange(free_threads_, {});
+  }
+  const GraphPrograms& programs() const { return p_; }
+
   std::int64_t launched() const { return launched_; }
   // Whether all lanes have ended; if not when nothing is left to happen, they wait in a circle.
   bool is_done() const { return ended_ == lanes_.size(); }
@@ -132,6 +155,9 @@ class GraphRun {
   GraphPrograms p_;
   MeetingFlows flows_;
   bool logs_;
+  bool is_outside_ = false;
+  std::vector<std::pair<std::int32_t, std::int32_t>> moving_;
+  std::vector<std::pair<std::int32_t, double>> free_threads_;
   double now_ = 0;
   std::int64_t launched_ = 0;
   std::size_t ended_ = 0;

@@ -98,7 +98,8 @@ void GraphPrograms::check() const {
     require(size <= kMostNodes, "a lane has too many nodes");
     sizes.push_back(size);
   }
-  for (const std::int32_t block : lanes) require(is_index(block, blocks.size()), "no such block");
+  for (const std::int32_t block : lanes)
+    require(block == kNoBlock || is_index(block, blocks.size()), "no such block");
 }
 
 }  // namespace tisim

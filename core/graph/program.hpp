@@ -42,6 +42,9 @@ struct Block {
   std::int32_t first = 0, end = 0;
 };
 
+// In place of the block of a lane: whoever runs the graph says what it launches, and when.
+inline constexpr std::int32_t kNoBlock = -1;
+
 // What those who meet do, once all of them are there: some seconds, and then a channel moves its
 // bytes at the rate that links leave it.
 struct MeetingCall {
@@ -61,7 +64,7 @@ struct LinkUse {
 struct GraphPrograms {
   std::vector<Node> nodes;
   std::vector<Block> blocks;        // a block repeats only blocks before it
-  std::vector<std::int32_t> lanes;  // the block that a lane's host thread launches
+  std::vector<std::int32_t> lanes;  // the block that a lane's host thread launches, or kNoBlock
   std::vector<MeetingCall> calls;
   std::vector<std::int32_t> parties;     // lanes that come together in a meeting
   std::vector<double> links;             // bytes/s

@@ -21,7 +21,7 @@ struct Concerns {
   constexpr Concerns() {
     using enum Kind;
     for (const Kind kind : {test, test_last, testall, testany, testsome, probe, iprobe, cancel,
-                            request_free, custom, file, window}) {
+                            request_free, custom, file, window, launch}) {
       of[static_cast<std::uint8_t>(kind)] = Concern::obstacle;
     }
     for (const Kind kind : {recv, irecv, recv_half, recv_init}) {

@@ -44,6 +44,7 @@ enum class Phase : std::uint8_t {
   accessing,             // reads from a disk or writes to it, or waits for a file system
   in_window,             // waits for others in a call on a window, pays for it, or needs a route
   custom,                // Python carries out an action
+  launching,             // Python is asked for a block, which the rank launches on its GPU
   finished,              //
   not_started,           // starts later
   dying,                 // killed at this instant

@@ -27,6 +27,7 @@ enum class Stop : std::uint8_t {
   need_route,      // see `missing_route()`, answer with `add_route`
   need_disk,       // see `asked_file()`, answer with `provide_disk`
   need_action,     // see `question()`: a custom action, answer with `resume` when it is over
+  need_launch,     // see `question()`: a rank launches on its GPU, answer with `launch`
   completion,      // see `take_completions()`
   event_log_full,  // take what it has
   mismatch,        // ranks of a communicator call different collectives, see `mismatch()`
@@ -60,6 +61,10 @@ class Interruption {
   void ask_action(const Question& question) {
     question_ = question;
     reason_ = Stop::need_action;
+  }
+  void ask_launch(const Question& question) {
+    question_ = question;
+    reason_ = Stop::need_launch;
   }
   void ask_route(std::int32_t rank) {
     question_.rank = rank;

@@ -56,6 +56,17 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
   return flow;
 }
 
+std::int32_t Network::add_group(std::span<const std::pair<std::int32_t, double>> links,
+                                double bound, std::int32_t pair) {
+  max_min::VariableType type = system_.type_of(system_.variable(pair));
+  for (const auto& [link, times] : links) system_.add_element(link, times);
+  type.bound = bound;
+  type.latency = 0;
+  const std::int32_t made = system_.add_variable(type);
+  flows_.add_pairs();
+  return made;
+}
+
 void Network::set_bandwidth(std::int32_t link, double bandwidth) {
   solver_.forget_solutions();
   changing_->set_bandwidth(link, bandwidth);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,15 @@ class Network {
   std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner, double now,
                       double* latency);
   void activate(std::int32_t flow, double now) { flows_.activate(flow, now); }
+
+  // The variable of hosts that move bytes in step over many links: its share is bytes/s at most
+  // `bound`, of which it takes so many times as much on each link, and weighs as that of the pair.
+  std::int32_t add_group(std::span<const std::pair<std::int32_t, double>> links, double bound,
+                         std::int32_t pair);
+  // An active flow of such a variable, without the factors of messages.
+  void start_in_step(std::int32_t group, double bytes, std::int32_t owner, double now) {
+    flows_.activate(flows_.create(group, bytes, owner), now);
+  }
 
   // Share the links anew after all changes of an instant.
   void solve(double now) {

@@ -148,6 +148,12 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
       throw std::logic_error("an offset has no call on a file before it");
     case Role::window:
       return mpi_.windows.begin(rank, index);
+    case Role::launch:
+      rank.since = runtime_.clock.now();
+      rank.phase = Phase::launching;
+      runtime_.interruption.ask_launch(
+          {.rank = index, .call = static_cast<std::uint32_t>(rank.op.call)});
+      return false;
     case Role::custom:
       return ask_action(rank, index);
   }
@@ -161,6 +167,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       rank.compute += runtime_.clock.now() - rank.since;
       return true;
     case Phase::sleeping:
+    case Phase::launching:
       rank.other += runtime_.clock.now() - rank.since;
       return true;
     case Phase::send_overhead:

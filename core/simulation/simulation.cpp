@@ -94,6 +94,7 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
 bool Simulation::act(std::int32_t owner, Stop* stop) {
   if (owner < 0) {
     const bool failed = activities_.finish(~owner);
+    if (gpus_ && gpus_->end(~owner)) return true;
     if (file_systems_.advance(~owner, failed) || files_.end_started(~owner, failed)) return true;
     completions_.push_back(
         {failed ? CompletionType::failed_activity : CompletionType::activity, ~owner});
@@ -219,6 +220,25 @@ void Simulation::retry() {
   clock_.ready().put_first(question().rank);
 }
 
+bool Simulation::add_gpus(GraphPrograms programs,
+                          std::vector<std::pair<std::int32_t, std::int32_t>> like) {
+  if (jobs_.count() > 0) throw std::logic_error("a job has been added before add_gpus");
+  if (transfers_.may_fail() || ChangingLinks::any(*platform_) || steady_)
+    throw std::invalid_argument("GPUs of a graph are on a platform that does not change or fail");
+  for (const auto& [source, destination] : like) {
+    if (network_.pair(source, destination) < 0) return false;
+  }
+  gpus_ =
+      std::make_unique<Gpus>(std::move(programs), std::move(like), runtime_, network_, activities_);
+  return true;
+}
+
+void Simulation::launch(std::int32_t block, std::int32_t times) {
+  if (stopped_by() != Stop::need_launch || !gpus_) throw std::logic_error("no block was asked for");
+  interruption_.clear();
+  gpus_->launch(question().rank, block, times);
+}
+
 void Simulation::provide_disk(std::int32_t disk) {
   if (stopped_by() != Stop::need_disk) throw std::logic_error("no disk was asked for");
   const auto place = static_cast<std::size_t>(disk);
@@ -269,6 +289,7 @@ void Simulation::verify() const {
   files_.verify();
   failures_.verify();
   changes_.verify();
+  if (gpus_) gpus_->verify();
 }
 
 }  // namespace tisim

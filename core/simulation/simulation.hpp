@@ -23,6 +23,7 @@
 #include "platform/model.hpp"
 #include "platform/routes.hpp"
 #include "simulation/action_log.hpp"
+#include "simulation/gpus.hpp"
 #include "simulation/instant.hpp"
 #include "simulation/interpreter.hpp"
 #include "simulation/platform_changes.hpp"
@@ -117,6 +118,13 @@ class Simulation {
   // The file whose disk a rank asks for, and the answer.
   std::string asked_file() const { return files_.asked_name(ranks_[question().rank]); }
   void provide_disk(std::int32_t disk);
+
+  // Ranks are host threads of GPUs from now on, see `Gpus`. To be called before jobs are added;
+  // nothing may fail or be skipped. False: a route is missing.
+  bool add_gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like);
+  const Gpus* gpus() const { return gpus_.get(); }
+  // The rank that asks for a block launches it so many times.
+  void launch(std::int32_t block, std::int32_t times);
 
   // Operations from outside. A driven rank reports by `CompletionType::rank` when one is done.
   void post(std::int32_t rank, const Op& op);
@@ -215,6 +223,7 @@ class Simulation {
   std::vector<Completion> completions_;
   RankLifetime lifetime_;
   Interpreter interpreter_;
+  std::unique_ptr<Gpus> gpus_;            // null: ranks launch nothing
   std::unique_ptr<SteadyStates> steady_;  // null: every iteration is simulated
 
   bool records_load_ = false;  // of links

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import click
 
@@ -12,7 +12,7 @@ from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
 from tisim.support.reading import graph_kind
-from tisim.traces import CheckReport, Trace, check
+from tisim.traces import CheckReport, Finding, Trace, check
 from tisim.traces.dialects import DIALECTS
 from tisim.traces.volumes import unit_of
 
@@ -46,12 +46,19 @@ Examples:
     is_flag=True,
     help="Skip the calls of a recorded trace that tisim does not support.",
 )
+@click.option(
+    "--graph",
+    "graph_file",
+    metavar="FILE",
+    help="Graph file of GPUs whose blocks the ranks launch: whether it is sound with the trace.",
+)
 @json_option("the report")
 @click.argument("traces", nargs=-1, required=True)
 def check_command(
     dialect: str,
     actions: tuple[str, ...],
     ignore_unsupported: bool,
+    graph_file: str | None,
     json_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
@@ -78,6 +85,15 @@ def check_command(
         actions = (*actions, "unsupported")
     with ProgressBar("check") as bar:
         report = check(trace, custom_actions=actions, progress=bar.show)
+    if graph_file is not None and report.sound:
+        from tisim.commands.graphs import check_launched
+
+        if wrong := check_launched(trace, graph_file):
+            report = replace(
+                report,
+                errors=report.errors + 1,
+                findings=(*report.findings, Finding("error", 0, graph_file, None, wrong)),
+            )
     text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
     if not write_json([text], json_file):
         _print(report, unit_of(trace.name, trace.files[0]))

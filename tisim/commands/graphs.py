@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,12 +14,14 @@ from tisim.config import Config
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.step_graph import read_graph
 from tisim.simulation.goal import check_goal, replay_goal
+from tisim.simulation.replay import replay
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_seconds
 from tisim.support.reading import graph_kind
 
 if TYPE_CHECKING:
     from tisim.simulation.goal import GoalResult
+    from tisim.traces import Trace
 
 # Options of ``tisim replay`` that a schedule has a use for.
 _OF_SCHEDULES = {
@@ -90,6 +93,22 @@ def _print_result(result: GoalResult) -> None:
 
 def _not_received(unexpected: int) -> str:
     return f"{unexpected:,} of them are received by nobody" if unexpected else ""
+
+
+def check_launched(trace: Trace, graph_file: str) -> str:
+    """What is wrong with the graph that the ranks of a sound trace launch; empty: nothing."""
+    from tisim.gpu.launched import LaunchedGraph
+    from tisim.gpu.machines import MACHINES
+    from tisim.gpu.machines_platform import gpu_cluster
+
+    # Which order is wrong does not depend on the machine.
+    machine = MACHINES["a100"]
+    platform = gpu_cluster(replace(machine, nodes=-(-trace.ranks // machine.gpus)))
+    try:
+        replay(trace, platform=platform, gpus=LaunchedGraph(graph_file))
+    except (InputError, SimulationError) as error:
+        return str(error)
+    return ""
 
 
 def check_graph(name: str, json_file: str | None) -> bool:

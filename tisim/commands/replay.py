@@ -157,6 +157,13 @@ Examples:
 @parameter_option(replay, "jitter", "--jitter", metavar="N")
 @parameter_option(replay, "skip_steady", "--skip-steady", metavar="E")
 @parameter_option(replay, "kernel", "--kernel", metavar="NAME")
+@click.option(
+    "--graph",
+    "graph_file",
+    metavar="FILE",
+    help="Graph file of GPUs whose blocks the ranks launch, one on the GPU of each; the platform "
+    "is one of GPUs.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -183,6 +190,7 @@ def replay_command(
     jitter: int | None,
     skip_steady: float | None,
     kernel: str | None,
+    graph_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict the run time of an MPI program from its time-independent trace.
@@ -224,6 +232,11 @@ def replay_command(
     sets = None
     if uncertainty is not None and isinstance(trace, Trace):
         sets = _parameter_sets(platform_file)
+    gpus = None
+    if graph_file is not None:
+        from tisim.gpu.launched import LaunchedGraph
+
+        gpus = LaunchedGraph(graph_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
     deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
@@ -241,6 +254,7 @@ def replay_command(
             jitter=jitter,
             skip_steady=None if uncertainty else skip_steady,
             kernel=kernel,
+            gpus=gpus,
         )
     result.warnings += notes
     if isinstance(trace, Trace):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -47,6 +48,7 @@ Examples:
   tisim step 175b.graph --set nics=4 --set nic-rate=25e9 --set gemm-efficiency=0.7
   tisim step 175b.graph --gantt step.svg
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
+  tisim step 175b.graph --timeline step.tir && tisim view step.tir
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
   tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
   tisim step report.sqlite   # nsys export --type sqlite
@@ -77,7 +79,10 @@ Examples:
     "--what-if", "better", is_flag=True, help="Print what a better machine or schedule would gain."
 )
 @click.option(
-    "--timeline", metavar="FILE.json", help="Write when each node began and ended, a lane a stream."
+    "--timeline",
+    metavar="FILE.json|.tir",
+    help="Write when each node began and ended, a lane a stream: for ui.perfetto.dev, or for tisim "
+    "view.",
 )
 @click.option(
     "--gantt",
@@ -142,7 +147,12 @@ def step_command(
     logs = path or timeline is not None or gantt is not None
     result = run_step(read, chosen, logs=logs)
     if timeline is not None:
-        write_file(timeline, _chrome_events(result))
+        if timeline.endswith(".tir"):
+            from tisim.gpu.step_run_file import write_step_run
+
+            write_step_run(result, timeline, f"{Path(graph).name} on {machine}")
+        else:
+            write_file(timeline, _chrome_events(result))
         report_written(timeline)
     if gantt is not None:
         write_picture(draw_step(result), gantt)

@@ -227,7 +227,7 @@ class _Reader:
         graph = self.graph
         if self.nodes is not None:
             raise self.fail("the last block or program has no 'end'")
-        next_rank = 0
+        next_rank = 0 if graph.programs or not graph.blocks else graph.ranks
         for first, last, _ in sorted(graph.programs, key=lambda program: program[0]):
             if first != next_rank:
                 raise self.fail(f"rank {min(first, next_rank)} needs exactly one program")

@@ -107,12 +107,16 @@ def run_step(
     SimulationError
         Where GPUs wait for each other in a circle.
     """
+    if not graph.programs:
+        raise InputError(
+            "rank 0 has no program; blocks alone are for 'tisim replay --graph'", file=graph.file
+        )
     machine = machine.of_ranks(graph.ranks)
     traffic = Traffic(graph, machine.hardware)
     lane_of = traffic.equal_ranks() if merge else np.arange(graph.ranks)
-    tables = _Tables(graph, machine, lane_of)
+    tables = Tables(graph, machine, lane_of)
     tables.share_links(traffic, merge=merge)
-    run = tables.core_run(logs)
+    run = _core.GraphRun(tables.core_programs(*tables.call_rows()), logs)
     more = True
     while more:
         more, wrong = run.run(_EVENTS)
@@ -157,7 +161,7 @@ class _Use:
         return self.times * call.between if self.pattern in ("", call.pattern) else 0.0
 
 
-class _Tables:
+class Tables:
     """A graph as the core takes it: a program for each lane, with times in place of work."""
 
     def __init__(self, graph: Graph, machine: StepMachine, lane_of: Colours) -> None:
@@ -166,12 +170,14 @@ class _Tables:
         self.nodes: list[Node] = []  # beside `rows`
         self.block_ends: list[int] = []
         self.lane_blocks: list[int] = []
+        self.block_numbers: list[dict[str, int]] = []  # of each lane
         self.calls: dict[tuple[str, float, int], Meeting] = {}  # word, bytes, meeting
         self.numbers: dict[tuple[str, float, int], int] = {}  # of calls
         self.meetings: dict[MeetingKey, int] = {}
         self.parties: list[int] = []
         self.uses: list[list[_Use]] = []  # of each meeting
         self.links: list[float] = []  # bytes/s
+        self.link_numbers: dict[int, int] = {}  # of links of `Traffic`
         self.times: dict[Node, tuple[float, float]] = {}
         self.users: dict[tuple[int, object], str] = {}  # streams of events and of groups
         named = [node for _, _, nodes in graph.programs for node in nodes]
@@ -199,6 +205,7 @@ class _Tables:
         for name in blocks:
             self._add_block(rank, self.graph.blocks[name], numbers)
             numbers[name] = len(self.block_ends) - 1
+        self.block_numbers.append(numbers)
         self._add_block(rank, program, numbers)
         self.lane_blocks.append(len(self.block_ends) - 1)
 
@@ -295,7 +302,7 @@ class _Tables:
         """Say which links meetings load."""
         machine = self.machine
         self.links = [machine.within_rate] * (2 * len(self.first_rank))
-        numbers: dict[int, int] = {}
+        numbers = self.link_numbers
         times: dict[tuple[int, int, str], float] = {}
         for key, link, pattern, more in traffic.loads(self.lane_of, merge=merge):
             if link not in numbers:
@@ -307,11 +314,14 @@ class _Tables:
         for (meeting, link, pattern), often in times.items():
             self.uses[meeting].append(_Use(link, pattern, often))
 
-    def _call_rows(self) -> tuple[list[tuple[float, ...]], list[list[tuple[int, float]]]]:
+    def call_rows(
+        self, *, beside_others: bool = False
+    ) -> tuple[list[tuple[float, ...]], list[list[tuple[int, float]]]]:
         """Calls as the core takes them, and of each the links and channels there.
 
         A link stays only if more than one meeting loads it: what equal groups do to each other is
-        known beforehand, and bounds the rate of a call.
+        known beforehand, and bounds the rate of a call. With `beside_others` something else may
+        load any link: all stay, under their numbers.
         """
         users: dict[int, set[int]] = {}
         for (_, _, meeting), call in self.calls.items():
@@ -321,6 +331,8 @@ class _Tables:
         shared = [
             link for link in users if len(users[link]) > 1 and math.isfinite(self.links[link])
         ]
+        if beside_others:
+            shared = list(range(len(self.links)))
         numbers = {link: number for number, link in enumerate(shared)}
         rows: list[tuple[float, ...]] = []
         shares: list[list[tuple[int, float]]] = []
@@ -339,13 +351,14 @@ class _Tables:
         self.links = [self.links[link] for link in shared]
         return rows, shares
 
-    def core_run(self, logs: bool) -> _core.GraphRun:
+    def core_programs(
+        self, calls: list[tuple[float, ...]], shares: list[list[tuple[int, float]]]
+    ) -> _core.GraphPrograms:
         columns = list(zip(*self.rows, strict=True))
         kinds, streams, targets, counts = (np.array(c, dtype=np.int32) for c in columns[:4])
         arithmetic, memory = (np.array(c, dtype=np.float64) for c in columns[4:])
-        calls, shares = self._call_rows()
         uses = [use for each in shares for use in each]
-        return _core.GraphRun(
+        return _core.GraphPrograms(
             kinds,
             streams,
             targets,
@@ -363,7 +376,6 @@ class _Tables:
             len(self.streams),
             len(self.events),
             self.machine.launch,
-            logs,
         )
 
     def span(self, row: npt.NDArray[np.float64]) -> Span:

@@ -49,6 +49,22 @@ class EventConsumer(Protocol):
         ...
 
 
+class Launcher(Protocol):
+    """GPUs on which ranks launch (`tisim.gpu.launched.LaunchedGraph`)."""
+
+    def start(self, driver: Driver, hosts: Sequence[int], /) -> None:
+        """Put GPUs on the hosts of ranks, given by their indices, in a new simulation."""
+        ...
+
+    def launch(self, core: Simulation, /) -> None:
+        """Answer the core, which asks for what a rank launches."""
+        ...
+
+    def check(self, core: Simulation, /) -> None:
+        """Raise an error if what was launched did not fit together, or never ended."""
+        ...
+
+
 # Wall-clock seconds between two checks for Ctrl-C, each with a report of progress.
 _REPORT_INTERVAL = 0.1
 
@@ -63,6 +79,7 @@ class Driver:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
         self.events: EventConsumer | None = None
+        self.gpus: Launcher | None = None
         self._progress = progress
         self._groups: dict[int, Group] = {}
         # Plans of pending collective reads and writes, with the number of ranks still to ask.
@@ -104,6 +121,12 @@ class Driver:
                 core.retry()
             elif stop == Stop.NEED_DISK:
                 self._provide_disk()
+            elif stop == Stop.NEED_LAUNCH:
+                if self.gpus is None:
+                    words = " ".join(core.needed_action().words)
+                    rank = core.needed_action().rank
+                    raise self._at_call(rank, f"'{words}' needs a graph; give --graph FILE")
+                self.gpus.launch(core)
             elif stop == Stop.LOG_FULL:
                 assert self.events is not None
                 self.events.take(core)

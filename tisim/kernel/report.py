@@ -24,6 +24,8 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     beginning of their lines. Raises `SimulationError` with one line for each blocked rank.
     """
     core = driver.core
+    if driver.gpus is not None:
+        driver.gpus.check(core)
     if core.mismatched:
         _raise_mismatch(core)
     if core.found_full_disk:
@@ -111,6 +113,8 @@ class _Blocked:
             return f"{state.window_call} waits for {state.window_wait}"
         if state.call:
             return f"{state.call} waits for the other ranks{self._absence()}"
+        if state.kind == Kind.LAUNCH:
+            return "launch waits for its GPU"
         if state.kind == Kind.CUSTOM:
             return "waits for an event"
         if state.computing:

@@ -13,7 +13,7 @@ from tisim._core import Stop
 from tisim.analysis.result import Result, title_of
 from tisim.config import Config
 from tisim.errors import InputError, MissingCoreError
-from tisim.kernel.driver import Driver, Progress
+from tisim.kernel.driver import Driver, Launcher, Progress
 from tisim.kernel.report import check_alive, check_progress, check_whole, interruption
 from tisim.kernel.steady import check_tolerance, not_skipped, skipped
 from tisim.models.jitter import JitterDict, check_number, median_of, options, times_on_all_cores
@@ -55,6 +55,7 @@ def replay(
     kernel: str | None = None,
     network_model: NetworkModel | None = None,
     host_model: HostModel | None = None,
+    gpus: Launcher | None = None,
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
 
@@ -126,6 +127,8 @@ def replay(
         Without an installed core, simpy is the default (`tisim.models`).
     network_model, host_model
         Models of your own (`tisim.models`), for the SimPy kernel.
+    gpus
+        What ranks ``launch`` on: a `tisim.gpu.launched.LaunchedGraph`.
 
     Returns
     -------
@@ -151,6 +154,10 @@ def replay(
     machine = machine.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     settings = Settings(machine, config, registry)
     kernel, notes = choose_kernel(kernel)
+    if gpus is not None and (kernel == "simpy" or jitter is not None or skip_steady is not None):
+        raise InputError(
+            "ranks that launch a graph have neither jitter nor skip_steady, nor the SimPy kernel"
+        )
     if kernel == "simpy":
         if event_log or timeline or jitter is not None or skip_steady is not None:
             raise InputError(
@@ -175,7 +182,7 @@ def replay(
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
     logged = _capture(opened, settings, placements, event_log, timeline, timeline_part)
     with _discarded_on_error(logged) as capture:
-        result = _simulate(opened, settings, placements, progress, capture, skip_steady)
+        result = _simulate(opened, settings, placements, progress, capture, skip_steady, gpus)
     result.jitter = spread
     result.wall_time = time.perf_counter() - start
     return result
@@ -341,6 +348,7 @@ def _simulate(
     progress: Progress | None,
     capture: EventCapture | None,
     skip_steady: float | None = None,
+    gpus: Launcher | None = None,
 ) -> Result:
     driver = Driver(settings, progress)
     if capture is not None:
@@ -352,6 +360,11 @@ def _simulate(
         if unsteady is None:
             driver.core.skip_steady(skip_steady)
     hosts = placements.host_indices(settings.platform)
+    if gpus is not None:
+        if lives(placements)[1]:
+            raise InputError("ranks that launch a graph are not killed")
+        gpus.start(driver, hosts)
+        driver.gpus = gpus
     job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
     with _interruptible(driver):
         stop = driver.run()

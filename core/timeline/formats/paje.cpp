@@ -65,6 +65,7 @@ std::string_view state_name(const OpenAction& action) {
     case Role::make_communicator:
     case Role::free_communicator:
     case Role::custom:
+    case Role::launch:
     case Role::file:
     case Role::window:
       return {};

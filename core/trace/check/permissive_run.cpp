@@ -112,6 +112,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
   switch (traits.role) {
     case Role::end:
     case Role::nothing:
+    case Role::launch:
     case Role::compute:
     case Role::threads:
     case Role::sleep:

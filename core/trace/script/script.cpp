@@ -90,7 +90,7 @@ class RankScript {
       fail_at(walk,
               "uses the communicator " + std::to_string(op.comm) + ", which this rank is not in");
     }
-    if (op.kind == Kind::custom) {
+    if (op.kind == Kind::custom || op.kind == Kind::launch) {
       fail_at(walk, "the action " + walk.call().words.front() +
                         " is not a call of MPI, and cannot be executed");
     }

@@ -37,7 +37,7 @@ enum class Form : std::uint8_t {
   comm_free,
   file,
   window,
-  custom,
+  custom,  // whatever they are, kept as words
 };
 
 // What an operation does. The interpreter, the checks, the walks, the timelines and the C executor
@@ -73,6 +73,7 @@ enum class Form : std::uint8_t {
   ROW(file)                                                                                        \
   ROW(file_offset)                                                                                 \
   ROW(window)                                                                                      \
+  ROW(launch) /* of a block of a graph on the GPU of the rank */                                   \
   ROW(custom)
 // clang-format on
 
@@ -166,7 +167,11 @@ enum class Form : std::uint8_t {
   ROW(file_offset, .role = Role::file_offset, .name = "file")                                      \
   ROW(waitany_recorded, .role = Role::complete_all, .blocks = true, .name = "waitany")             \
   ROW(waitsome_recorded, .role = Role::complete_all, .blocks = true, .name = "waitsome")           \
-  ROW(window, .role = Role::window, .blocks = true)
+  ROW(window, .role = Role::window, .blocks = true)                                                \
+  ROW(launch, .role = Role::launch, .blocks = true, .form = Form::custom,                          \
+      .operation = Operation::custom, .usage = "block [times]",                                    \
+      .effect = "addition: launches a block of the graph on the GPU of the rank (`--graph`), and " \
+                "waits where the block synchronizes")
 
 #define TISIM_SYNCHRONOUS .mode = SendMode::synchronous
 #define TISIM_BUFFERED .mode = SendMode::buffered

@@ -109,6 +109,7 @@ void RankRequests::take(const RankWalk& walk) {
     case Role::make_communicator:
     case Role::free_communicator:
     case Role::file_offset:
+    case Role::launch:
     case Role::custom:
       break;
   }

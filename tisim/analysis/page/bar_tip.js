@@ -1,7 +1,7 @@
 // What a bar of the viewer's chart is, beside the mouse: the server knows the state under it.
 
 import { tip } from "./canvas.js";
-import { bytes, instant, time } from "./format.js";
+import { bytes, instant, laneName, time } from "./format.js";
 
 const PAUSE = 60; // milliseconds of rest before the server is asked
 
@@ -50,7 +50,7 @@ export class BarTip {
     const { gantt } = this;
     const { begin, end } = gantt.view;
     const when = instant(at, (end - begin) / 1000);
-    if (!gantt.hasGroups) return `rank ${rank}, ${when}`;
+    if (!gantt.hasGroups) return `${laneName(gantt.run, rank)}, ${when}`;
     const { first, last } = gantt.groupOf(position);
     return `${gantt.view.arrangement ? "positions" : "ranks"} ${first} to ${last}, ${when}`;
   }
@@ -60,7 +60,8 @@ export class BarTip {
     const step = Math.max(length / 100, 1e-12);
     const what = kind === state || !kind ? state : `${state} in ${kind}`;
     const span = `${instant(start, step, end)} to ${instant(end, step)}`;
-    const lines = [`rank ${rank} on ${host}`, `${what}, ${time(length)}`, span];
+    const name = laneName(this.gantt.run, rank);
+    const lines = [`${name} on ${host}`, `${what}, ${time(length)}`, span];
     if (site) lines.push(site);
     if (peer >= 0) lines.push(`with rank ${peer}${size > 0 ? `, ${bytes(size)}` : ""}`);
     if (cause >= 0) lines.push(`waits for rank ${cause}`);

@@ -58,3 +58,8 @@ export function ticks(begin, end, most) {
     values.push(n * step);
   return { step, values };
 }
+
+// What a lane of one rank is called: streams of GPUs have names of their own.
+export function laneName(run, rank) {
+  return run.lanes ? run.lanes[rank] : `rank ${rank}`;
+}

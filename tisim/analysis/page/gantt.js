@@ -12,7 +12,7 @@ import {
   themed,
   tip,
 } from "./canvas.js";
-import { percent, ticks } from "./format.js";
+import { laneName, percent, ticks } from "./format.js";
 import { listenToMouse } from "./gestures.js";
 import { barsOf, cellsAt, pictureOf } from "./tile.js";
 
@@ -418,9 +418,10 @@ export class Gantt {
     const every = Math.max(1, Math.round(ticks(first, last + 1, height / 22).step));
     for (let at = Math.ceil(first / every) * every; at <= last; at += every) {
       const rank = this.view.rankAt(at);
-      const fits = every === 1 && context.measureText(`rank ${rank}`).width < left - 8;
+      const name = laneName(this.run, rank);
+      const fits = this.run.lanes || (every === 1 && context.measureText(name).width < left - 8);
       const y = this.y(at + Math.min(0.5, ranks / 2));
-      context.fillText(fits ? `rank ${rank}` : String(rank), left - 6, Math.max(y, 7));
+      context.fillText(fits ? name : String(rank), left - 6, Math.max(y, 7), left - 8);
     }
   }
 

@@ -254,6 +254,7 @@ class _RunAnswers:
             "end": info["end"],
             "hosts": info["hosts"],
             "hostOf": info["host_of"],
+            "lanes": info.get("lanes"),
             "states": [
                 {
                     "name": name,

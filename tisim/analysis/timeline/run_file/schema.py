@@ -73,3 +73,4 @@ class RunInfo(TypedDict):
     trace: str | None
     changes: NotRequired[dict[str, str]]  # files of earlier versions of tisim have none
     config: dict[str, object]
+    lanes: NotRequired[list[str]]  # what pictures call ranks that are none, such as streams

@@ -129,6 +129,7 @@ class RunDescription:
     config: Mapping[str, object] = field(default_factory=dict)
     is_measured: bool = False
     platform_xml: str | None = None
+    lanes: Sequence[str] | None = None  # what pictures call ranks that are none
 
 
 def row_types() -> dict[str, np.dtype[np.void]]:
@@ -245,7 +246,7 @@ class RunFileWriter:
         from tisim import __version__
 
         keys = self._spans.keys()
-        return {
+        info: RunInfo = {
             "format": FORMAT,
             "version": VERSION,
             "tisim": __version__,
@@ -268,6 +269,9 @@ class RunFileWriter:
             "changes": dict(run.changes),
             "config": dict(run.config),
         }
+        if run.lanes is not None:
+            info["lanes"] = [*run.lanes]
+        return info
 
 
 class RunFileOutput(RunFileWriter):

@@ -1,0 +1,157 @@
+"""Ranks of a trace that launch blocks of a graph: what a calculation by hand gives."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim import InputError, TisimError, replay
+from tisim.gpu.launched import LaunchedGraph
+from tisim.gpu.machines import MACHINES
+from tisim.gpu.machines_platform import gpu_cluster, machine_of
+from tisim.gpu.step_machine import STEP_MACHINES
+
+# Two nodes of one GPU and one interface each.
+MACHINE = replace(MACHINES["a100"], nodes=2, gpus=1, nics=1)
+STEP = replace(STEP_MACHINES["a100"], hardware=MACHINE)
+LAUNCH = STEP.launch
+BYTES = 1e9
+CONFIG = {
+    "network/crosstraffic": False,
+    "network/latency-factor": 1.0,
+    "network/bandwidth-factor": 1.0,
+}
+GRAPH = f"""graph 1
+ranks 2
+communicator all 2 1
+block kernel
+  seconds main 2e-3
+end
+block reduce
+  all_reduce side all {BYTES}
+end
+block wait
+  synchronize main
+  synchronize side
+end
+"""
+
+
+def finishes(folder: Path, graph: str, *ranks: str, **options: object) -> list[float]:
+    """Replay two ranks on the machine; when each of them finishes."""
+    files = []
+    for rank, lines in enumerate(ranks):
+        words = [line.strip() for line in lines.strip().split("\n")]
+        file = folder / f"rank-{rank}"
+        file.write_text("".join(f"{rank} {line}\n" for line in ("init", *words, "finalize")))
+        files.append(file)
+    (folder / "g.graph").write_text(graph)
+    result = replay(
+        files,
+        platform=gpu_cluster(MACHINE),
+        config=CONFIG,
+        gpus=LaunchedGraph(folder / "g.graph"),
+        **options,  # type: ignore[arg-type]
+    )
+    return [float(each) for each in result.column("finish")]
+
+
+def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> None:
+    send = "sleep 1e-3\nsend 0 0 1000"
+    alone = finishes(tmp_path, GRAPH, "recv 1 0 1000", send)[0]
+    assert 1e-3 < alone < 1.1e-3
+    # The host thread waits for the message and then for the kernel, which began before it came.
+    own = "launch kernel\nrecv 1 0 1000\nlaunch wait"
+    assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(LAUNCH + 2e-3, abs=2e-9)
+    # Nobody waits for a kernel without being told to.
+    own = "launch kernel\nrecv 1 0 1000"
+    assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(alone, abs=2e-9)
+    own = "recv 1 0 1000\nlaunch kernel 3\nlaunch wait"
+    third = alone + LAUNCH + 3 * 2e-3
+    assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(third, abs=2e-9)
+
+
+def test_a_collective_alone_takes_as_long_as_in_a_step(tmp_path: Path) -> None:
+    call = STEP.communication("all_reduce", BYTES, (0, 1))
+    own = "launch reduce\nlaunch wait"
+    ends = finishes(tmp_path, GRAPH, own, f"sleep 0.1\n{own}")
+    assert ends == [pytest.approx(0.1 + LAUNCH + call.seconds, abs=1e-8)] * 2
+
+
+def test_a_message_and_a_collective_share_an_interface(tmp_path: Path) -> None:
+    call = STEP.communication("all_reduce", BYTES, (0, 1))
+    platform = gpu_cluster(MACHINE)
+    assert machine_of(platform) == MACHINE
+    rate = MACHINE.nic_rate  # of a message alone
+    channels = call.between * rate / STEP.between_rate  # on the interface, as its efficiency
+    size = 2 * BYTES
+    ends = finishes(
+        tmp_path,
+        GRAPH,
+        f"launch reduce\nsend 1 0 {size:.0f}\nlaunch wait",
+        f"launch reduce\nrecv 0 0 {size:.0f}\nlaunch wait",
+    )
+    alone = finishes(tmp_path, GRAPH, f"send 1 0 {size:.0f}", f"recv 0 0 {size:.0f}")
+    message = LAUNCH + alone[1] - size / rate  # when the bytes of the message begin to move
+    moves = LAUNCH + call.latency  # those of the collective
+    assert message < moves
+    each = rate / (channels + 1)  # as much for a channel as for the message
+    left = size - (moves - message) * rate
+    over = moves + call.bytes / each  # the collective is over
+    assert left / each > over - moves
+    expected = over + (left - (over - moves) * each) / rate
+    assert ends[1] == pytest.approx(expected, abs=1e-7)
+    assert expected > 1.3 * alone[1]
+
+
+def test_launches_go_beside_custom_actions_and_timelines(tmp_path: Path) -> None:
+    own = "launch kernel\nlaunch wait"
+    file = tmp_path / "run.csv"
+    ends = finishes(tmp_path, GRAPH, own, own, timeline=file)
+    assert ends == [pytest.approx(LAUNCH + 2e-3, abs=2e-9)] * 2
+    assert "launch" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "message"),
+    [
+        ("launch nothing", "compute 1", "has no block 'nothing'"),
+        ("launch kernel 0", "compute 1", "launch is followed by a block"),
+        ("launch reduce\nlaunch wait", "compute 1", "all_reduce all 1e\\+09 of line 8"),
+        ("launch reduce", "compute 1", "all_reduce all 1e\\+09 of line 8"),
+        ("recv 1 0 8", "launch kernel", "rank 0: recv waits for a message from rank 1"),
+    ],
+)
+def test_what_does_not_fit_is_said(tmp_path: Path, own: str, other: str, message: str) -> None:
+    with pytest.raises(TisimError, match=message):
+        finishes(tmp_path, GRAPH, own, other)
+
+
+def test_collectives_that_do_not_meet_are_found(tmp_path: Path) -> None:
+    graph = GRAPH + "block gather\n  all_gather side all 8\nend\n"
+    with pytest.raises(InputError, match=r"all_gather all 8 meets all_reduce all 1e\+09|all_"):
+        finishes(tmp_path, graph, "launch reduce\nlaunch wait", "launch gather\nlaunch wait")
+
+
+def test_check_and_replay_from_the_command_line(tisim: CommandLine, tmp_path: Path) -> None:
+    graph = tisim.write("g.graph", GRAPH)
+    both = "0 launch reduce\n0 launch wait\n1 launch wait\n"
+    trace = tisim.write("two.trace", f"{both}1 launch reduce\n1 launch wait\n")
+    gpu_cluster(MACHINE).write(tmp_path / "p.xml")
+    checked = tisim("check", "--graph", graph, trace)
+    assert checked.status == 0
+    assert "launch" in checked.out
+    words = ("--platform", str(tmp_path / "p.xml"), "--json", "-", trace)
+    shown = tisim("replay", "--graph", graph, *words)
+    assert json.loads(shown.out)["simulated_time"] > 0.04
+    refused = tisim("replay", *words)
+    assert refused.status == 2
+    assert "give --graph FILE" in refused.err
+    trace = tisim.write("one.trace", both)
+    checked = tisim("check", "--graph", graph, trace)
+    assert checked.status == 1
+    assert "all_reduce all 1e+09 of line 8" in checked.out

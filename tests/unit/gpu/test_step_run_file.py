@@ -1,0 +1,60 @@
+"""Run files of training steps: a lane a GPU, and one for each of its streams."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+GRAPH = """graph 1
+ranks 4
+communicator all 4 1
+program 0-3
+  seconds main 1e-3
+  record main done
+  seconds main 2e-3
+  wait side done
+  all_reduce side all 1e9
+  synchronize side
+  host 1e-3
+  seconds main 1e-3
+end
+"""
+
+
+def test_lanes_are_gpus_and_streams_and_show_what_is_exposed(
+    tisim: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "step.tir"
+    ran = tisim("step", tisim.write("a.graph", GRAPH), "--timeline", str(file), "--json", "-")
+    end = json.loads(ran.out)["seconds"]
+    with zipfile.ZipFile(file) as archive:
+        info = json.loads(archive.read("run.json"))
+        states = pq.read_table(io.BytesIO(archive.read("states.parquet"))).to_pylist()
+    assert info["lanes"] == ["GPU 0", "main", "side"]
+    assert info["hosts"] == ["GPU 0 and 3 alike"]
+    assert info["end"] == pytest.approx(end)
+    seconds: dict[tuple[int, str], float] = {}
+    last = [0.0] * 3
+    for row in states:
+        lane, state = row["rank"], info["states"][row["state"]]
+        begin = last[lane] if row["start"] is None else row["start"]
+        assert begin == pytest.approx(last[lane])
+        seconds[lane, state] = seconds.get((lane, state), 0.0) + row["end"] - begin
+        last[lane] = row["end"]
+    assert last == [pytest.approx(end)] * 3
+    reduces = seconds[2, "transfer"]
+    # The second kernel runs beside it, and loses SMs.
+    assert seconds[0, "compute"] == seconds[1, "compute"] > 4e-3
+    second = seconds[1, "compute"] - 2e-3
+    assert seconds[0, "transfer"] == pytest.approx(reduces - second, abs=2e-4)
+    assert seconds[0, "sleep"] > 1e-3
+    kinds = {info["kinds"][row["kind"]] for row in states if row["rank"] == 2}
+    assert kinds == {"sleep", "allreduce"}

@@ -1,0 +1,164 @@
+"""GPUs beside MPI: the ranks of a trace launch blocks of a graph on their GPUs.
+
+A rank is the host thread of its GPU. What GPUs send to one another loads the NVLinks and network
+interfaces of the platform, which it shares with the messages of ranks: each channel of a collective
+as a message between two of its hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.errors import InputError, SimulationError
+from tisim.gpu.machines_platform import machine_of
+from tisim.gpu.step_graph import Node, read_graph
+from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_run import Tables
+from tisim.gpu.step_traffic import Traffic
+
+if TYPE_CHECKING:
+    from tisim._core import Simulation
+    from tisim.gpu.step_graph import Graph
+    from tisim.kernel.driver import Driver
+    from tisim.platform import Platform
+
+
+# Of a link out of a GPU, a node or a switch, and into it.
+_WAYS = ("UP", "DOWN")
+
+
+class LaunchedGraph:
+    """A graph whose blocks the ranks of a trace launch: ``tisim.replay(..., gpus=...)``.
+
+    Parameters
+    ----------
+    path
+        A graph file with blocks and without programs.
+
+    Raises
+    ------
+    InputError
+        If it is no such file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        graph = read_graph(path)
+        if graph.programs:
+            raise InputError(
+                "has programs; where the ranks of a trace launch blocks, there are none", file=path
+            )
+        # Any rank may launch any block.
+        nodes = [Node("do", "", name, (1,), 0) for name in graph.blocks]
+        self.graph: Graph = replace(graph, programs=[(0, graph.ranks - 1, nodes)])
+        self._tables: Tables | None = None
+
+    def start(self, driver: Driver, hosts: Sequence[int]) -> None:
+        """Put the GPUs on the hosts of ranks, given by their indices, in a new simulation.
+
+        Raises
+        ------
+        InputError
+            If the platform is not one of GPUs, or a rank is not on the GPU of its number.
+        """
+        settings, graph = driver.settings, self.graph
+        platform = settings.platform
+        hardware = machine_of(platform)
+        if hardware.gpu.name not in STEP_MACHINES:
+            raise InputError(
+                f"times of kernels are known of {', '.join(STEP_MACHINES)}, not of "
+                f"{hardware.gpu.name}",
+                file=platform.file,
+            )
+        if len(hosts) != graph.ranks:
+            raise InputError(
+                f"is for {graph.ranks} ranks, and the trace has {len(hosts)}", file=graph.file
+            )
+        for rank, host in enumerate(hosts):
+            if rank != host:
+                raise InputError(
+                    f"rank {rank} is on {settings.host_name(host)}; ranks that launch a graph are "
+                    "on the GPUs in their order, one on each"
+                )
+        machine = replace(STEP_MACHINES[hardware.gpu.name], hardware=hardware)
+        self._tables = tables = Tables(graph, machine, np.arange(graph.ranks))
+        traffic = Traffic(graph, hardware)
+        tables.share_links(traffic, merge=False)
+        tables.lane_blocks = [-1] * graph.ranks
+        rows, shares = tables.call_rows(beside_others=True)
+        places = _places(tables, traffic, platform)
+        reached, tables.links = tables.links, list(settings.routes.link_bandwidth)
+        # Meetings reach a part of a link.
+        shares = [
+            [
+                (places[link], channels * tables.links[places[link]] / reached[link])
+                for link, channels in uses
+            ]
+            for uses in shares
+        ]
+        sources, destinations = zip(*map(self._like, tables.meetings), strict=True) or ((), ())
+        programs = tables.core_programs(rows, shares)
+        while not driver.core.add_gpus(programs, list(sources), list(destinations)):
+            driver.add_route(*driver.core.missing_route())
+
+    def _like(self, key: tuple[str | int, ...]) -> tuple[int, int]:
+        """Two members of a meeting, on different nodes where there are such."""
+        assert self._tables is not None
+        first = 1 if isinstance(key[0], str) else len(key) - 2
+        ranks = [int(rank) for rank in key[first:]]
+        gpus = self._tables.machine.hardware.gpus
+        other = next((r for r in ranks if r // gpus != ranks[0] // gpus), ranks[-1])
+        return ranks[0], other
+
+    def launch(self, core: Simulation) -> None:
+        """Launch the block that a rank asks for."""
+        tables = self._tables
+        assert tables is not None
+        needed = core.needed_action()
+        state = core.rank_state(needed.rank)
+        words = needed.words[1:]
+        times = words[1] if words[1:] else "1"
+        if len(words) not in (1, 2) or not times.isascii() or not times.isdigit() or times == "0":
+            raise InputError(
+                "launch is followed by a block and, if need be, how often",
+                file=state.file,
+                line=state.line,
+            )
+        numbers = tables.block_numbers[state.rank]
+        if words[0] not in numbers:
+            raise InputError(
+                f"{self.graph.file} has no block {words[0]!r}", file=state.file, line=state.line
+            )
+        core.launch(numbers[words[0]], int(times))
+
+    def check(self, core: Simulation) -> None:
+        """Raise an error if communication did not fit together, or something never ended."""
+        if self._tables is None:
+            return
+        if wrong := core.graph_mismatch():
+            raise self._tables.mismatch(wrong[0], wrong[1])
+        if standing := core.graph_standing():
+            raise SimulationError(self._tables.deadlock(core.now, standing))
+
+
+def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, int]:
+    """The link of the platform for each link that meetings load."""
+    machine = tables.machine.hardware
+    numbers = {link.name: link.index for link in platform.links}
+    places: dict[int, int] = {}
+    for lane in range(2 * tables.graph.ranks):
+        node, gpu = divmod(lane // 2, machine.gpus)
+        places[lane] = numbers[f"node-{node}-nvlink-{gpu}_{_WAYS[lane % 2]}"]
+    for number, link in tables.link_numbers.items():
+        if traffic.is_uplink(number):
+            way, leaf = divmod(number - 2 * traffic.interfaces, traffic.uplinks)
+            places[link] = numbers[f"leaf-{leaf}-up_{_WAYS[way]}"]
+        else:
+            way, interface = divmod(number, traffic.interfaces)
+            node, nic = divmod(interface, machine.nics)
+            places[link] = numbers[f"node-{node}-nic-{nic}_{_WAYS[way]}"]
+    return places

@@ -1,0 +1,121 @@
+"""Steps as run files, which the viewer shows: a lane a GPU, and below it one for each stream.
+
+A GPU computes while any of its kernels runs; what is left of communication is exposed (transfer),
+and of both waiting for peers and nothing (sleep), its bubbles.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.analysis.timeline.columns import STATES, kind_names
+from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
+from tisim.gpu.step_graph import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from tisim.gpu.step_run import Span, StepResult
+
+# Kinds of actions of MPI that do what communication of a graph does.
+_KINDS = {
+    "all_reduce": "allreduce",
+    "all_gather": "allgather",
+    "reduce_scatter": "reducescatter",
+    "broadcast": "bcast",
+    "all_to_all": "alltoall",
+    "shift": "sendrecv",
+    "send": "send",
+    "receive": "recv",
+}
+_WAITS, _SLEEPS = "wait at N x N", "sleep"
+# What a lane is in, the first that holds; a kernel comes before communication.
+_STATES = ("compute", "transfer", _WAITS)
+
+
+def write_step_run(result: StepResult, path: str, title: str) -> None:
+    """Write the run file of a step that was executed with ``logs=True``."""
+    lanes: list[tuple[str, str, list[Span]]] = []  # of the GPU, of the lane
+    of_gpu: list[list[Span]] = [[] for _ in result.first_ranks]
+    for span in result.spans:
+        of_gpu[span.lane].append(span)
+    for number, first in enumerate(result.first_ranks):
+        alike = int(result.ranks_of_lane[number])
+        gpu = f"GPU {first}" + (f" and {alike - 1:,} alike" if alike > 1 else "")
+        lanes.append((gpu, f"GPU {first}", of_gpu[number]))
+        for stream in dict.fromkeys(span.stream for span in of_gpu[number]):
+            own = [span for span in of_gpu[number] if span.stream == stream]
+            lanes.append((gpu, stream, own))
+    rows = [_rows(lane, spans, result.seconds) for lane, (_, _, spans) in enumerate(lanes)]
+    states = np.zeros(sum(map(len, rows)), row_types()["states"])
+    np.concatenate(rows, out=states)
+    hosts = list(dict.fromkeys(gpu for gpu, _, _ in lanes))
+    writer = RunFileWriter(Path(path), len(lanes))
+    try:
+        writer.add("states", states[np.argsort(states["end"], kind="stable")].tobytes())
+        writer.drain(True)
+        writer.finish(
+            RunDescription(
+                title=title,
+                ranks=len(lanes),
+                end=result.seconds,
+                hosts=hosts,
+                host_of=[hosts.index(gpu) for gpu, _, _ in lanes],
+                trace=None,
+                lanes=[name for _, name, _ in lanes],
+            )
+        )
+        writer.commit()
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
+    """The time of a lane without gaps: each part is in the first of `_STATES` that holds."""
+    counts = np.array(list(_changes(spans)) or [(0.0, 0, 0, 0, 0)])
+    counts = np.concatenate((counts, [(0.0, 0, 0, 0, 0)]))
+    counts = counts[np.argsort(counts[:, 0], kind="stable")]
+    dates, under_way = counts[:, 0], np.cumsum(counts[:, 1:4], axis=0) > 0
+    begins, ends = dates, np.append(dates[1:], end)
+    state = np.where(under_way.any(axis=1), under_way.argmax(axis=1), len(_STATES))
+    # What began last is told of.
+    began = np.where(counts[:, 4] > 0, np.arange(len(counts)), 0)
+    node = np.maximum.accumulate(began)
+    numbers = [STATES.index(name) for name in (*_STATES, _SLEEPS)]
+    kinds = kind_names()
+    rows = np.zeros(len(dates), row_types()["states"])
+    rows["rank"], rows["start"], rows["end"] = lane, begins, ends
+    rows["started"], rows["peer"], rows["cause"], rows["bytes"] = -1, -1, -1, -1
+    rows["state"] = np.array(numbers)[state]
+    rows["line"] = np.where(state < len(_STATES), counts[node, 4], 0)
+    words = {span.node.line: span.node.word for span in spans}
+    named = {line: kinds.index(_KINDS.get(word, "compute")) for line, word in words.items()}
+    idle = kinds.index(_SLEEPS)
+    rows["kind"] = [named.get(int(line), idle) for line in rows["line"]]
+    takes_time = rows["end"] > rows["start"]
+    rows, node = rows[takes_time], node[takes_time]
+    # A state goes on until another one, or a node, begins.
+    changes = (rows["state"][1:] != rows["state"][:-1]) | (node[1:] != node[:-1])
+    first = np.flatnonzero(np.append(True, changes))
+    parts = rows[first]
+    parts["end"] = np.append(rows["start"][first[1:]], rows["end"][-1:])
+    return parts
+
+
+def _changes(spans: Iterable[Span]) -> Iterable[tuple[float, int, int, int, int]]:
+    """Dates at which so many kernels, communications and waits begin or end; the line that does."""
+    for span in spans:
+        line = span.node.line
+        if span.node.word in KERNELS:
+            yield (span.start, 1, 0, 0, line)
+            yield (span.end, -1, 0, 0, 0)
+        elif span.node.word != "delay":
+            yield (span.arrival, 0, 0, 1, line)
+            yield (span.start, 0, 1, -1, line)
+            yield (span.end, 0, -1, 0, 0)
