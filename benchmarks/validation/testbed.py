@@ -139,6 +139,8 @@ class Nodes:
             "btl_tcp_if_include": f"{_NETWORK}.0/24",
             "oob_tcp_if_include": f"{_NETWORK}.0/24",
             "pml": "ob1,monitoring",
+            # Windows by messages: Open MPI 4.1 chooses nothing by itself where TCP is the network.
+            "osc": "pt2pt",
             "mpi_yield_when_idle": "1",
         }
         return (

@@ -73,6 +73,12 @@ void Handshake::send(std::int32_t found) {
   }
 }
 
+void Handshake::access(std::int32_t found, double bytes) {
+  Message& message = matcher_.message(found);
+  message.flowing = true;
+  queue(message.pair, PacketType::last_part, found, jitter_.size(bytes));
+}
+
 void Handshake::receive(std::int32_t found) {
   const Message& message = matcher_.message(found);
   if (message.detached) return;

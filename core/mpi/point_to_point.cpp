@@ -159,11 +159,11 @@ std::int32_t PointToPoint::access(std::int32_t poster, std::int32_t source,
     log_send(found);
     runtime_.log.post_receive(found, runtime_.clock.now());
   }
-  if (handshake_ && has_envelope) {
-    handshake_->send(found);
+  const double moved = has_envelope ? protocol_.with_envelope(bytes) : static_cast<double>(bytes);
+  if (handshake_) {
+    handshake_->access(found, moved);
   } else {
-    start_transfer(found,
-                   has_envelope ? protocol_.with_envelope(bytes) : static_cast<double>(bytes));
+    start_transfer(found, moved);
   }
   ++sender.messages_sent;
   sender.bytes_sent += bytes;

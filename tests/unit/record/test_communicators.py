@@ -182,8 +182,16 @@ def test_collectives_between_groups_that_do_not_block(
     replay_on_graphene(trace)
 
 
-def spawning(directory: Path, mpi: Mpi) -> Path:
-    program = compile_program(EXAMPLES / "spawn.c", directory, mpi)
+SPAWN = "MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, WORKERS, MPI_INFO_NULL,"
+SPAWN_MULTIPLE = """MPI_Comm_spawn_multiple(2, (char *[]){argv[0], argv[0]}, MPI_ARGVS_NULL,
+      (int[]){1, 1}, (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL},"""
+
+
+def spawning(directory: Path, mpi: Mpi, *, several: bool = False) -> Path:
+    source = (EXAMPLES / "spawn.c").read_text()
+    assert SPAWN in source
+    (directory / "spawn.c").write_text(source.replace(SPAWN, SPAWN_MULTIPLE) if several else source)
+    program = compile_program(directory / "spawn.c", directory, mpi)
     variables = {**os.environ, **ENVIRONMENT}
     if subprocess.run([mpi.run, "-n", "2", program], env=variables, capture_output=True).returncode:
         pytest.skip(f"{mpi.name} cannot spawn processes here")
@@ -197,8 +205,11 @@ def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) ->
     assert trace.calls(1)[1:] == ["barrier", "finalize"]
 
 
-def test_spawned_processes_are_ranks_on_request(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    program = spawning(tmp_path, mpi)
+@pytest.mark.parametrize("several", [False, True], ids=["one command", "several commands"])
+def test_spawned_processes_are_ranks_on_request(
+    several: bool, mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    program = spawning(tmp_path, mpi, several=several)
     trace = record_program(program, tmp_path, mpi, ranks=2, options=("--spawn",), cache=cache)
     assert "warning" not in trace.run.stderr
     lines = (tmp_path / "texts" / "rank-3.txt").read_text().splitlines()

@@ -65,6 +65,32 @@ def test_one_sided_communication(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     replay_on_graphene(trace)
 
 
+def test_collectives_of_neighbours(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("topology.c", tmp_path, mpi, cache)
+
+    def exchange(comm: int, sources: str, destinations: str, sizes: str) -> list[str]:
+        """Ranks and tags of neighbours, and the sizes of both sides."""
+        sides = [("irecv", one) for one in sources.split()]
+        sides += [("isend", one) for one in destinations.split()]
+        pairs = zip(sides, sizes.split() * 2, strict=True)
+        posted = [
+            f"{word} {rank} {2147483000 + int(tag)} {size} comm={comm} request={number}"
+            for number, ((word, one), size) in enumerate(pairs)
+            for rank, tag in [one.split(":")]
+        ]
+        return [*posted, f"waitall requests={','.join(map(str, range(len(posted))))}"]
+
+    # The grid is 2 x 2, and has borders in its second dimension.
+    grid = (1, "2:1 2:0 -666:3 1:2", "2:0 2:1 -666:2 1:3")
+    assert trace.calls(0) == [
+        *("init", "comm_split 0 1 0 0"),
+        *(*exchange(*grid, "800 800 800 800"), *exchange(*grid, "0 0 400 400")) * 5,
+        *("comm_split 1 2 0 0", *exchange(2, "3:0 2:0", "1:0 2:0", "4 4")),
+        *("comm_free 2", "comm_free 1", "finalize"),
+    ]
+    replay_on_graphene(trace)
+
+
 WINDOWS = """\
 program windows
   use mpi

@@ -98,6 +98,17 @@ def test_an_access_by_the_network_takes_latency_and_bytes_by_bandwidth(tmp_path:
     assert ends[1] == empty[1]
 
 
+def test_an_access_by_the_network_keeps_the_order_of_its_connection(tmp_path: Path) -> None:
+    made = "win_create 0 8; win_lock_all 0"
+    fifo = {"smpi_rma": "rdma", "network_ordering": "fifo"}
+    empty = replay(tmp_path, made, made, **fifo)
+    accesses = f"{made}; put 0 1 1000000; get 0 1 1000; put 0 1 1000000; win_flush_all 0"
+    ends = replay(tmp_path, accesses, made, **fifo)
+    # The link is busy all the time, with 2,001,000 bytes at 1 GB/s; the latency passes once.
+    assert ends[0] - empty[0] == pytest.approx(1e-5 + 2.001e-3, rel=1e-12)
+    assert ends[1] == empty[1]
+
+
 def test_who_shares_a_lock_is_waited_for(tmp_path: Path) -> None:
     ends = replay(
         tmp_path,
