@@ -1,4 +1,4 @@
-// What long work in the core tells Python while it runs without the GIL.
+// The progress of long work in the core while it runs without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>

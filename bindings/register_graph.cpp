@@ -23,7 +23,7 @@ void check_length(std::size_t length, std::size_t wanted) {
   if (length != wanted) throw std::invalid_argument("the columns of a graph are equally long");
 }
 
-// What the columns of `GraphRun` have.
+// The columns of `GraphRun`.
 constexpr std::size_t kCallNumbers = 5;
 
 GraphPrograms programs_of(const GraphIntegers& kinds, const GraphIntegers& streams,

@@ -87,7 +87,7 @@ void finish_file(PackedWriter& writer, const nb::bytes& path) {
   write_at(*create_file(output), writer.finish({}), 0, output);
 }
 
-// What an optional section that the core does not read says; none: the file has no such section.
+// The contents of an optional section that the core does not read; none: there is no such section.
 std::optional<nb::bytes> optional_section(const FilePart& part, const std::string& name) {
   std::vector<tit::Section> sections;
   TraceFile file = files_of({part}).front();

@@ -1,4 +1,4 @@
-// What Python asks a simulation when it cannot go on, or has been interrupted.
+// Python's questions to a simulation that cannot go on, or has been interrupted.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -80,7 +80,7 @@ CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
           collective.line};
 }
 
-// What a rendezvous over FIFO connections waits for; empty: for nothing of its connections.
+// The object of a rendezvous' wait over FIFO connections; empty: nothing of its connections.
 std::string standing_of(const Simulation& s, std::int32_t index, const Rank& rank) {
   const Message& message = s.message(index);
   const Standing standing = s.standing(index);

@@ -1,4 +1,4 @@
-// What a simulation has measured: sums of each rank, the load of links, recorded events.
+// The measurements of a simulation: sums of each rank, the load of links, recorded events.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -31,7 +31,7 @@ nb::object to_view(std::vector<T> values) {
       nb::ndarray<nb::memview, const T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// What a function says of each row.
+// The result of a function for each row.
 template <class Rows, class Of>
 auto column(const Rows& rows, Of of) {
   std::vector<std::decay_t<decltype(of(rows[0]))>> values;
@@ -89,7 +89,7 @@ nb::dict server_results(const Simulation& s, std::int32_t file_system) {
   return results;
 }
 
-// What is read and what is written in each bin of time; empty: nothing is.
+// The bytes read and written in each bin of time; empty: there are none.
 using Moved = std::pair<std::vector<double>, std::vector<double>>;
 
 Moved moved(const Simulation& s, std::size_t series) {

@@ -29,7 +29,7 @@ std::string operation_name(int operation) {
   return name_of(static_cast<Operation>(operation), true);
 }
 
-// What a message calls the operation that a rank is in.
+// The name in messages of the operation that a rank is in.
 std::string kind_name(Kind kind) {
   if (kind == Kind::end) return "the end of its trace";
   return std::string(traits_of(kind == Kind::recv_half ? Kind::sendrecv : kind).name);

@@ -1,4 +1,4 @@
-// What a simulation records, and what is made of it.
+// The records of a simulation, and what is made of them.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>

@@ -81,7 +81,7 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, bool file
   write_scripts(set, path, files, reporter.progress());
 }
 
-// What an optional section says that the core does not read; none: there is no such section.
+// The contents of an optional section that the core does not read; none: there is no such section.
 std::optional<nb::bytes> trace_section(const TraceSet& set, const std::string& name) {
   if (set.packed() == nullptr) return std::nullopt;
   const std::optional<std::string> found = set.packed()->unknown_section(name);

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class TisimError(Exception):
-    """Whatever tisim raises on purpose; its text is meant for the user."""
+    """An error that tisim raises on purpose; its text is meant for the user."""
 
 
 class InputError(TisimError):

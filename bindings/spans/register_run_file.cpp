@@ -28,7 +28,7 @@ namespace {
 
 std::string_view view_of_bytes(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// What has been written since the last time; `last`: with the end of the file.
+// The bytes written since the last time; `last`: with the end of the file.
 template <class File>
 nb::bytes written_of(File& file, bool last) {
   if (last) {

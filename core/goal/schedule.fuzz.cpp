@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (stop == Stop::done && !run.standing(1).empty()) std::abort();
     if (stop == Stop::deadlock && run.standing(1).empty()) std::abort();
   } catch (const GoalError&) {
-    // What is not a schedule is refused.
+    // Refuses what is not a schedule.
   }
   return 0;
 }

@@ -28,7 +28,7 @@ struct GoalOp {
 struct GoalRank {
   std::vector<GoalOp> ops;
   std::vector<std::uint32_t> lines;  // of the text; empty of a binary schedule
-  // What waits for the end, or the beginning, of an operation.
+  // The operations that wait for the end, or the beginning, of an operation.
   std::span<const std::uint32_t> after_end(std::uint32_t op) const { return of(op, 0); }
   std::span<const std::uint32_t> after_start(std::uint32_t op) const { return of(op, 1); }
 
@@ -47,7 +47,7 @@ struct GoalSchedule {
   std::vector<GoalRank> ranks;
 };
 
-// What is wrong with a schedule; the line is 0 where there is none.
+// The error of a schedule; the line is 0 where there is none.
 struct GoalError : std::runtime_error {
   GoalError(const std::string& what, std::size_t at) : std::runtime_error(what), line(at) {}
   std::size_t line;

@@ -11,7 +11,7 @@ namespace tisim {
 
 namespace {
 
-// What collectives leave of a GPU at least, however many run at once.
+// The least share of a GPU that collectives leave, however many run at once.
 constexpr double kLeastShare = 1.0 / 128;
 
 }  // namespace
@@ -91,7 +91,7 @@ bool GraphRun::run(std::int64_t events) {
   return !heap_.empty() || !flows_.idle();
 }
 
-// What happens next.
+// The next event.
 void GraphRun::step() {
   if (!flows_.idle() && flows_.is_solved()) {
     const double end = flows_.next_end();

@@ -16,7 +16,7 @@
 
 namespace tisim {
 
-// What a GPU does at a time; the first that holds of a meeting under way and of a kernel.
+// The state of a GPU at a time; the first that holds of a meeting under way and of a kernel.
 enum class Occupation : std::uint8_t { compute, overlapped, exposed, waiting, idle };
 inline constexpr std::size_t kOccupations = 5;
 

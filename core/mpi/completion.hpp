@@ -9,7 +9,7 @@
 
 namespace tisim {
 
-// What a test or a probe costs: the longer the more of them have failed, on whatever rank.
+// The cost of a test or a probe: the longer the more of them have failed, on whatever rank.
 //
 // SimGrid counts for all ranks together (smpi/test, smpi/iprobe, smpi/grow-injected-times). A test
 // takes smpi/test times 1 plus the tests that have failed since one succeeded; so does a probe,

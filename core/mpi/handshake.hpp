@@ -89,7 +89,7 @@ class Handshake {
   // A rank enters a call that waits, tests or probes.
   void read(std::int32_t rank);
 
-  // What became of a message. It takes long.
+  // The fate of a message. It takes long.
   Standing standing(std::int32_t message) const;
 
   // What has arrived and waits to be read is of messages that are under way. Throws

@@ -49,7 +49,7 @@ class Jobs {
   std::uint64_t trace_bytes();
   // The file that the rank's operations are read from; empty: none.
   std::string file_of(const Rank& rank) const;
-  // What is wrong with the line that a rank executes: throws TraceError.
+  // Throws TraceError for the line that a rank executes.
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
  private:

@@ -6,7 +6,7 @@ namespace tisim {
 
 namespace {
 
-// What an operation is to whoever leaves repetitions out.
+// The effect of an operation for skipping repetitions.
 enum class Concern : std::uint8_t {
   none,
   obstacle,            // cannot be foreseen from the repetitions before, or nobody may leave it out

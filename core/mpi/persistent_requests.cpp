@@ -47,7 +47,7 @@ bool PersistentRequests::start(Rank& rank, std::int32_t index) {
   const Op start = rank.op;
   rank.op = request.op;
   rank.op.line = start.line;
-  // What this start of a receive from any source matched, where the trace says it.
+  // The match of this start of a receive from any source, where the trace says it.
   if (rank.op.peer == kAnySource && (start.flags & kNumbered) != 0) rank.op.peer = start.peer;
   rank.starting = found;
   return traits_of(rank.op.kind).receives ? probes_.receive(rank, index)

@@ -76,7 +76,7 @@ class PointToPoint {
     matcher_.message(message).detached = false;
     return seconds;
   }
-  // What posting it costs the rank, in seconds.
+  // The cost of posting it for the rank, in seconds.
   double access_overhead(const Rank& rank, std::int64_t bytes) const {
     return protocol_.access_overhead(rank, bytes);
   }

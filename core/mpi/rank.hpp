@@ -16,7 +16,7 @@
 
 namespace tisim {
 
-// What a rank is doing: which part of its operation follows when it is woken.
+// The activity of a rank: which part of its operation follows when it is woken.
 enum class Phase : std::uint8_t {
   idle,                  // driven from outside, nothing to do
   between_operations,    // the next one comes from its trace or schedule
@@ -65,7 +65,7 @@ enum class Stage : std::uint8_t {
   transfer  // and move it
 };
 
-// What a trace calls a communicator that its rank is in.
+// The name in a trace of a communicator that its rank is in.
 struct Membership {
   std::uint16_t id = 0;
   std::int32_t comm = 0;    // index
@@ -150,7 +150,7 @@ struct Rank {
   Stack<std::int32_t> slots;   // requests of the schedule
   std::unique_ptr<OptionalRankState> optional;
 
-  // What it waits for (class RequestTable, class PointToPoint)
+  // The object of its wait (class RequestTable, class PointToPoint)
   Stack<std::int32_t> ready;  // complete ones among the awaited, a heap on the order of posting
   std::int32_t waiting = -1;  // a message; in a waitany: the request that is complete
   std::int32_t awaited = 0;   // requests that are still to be finished

@@ -154,7 +154,7 @@ class RequestTable {
   }
   // Whether a number is that of a message's request that is pending on a rank of a world.
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
-  // What a pending non-blocking collective is made of.
+  // The parts of a pending non-blocking collective.
   StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }
   const StartedCollective& collective(std::int32_t origin) const { return collectives_[origin]; }
 

@@ -1,4 +1,4 @@
-// What every part of the MPI layer works with: time, ranks and their traces, the event log.
+// The common tools of the MPI layer: time, ranks and their traces, the event log.
 //
 // This is how operations reach the rest of the simulation: through it they let ranks compute and
 // sleep and wake them. They know nothing of the loop that moves the clock.
@@ -35,7 +35,7 @@ enum class Stop : std::uint8_t {
   deadlock         // ranks are left and nothing will ever happen by itself
 };
 
-// What a rank asks for.
+// A rank's request.
 struct Question {
   std::int32_t rank = -1;     // in the simulation
   std::int32_t comm = 0;      // index of the communicator

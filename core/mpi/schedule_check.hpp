@@ -12,7 +12,7 @@
 
 namespace tisim {
 
-// What a row of a schedule does.
+// The action of a row of a schedule.
 enum class StepCode : std::int32_t {
   send,
   ssend,

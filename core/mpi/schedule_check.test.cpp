@@ -19,7 +19,7 @@ struct Row {
   std::int32_t slot = -1;
 };
 
-// What the check says of these rows on a communicator of 8 ranks; empty: nothing.
+// The findings of the check about these rows on a communicator of 8 ranks; empty: none.
 std::string verdict(const std::vector<Row>& rows, bool blocking = true) {
   std::vector<std::int32_t> codes, peers, tags, slots;
   std::vector<double> sizes;

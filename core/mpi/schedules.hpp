@@ -12,7 +12,7 @@
 
 namespace tisim {
 
-// What many schedules have in common: their operations but for the peers.
+// The common form of many schedules: their operations but for the peers.
 //
 // The ranks of a collective often do the same with different peers; all of a ring or of a recursive
 // doubling do. So each shape is held once, and a rank's schedule is its peers.

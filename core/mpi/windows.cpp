@@ -102,7 +102,7 @@ void Windows::make(Rank& rank, View& view) {
   if (--missing == 0) made_.erase(found);
 }
 
-// What a call does, in the order of SimGrid's smpi_win.cpp.
+// The steps of a call, in the order of SimGrid's smpi_win.cpp.
 void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::int32_t>& group,
                    std::int32_t size, Progress& call) const {
   const std::int32_t me = call.me;
@@ -220,7 +220,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
     if (traits.combines) plan_flush(target, call);
   }
   if (is_atomic) steps.push_back({Step::leave_atomic, target});
-  // What is sent needs no wait.
+  // A send needs no wait.
   if (is_request && (stores || !fetches)) steps.push_back({Step::request_done});
 }
 

@@ -39,7 +39,7 @@ class Windows {
   // The rank is woken: the call goes on.
   bool go_on(Rank& rank, std::int32_t index);
 
-  // What a rank waits for in a call, in the words of a message: "the lock of ...".
+  // The object of a rank's wait in a call, in the words of a message: "the lock of ...".
   std::string wait_of(const Rank& rank, std::int32_t index) const;
 
   // Throws BrokenInvariant.
@@ -95,7 +95,7 @@ class Windows {
     std::int32_t left = 0;                   // ranks that have not freed it
     std::int32_t context = 0;
   };
-  // What a rank means by the number of a window.
+  // The window of a number on a rank.
   struct View {
     Epochs epochs;
     std::int32_t window = -1;

@@ -160,7 +160,7 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
   fail_impossible("an operation of kind", static_cast<unsigned>(rank.op.kind));
 }
 
-// What follows in an operation when the rank is woken.
+// The next step of an operation when the rank is woken.
 bool Interpreter::proceed(Rank& rank, std::int32_t index) {
   switch (rank.phase) {
     case Phase::computing:

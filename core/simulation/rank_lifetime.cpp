@@ -18,7 +18,7 @@ bool RankLifetime::start(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// What smpi/init says that the start of a rank takes. True: nothing, it begins with its trace.
+// The time that the start of a rank takes by smpi/init. True: none, it begins with its trace.
 bool RankLifetime::enter_init(Rank& rank, std::int32_t index) {
   rank.phase = Phase::between_operations;
   if (runtime_.model.init_sleep <= 0) return true;

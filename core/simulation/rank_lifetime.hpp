@@ -10,7 +10,7 @@
 
 namespace tisim {
 
-// What a simulation tells whoever runs it: something that was waited for is over.
+// A simulation's message to whoever runs it: something that was waited for is over.
 enum class CompletionType : std::uint8_t {
   activity,         // a computation or transfer that was posted from outside
   failed_activity,  // one that has failed

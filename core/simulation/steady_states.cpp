@@ -302,7 +302,7 @@ void SteadyStates::end_period() {
   }
 }
 
-// What was looked at until now.
+// The part that was looked at until now.
 std::uint64_t SteadyStates::looks() const { return looked_at_ + kLooksPerTurn * loops_.turns(); }
 
 std::uint64_t SteadyStates::most_looks() const {

@@ -28,7 +28,7 @@ namespace tisim {
 // Numbers that a simulation gives (of messages, flows, requests) do not count: others may be given
 // for the same state. Nor does the order of what happens together (ADR 12).
 
-// What a state is taken of.
+// The contents of a state.
 struct StateSource {
   Clock& clock;
   const Cpu& cpu;
@@ -44,7 +44,7 @@ class BoundaryState {
   // ranks, and messages and flows under way.
   BoundaryState(const StateSource& source, const LoopObserver& loops);
 
-  // What making one would look at, at most: ranks, requests, messages, channels.
+  // The work of making one, at most: ranks, requests, messages, channels.
   static std::uint64_t things_in(const StateSource& source) {
     return source.ranks.size() + source.mpi.requests.in_use() +
            source.mpi.matcher.messages().in_use() + source.mpi.matcher.channels();
@@ -55,7 +55,7 @@ class BoundaryState {
   std::optional<double> difference(const BoundaryState& other) const;
 
  private:
-  // What will end, by what it is.
+  // The pending ends, by what they are.
   struct End {
     std::uint64_t key = 0;
     double seconds = 0.0;  // from the date of the state on
@@ -67,7 +67,7 @@ class BoundaryState {
   std::vector<End> ends_;  // in order
 };
 
-// What has become of the search.
+// The outcome of the search.
 enum class SteadyEnd : std::uint8_t {
   none,      // it went on to the end
   no_loops,  // no trace says where its loops are
@@ -104,7 +104,7 @@ class SteadyStates {
   SteadyReport report() const;
 
  private:
-  // What a rank has done in all, or in one period.
+  // The totals of a rank, or those of one period.
   struct Sums {
     std::uint64_t turns = 0, actions = 0, messages = 0;
     std::int64_t bytes = 0;

@@ -46,7 +46,7 @@ void Component::reach(std::int32_t index) {
   add_constraint(index);
 }
 
-// What is known of constraints is needed to solve for a part of them.
+// The state of constraints is needed to solve for a part of them.
 void Component::put_back(std::size_t place) {
   Constraint& constraint = system_.constraint(constraints_[place]);
   constraint.saturation_level = known_[place].saturation_level;

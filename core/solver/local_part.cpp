@@ -210,7 +210,7 @@ double LocalPart::highest_level(const Link& link) const {
   return highest;
 }
 
-// What is left of each link, and which of those with one variable saturated.
+// The rest of each link, and which of those with one variable saturated.
 void LocalPart::sum_up() {
   for (Link& link : links_) {
     if (link.open >= 0) {

@@ -78,7 +78,7 @@ class LocalPart {
   std::size_t uses() const { return uses_.size(); }
 
  private:
-  // What variables without a share have left of a link that several cross.
+  // The rest that variables without a share have of a link that several cross.
   struct Open {
     double remaining, usage;
     std::int32_t unfixed, link;

@@ -64,7 +64,7 @@ bool LocalSolver::is_worthwhile(std::size_t changes) const {
   return always_ || (effort_ < whole && kEffort * changes < whole);
 }
 
-// What variables took that have no flows any more is left of their constraints.
+// The rest of variables that have no flows any more is left of their constraints.
 void LocalSolver::note_departures() {
   for (const std::int32_t index : system_.touched()) {
     const Variable& variable = system_.variable(index);

@@ -44,7 +44,7 @@ class StatePaths {
   std::uint32_t row_at(std::size_t place) const { return rows_[place]; }
   const StateRow& state_at(std::size_t place) const { return states_[rows_[place]]; }
 
-  // What a rank does just before a time; none where the states begin.
+  // The activity of a rank just before a time; none where the states begin.
   Node at(std::int32_t rank, double time) const;
   // The state of the same rank before that at a place.
   Node previous(std::uint32_t place) const;

@@ -1,4 +1,4 @@
-// What a rank does at a time, and which of the field's wait states it is in.
+// The activity of a rank at a time, and the wait state that it is in.
 //
 // The wait states are those of Wolf and Mohr (2003) and Scalasca's analysis. A state that a message
 // ends is cut in two: up to the time when the other side came, the rank waits for it; from then on
@@ -55,7 +55,7 @@ struct StateRow {
   std::uint8_t by_peer;   // the other end's call started the transfer
 };
 
-// What the states of all ranks go to, in the order of their ends.
+// The sink of the states of all ranks, in the order of their ends.
 class StateSink {
  public:
   virtual ~StateSink() = default;

@@ -45,7 +45,7 @@ class TimeWindow : public Listener, public StateSink {
     OpenAction action;
   };
   using Event = std::variant<Begin, End, Sent, Received, StateRow>;
-  // What is known of the action that a rank is in.
+  // Facts about the action that a rank is in.
   enum class Fate : std::uint8_t { hidden, unknown, shown };
   struct Rank {
     Fate fate = Fate::hidden;

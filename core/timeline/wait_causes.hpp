@@ -1,4 +1,4 @@
-// What waits are due to: the one definition, for the report, the viewer and `--breakdown`.
+// The causes of waits: the one definition, for the report, the viewer and `--breakdown`.
 //
 // A wait ends when a path (StatePaths) ends that leads to the rank that is waited for; the rank
 // that waits came there on a path of its own. Both have a common beginning. From where they part
@@ -39,7 +39,7 @@ struct CauseSum {
   }
 };
 
-// What one state explains of one wait; both count the states.
+// The part of one wait that one state explains; both count the states.
 struct ExplainedWait {
   std::uint32_t row;
   std::uint32_t wait;
@@ -60,7 +60,7 @@ class WaitCauses {
       : states_(states), paths_(states, ranks) {}
 
   const StatePaths& paths() const { return paths_; }
-  // What a wait is due to: shares that add up to it, the latest first. None if it is not a wait.
+  // The causes of a wait: shares that add up to it, the latest first. None if it is not a wait.
   std::vector<CauseShare> of(std::uint32_t row) const;
   // The states on the late path since both parted, the latest first, with the waits that it jumps
   // over: those of one rank follow one another.
@@ -75,7 +75,7 @@ class WaitCauses {
     std::uint8_t state;
     bool is_late;
   };
-  // What parts are sorted by: their state and their length.
+  // The order of parts: by their state and their length.
   struct Length {
     double seconds;
     std::uint32_t part;

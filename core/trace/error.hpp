@@ -1,4 +1,4 @@
-// What is wrong with a trace, where, and what to do about it.
+// An error of a trace: what, where, and what to do about it.
 #pragma once
 
 #include <cstdint>

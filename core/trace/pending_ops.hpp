@@ -13,7 +13,7 @@ namespace tisim {
 // Takes the room of a pointer: there may be a million readers, and few have some.
 class PendingOps {
  public:
-  // What a line has made goes to `out`, the rest of it is left. The number that has gone there.
+  // Sends the result of a line to `out`, the rest of it is left. The number that has gone there.
   std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity) {
     const std::size_t fit = std::min(count, capacity);
     std::copy(ops, ops + fit, out);

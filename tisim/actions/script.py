@@ -220,7 +220,7 @@ class Script:
             self.slots += requests
 
     def pause(self) -> None:
-        """Of a non-blocking collective: the rest begins when the rank next makes progress."""
+        """For a non-blocking collective: the rest begins when the rank next makes progress."""
         self._add(WAITALL, 0, 0, 0)
 
     def sendrecv(

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def words_of(changes: Mapping[str, str]) -> str:
-    """What was changed in words, such as ``bandwidth x10, latency x0.1``."""
+    """The changes in words, such as ``bandwidth x10, latency x0.1``."""
     return ", ".join(f"{name} {value}" for name, value in changes.items())
 
 
@@ -332,7 +332,7 @@ class Result:
 
     @property
     def causes(self) -> pd.DataFrame:
-        """What all waits are due to, the largest share first.
+        """The causes of all waits, the largest share first.
 
         One row for each `rank` and `state` that explains waits of others: `seconds` of all waits,
         their `share`, how many `ranks` wait because of it, in how many `parts` it is, and `start`,
@@ -446,7 +446,7 @@ class Result:
 
     @property
     def title(self) -> str:
-        """What was replayed, on what, and what was changed."""
+        """The inputs of a replay, and the changes to them."""
         return title_of(self.trace, self.platform, self.changes)
 
     def _repr_html_(self) -> str:

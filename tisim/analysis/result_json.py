@@ -96,7 +96,7 @@ class OutlierDict(TypedDict):
     waiting: int
 
 
-#: What JSON says of an `Outlier`.
+#: The JSON of an `Outlier`.
 OUTLIER_FIELDS = tuple(OutlierDict.__annotations__)
 
 

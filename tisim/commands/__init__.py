@@ -117,12 +117,12 @@ def compiler_option(what: str) -> Callable[[_F], _F]:
 
 
 def opened_name(traces: tuple[str, ...]) -> str | list[str]:
-    """What `tisim.Trace.open` takes for the traces that a command line names."""
+    """The argument of `tisim.Trace.open` for the traces that a command line names."""
     return traces[0] if len(traces) == 1 else list(traces)
 
 
 def named_hosts(text: str) -> str | list[str]:
-    """What ``--hosts`` says: the name of a file, or names of hosts between commas."""
+    """The value of ``--hosts``: the name of a file, or names of hosts between commas."""
     return text.split(",") if "," in text and not Path(text).exists() else text
 
 

@@ -91,7 +91,7 @@ _COMMANDS = {name: of for group in _GROUPS.values() for name, of in group.items(
 
 #: The exit status of an error of tisim itself, as sysexits.h has it.
 INTERNAL_ERROR = 70
-# What its message shows: the innermost calls, and the beginning of the error's text.
+# The content of its message: the innermost calls, and the beginning of the error's text.
 _MOST_FRAMES = 6
 _MOST_LETTERS = 300
 
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _report(error: Exception) -> str:
-    """What is said of an error that nobody foresaw: enough to find its cause."""
+    """The message of an unforeseen error: enough to find its cause."""
     import traceback
     from pathlib import Path
 

@@ -246,7 +246,7 @@ def _bytes(text: str | None) -> int | None:
     return None if text is None else round(parse_size(text))
 
 
-# What is said of a recording on standard error.
+# The summary of a recording on standard error.
 
 # Shares of the time between calls: what is not counted without a word, and which libraries are
 # named.

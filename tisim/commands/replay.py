@@ -315,7 +315,7 @@ def _failure_in_json(file: str | None) -> Iterator[None]:
 def relation_of_volumes(
     trace: Trace, platform: Platform, deployment: Deployment, config: Config, chosen: bool
 ) -> dict[str, str] | None:
-    """What the volumes of a trace mean on the hosts of a replay; None if the trace does not say.
+    """The meaning of a trace's volumes on the hosts of a replay; None if the trace does not say.
 
     `chosen`: the user has said how fast the hosts are.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Rows of the table of GPUs.
 _ROWS = 16
-# Of further tables, by their keys in JSON.
+# Further tables, by their keys in JSON.
 _TITLES = {
     "critical path": "What the critical path consists of",
     "what if": "The step with a better machine or schedule",
@@ -192,7 +192,7 @@ def step_command(
 
 
 def _recording(path: str, ranks: int | None, communicates: bool) -> Recording | None:
-    """What a path names, unless that is a graph file."""
+    """The graph that a path names, unless that is a graph file."""
     if is_chakra(path):
         return read_chakra(path, ranks=ranks, communicates=communicates)
     if is_nsys(path):

@@ -98,7 +98,7 @@ class Record:
         return make(**{name: config.value_of(parameter) for name, parameter in cls.parameters()})
 
     def core_values(self) -> dict[str, Value]:
-        """What the core receives of this record, by the names of the core's fields."""
+        """The core's values of this record, by the names of the core's fields."""
         return {name: getattr(self, name) for name, row_of in self.parameters() if row_of.core}
 
 

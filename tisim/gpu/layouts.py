@@ -50,7 +50,7 @@ class Space:
 
 #: All values that a space may have.
 EVERYTHING = Space()
-#: What large runs do today.
+#: The usual choice of large runs today.
 OVERLAPPED = Layout(zero=1, overlap_gradients=True, overlap_tensor=True)
 
 

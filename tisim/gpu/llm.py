@@ -70,7 +70,7 @@ class Model:
         return self.layers * self.layer_parameters + self.vocab * self.hidden
 
     def flops(self, sequences: int) -> float:
-        """Of a step on so many sequences, without recomputation: Korthikanti et al., appendix A."""
+        """Flops of a step without recomputation (Korthikanti et al., appendix A)."""
         idle = self.layers * (self.experts - self.top_k) * self.expert_parameters
         attention = 2 * self.layers * self.sequence * self.hidden
         return 6.0 * sequences * self.sequence * (self.parameters - idle + attention)
@@ -184,7 +184,7 @@ class Layout:
 
     @property
     def micro_batches(self) -> int:
-        """Of a copy of the model, in a step."""
+        """Micro-batches of a copy of the model in a step."""
         return self.global_batch // (self.data * self.micro_batch)
 
     @property
@@ -259,7 +259,7 @@ Lines = list[str]
 
 
 class _Kernels:
-    """What a GPU does for a micro-batch in a layer, and around all layers.
+    """The work of a GPU for a micro-batch in a layer, and around all layers.
 
     The bytes of kernels that are not matrix products are what they read and write: a number of 16
     bits is 2, a mark of dropout 1. In comments: what they do.
@@ -282,13 +282,13 @@ class _Kernels:
         self.later: Lines | None = [] if layout.schedule == "zero-bubble" else None
 
     def divided(self, write: Callable[[], Lines]) -> tuple[Lines, Lines]:
-        """What `write` writes, and the gradients of weights that it leaves for later."""
+        """The lines of `write`, and the gradients of weights that it leaves for later."""
         if self.later is not None:
             self.later = []
         return write(), self.later or []
 
     def reduced(self, backward: bool = False, during: Sequence[str] = ()) -> Lines:
-        """What tensor-parallel GPUs have of a sum, added; `during`: what needs no result of it."""
+        """Add up the sums of tensor-parallel GPUs; `during`: work that needs no result of it."""
         if self.t == 1:
             return list(during)
         word = "reduce_scatter" if self.layout.sequence_parallel else "all_reduce"

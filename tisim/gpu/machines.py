@@ -11,7 +11,7 @@ from typing import Final
 
 from tisim.errors import InputError
 
-#: What messages reach of an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
+#: Rate of messages on an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
 #: 160 and 290).
 NIC_EFFICIENCY: Final = 0.96
 #: How the interfaces of nodes are joined: see `Machine`.
@@ -21,7 +21,7 @@ _PORTS_DOWN: Final = 32
 
 @dataclass(frozen=True)
 class Primitive:
-    """What one step of a ring costs on one channel with one protocol.
+    """The cost of one step of a ring on one channel with one protocol.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ def gpu_cluster(machine: Machine) -> Platform:
         for leaf in range(leaves):
             with builder.zone(f"leaf-{leaf}"):
                 builder.router(f"leaf-{leaf}-switch")
-        # Of a node; it never holds back what interfaces let through.
+        # The ports of a node; they never limit its interfaces.
         ports = machine.nics * machine.nic_rate
         builder.link("ports", ports, 0.0, sharing="FATPIPE")
         if leaves > 1:

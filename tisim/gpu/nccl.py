@@ -295,7 +295,7 @@ class Communicator:
         return tables(self.version).hop["network", algorithm][protocol]
 
     def _bus_rate(self, algorithm: str, protocol: str) -> float:
-        """What NCCL takes for the bandwidth of all its rings or trees, bytes/s."""
+        """The bandwidth that NCCL assumes for all its rings or trees, bytes/s."""
         known, capability = tables(self.version), self.machine.gpu.capability
         channels, speed = self._graph
         place = min(self.nodes, 3) - 1
@@ -365,7 +365,7 @@ class Communicator:
         return latency, heads * rate
 
     def primitive(self, protocol: str) -> Primitive:
-        """What a step costs: as measured, or as NCCL takes it."""
+        """The cost of a step: as measured, or as NCCL takes it."""
         measured = self.machine.gpu.primitives
         hop = tables(self.version).hop["nvlink", "ring"][protocol]
         if protocol == "Simple":
@@ -381,7 +381,7 @@ class Communicator:
         """Seconds that a byte of each of some channels takes: of the channel, or of the links."""
         rates = [rate]
         if self.local > 1:
-            # Of each ring, one GPU of a node sends to the next node.
+            # In each ring, one GPU of a node sends to the next node.
             within = 1 - self.nodes / self.size if self.nodes > 1 else 1
             rates.append(self._links / (channels * within))
         if self.nodes > 1:
@@ -454,7 +454,7 @@ class Communicator:
         )
 
     def traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
-        """What a GPU sends on NVLinks, and a network interface: bytes for a byte of the size."""
+        """The load of a GPU's NVLinks, and of a network interface: bytes for a byte of the size."""
         ranks, nodes, rails = self.size, self.nodes, self.rails
         if operation == "alltoall":
             away = (ranks - ranks / nodes) / ranks
@@ -463,7 +463,7 @@ class Communicator:
             return float(self.local > 1), float(nodes > 1)
         if algorithm in ("ring", "pat"):
             sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
-            # Of each ring, one GPU of a node sends to the next node.
+            # In each ring, one GPU of a node sends to the next node.
             return sent * (1 - nodes / ranks if nodes > 1 else 1), sent / rails * (nodes > 1)
         within = 1.0 if algorithm.startswith("nvls") else 2.0
         return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
@@ -496,7 +496,7 @@ def collective(
     algorithms: Sequence[str] = ALGORITHMS,
     protocols: Sequence[str] = PROTOCOLS,
 ) -> Collective:
-    """What a collective of NCCL takes on a machine that does nothing else.
+    """The time of a collective of NCCL on a machine that does nothing else.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
 
 
 def _parts(size: float, most: int) -> list[tuple[int, int]]:
-    """What a channel moves in rounds: bytes, and how often."""
+    """The rounds of a channel: bytes, and how often."""
     rounds = max(1, math.ceil(size / most))
     rest = math.ceil(size - most * (rounds - 1))
     return [(most, rounds - 1), (rest, 1)] if rounds > 1 else [(rest, 1)]

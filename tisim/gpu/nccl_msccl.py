@@ -47,7 +47,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """What a file of MSCCL says.
+    """The contents of a file of MSCCL.
 
     Attributes
     ----------

@@ -123,10 +123,10 @@ VERSIONS: Final[Mapping[str, Tables]] = {
 }
 NEWEST: Final = "2.30"
 
-#: Of LL on one node, by capability; on two and on more nodes (Intel's processors).
+#: Largest bandwidth of LL on one node, by capability; on two and on more nodes (Intel).
 LL_MOST: Final = {70: 39e9, 80: 87.7e9, 90: 141e9, 100: 282e9}
 LL_MOST_BETWEEN: Final = (39e9, 20.4e9)
-#: Of a channel on one, two and more nodes, by capability.
+#: Largest bandwidth of a channel on one, two and more nodes, by capability.
 CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
     "ring LL128": {
         70: (20e9, 20e9, 20e9),
@@ -148,16 +148,16 @@ CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
     },
 }
 NVLS_EFFICIENCY: Final = {90: 0.85, 100: 0.74}
-#: Of a tree over nodes: latency of a hop, and of a channel on one, two and more nodes.
+#: A tree over nodes: latency of a hop, and of a channel on one, two and more nodes.
 NVLS_TREE_HOP: Final = 20.9e-6
 NVLS_TREE_MOST: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}
-#: Of the network between nodes: bandwidths of a channel that the search tries.
+#: The network between nodes: bandwidths of a channel that the search tries.
 NETWORK_SPEEDS: Final = {
     80: (48e9, 30e9, 28e9, 24e9, 20e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
     90: (48e9, 45e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9, 12e9, 6e9, 3e9),
     100: (96e9, 86e9, 80e9, 48e9, 45.1e9, 42e9, 40e9, 30e9, 24e9, 22e9, 20e9, 17.5e9, 15e9),
 }
-#: Of PAT: latency of a call, and for each rank; the part of the bandwidth of rings.
+#: PAT: latency of a call, and for each rank; the part of the bandwidth of rings.
 PAT_BASE: Final = 8e-6
 PAT_RANK: Final = 2.8e-6
 PAT_SHARE: Final = 0.75

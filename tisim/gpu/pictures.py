@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     _Numbers = npt.NDArray[np.float64]
 
 _FORMATS = (".svg", ".png")
-# Of `OCCUPATIONS`; they differ in grey too.
+# The colours of `OCCUPATIONS`; they differ in grey too.
 _COLOURS = dict(
     zip(OCCUPATIONS, ("#A5D6A0", "#07A47E", "#0170A9", "#F3A71F", "#DDDDDD"), strict=True)
 )
@@ -183,7 +183,7 @@ def _covered(intervals: list[tuple[float, float]], edges: _Numbers) -> _Numbers:
     until = np.maximum.accumulate(ends)
     first = np.append(True, begins[1:] > until[:-1])  # of intervals that touch each other
     begins, ends = begins[first], until[np.append(first[1:], True)]
-    # Of the intervals, so many seconds lie before a time.
+    # Seconds of the intervals before each begins.
     before = np.append(0.0, np.cumsum(ends - begins))
     k = np.searchsorted(begins, edges, side="right")
     last = np.maximum(k - 1, 0)

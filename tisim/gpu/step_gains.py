@@ -1,4 +1,4 @@
-"""What another machine or another schedule would gain for a training step."""
+"""The gain of another machine or another schedule for a training step."""
 
 from __future__ import annotations
 

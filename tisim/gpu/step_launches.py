@@ -1,4 +1,4 @@
-"""What a host thread launched, as the program of a graph: kernels with their recorded times."""
+"""The launches of a host thread, as the program of a graph: kernels with their recorded times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Launched:
 
 
 class Program:
-    """What a host thread did, by kernels and by waits: date and length.
+    """The activities of a host thread, by kernels and by waits: date and length.
 
     A kernel that began just when one of another stream had ended, later than its own stream and its
     launch explain, is taken to wait for that one.

@@ -35,7 +35,7 @@ _PATTERNS = {"tree": "tree", "nvls_tree": "tree", "pat": "pat", "alltoall": "all
 
 @dataclass(frozen=True)
 class Meeting:
-    """What those who communicate do: some seconds, and then channels that move bytes in step.
+    """A phase of communication: some seconds, and then channels that move bytes in step.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Meeting:
 
     @property
     def seconds(self) -> float:
-        """What all takes on links that nobody else uses."""
+        """The time of all of it on links that nobody else uses."""
         return self.latency + self.bytes / self.rate
 
 
@@ -181,7 +181,7 @@ class StepMachine:
         return interfaces * self.between_rate / hardware.oversubscription
 
     def communication(self, word: str, nbytes: float, ranks: tuple[int, ...]) -> Meeting:
-        """What a collective of some ranks, or a message between two, takes alone.
+        """The time of a collective of some ranks, or a message between two, alone.
 
         The bytes are those of the largest buffer of a rank.
         """

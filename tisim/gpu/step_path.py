@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tisim.gpu.step_machine import StepMachine
     from tisim.gpu.step_run import Span, StepResult
 
-#: What the path has where no kernel and no communication is under way: the host thread has not
+#: The kind of the path where no kernel and no communication is under way: the host thread has not
 #: launched the next one, or a recording has a delay there.
 LAUNCH = "launch"
 #: The time that kernels lose to what runs beside them on their GPU.
@@ -62,7 +62,7 @@ def critical_path(result: StepResult) -> list[PathPart]:
         parts.append(PathPart(span.lane, span.start, span.end, span))
         own = _last_to_come(spans, starts, ends, at)
         mine = order[spans[own].lane]
-        # Of what ended until then, the last; at one time, of its own stream if that is there.
+        # The node that ended last until then; at one time, one of its own stream if there is one.
         k = int(np.searchsorted(ends_of[spans[own].lane], span.start, side="right"))
         at, found = None, False
         while k > 0 and not found:
@@ -81,7 +81,7 @@ def critical_path(result: StepResult) -> list[PathPart]:
 
 
 def _last_to_come(spans: list[Span], starts: np.ndarray, ends: np.ndarray, at: int) -> int:
-    """Of those who communicate, the span of the one who was there last."""
+    """Among those who communicate, the span of the last to arrive."""
     if spans[at].arrival == spans[at].start:
         return at
     for step in (1, -1):

@@ -1,4 +1,4 @@
-"""What importers of recorded programs make: a graph, and a count of what it does not hold."""
+"""The results of importers of recorded programs: a graph, and a count of what it does not hold."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tisim.gpu.step_traffic import Colours, MeetingKey, Traffic, nodes_of
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import Meeting, StepMachine
 
-#: What a GPU does, as the core counts it: a kernel alone, a kernel beside communication,
+#: The states of a GPU, as the core counts them: a kernel alone, a kernel beside communication,
 #: communication alone, waiting for peers, nothing.
 OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 # Kinds of nodes, as the core numbers them.

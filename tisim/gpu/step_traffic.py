@@ -130,7 +130,7 @@ class Traffic:
                     key = node.word, (offset % graph.ranks, *tags)
                     peers.setdefault(key, np.zeros(graph.ranks, bool))[first : last + 1] = True
         self.groups = [self._groups(graph, name, used, words[name]) for name, used in users.items()]
-        # Of those who send or receive: the peer.
+        # The peer of a rank that sends or receives.
         self.peers = []
         self.messages = []
         for (word, name), used in peers.items():

@@ -97,7 +97,7 @@ class _Blocked:
         self._absences = absences
 
     def describe_now(self) -> str:
-        """What the rank is doing when the simulation cannot proceed."""
+        """The activity of the rank when the simulation cannot proceed."""
         state = self._state
         if state.waiting:
             return self.describe()

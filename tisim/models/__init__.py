@@ -1,4 +1,4 @@
-"""What a simulation is made with, and the kernel that can be read (`tisim.models.kernel`)."""
+"""The models of a simulation, and the kernel that can be read (`tisim.models.kernel`)."""
 
 from __future__ import annotations
 

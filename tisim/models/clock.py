@@ -19,12 +19,12 @@ import simpy
 
 from tisim.errors import TisimError
 
-#: What happens at a date of the agenda: returns the events that wake those who waited for it.
+#: An action at a date of the agenda: returns the events that wake those who waited for it.
 Ending = Callable[[], list[simpy.Event]]
 
 
 class Resource(Protocol):
-    """Whatever shares something among activities, and dates their ends when all have acted."""
+    """A model that shares something among activities, and dates their ends when all have acted."""
 
     def settle(self) -> None:
         """Date what the acts of this instant have moved."""

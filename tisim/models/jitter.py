@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tisim.config.table import Protocol
     from tisim.kernel.driver import Progress
 
-#: What a jitter is where the configuration does not say: seconds, and a part of a message's bytes.
+#: The default jitter: seconds, and a part of a message's bytes.
 DEFAULT_START: Final = 3e-4
 DEFAULT_SIZE: Final = 0.005
 

@@ -56,7 +56,7 @@ def simulate(
 
 
 def columns_of(ranks: list[Rank]) -> dict[str, memoryview]:
-    """What a `tisim.Result` says of each rank."""
+    """The part of a `tisim.Result` for each rank."""
     times = ("finish", "compute", "other")
     counts = ("actions", "bytes_sent", "messages_sent")
     return {

@@ -252,7 +252,7 @@ class PointToPoint:
         self._hosts, self._protocol, self._overheads = hosts, protocol, overheads
         self._network, self._envelope = network, envelope
         self.matcher = Matcher(len(hosts))
-        #: Of a rank that waits until any message is sent to it, to probe again.
+        #: By rank, until any message is sent to it, to probe again.
         self.probing: dict[int, simpy.Event] = {}
 
     def is_detached(self, nbytes: int, mode: Mode) -> bool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tisim.models.settings import Settings
 
-# What a flow takes from the links of the way back (network/crosstraffic).
+# The share of a flow on the links of the way back (network/crosstraffic).
 _CROSSTRAFFIC = 0.05
 # Flows end together whose dates differ by rounding only, as in core/solver/tolerances.hpp; those of
 # two hosts if what they have moved does.
@@ -112,7 +112,7 @@ class NetworkModel:
         return size / self.parameters.bandwidth_factor.at(size)
 
     def penalty(self, route: Route) -> float:
-        """What the level is divided by for the share: ``latency + sum(S / bandwidth)``."""
+        """The divisor of the level for the share: ``latency + sum(S / bandwidth)``."""
         penalty = route.latency
         for bandwidth in route.bandwidths:
             penalty += self.parameters.weight_s / bandwidth if bandwidth > 0 else 0.0

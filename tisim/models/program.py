@@ -203,7 +203,7 @@ class TextTrace:
 
     @staticmethod
     def _read(read: Callable[[], _T], file: str, line: int) -> _T:
-        """What `read` returns; its errors say where they are."""
+        """The result of `read`; its errors say where they are."""
         try:
             return read()
         except InputError as error:

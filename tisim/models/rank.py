@@ -36,7 +36,7 @@ from tisim.models.program import (
 if TYPE_CHECKING:
     from tisim.models.world import World
 
-#: What a rank does while it may wait.
+#: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
 
 _MODES: Final = {"": Mode.STANDARD, "s": Mode.SYNCHRONOUS, "b": Mode.BUFFERED}

@@ -220,7 +220,7 @@ class Settings:
         return self.platform.file_systems[index].name
 
     def mounted(self, disk: int) -> tuple[str, str]:
-        """What holds files, in words, and its mount point (empty: none); see `disk_of`."""
+        """The holder of files, in words, and its mount point (empty: none); see `disk_of`."""
         disks = self.platform.disks
         if disk < len(disks):
             held = disks[disk]

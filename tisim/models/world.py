@@ -1,4 +1,4 @@
-"""What the ranks of a simulation share: the clock, the models, communicators, schedules."""
+"""State shared by the ranks of a simulation: clock, models, communicators, schedules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PollingCosts:
-    """What tests and probes cost: one counter for all ranks, as in SimGrid.
+    """The cost of tests and probes: one counter for all ranks, as in SimGrid.
 
     A test takes ``smpi/test`` times 1 plus the tests that have failed since one succeeded
     (``smpi/grow-injected-times``); so does a probe, which computes for ``smpi/iprobe``.

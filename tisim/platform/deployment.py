@@ -262,7 +262,7 @@ class Deployment(Sequence[Placement]):
         return Deployment(wanted, file=self.file, repeat=self._repeat, rule=self.rule)
 
     def changes(self, platform: Platform) -> dict[str, str]:
-        """What was changed of a platform and of the mapping on it, in words by name."""
+        """The changes to a platform and to the mapping on it, in words by name."""
         return {**platform.changes, **({} if self.rule is None else {"mapping": self.rule})}
 
     def host_indices(self, platform: Platform) -> Sequence[int]:

@@ -62,7 +62,7 @@ class Mapping:
 
     @property
     def content(self) -> list[object]:
-        """What it consists of, for the key of a scenario."""
+        """Its parts, for the key of a scenario."""
         places = self.deployment or ()
         hosts = [[place.host, place.start_time, place.kill_time] for place in places]
         return [self.rule, self.number, hosts]

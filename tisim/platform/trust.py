@@ -10,7 +10,7 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.support.reading import parse_json, read_text
 
-# What the file of parameter sets beside a platform is called.
+# The name of the file of parameter sets beside a platform.
 SETS_SUFFIX = ".sets.json"
 # Why the file of parameter sets cannot be read, where it cannot.
 _DAMAGE = "damage"

@@ -288,7 +288,7 @@ def _check_ranks(found: int, wanted: int | None, trace: str) -> None:
 
 
 def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
-    """What simulates, ``"core"`` or ``"simpy"``, and what a user should be told of the choice.
+    """The kernel, ``"core"`` or ``"simpy"``, and a remark for the user on the choice.
 
     Raises `MissingCoreError` if the core is asked for and not installed.
     """

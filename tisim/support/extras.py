@@ -1,4 +1,4 @@
-"""What installs a library that tisim misses: the message of its import names the extra."""
+"""Extras that install missing libraries: the message of an import names the extra."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ANY_SOURCE = -555
 
 
 class StepCode(IntEnum):
-    """What a row of a schedule does."""
+    """The action of a row of a schedule."""
 
     SEND = 0
     SSEND = 1

@@ -55,7 +55,7 @@ _GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
 
 
 def graph_kind(path: _Path) -> str:
-    """What graph a file is by its beginning: ``"goal"``, ``"graph"`` (of GPUs), or empty."""
+    """The kind of graph of a file by its head: ``"goal"``, ``"graph"`` (of GPUs), or empty."""
     head = head_of(path)
     if head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head):
         return "goal"

@@ -19,7 +19,7 @@ _BEGINNINGS = ("main", "MAIN__")
 _STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
 # The frames of an interpreter say nothing of the program that it runs: they are one.
 _INTERPRETER = re.compile(r"(?:lib)?python\d[\d.]*(?:\.so[\d.]*)?")
-# What is told apart before brackets are counted: operators whose names have some.
+# Names that are told apart before brackets are counted: operators whose names have some.
 _OPERATOR = re.compile(r"operator *(\(\)|\[\]|<=>|->\*?|<<=?|>>=?|<=?|>=?)(?: (?=<)|(?=[<(]|$))")
 _LAMBDA = re.compile(r"\{lambda\(.*?\)#(\d+)\}")
 _INLINE_NAMESPACES = re.compile(r"\bstd::(?:__cxx11|__1)::")
@@ -29,7 +29,7 @@ _INLINE_NAMESPACES = re.compile(r"\bstd::(?:__cxx11|__1)::")
 class Module:
     """A program or library whose code was recorded."""
 
-    #: What call paths call it.
+    #: Its name in call paths.
     name: str
     #: The linker's identifier of the file; ``-`` if it has none.
     build_id: str
@@ -95,7 +95,7 @@ def _short(frame: str) -> str:
             depth -= 1
         elif depth == 0:
             letters.append(letter)
-    # What it returns stands before it, qualifiers such as `const` and `[clone .part]` after it.
+    # Its return type stands before it, qualifiers such as `const` and `[clone .part]` after it.
     words = re.sub(r"( const| volatile| &+| \[.*\])+$", "", "".join(letters)).split(" ")
     last = next((i for i, word in enumerate(words) if word.endswith("operator")), len(words) - 1)
     short = " ".join(words[last:])
@@ -150,7 +150,7 @@ def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
 
 
 def _parsed(text: str, module: Module) -> dict[int, list[str]]:
-    """What the tool has written: an address, then two lines a function, the innermost first."""
+    """The output of the tool: an address, then two lines a function, the innermost first."""
     found: dict[int, list[str]] = {}
     frames: list[str] = []
     address = 0

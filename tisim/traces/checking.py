@@ -76,7 +76,7 @@ class ActionCount:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What `check` has found.
+    """The results of `check`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class CheckReport:
 
     @property
     def flops(self) -> float:
-        """What all ranks compute together."""
+        """The total computation of all ranks."""
         return sum(count.amount for count in self.counts if count.name != "sleep")
 
 

@@ -1,4 +1,4 @@
-"""What a recorded trace has of counters beside that of its volumes: attributes of computations."""
+"""Counters of a recorded trace beside that of its volumes: attributes of computations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.traces.trace import Trace
 
-# What the names of their attributes begin with; the recorder has the same.
+# The prefix of the names of their attributes; the recorder has the same.
 _PREFIX = "counter:"
 
 

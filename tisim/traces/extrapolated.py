@@ -1,4 +1,4 @@
-"""What an extrapolated trace says of how it was made: the section `extrapolation` (docs/tit.md)."""
+"""The origin of an extrapolated trace: the section `extrapolation` (docs/tit.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LeftOut:
 
     #: The number of ranks that is left out.
     size: int
-    #: What the fit says of the target.
+    #: The fitted value at the target.
     volume: float
     #: How much more than the fit says the volume is at the size that is left out, relative to what
     #: it says.
@@ -35,7 +35,7 @@ class ExtrapolatedVolume:
     site: str
     #: The function of the number of ranks.
     family: str
-    #: What it says of the target, as the trace has it.
+    #: Its value at the target, as the trace has it.
     volume: int
     #: The same without each of the sizes at which the call was recorded.
     left_out: tuple[LeftOut, ...]
@@ -106,7 +106,7 @@ class Extrapolated:
 
     @classmethod
     def decoded(cls, content: bytes, file: str) -> Extrapolated:
-        """What the section of a file says. Raises InputError when it is damaged."""
+        """The contents of the section of a file. Raises InputError when it is damaged."""
         try:
             found = json.loads(content)
             volumes = tuple(

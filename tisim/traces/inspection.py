@@ -1,4 +1,4 @@
-"""What an application does, from the structure of its packed trace, without replaying it."""
+"""Inspection of an application by the structure of its packed trace, without replaying it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PACKED = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What `inspect` has found.
+    """The results of `inspect`.
 
     Lists are sorted by the number of calls and cut at 1,000 entries (loops at 200, and 20 of a
     class); ``..._count`` says how many there are in all.
@@ -136,7 +136,7 @@ class Inspection:
 
     @property
     def flops(self) -> float:
-        """What all ranks compute together."""
+        """The total computation of all ranks."""
         return sum(count.amount for count in self.by_action if count.name != "sleep")
 
     def to_dict(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What an inspection found, in short texts for tables."""
+"""The results of an inspection in short texts for tables."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class RankClass:
     ranks: NDArray[np.int32]
     #: The numbers of its calls among the signatures of the trace.
     calls: list[int]
-    #: Of each argument given by rank, in order: a number for each rank.
+    #: A number for each rank, by argument given by rank, in order.
     vectors: list[NDArray[np.int64]]
     #: The grammar of its sequence of calls; terminals are places in `calls`.
     rules: Rules

@@ -15,9 +15,9 @@ _LEAST_SHARE = 0.01
 class Phase:
     """A part of a program: a loop, or calls that are made once."""
 
-    #: Of the loop; 1 for calls that are made once.
+    #: The number of iterations of the loop; 1 for calls that are made once.
     iterations: int
-    #: Of one iteration.
+    #: The calls of one iteration.
     calls: int
     #: The actions of one iteration, and how many there are of each, as far as the outline goes.
     actions: tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""What one rank does, without a text of its own for each repetition."""
+"""The program of one rank, without a text of its own for each repetition."""
 
 from __future__ import annotations
 

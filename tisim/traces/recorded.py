@@ -25,7 +25,7 @@ def files_of_ranks(directory: Path, ending: str) -> dict[int, Path]:
 
 @dataclass(frozen=True)
 class RecordedPart:
-    """What is known of a part before parts are merged."""
+    """Facts about a part before parts are merged."""
 
     rank: int
     ranks: int

@@ -18,7 +18,7 @@ _SECTION = "samples"
 
 @dataclass
 class RankSamples:
-    """What was sampled of a rank."""
+    """The samples of a rank."""
 
     #: The processor time of the rank while it was sampled, in seconds.
     seconds: float = 0.0
@@ -115,7 +115,7 @@ def encoded_samples(samples: Samples) -> bytes:
 
 
 def decoded_samples(content: bytes) -> Samples:
-    """What the section says."""
+    """The contents of the section."""
     reader = _Reader(content)
     places = [reader.text() for _ in range(reader.varint())]
     samples = Samples()

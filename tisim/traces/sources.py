@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 class Part:
     """A trace file: a file of its own or a part of a temporary one."""
 
-    #: What the user calls it.
+    #: Its name as the user gave it.
     name: str
     #: Where it is; None when it is behind `descriptor`.
     path: str | None = None
@@ -42,7 +42,7 @@ class Part:
     unpacked_name: str = ""
 
     def for_core(self) -> tuple[bytes, bytes | None, int, int, int | None]:
-        """What the core takes for a file."""
+        """The core's argument for a file."""
         path = None if self.path is None else os.fsencode(self.path)
         return os.fsencode(self.name), path, self.descriptor, self.offset, self.length
 
@@ -51,7 +51,7 @@ class Part:
 class Source:
     """The files of one trace."""
 
-    #: What stands for all of them in an error.
+    #: Their common name in an error.
     name: str
     parts: tuple[Part, ...]
     #: The name and the text of the file that lists them, if there is one.
@@ -137,7 +137,7 @@ class _Finder:
             if path.is_dir():
                 raise InputError("is a directory; among several traces name files", file=path)
             with open_input(path) as file:
-                # What cannot be read twice, such as a pipe, is kept in a temporary file too.
+                # A source that cannot be read twice, such as a pipe, is kept in a temporary file.
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:

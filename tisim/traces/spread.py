@@ -31,7 +31,7 @@ class Spread:
 
     #: `VOLUMES`, or the name of a counter beside it.
     counter: str
-    #: What it has counted in all computations, for each recording.
+    #: Its total over all computations, by recording.
     sums: tuple[float, ...]
     #: How much a single computation differs: its distance from its median over the recordings,
     #: relative to that; the median of this, weighted by what was counted. None where the recordings
@@ -98,7 +98,7 @@ def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
 
 
 def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """What each counter has counted before each call of a rank, and behind the last one."""
+    """The counts of each counter before each call of a rank, and behind the last one."""
     import numpy as np
 
     from tisim.traces import Kind
@@ -107,7 +107,7 @@ def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArra
     lines: list[int] = []
     places: list[int] = []
     volumes: list[float] = []
-    # What a rank that the trace does not have has done is nothing.
+    # A rank that the trace does not have has done nothing.
     batches = trace.operations(rank, custom_actions=["unsupported"]) if rank < trace.ranks else ()
     for batch in batches:
         is_computation = batch["kind"] == Kind.COMPUTE

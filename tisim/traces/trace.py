@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
-#: What `Trace.open` was given: source (with absolute paths), ranks and dialect.
+#: The arguments of `Trace.open`: source (with absolute paths), ranks and dialect.
 Opening = tuple[str | list[str], int | None, str]
 
 #: Noise that changes nothing: coefficient of variation and seed.
@@ -119,7 +119,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """Its name as the user gave it."""
         return self._name
 
     @property
@@ -158,12 +158,12 @@ class Trace:
 
     @property
     def source(self) -> str | list[str]:
-        """What it was opened from, with absolute paths."""
+        """Its source, with absolute paths."""
         return self._opening[0]
 
     @property
     def opening(self) -> Opening:
-        """What `Trace.open` was given: source (with absolute paths), ranks and dialect."""
+        """The arguments of `Trace.open`: source (with absolute paths), ranks and dialect."""
         return self._opening
 
     @property
@@ -277,7 +277,7 @@ class Trace:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What its file says of calls beside their lines, such as ``"call_site"``; often nothing.
+        """Attributes of calls that its file has beside lines, such as ``"call_site"``.
 
         Only packed traces that were recorded have attributes.
         """

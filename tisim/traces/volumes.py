@@ -1,4 +1,4 @@
-"""What the computations of a trace are counted in: a recorded one says so in a comment."""
+"""The unit of a trace's computations: a recorded trace names it in a comment."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tisim.errors import InputError
 
 _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "
-# Of a file of text, in bytes: recorders write the comment at its beginning.
+# For files of text, in bytes: recorders write the comment at its beginning.
 _HEAD = 4096
 _TIME = re.compile(r"time, seconds of processor time times (\S+)")
-#: What a volume is called where nothing says what it counts.
+#: The name of a volume where nothing says what it counts.
 UNKNOWN_UNIT = "flops"
 
 
 @dataclass(frozen=True)
 class Volumes:
-    """What volumes count.
+    """The unit of volumes.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Volumes:
 
     @classmethod
     def of_counter(cls, counter: str) -> Volumes:
-        """What a counter counts, by the recorder's description of it."""
+        """The quantity that a counter counts, from the recorder's description of it."""
         time = _TIME.match(counter)
         if time is not None:
             rate = float(time[1])
@@ -50,7 +50,7 @@ class Volumes:
 
 
 def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
-    """What the volumes of a trace count.
+    """The unit of the volumes of a trace.
 
     `files` are what may be a packed trace or the file of a rank: the first that can be read counts.
     None where it does not say.
@@ -75,6 +75,6 @@ def volumes_of(*files: str | os.PathLike[str]) -> Volumes | None:
 
 
 def unit_of(*files: str | os.PathLike[str]) -> str:
-    """What one unit of the volumes of a trace is called; see `volumes_of`."""
+    """The name of one unit of the volumes of a trace; see `volumes_of`."""
     volumes = volumes_of(*files)
     return UNKNOWN_UNIT if volumes is None else volumes.unit

@@ -19,7 +19,7 @@
 
 namespace tisim {
 
-// What the ranks of a communicator want of a file.
+// The requests of the ranks of a communicator for a file.
 struct CollectiveTransfer {
   std::int64_t number = 0;  // in the simulation
   bool writes = false;
@@ -40,7 +40,7 @@ class CollectiveTransfers {
   CollectiveTransfers(const CollectiveTransfers&) = delete;
   CollectiveTransfers& operator=(const CollectiveTransfers&) = delete;
 
-  // What a rank wants of a file.
+  // A rank's request for a file.
   struct Part {
     std::int32_t handle = 0;
     std::int32_t disk = -1;
@@ -56,7 +56,7 @@ class CollectiveTransfers {
   // The schedule of the stage that the rank is in has ended.
   bool next_stage(Rank& rank, std::int32_t index);
 
-  // What a rank wants that is in a call.
+  // The request of a rank that is in a call.
   const Part& part_of(std::int32_t index) const { return ranks_.at(index).part; }
   const CollectiveTransfer& of_rank(std::int32_t index) const {
     return open_.at(ranks_.at(index).key);

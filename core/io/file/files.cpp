@@ -330,7 +330,7 @@ void Files::fail(const Rank& rank, const std::string& message) const {
                      message + " (rank " + std::to_string(rank.number) + ", at " + date + " s)");
 }
 
-// What ranks read and write, by themselves and in schedules of collective calls.
+// The reads and writes of ranks, by themselves and in schedules of collective calls.
 
 bool Files::transfer(Rank& rank, std::int32_t index) {
   const Operation call = own_part_of(file_call_of(rank.op));

@@ -91,7 +91,7 @@ class FileTransfers {
   std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // and since when
 };
 
-// What a rank has done with files.
+// The use of files by a rank.
 struct FileSums {
   double seconds = 0.0;  // that it was held up
   std::int64_t bytes_read = 0;
@@ -198,7 +198,7 @@ class Files {
   // The rank's own part of a call, as in a call of its own. False: the rank waits.
   bool access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                    const Range& range);
-  // What is left of a part with holes.
+  // The rest of a part with holes.
   bool begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     const Range& range);
   bool next_piece(Rank& rank, std::int32_t index);

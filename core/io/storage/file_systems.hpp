@@ -34,7 +34,7 @@
 
 namespace tisim {
 
-// What a client asks of a file system.
+// A client's request to a file system.
 struct FileRequest {
   enum class Type : std::uint8_t { metadata, close, sync, read, write };
   std::int32_t file_system = -1;
@@ -44,7 +44,7 @@ struct FileRequest {
   std::int64_t bytes = 0;
 };
 
-// What has been asked of one server.
+// The requests to one server.
 struct ServerSums {
   std::int64_t requests = 0;
   std::int64_t bytes_read = 0;

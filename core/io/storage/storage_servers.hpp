@@ -62,7 +62,7 @@ class MetadataServer {
 // A rank waits for the server that replies last to its call. Those that reply last at one instant
 // share the seconds.
 
-// What a rank has waited for a server.
+// The time that a rank has waited for a server.
 struct ServerWait {
   std::int32_t rank = 0;
   std::int32_t server = 0;  // that of metadata behind all others

@@ -1,4 +1,4 @@
-// What all clusters have in common: numbered hosts, and links numbered row by row.
+// The common parts of all clusters: numbered hosts, and links numbered row by row.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ void write_definition(Text& text, std::int32_t number, const Definition& definit
   text << "%EndEventDef\n";
 }
 
-// What SimGrid's replay calls the state of an action; empty: it has none.
+// The name of the state of an action in SimGrid's replay; empty: it has none.
 std::string_view state_name(const OpenAction& action) {
   if (action.start.idle != 0) return {};
   switch (role_of(action.kind())) {
@@ -207,7 +207,7 @@ void PajeWriter::received(const MessageRecord& message, const OpenAction* /*acti
 }
 
 void PajeWriter::end_links(std::int32_t rank, double time) {
-  // What a rank exchanges with itself is not a message: it arrives when the call is over.
+  // A rank's exchange with itself is not a message: it arrives when the call is over.
   Started& waiting = waiting_[static_cast<std::size_t>(rank)];
   if (waiting.number > 0) write_end(std::exchange(waiting, {}), rank, time);
   std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];

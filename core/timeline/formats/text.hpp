@@ -116,7 +116,7 @@ class Text {
 // A listener whose output is a sequence of bytes.
 class Writer : public Listener {
  public:
-  // What has been written and not been cleared; `last`: nothing more will be recorded.
+  // The bytes that have been written and not been cleared; `last`: nothing more will be recorded.
   virtual std::string_view written(bool /*last*/) { return text_.view(); }
   void clear() { text_.clear(); }
 

@@ -76,7 +76,7 @@ class ListFile {
   void finish();
 
   std::size_t batches() const { return blocks_.size(); }
-  // What has been written and not been cleared.
+  // The bytes that have been written and not been cleared.
   std::string_view written() const { return text_.view(); }
   void clear();
 

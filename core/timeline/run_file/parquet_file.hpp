@@ -183,7 +183,7 @@ class ParquetFile {
   void finish();
 
   std::size_t rows() const { return rows_; }
-  // What has been written and not been cleared.
+  // The bytes that have been written and not been cleared.
   std::string_view written() const { return text_.view(); }
   void clear();
 

@@ -15,7 +15,7 @@ namespace tisim {
 // Rows of a block. A window of a picture reads whole blocks.
 inline constexpr std::size_t kBlockRows = 1 << 17;
 
-// What is done with a field of a row.
+// The action for a field of a row.
 enum class RecordColumn : std::uint8_t {
   repeating,  // a number with few distinct values
   ascending,

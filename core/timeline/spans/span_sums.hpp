@@ -15,7 +15,7 @@ namespace tisim {
 
 // The states of a stretch of a run by rank, as pictures read them.
 
-// What a rank is in from time to time: state * 256 + kind of action.
+// The states of a rank over time: state * 256 + kind of action.
 using SpanKey = std::uint16_t;
 inline constexpr std::size_t kSpanKeys = 1 << 16;
 // In no state: before the first one of a rank, or between two.

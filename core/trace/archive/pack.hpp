@@ -12,7 +12,7 @@
 
 namespace tisim {
 
-// What is to be packed: the files, and the names that they will have when they are unpacked.
+// The files to be packed, and the names that they will have when they are unpacked.
 struct PackInput {
   std::vector<TraceFile> files;
   std::string name = {};  // what stands for all of them in errors

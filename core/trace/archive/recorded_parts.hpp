@@ -7,7 +7,7 @@
 
 namespace tisim {
 
-// What is known of a part before it is merged.
+// Facts about a part before it is merged.
 struct RecordedPart {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;            // of the program

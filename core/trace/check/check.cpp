@@ -34,7 +34,7 @@ class Pass {
         sums_(set, communicators, progress),
         loops_(loops) {}
 
-  // What to do about a comm_split or comm_dup.
+  // The advice about a comm_split or comm_dup.
   enum class Makings : std::uint8_t { stop, known, ignored };
 
   // Nothing when it has stopped.

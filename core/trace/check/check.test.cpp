@@ -25,7 +25,7 @@ std::shared_ptr<const TraceSet> trace_of(const std::vector<std::string>& ranks,
   return TraceSet::open(test::files_of(texts), "trace", dialect);
 }
 
-// What is said about a trace.
+// A finding about a trace.
 CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
   return check(*trace_of(ranks, dialect));
 }

@@ -388,7 +388,7 @@ void CollectiveOrder::report_difference(const Difference& difference, Findings& 
   }
 }
 
-// Of each window the first call in which a rank is not sent what it expects.
+// By window, the first call in which a rank is not sent what it expects.
 void CollectiveOrder::report_balances(std::uint32_t group, Findings& findings) {
   const std::vector<std::uint64_t>& balance = groups_[group].balance;
   std::vector<std::uint64_t> wrong;  // the windows that are looked into

@@ -17,9 +17,9 @@
 
 namespace tisim {
 
-// What the calls of a collective on different ranks have to have in common.
+// The common properties of the calls of a collective on different ranks.
 
-// What of a call has to be the same on every rank.
+// The parts of a call that have to be the same on every rank.
 struct CollectiveSignature {
   Kind kind = Kind::collective;
   Operation operation = Operation::barrier;
@@ -45,7 +45,7 @@ std::optional<std::string> own_contradiction(const RankWalk& walk, const Collect
 // The action that a signature is of.
 std::string name_of(const CollectiveSignature& signature);
 
-// What is said of a rank whose call is not that of another; `whose` names the other.
+// The message about a rank whose call is not that of another; `whose` names the other.
 std::string told_apart(const CollectiveSignature& mine, const CollectiveSignature& other,
                        const std::string& whose);
 
@@ -64,7 +64,7 @@ class CollectiveOrder {
         progress_(&progress),
         groups_(communicators.groups()) {}
 
-  // What of a call is compared with other ranks.
+  // The parts of a call that are compared with other ranks.
   struct RankCall {
     std::uint32_t group = 0;
     std::uint64_t signature = 0;  // a hash

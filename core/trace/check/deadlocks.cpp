@@ -18,7 +18,7 @@ using Wait = PermissiveRun::Wait;
 
 std::string numbered(std::int32_t rank) { return "rank " + std::to_string(rank); }
 
-// What a rank waits for, as the rest of a sentence about it.
+// The object of a rank's wait, as the rest of a sentence about it.
 std::string waiting(const Block& block, std::int32_t on) {
   switch (block.wait) {
     case Wait::collective:

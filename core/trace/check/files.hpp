@@ -69,7 +69,7 @@ class OpenFiles {
   std::map<std::int32_t, Handle> handles_;
 };
 
-// What one rank of a trace writes where, for a check.
+// The ranges that one rank of a trace writes, and where, for a check.
 class FileWrites {
  public:
   FileWrites(std::int32_t rank, WrittenRanges& written) : rank_(rank), written_(written) {}

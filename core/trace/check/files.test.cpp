@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-// What a check says about ranges, of ranks whose lines are separated by ';'. "": nothing.
+// The findings of a check about ranges, of ranks whose lines are separated by ';'. "": none.
 std::string warnings_of(const std::vector<std::string>& ranks) {
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

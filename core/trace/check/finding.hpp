@@ -1,4 +1,4 @@
-// What a check of a trace finds.
+// The findings of a check of a trace.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ class MessageLedger {
   void report(Findings& findings);
 
  private:
-  // What one side of a channel comes to.
+  // The totals of one side of a channel.
   struct Side {
     std::uint64_t count = 0;
     std::uint64_t cancelled = 0;  // of them, which perhaps came to nothing

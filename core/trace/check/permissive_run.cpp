@@ -95,7 +95,7 @@ void PermissiveRun::advance(std::int32_t rank) {
       state.kind = state.walk->op().kind;
       understood_ = take(state, rank);
     } else {
-      // What is pending at the end is waited for.
+      // Waits for what is pending at the end.
       state.ending = true;
       state.wait = Wait::all;
       state.lists = false;

@@ -1,4 +1,4 @@
-// What the check says about requests that have numbers.
+// The findings of the check about requests that have numbers.
 #include <sstream>
 
 #include "core/test.hpp"

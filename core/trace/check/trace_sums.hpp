@@ -1,4 +1,4 @@
-// What a check sums up over all ranks, one after the other.
+// The sums of a check over all ranks, one after the other.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace tisim {
 // Counts actions by kind and, for collectives, by operation.
 class ActionCounter {
  public:
-  // What an operation adds to a count.
+  // The change of a count by an operation.
   struct Share {
     ActionCount* count = nullptr;
     bool is_action = false;
@@ -42,7 +42,7 @@ class ActionCounter {
   std::uint64_t actions_ = 0;
 };
 
-// What one repetition of a loop adds to the sums.
+// The contribution of one repetition of a loop to the sums.
 struct Repetition {
   std::vector<std::pair<ActionCounter::Share, Op>> operations;
   std::vector<TraceMessage> messages;

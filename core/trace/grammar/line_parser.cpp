@@ -599,7 +599,7 @@ Op LineParser::collective_of_line(Operation operation, std::vector<double> argum
   return op;
 }
 
-// What a rank does in the call.
+// The action of a rank in the call.
 std::size_t LineParser::own_part(const Action& action, Op* out) {
   const Words& words = calls_->scratch().words;
   if (ends_split(action.operation)) {
@@ -955,7 +955,7 @@ void LineParser::list_requests(Op& op) {
   if (at_hand().completed.data() == nullptr) op.call = calls_->intern(call);
 }
 
-// What the call completed when it was recorded. The list is at hand.
+// The requests that the call completed when it was recorded. The list is at hand.
 void LineParser::complete_requests(Op& op) {
   Call& call = calls_->scratch().call;
   if ((op.flags & kNumbered) == 0) fail("completed= needs a requests= that lists what it is of");

@@ -14,7 +14,7 @@
 
 namespace tisim {
 
-// What SimGrid's tracer writes for both ANY_SOURCE and PROC_NULL.
+// The number that SimGrid's tracer writes for both ANY_SOURCE and PROC_NULL.
 inline constexpr std::int64_t kSimGridNull = -333;
 
 struct TraceGrammar {

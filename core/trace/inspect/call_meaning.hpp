@@ -16,7 +16,7 @@ namespace tisim {
 
 // How often a rank makes each of its calls, and behind which other one, from its grammar.
 
-// What a call does to the type of collectives that name none.
+// The effect of a call on the type of collectives that name none.
 enum class TypeDefault : std::uint8_t { kept, bytes, doubles };
 
 // A call directly behind another.
@@ -35,7 +35,7 @@ std::vector<CallContext> contexts_of(const tit::Grammar& grammar,
 // The call that ends the sequence, plus 1; 0 when it is empty.
 std::uint32_t last_call_of(const tit::Grammar& grammar);
 
-// What a call of a packed trace means: its action, its messages, its size.
+// The meaning of a call of a packed trace: its action, its messages, its size.
 struct CallMeaning {
   enum class Role : std::uint8_t {
     comment,  // no action

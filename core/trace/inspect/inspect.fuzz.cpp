@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (file.ranks() > kMostRanks) return 0;
     inspect(file, file.calls() <= kMostCalls);
   } catch (const TraceError&) {
-    // What is not a packed trace is refused.
+    // Refuses what is not a packed trace.
   }
   return 0;
 }

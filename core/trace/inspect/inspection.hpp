@@ -1,4 +1,4 @@
-// What an application does, from the structure of its packed trace, without replaying it.
+// An application by the structure of its packed trace, without replaying it.
 #pragma once
 
 #include <array>
@@ -63,7 +63,7 @@ struct SiteSummary {
 
 struct Inspection {
   std::vector<tit::Section> sections;  // without their bytes
-  // What the grammars, and the vectors of numbers by rank, take before they are compressed.
+  // The size of the grammars, and of the vectors of numbers by rank, before they are compressed.
   std::uint64_t grammar_bytes = 0;
   std::uint64_t vector_bytes = 0;
 

@@ -300,7 +300,7 @@ void Otf2Calls::add_completed() {
   completed_.clear();
 }
 
-// What happens outside of all calls is a call by itself.
+// An event outside of all calls is a call by itself.
 void Otf2Calls::begin_outside() {
   if (!open_.empty()) return;
   first_event_ = event_;

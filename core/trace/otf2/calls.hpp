@@ -21,7 +21,7 @@
 
 namespace tisim {
 
-// What a record consists of: a kind, and its fields. Names and numbers of fields: kRecordKinds.
+// The contents of a record: a kind, and its fields. Names and numbers of fields: kRecordKinds.
 enum class RecordKind : std::uint8_t {
   nothing,  // a request that was never completed, or cancelled
   enter,
@@ -52,7 +52,7 @@ constexpr RecordKindInfo kRecordKinds[] = {
 // A number that no request has.
 constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
-// What is in the trace and in no record.
+// Events in the trace that are in no record.
 enum class Otf2Loss : std::uint8_t {
   flush,
   measurement,
@@ -81,7 +81,7 @@ constexpr const char* kOtf2Losses[] = {
 };
 constexpr std::size_t kMostOtf2Losses = sizeof(kOtf2Losses) / sizeof(kOtf2Losses[0]);
 
-// What the definitions of the trace say, by OTF2's numbers.
+// The definitions of the trace, by OTF2's numbers.
 struct Otf2Definitions {
   std::vector<std::uint32_t> calls;          // regions that are calls of MPI
   std::vector<std::uint32_t> exchanges;      // those that are MPI_Sendrecv
@@ -96,7 +96,7 @@ struct Otf2Definitions {
 
 class Otf2Calls {
  public:
-  // What the rank computed before a call where it did not compute.
+  // The computation of the rank before a call where it did not compute.
   static constexpr std::int64_t kNotComputed = std::numeric_limits<std::int64_t>::min();
 
   explicit Otf2Calls(const Otf2Definitions& definitions);

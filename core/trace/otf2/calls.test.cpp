@@ -45,7 +45,7 @@ TEST("calls of OTF2: equal calls of a loop are one record, whatever OTF2 numbers
   CHECK(calls.computed()[1] == 5);
   CHECK(calls.computed()[2] == 10);
   CHECK(calls.volumes({1, 1}, 1.0, 2.0)[1] == 10);
-  // What is computed before a call without a line counts for the next one.
+  // A computation before a call without a line counts for the next one.
   CHECK(calls.volumes({1, 0}, 1.0, 1.0)[1] == -1);
   CHECK(calls.volumes({1, 0}, 1.0, 1.0)[2] == 15);
   CHECK(calls.volumes({1, 0}, 1.0, 1.0)[200] == 5);

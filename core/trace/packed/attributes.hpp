@@ -58,7 +58,7 @@ class AttributeWalk {
   const std::vector<Value>& values() const { return values_; }
 
  private:
-  // What is needed of a call of the class.
+  // The needs of a call of the class.
   struct Place {
     std::uint32_t kind = 0;
     bool is_silent = false;

@@ -529,7 +529,7 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   }
   std::vector<std::int64_t>& numbers = numbers_;
   if (patch.mode == tit::Mode::relative) {
-    // What lies between two numbers in the range is in it too. Sums wrap around.
+    // A number between two of the range is in it too. Sums wrap around.
     const auto number = [&](std::int32_t rank) {
       return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
                                        static_cast<std::uint64_t>(rank));

@@ -75,7 +75,7 @@ struct KnownCall {
   bool uses_mistaken_null = false;
   bool uses_lost_type = false;
 };
-// What is known of the lines of a trace behind an `init` with an argument, or without.
+// Facts about the lines of a trace behind an `init` with an argument, or without.
 struct KnownCalls {
   explicit KnownCalls(const tit::TraceTables& tables)
       : by_signature(tables.signatures.size()),

@@ -13,7 +13,7 @@ namespace tisim {
 
 namespace {
 
-// What a receive asks for. Its source or tag may be another one each time.
+// The source and tag that a receive asks for. Each may be another one each time.
 struct Wanted {
   static constexpr std::int32_t kVaries = std::numeric_limits<std::int32_t>::min();
 

@@ -80,7 +80,7 @@ class PackedFile {
 
   // Whether volumes before calls are not in the file but drawn by a seed.
   bool draws_volumes() const { return seed_.has_value(); }
-  // What is drawn at a site for a rank's call of this number, from 0.
+  // The value drawn at a site for a rank's call of this number, from 0.
   std::uint64_t drawn_volume(std::uint32_t site, std::int32_t rank, std::uint64_t call) const;
 
   // The code of a volume from its number in a column. Throws TraceError when there is none.

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     read(bytes);
   } catch (const TraceError&) {
-    // What is not a packed trace is refused.
+    // Refuses what is not a packed trace.
   }
   try {
     print(bytes);

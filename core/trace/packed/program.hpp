@@ -43,7 +43,7 @@ class PackedProgram {
   void numbers(std::uint32_t call, std::uint32_t position, std::vector<std::int64_t>& into) const;
 
  private:
-  // What decides where the volume before a call stands.
+  // The place of the volume before a call.
   struct CallContext {
     std::uint32_t kind = 0;
     bool has_columns = false;

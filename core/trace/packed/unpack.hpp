@@ -28,7 +28,7 @@ class PackedText {
   std::uint64_t number() const { return number_; }
 
  private:
-  // What a call of the class prints on this rank, made when it is made first.
+  // The text of a call of the class on this rank, made when it is made first.
   struct Template {
     bool is_made = false;
     bool is_silent = false;

@@ -404,7 +404,7 @@ tit::RankPart PackedWriter::with_call_sites(const tit::RankPart& plain, const Ca
   return part;
 }
 
-// What stands in a column for a volume that is a whole number, or for a histogram.
+// The entry of a column for a volume that is a whole number, or for a histogram.
 std::uint64_t PackedWriter::volume_code_of(std::int64_t volume) {
   if (writer_.draws_volumes()) {
     if (static_cast<std::uint64_t>(volume) >= writer_.histograms().size()) {

@@ -70,7 +70,7 @@ struct NumberedRequest {
 // Promises that what it holds stays small where numbers do: free ones are used again.
 class RequestNumbers {
  public:
-  // What has a number, made if it is new. References are good until the next call.
+  // The request of a number, made if it is new. References are good until the next call.
   NumberedRequest& operator[](std::int32_t number) {
     const auto at = static_cast<std::size_t>(number);
     if (at >= kMostDense) return large_[number];

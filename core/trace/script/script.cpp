@@ -217,7 +217,7 @@ class RankScript {
     put_file_call(op.line);
   }
 
-  // What follows it in its line is the library's.
+  // The rest of its line is the library's.
   void add_window_call(const RankWalk& walk) {
     const Op& op = walk.op();
     if ((op.flags & kContinuation) != 0) return;

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CallTable calls;
     for (std::int32_t rank = 0; rank < set->ranks(); ++rank) test::read_all(*set, rank, calls);
   } catch (const TraceError&) {
-    // What is not a trace is refused.
+    // Refuses what is not a trace.
   }
   return 0;
 }

@@ -93,7 +93,7 @@ struct CollectiveCall {
   double flops = 0;  // of reducescatter; those of other reductions are operations of their own
 };
 
-// What is wrong with a call that does not fit a communicator of `size` ranks, and what would fit.
+// The error of a call that does not fit a communicator of `size` ranks, and what would fit.
 // `kind`: collective or icollective.
 std::string explain_misfit(const Call& call, Kind kind, std::int64_t size);
 

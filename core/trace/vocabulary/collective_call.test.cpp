@@ -17,7 +17,7 @@ constexpr double kDouble = 0, kInt = 1, kShort = 3;  // 8, 4 and 2 bytes
 
 using Counts = std::vector<double>;
 
-// What a call should mean.
+// The expected meaning of a call.
 struct Meaning {
   std::int64_t root = 0;
   std::int64_t send_count = 0, receive_count = 0;

@@ -27,7 +27,7 @@ struct Epochs {
   std::set<std::int32_t> locks;       // ranks that are locked one by one
   std::uint32_t since = 0;            // line that began the epoch which began last
 
-  // What is wrong with a call, for a message; empty: nothing. `size`: of the communicator.
+  // The error of a call, for a message; empty: none. `size`: of the communicator.
   std::string fault(const Op& op, std::span<const std::int32_t> group, std::int32_t size) const;
   // The call, which is not wrong. `group`: of a win_post or win_start.
   void take(const Op& op, std::vector<std::int32_t> group);

@@ -23,7 +23,7 @@ class FileView {
   // The numbers of a line: the first byte, the bytes of a block, a count and a distance for each
   // level from the inside, and the distance at which all of it is repeated for ever.
   explicit FileView(std::span<const double> numbers);
-  // What is wrong with such numbers, for a message; empty: nothing.
+  // The error of such numbers, for a message; empty: none.
   static std::string fault(std::span<const double> numbers);
 
   // Where a byte of the view lies in the file; kBeyond: behind 2^63 bytes.

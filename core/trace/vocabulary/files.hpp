@@ -9,7 +9,7 @@
 
 namespace tisim {
 
-// What a handle allows: the one place that says which calls on it are wrong.
+// The permissions of a handle: the one place that says which calls on it are wrong.
 
 // A number by which a rank names a file from `open` to `close`.
 struct Handle {
@@ -28,7 +28,7 @@ struct Handle {
   // A step of a split collective call.
   void step(Operation call, std::uint32_t line);
 
-  // What is wrong with a call on it, for a message; empty: nothing.
+  // The error of a call on it, for a message; empty: none.
   std::string fault(Operation call, std::int32_t number) const;
 };
 
@@ -40,7 +40,7 @@ bool has_handle(Operation call);
 // `%d` in a name stands for the number of the rank in its world, `%0Nd` for N digits of it or more,
 // and `%%` for a `%`: so one name stands for the files of all ranks.
 bool is_file_name(std::string_view name);
-// What such a name is on a rank.
+// The meaning of such a name on a rank.
 std::string file_name(std::string_view name, std::int32_t rank);
 
 // Letters of the flags of `open`: read, write, create, truncate, append, exclusive.

@@ -92,7 +92,7 @@ struct Op {
 };
 static_assert(sizeof(Op) == 24);
 
-// What the ranks promise of a fence.
+// The promises of the ranks about a fence.
 inline constexpr std::int64_t kNoPrecede = 1;  // nothing was accessed before it
 inline constexpr std::int64_t kNoSucceed = 2;  // nothing is accessed behind it
 
@@ -104,7 +104,7 @@ inline std::int32_t window_tag(Operation call, std::int32_t window) {
 inline Operation window_call_of(const Op& op) { return static_cast<Operation>(op.tag & 255); }
 inline std::int32_t window_of(const Op& op) { return op.tag >> 8; }
 
-// What an operation of kind `file` does.
+// The file operation of an operation of kind `file`.
 inline Operation file_call_of(const Op& op) { return static_cast<Operation>(op.tag); }
 
 }  // namespace tisim

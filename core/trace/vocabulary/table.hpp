@@ -436,7 +436,7 @@ struct FileTraits {
   std::string_view effect = {};
 };
 
-// What stands behind the window's number in a call of one-sided communication.
+// The words behind the window's number in a call of one-sided communication.
 enum class WindowForm : std::uint8_t { alone, size, fence, group, lock, target, access };
 
 struct WindowTraits {
@@ -544,7 +544,7 @@ constexpr std::string_view usage_of(WindowForm form) {
 constexpr const FileTraits& file_traits_of(Operation call) {
   return kFileTraits[static_cast<std::size_t>(call) - kFirstFileCall];
 }
-// What a rank itself does in a call on files, in the words of POSIX where these have one.
+// The action of a rank in a call on files, in the words of POSIX where these have one.
 constexpr Operation own_part_of(Operation call) {
   const Operation like = file_traits_of(call).like;
   return like == Operation::barrier ? call : like;
@@ -563,7 +563,7 @@ constexpr bool has_collective_call(Kind kind) {
   return kind == Kind::collective || kind == Kind::icollective;
 }
 
-// What event logs and messages call an operation: its action's name.
+// The name of an operation in event logs and messages: its action's name.
 std::string_view name_of(Kind kind, Operation operation);
 
 // The kind or operation of a number that comes from outside. Throws std::out_of_range.

@@ -32,7 +32,7 @@ class Communicators {
   static Communicators of(const TraceSet& set, const Progress& progress);
 
   CommunicatorView world(std::int32_t rank) const { return {0, rank, ranks_}; }
-  // What the comm_split or comm_dup number `index` of `rank` made.
+  // The communicator that the comm_split or comm_dup number `index` of `rank` made.
   CommunicatorView made(std::int32_t rank, std::size_t index) const;
   // The rank in the world of a rank of a group.
   std::int32_t world_rank(std::uint32_t group, std::int32_t rank) const;

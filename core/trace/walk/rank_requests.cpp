@@ -392,7 +392,7 @@ void RankRequests::free(const RankWalk& walk) {
   free_persistent(persistent);
 }
 
-// What is left at the end, and between two repetitions of a loop.
+// The state at the end, and between two repetitions of a loop.
 
 std::vector<std::uint32_t> RankRequests::pending_lines() const {
   std::vector<std::uint32_t> lines;

@@ -15,7 +15,7 @@ namespace tisim {
 // which request a waitany has completed is not known.
 class RankRequests {
  public:
-  // What is wrong with a call.
+  // The error of a call.
   enum class Fault : std::uint8_t {
     not_pending,      // a wait names a request by its key that is not pending
     none_pending,     // a wait is for the request that was posted last, and there is none

@@ -1,4 +1,4 @@
-"""What a selector may know of a call, its decision, and the look-up of thresholds."""
+"""A selector's view of a call, its decision, and the look-up of thresholds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a selector may look at.
+    """The facts that a selector may look at.
 
     Attributes
     ----------

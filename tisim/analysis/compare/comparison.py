@@ -132,7 +132,7 @@ class Comparison:
 
     @property
     def differing_inputs(self) -> list[tuple[str, object, object]]:
-        """What was changed, and the inputs that differ."""
+        """The changes, and the inputs that differ."""
         words = [(name, a or "as it is", b or "as it is") for name, a, b in self.changes]
         return [*words, *self.inputs]
 
@@ -227,7 +227,7 @@ def _programs(comparison: Comparison) -> Iterator[str]:
 
 
 def _changes(comparison: Comparison) -> Iterator[str]:
-    """What was changed of the machine in one result and not in the other."""
+    """The changes to the machine in one result and not in the other."""
     for which, place in (("a", 1), ("b", 2)):
         words = [f"{one[0]} {one[place]}" for one in comparison.changes if one[place] is not None]
         if words:

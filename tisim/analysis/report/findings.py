@@ -1,4 +1,4 @@
-"""What there is to say about a run first, in sentences, each with the place where it is seen."""
+"""The first findings about a run, in sentences, each with the place where it is seen."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def headline(result: Result, shares: Mapping[str, float]) -> str:
 
 
 def _findings(result: Result) -> Iterator[str]:
-    """What there is to say first; the words that matter lead to the part of the chart."""
+    """The first findings; the words that matter lead to the part of the chart."""
     links = result.links.table
     link = None
     if len(links):

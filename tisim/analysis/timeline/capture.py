@@ -101,7 +101,7 @@ class EventCapture:
 
     @property
     def warnings(self) -> list[str]:
-        """What has been noticed and may matter."""
+        """Observations that may matter."""
         return self._run.warnings
 
     def start(self, core: _core.Simulation) -> None:

@@ -1,4 +1,4 @@
-"""What waits are due to, in words of the tables of states.
+"""The causes of waits, in words of the tables of states.
 
 The core has the definition (`core/timeline/wait_causes.hpp`); the report, the breakdown and the
 viewer show what is here.
@@ -29,7 +29,7 @@ NOT_SUMMED = (
     "Too many states lead to the waits of this run to add up their causes; the viewer shows those "
     "of **each single wait**."
 )
-# Of a rank on the way that explains less of a wait than this, its own wait is shown.
+# A rank on the way that explains less of a wait than this shows its own wait.
 _LITTLE = 0.01
 # Waits whose paths are followed to see how many states all of them are due to.
 _SAMPLE = 64
@@ -69,7 +69,7 @@ class Step:
 
 
 class WaitCauses:
-    """What the waits of a run are due to.
+    """The causes of the waits of a run.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class WaitCauses:
         return low + int(found[-1]) if len(found) else None
 
     def of(self, row: int) -> list[Cause]:
-        """What a wait is due to, the largest share first: they add up to it. Empty: no wait."""
+        """The causes of a wait, the largest share first: they add up to it. Empty: no wait."""
         shares = self._core.of(row)
         whole = float(self.rows["end"][row] - self.rows["start"][row])
         parts: dict[tuple[int, int], list[tuple[float, int]]] = {}
@@ -171,13 +171,13 @@ class WaitCauses:
 
     @cached_property
     def all(self) -> list[Cause]:
-        """What all waits of the run are due to, the largest share first: they add up to them."""
+        """The causes of all waits of the run, the largest share first: they add up to them."""
         by_row, by_rank, _ = self._sums
         used = np.flatnonzero(by_rank["seconds"] > 0)
         whole = float(by_rank["seconds"].sum())
         places = np.flatnonzero(by_row["seconds"] > 0)
         rows = self.rows[places]
-        # Of a row that a message ended, its cause is the message.
+        # The cause of a row that a message ended is the message.
         transfer = STATES.index("transfer")
         state = np.where(rows["peer"] >= 0, transfer, rows["state"])
         key = rows["rank"].astype(np.int64) * len(STATES) + state

@@ -1,4 +1,4 @@
-"""What the simulated time consists of."""
+"""The composition of the simulated time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tisim.analysis.timeline.causes import WaitCauses
 
-#: What could be faster, and the part of the path that would vanish with it.
+#: Possible gains, and the part of the path that would vanish with each.
 GAINS = {
     "faster CPUs": "compute",
     "lower latency": "latency",
@@ -32,7 +32,7 @@ GAINS = {
     "faster disks": "I/O",
 }
 
-# What has a row only where the path has such a part.
+# Parts that have a row only where the path has them.
 _SELDOM = ("I/O",)
 # So many parts are added up by themselves: rounding errors stay small.
 _BLOCK = 65_536
@@ -162,7 +162,7 @@ class CriticalPath:
 
     @cached_property
     def gains(self) -> pd.DataFrame:
-        """What could be gained at most, if something cost no time at all.
+        """The largest possible gains, if something cost no time at all.
 
         One row for faster CPUs, lower latency, more bandwidth, less software overhead and, where
         the path has reads or writes, faster disks: `seconds` of the path that it could take away,

@@ -1,4 +1,4 @@
-"""What happened in a replay, event by event, and what is derived from it."""
+"""The events of a replay, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Breakdown:
 
 
 class EventLog:
-    """What happened in a replay; the properties of the same names of `tisim.Result` describe them.
+    """The events of a replay; the properties of the same names of `tisim.Result` describe them.
 
     Parameters
     ----------
@@ -205,12 +205,12 @@ class EventLog:
 
     @cached_property
     def wait_causes(self) -> WaitCauses:
-        """What each wait is due to."""
+        """The causes of each wait."""
         return WaitCauses(self.store.read("states"), self.run.ranks)
 
     @cached_property
     def causes(self) -> pd.DataFrame:
-        """What all waits are due to: one row for each `rank` and `state` that explains some."""
+        """The causes of all waits: one row for each `rank` and `state` that explains some."""
         import numpy as np
         import pandas as pd
 
@@ -241,7 +241,7 @@ class EventLog:
 
     @cached_property
     def critical_path(self) -> CriticalPath:
-        """What the simulated time consists of."""
+        """The parts of the simulated time."""
         routes = RouteTable(self.run.settings, self.run.hosts)
         return CriticalPath(self.wait_causes, self.finish, routes)
 
@@ -296,14 +296,14 @@ class EventLog:
 
     @cached_property
     def link_words(self) -> Mapping[str, str]:
-        """What a used link is, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
+        """The place of a used link, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
 
         Links that neither belong to a host nor join two parts of a cluster have no words.
         """
         settings = self.run.settings
         words = link_words(settings, self.run.hosts)
         cables = cable_words(settings.platform.root, self.links.index.tolist())
-        # Of many hosts only some are asked for: all links of hosts are then called one way.
+        # With many hosts only some are asked for: all links of hosts are then named one way.
         is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
         words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
@@ -317,7 +317,7 @@ class EventLog:
 
     @property
     def links(self) -> Links:
-        """What each link carried over time."""
+        """The load of each link over time."""
         assert self.run.links is not None
         return self.run.links
 

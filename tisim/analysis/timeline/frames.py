@@ -34,7 +34,7 @@ _NANOSECONDS = 1e9
 
 
 class HatchetFrame(TypedDict):
-    """What a node stands for."""
+    """The meaning of a node."""
 
     name: str
     type: str

@@ -30,7 +30,7 @@ def bins_for(links: int) -> int:
 
 
 class Links:
-    """What each link carried over time.
+    """The load of each link over time.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Links:
                 "fatpipe": self._settings.routes.link_fatpipe[self.index].astype(bool),
             }
         )
-        # Of equal ones, which differ in the last digit, the first by name, as in the viewer.
+        # Among equal ones, which differ in the last digit, the first by name, as in the viewer.
         frame["order"] = frame["mean"].round(LOAD_DIGITS)
         ordered = frame.sort_values(["order", "link"], ascending=[False, True], ignore_index=True)
         return with_units(ordered.drop(columns="order"))
@@ -140,7 +140,7 @@ _FEWEST_HOSTS = 4
 
 
 def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
-    """What links are to the hosts of a run, such as ``node-3, up``; inner links are left out.
+    """The names of links by the hosts of a run, such as ``node-3, up``; inner links are left out.
 
     A link that all routes from a host cross, and no others, is that host's link up; one that all
     routes to it cross, its link down; one of which both is true its link both ways. `hosts` has the

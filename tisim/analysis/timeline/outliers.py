@@ -92,7 +92,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
         wide = _hash(wide, np.where(place < 0, 0, sized[place]))
     seconds = end[computes] - start[computes]
     usual, alike = _medians(key, seconds)
-    # Of what a rank does seldom, those of all ranks with other peers are like it.
+    # Rare actions of a rank are like those of all ranks with other peers.
     few = alike < _FEWEST
     if few.any():
         usual[few], alike[few] = _medians(wide[few], seconds[few])

@@ -24,7 +24,7 @@ class Run:
     settings: Settings
     hosts: Sequence[int]  # the index of the host of each rank
     trace: str | None = None
-    # What was changed of the machine and the mapping, such as the bandwidth: ``x10``.
+    # The changes to the machine and the mapping, such as the bandwidth: ``x10``.
     changes: Mapping[str, str] = field(default_factory=dict)
     states: _core.States | None = None  # derives states, if `send_states_to` asked for them
     wants_links: bool = False  # whether an output needs `links`

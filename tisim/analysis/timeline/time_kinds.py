@@ -1,4 +1,4 @@
-"""What decides how long a run takes: its critical path by kinds of time that err alike."""
+"""The composition of a run time: its critical path by kinds of time that err alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tisim.analysis.timeline.columns import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What the processors of a calibrated machine decide and not its network.
+#: Decided by the processors of a calibrated machine and not by its network.
 COMPUTING = "computing"
 #: The kinds. What a wait or test ends, or spends on non-blocking collectives, is overlap; what a
 #: transfer takes longer than it would on idle links is contention, in collectives too.
@@ -35,7 +35,7 @@ _SMALL = 4096
 _LEAST = 0.05
 # States that the rank itself decides.
 _OWN = ("compute", "sleep", "custom", "I/O")
-# What waits and tests are in the table of operations.
+# The kinds of waits and tests in the table of operations.
 _COMPLETING = [f"complete_{of}" for of in ("one", "last", "all", "any", "some")]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_BLOCKS = 64
 #: States of a run that are all in memory for its paths: 1.2 GB.
 MOST_STATES = 20_000_000
-# Of a run with more states, so many up to a wait are looked through for what it is due to.
+# In a run with more states, so many up to a wait are searched for its cause.
 _MOST_BEFORE = 4_000_000
 # Causes of a wait that are listed one by one.
 _MOST_CAUSES = 8
@@ -61,7 +61,7 @@ class Causes:
         }
 
     def state(self, rank: int, time: float) -> Row:
-        """What a rank does at a time, as far as it is known at once."""
+        """The activity of a rank at a time, as far as it is known at once."""
         _, shown, call, line = self._found_at(rank, time)
         sampled = self._sampled(rank, line)
         of_call = {} if call is None else self._call(call)
@@ -184,7 +184,7 @@ class Causes:
         return _messages(rows)
 
     def waits_until(self, time: float) -> WaitCauses | None:
-        """What the waits up to a time are due to; None: the file does not have what that needs."""
+        """The causes of the waits up to a time; None: the file does not have what that needs."""
         table = self._run.path_states
         if table is None:
             return None
@@ -200,7 +200,7 @@ class Causes:
         return self._waits[1]
 
     def _due_to(self, state: Block) -> Row:
-        """What a wait is due to: its causes, and the chain of ranks to the largest of them."""
+        """The causes of a wait, and the chain of ranks to the largest of them."""
         found = self._found(state) if int(state.numbers("cause")[0]) >= 0 else None
         if found is None:
             return {"chain": [], "causes": []}
@@ -251,7 +251,7 @@ class Causes:
         ]
 
     def _found(self, state: Block) -> tuple[WaitCauses, int] | None:
-        """What waits are due to, and the row of a state there."""
+        """The causes of waits, and the row of a state there."""
         end = float(state.reals("end")[0])
         waits = self.waits_until(end)
         if waits is None:

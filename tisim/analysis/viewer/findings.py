@@ -100,7 +100,7 @@ class RunFindings:
         info, records = self._run.info, _Records(self._run, waits)
         described = _RecordedRun(
             title=info["title"],
-            # Of a run whose platform is not known nothing asks for it.
+            # Nothing asks for the settings of a run whose platform is not known.
             settings=cast("Settings", self._network.settings if is_known else None),
             hosts=self._network.hosts.tolist() if is_known else info["host_of"],
             end=self._run.end,
@@ -110,7 +110,7 @@ class RunFindings:
         finish = np.zeros(self._run.ranks)
         np.maximum.at(finish, states["rank"], states["end"])
         log = EventLog(records, described, finish)
-        # Of a file without what they need no causes are known.
+        # No causes are known for a file without these.
         log.wait_causes = waits or WaitCauses(states[:0], self._run.ranks)
         return log
 

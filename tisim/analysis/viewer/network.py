@@ -210,7 +210,7 @@ class RunNetwork:
         return found
 
     def _level_rows(self, loaded: dict[int, Row]) -> list[Row]:
-        """Of each level that is used how full its links are, in their order."""
+        """How full the links of each used level are, in their order."""
         rows: list[Row] = []
         for name, links in self._levels.items():
             loads = np.array([float(str(loaded[i]["load"])) if i in loaded else 0.0 for i in links])
@@ -265,7 +265,7 @@ class RunNetwork:
 
 
 def _level_of(cable: str | None, words: str) -> str:
-    """What a link joins, by its words as a cable of a cluster, or as a link of a host."""
+    """The ends of a link, by its words as a cable of a cluster, or as a link of a host."""
     if cable is None:
         return f"hosts, {words.rpartition(', ')[2]}" if ", " in words else "between zones"
     passed = re.fullmatch("all that passes (.*)", cable)

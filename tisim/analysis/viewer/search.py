@@ -89,7 +89,7 @@ class Search:
                 raise InputError(f"{text[:60]!r} is not a condition {_EXAMPLE}. {self._names()}")
 
     def _of_name(self, name: str) -> Test | None:
-        """What a name alone stands for: a state, a call, or a host."""
+        """The meaning of a name alone: a state, a call, or a host."""
         if not name:
             return None
         if name.lower() in map(str.lower, self._run.info["states"]):

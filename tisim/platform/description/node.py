@@ -158,7 +158,7 @@ def _attribute(text: str) -> tuple[str, Attribute]:
 #: ignores properties that it does not know.
 BURST: Final = "tisim/burst"
 
-#: What platform files say of the command that wrote them, in a comment: it may replace them.
+#: The mark of the command that wrote a platform file, in a comment: it may replace the file.
 WRITTEN_BY_NEW: Final = "written by tisim platform new"
 WRITTEN_BY_CALIBRATE: Final = "written by tisim calibrate"
 

@@ -275,7 +275,7 @@ def _contention(calibration: Calibration) -> Iterator[str]:
 
 
 def _patterns(contention: Contention) -> Iterator[str]:
-    """What is not as the model has it, or could not be told."""
+    """Findings that are not as the model has it, or could not be told."""
     if contention.shift is None and contention.ratio < _NEARLY_TWICE:
         yield (
             "both directions were measured between two hosts alone, which may wait for one "

@@ -90,7 +90,7 @@ class BenchmarkSize:
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """What a run of the benchmark has measured."""
+    """The measurements of a run of the benchmark."""
 
     times: int  # so many times
     ended: bool  # whether all was measured, or it was stopped at the time limit

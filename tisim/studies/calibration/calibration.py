@@ -1,4 +1,4 @@
-"""What a calibration has found."""
+"""The results of a calibration."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class RouteDict(TypedDict):
 
 
 class ContentionDict(TypedDict):
-    """What both directions of a link reach together; see `Contention`."""
+    """The joint rate of both directions of a link; see `Contention`."""
 
     fraction: float
     measured_ratio: float
@@ -208,7 +208,7 @@ class Calibration:
 
     @property
     def library(self) -> LibraryFacts:
-        """What was found out about the MPI library."""
+        """Findings about the MPI library."""
         return library_facts(self.measurements)
 
     @property

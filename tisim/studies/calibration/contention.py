@@ -47,7 +47,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What concurrent messages of one pattern reach."""
+    """The rates of concurrent messages of one pattern."""
 
     # ``both ways`` between one pair, disjoint ``pairs``, ``shift``, ``incast`` or ``fan-out``
     name: str
@@ -86,7 +86,7 @@ def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
 
 @dataclass(frozen=True)
 class Contention:
-    """What concurrent transfers reached.
+    """The rates of concurrent transfers.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     if one_way is None:
         return None
     rates = both.rename(columns={"rate": "both_ways"}).assign(one_way=one_way)
-    # Of several numbers of pairs, those that fill the link best tell what it carries.
+    # Among several numbers of pairs, those that fill the link best tell what it carries.
     best = rates.groupby("bytes")[["one_way", "both_ways"]].max()
     ratio = float((best["both_ways"] / best["one_way"]).median())
     patterns = tuple(_patterns(measurements, transfers, one))
@@ -172,7 +172,7 @@ def measure_contention(measurements: Measurements) -> Contention | None:
 def _patterns(
     measurements: Measurements, transfers: pd.DataFrame, one: pd.DataFrame
 ) -> Iterator[Pattern]:
-    """What each pattern reaches; those that were measured."""
+    """The rate of each pattern that was measured."""
     is_pairs = transfers["pattern"] == "pairs"
     kinds = {
         "both ways": transfers[

@@ -16,13 +16,13 @@ from typing import Final
 from tisim.errors import InputError
 from tisim.support.reading import read_input
 
-#: What a disk does, in the words of fio and IOR.
+#: The directions of a disk, in the words of fio and IOR.
 DIRECTIONS: Final = ("read", "write")
 
 
 @dataclass(frozen=True)
 class DiskRun:
-    """What jobs that ran side by side read, or wrote, together."""
+    """The joint rate of jobs that ran side by side."""
 
     direction: str  # one of `DIRECTIONS`
     bandwidth: float  # of all jobs together, in bytes/s
@@ -80,7 +80,7 @@ def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
 def _runs_of_group(
     jobs: Sequence[Mapping[str, object]], options: Mapping[str, object]
 ) -> list[DiskRun]:
-    """What the jobs of one group did."""
+    """The accesses of the jobs of one group."""
     told = [{**options, **as_mapping(job.get("job options", {}))} for job in jobs]
     moved = {
         direction: (
@@ -290,7 +290,7 @@ class DiskCalibration:
     remarks: Sequence[str]  # what the user should know
 
     def words(self, mount: str | None = None, size: str | None = None) -> str:
-        """What ``tisim platform new --disk`` and the property ``tisim/disk`` take."""
+        """The argument of ``tisim platform new --disk`` and of the property ``tisim/disk``."""
         words = [f"read={self.read / 1e6:.5g}MBps", f"write={self.write / 1e6:.5g}MBps"]
         words += [f"mount={mount}"] if mount else []
         words += [f"size={size}"] if size else []

@@ -126,7 +126,7 @@ def fit_transfer(
         floor=network.latency,
         envelope=ENVELOPE,
     )
-    # What is shorter than the burst passes at once, whatever its bandwidth factor.
+    # Messages shorter than the burst pass at once, whatever their bandwidth factor.
     return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 
 

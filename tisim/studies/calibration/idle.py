@@ -1,4 +1,4 @@
-"""What idling before a receive did to its measured time, and the times without that.
+"""The effect of idling before a receive on its measured time, and the times without that.
 
 A processor that slept is slow to begin with: its caches are cold, its clock is low. So the time
 inside MPI_Recv depends on how long the rank had been idle, and a benchmark that waits a while for

@@ -1,4 +1,4 @@
-"""What the MPI library that measured decides: its collectives, and the order of its messages."""
+"""Decisions of the MPI library that measured: its collectives, and the order of its messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tisim.models.jitter import DEFAULT_SIZE, DEFAULT_START
 if TYPE_CHECKING:
     from tisim.studies.calibration.measurements import Measurements
 
-# What a library says of itself begins so, and the selector that does as it does.
+# The beginning of a library's name for itself, and the selector that does as it does.
 _SELECTORS: Final = (
     (r"Open MPI v?4\.", "openmpi-4.1"),
     (r"Open MPI v?5\.", "openmpi-5.0"),
@@ -31,7 +31,7 @@ _IN_ORDER: Final = 0.5
 
 @dataclass(frozen=True)
 class LibraryFacts:
-    """What was found out about the MPI library.
+    """Findings about the MPI library.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class LibraryFacts:
         return options
 
     def text(self) -> str:
-        """What was found, in sentences."""
+        """The findings, in sentences."""
         if self.name is None:
             first = "the measurements do not name it ('tisim benchmark' does)"
         else:
@@ -95,7 +95,7 @@ class LibraryFacts:
 
 
 def library_facts(measured: Measurements) -> LibraryFacts:
-    """What measurements tell about the MPI library."""
+    """Measurements that tell about the MPI library."""
     rows = measured.frame[measured.frame["operation"] == "arrival"]
     if rows.empty:
         return LibraryFacts(measured.library, None)

@@ -1,4 +1,4 @@
-"""What a message costs its sender and receiver in software: ``smpi/os``, ``smpi/ois``, ``smpi/or``.
+"""Software cost of a message at its sender and receiver: ``smpi/os``, ``smpi/ois``, ``smpi/or``.
 
 A sender that does not wait pays ``os`` (``ois`` in MPI_Isend) before its message leaves; a
 receiver pays ``or`` when it completes a receive whose sender did not wait (Bedaride et al. 2013).

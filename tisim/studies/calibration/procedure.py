@@ -189,14 +189,14 @@ def _measured_nominal(
 def _said_nominal(
     bandwidth: float | None, latency: float | None, found: tuple[float, float]
 ) -> str:
-    """What the nominal values are that the user did not give."""
+    """The nominal values that the user did not give."""
     values = [f"bandwidth {found[0] / 1e6:.4g} MB/s"] * (bandwidth is None)
     values += [f"latency {found[1] * 1e6:.4g} us of a link"] * (latency is None)
     return f"nominal values from the measurements, as none were given: {', '.join(values)}"
 
 
 def _measured_bandwidth(measurements: Measurements) -> float:
-    """What large messages and streams reach, in bytes/s.
+    """The rates of large messages and streams, in bytes/s.
 
     Messages that pass a burst take no time to start, as it were: their line goes through zero, and
     is flatter than the bandwidth. Streams tell what the link carries on.
@@ -282,7 +282,7 @@ def _nominal(
 
 
 def _said_uniform(switches: Switches) -> str:
-    """What is lost of a network whose hosts are not alike."""
+    """The loss on a network whose hosts are not alike."""
     return (
         f"the {len(switches.hosts)} hosts that measured are not alike, or not on one switch; the "
         "platform does not say so (without --nodes and --platform, they are written as measured)"
@@ -342,7 +342,7 @@ def _with_burst(
 
 
 def _polling(measurements: Measurements) -> dict[str, str]:
-    """What a test and a probe cost that find nothing, each as much as the one before."""
+    """The cost of a test and a probe that find nothing, each as much as the one before."""
     rows = measurements.frame.groupby("operation")["seconds"].median()
     found = {f"smpi/{name}": f"{rows[name]:.6g}" for name in ("test", "iprobe") if name in rows}
     return {**found, "smpi/grow-injected-times": "no"} if found else {}
@@ -366,7 +366,7 @@ def _fit_contention(
     route: Route,
     switches: Switches | None,
 ) -> tuple[Contention | None, float | None]:
-    """What concurrent messages reach, and the limiter's bandwidth; None where there is none.
+    """The rates of concurrent messages, and the limiter's bandwidth; None where there is none.
 
     The limiter, which is set, is that with which the simulated exchange reaches the measured ratio.
     Hosts that are in no cluster have none, nor those that are not alike: what holds up a shift of

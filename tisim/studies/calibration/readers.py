@@ -12,8 +12,8 @@ from typing import NamedTuple
 from tisim.errors import InputError
 from tisim.support.reading import read_input
 
-#: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
-#: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
+#: The timed operation: a ping-pong one way, back to back or after both sides slept; MPI_Send, with
+#: the receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
 #: further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing; some messages to
 #: one receiver, until the first and until all are there; concurrent messages until the last is
 #: there; a message from one host to another while all other pairs of a round send too, and the
@@ -347,7 +347,7 @@ _LIBRARY = "# library:"
 
 
 def library_of(text: Text) -> str | None:
-    """What the MPI library that measured says of itself; None if the file does not say."""
+    """The MPI library's own name, from the file; None if the file does not say."""
     for line in text.lines:
         if line.startswith(_LIBRARY):
             return line.removeprefix(_LIBRARY).strip()

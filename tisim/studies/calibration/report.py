@@ -42,7 +42,7 @@ _WIDTH = 100
 
 
 def report(calibration: Calibration) -> str:
-    """What was found, for a person to read."""
+    """The findings, for a person to read."""
     return "\n\n".join(_sections(calibration)) + "\n"
 
 

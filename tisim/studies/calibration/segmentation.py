@@ -30,7 +30,7 @@ _COST_OF_A_LINE = 2.0
 # ... and its place, which costs more than a coefficient since it is searched for (Zhang &
 # Siegmund, Biometrics 63, 2007).
 _COST_OF_A_PLACE = 3.0
-# What a line need not explain: a change below this relative size is no protocol change.
+# Tolerance of a line: a change below this relative size is no protocol change.
 _INDIFFERENCE = 0.005
 # The dynamic programme looks at this many places for a breakpoint first, then at all around them.
 _PLACES = 500

@@ -38,7 +38,7 @@ _NOTABLE = 0.05
 
 @dataclass(frozen=True)
 class Network:
-    """What bounds the network's part of a message from below."""
+    """The lower bound of the network's part of a message."""
 
     bandwidth: float  # of the route, in bytes/s
     latency: float  # least latency, in seconds
@@ -54,7 +54,7 @@ class Network:
         return cls(bandwidth, least, envelope, burst)
 
     def saved(self, nbytes: Floats) -> Floats:
-        """What a message saves by the bytes that pass at once, in seconds."""
+        """The time that a message saves by the bytes that pass at once, in seconds."""
         return np.minimum(nbytes + self.envelope, self.burst) / self.bandwidth
 
     def least_seconds(self, nbytes: Floats) -> Floats:
@@ -138,7 +138,7 @@ def _lines(
 
 
 def seconds_a_message(measured: Measurements, nbytes: Floats) -> Floats | None:
-    """What each further message of a stream takes, at some sizes; None if no stream was measured.
+    """The time of each further message of a stream, at some sizes; None if no stream was measured.
 
     Outside of the sizes that were measured it is infinite.
     """

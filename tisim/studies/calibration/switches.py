@@ -28,7 +28,7 @@ _ALIKE = 0.15
 # Pairs of different switches are slower than the others by this factor in the mean of the rounds;
 # or take this many times as long for a byte.
 _SLOWER, _FARTHER = 1.15, 1.6
-# Of several hosts behind a switch, most pairs agree: those inside it differ by a part of that.
+# Among several hosts behind a switch, most pairs agree: those inside it differ by a part of that.
 _INSIDE = 0.5
 # A trunk is busy where the messages that cross are slower by this factor.
 _BUSY = 1.2
@@ -36,7 +36,7 @@ _BUSY = 1.2
 
 @dataclass(frozen=True)
 class Trunk:
-    """What connects a switch with the others, relative to the usual cable."""
+    """The cable between a switch and the others, relative to the usual cable."""
 
     bandwidth: float | None  # None: nothing that was measured has filled it
     delay: float  # seconds that it adds to a message
@@ -72,7 +72,7 @@ class Switches:
         return not self.trunks and set(self.cables) == {1.0}
 
     def least(self, one: str, other: str) -> float:
-        """What is the narrowest between two hosts, relative to the usual cable."""
+        """The narrowest link between two hosts, relative to the usual cable."""
         a, b = self.hosts.index(one), self.hosts.index(other)
         found = [self.cables[a], self.cables[b]]
         if self.switch[a] != self.switch[b]:
@@ -81,7 +81,7 @@ class Switches:
         return min(found)
 
     def text(self) -> str:
-        """What was found, in sentences."""
+        """The findings, in sentences."""
         if self.is_uniform:
             return f"Network: {len(self.hosts)} hosts on one switch, all alike."
         lines = [f"Network: {len(self.hosts)} hosts."]
@@ -120,7 +120,7 @@ class Weight:
         return min(self.errors, key=lambda weight: round(self.errors[weight], 3))
 
     def text(self) -> str:
-        """What was found, in a sentence."""
+        """The finding, in a sentence."""
         tried = ", ".join(f"{error:.1%} with {weight:g}" for weight, error in self.errors.items())
         return (
             f"Fan-outs and incasts of all hosts are simulated {tried} off: network/weight-S is "
@@ -233,7 +233,7 @@ def _by_first(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 def _trunks(
     sent: pd.DataFrame, switch: NDArray[np.int64], trip: Floats, inside: float, cable: float
 ) -> tuple[Trunk, ...]:
-    """What the trunk of each switch carries and adds.
+    """The bandwidth and latency of the trunk of each switch.
 
     The messages that cross it in one round are all there when the last one is: until then it was
     busy, if they were slow. Of two switches, both ends are one trunk.

@@ -1,4 +1,4 @@
-"""What an execution of a trace has given."""
+"""The results of an execution of a trace."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Report:
             return None
 
     def states(self, ranks: int) -> list[tuple[int, str, int]]:
-        """What ranks do or did last: rank, action and line of the trace."""
+        """The present or last action of ranks: rank, action and line of the trace."""
         states = []
         for rank in range(ranks):
             try:

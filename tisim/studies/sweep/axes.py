@@ -1,4 +1,4 @@
-"""What a sweep can vary, and the points that it visits: a grid, a list, a random sample."""
+"""The axes of a sweep, and the points that it visits: a grid, a list, a random sample."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Range:
     high: float
     # Whether the logarithm of the values is distributed uniformly, not the values.
     logarithmic: bool = False
-    # What a change of the drawn size is written as: ``"x"`` for a factor, else the unit.
+    # The form of a change of the drawn size: ``"x"`` for a factor, else the unit.
     unit: str | None = None
 
     def at(self, fraction: float) -> float:
@@ -287,7 +287,7 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
 
 
 def _by_axis(values: Mapping[str, object], read: Callable[[Axis, object], _T]) -> dict[Axis, _T]:
-    """What is read of each value, by the axes that the names stand for."""
+    """The read values, by the axes that the names stand for."""
     found: dict[Axis, _T] = {}
     for name, value in values.items():
         axis = Axis.parse(name)

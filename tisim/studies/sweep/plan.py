@@ -156,7 +156,7 @@ _GIVEN_MAPPING = "as given"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks for; `tisim.sweep` says what each part means."""
+    """The user's request; `tisim.sweep` documents each part."""
 
     trace: object = None
     platform: object = None
@@ -216,7 +216,7 @@ def make_plan(request: Request) -> Plan:
 
 
 def _base_point(request: Request, points: Sequence[Point]) -> Point:
-    """What the baseline consists of: the arguments, and where they say nothing, first values."""
+    """The parts of the baseline: the arguments, and where they say nothing, first values."""
     base: Point = {}
     for axis, given in ((_TRACE, request.trace), (_PLATFORM, request.platform)):
         if given is not None:
@@ -253,7 +253,7 @@ class _Planner:
         }
 
     def inputs(self) -> Inputs:
-        """What workers need; a registry only where they cannot fill it by importing modules."""
+        """The input of workers; a registry only where they cannot fill it by importing modules."""
         is_importable = (
             self._request.registry is None and "__main__" not in self._registry.modules()
         )
@@ -274,7 +274,7 @@ class _Planner:
             self._platforms.add(self._request.platform)
 
     def job(self, point: Point, replicate: int) -> tuple[Job, str]:
-        """What a worker needs for a point, and its key."""
+        """A worker's input for a point, and its key."""
         failure = None
         trace, platform, mapping, digests = -1, -1, -1, [""] * 3
         try:

@@ -1,4 +1,4 @@
-"""What the values of a sweep's axes cost."""
+"""Prices of the values of a sweep's axes."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What an axis does to the time."""
+    """The effect of an axis on the time."""
 
     axis: str  # its name
     # low, high: the least and the greatest time among its values, relative to their geometric
@@ -282,7 +282,7 @@ class _Page:
         return numbers(facts) + said(sentences)
 
     def _next(self, found: Sequence[Effect]) -> list[str]:
-        """What these scenarios suggest to try."""
+        """Suggestions from these scenarios."""
         advice = []
         failures = self._frame[self._frame["error"].notna()]
         if len(failures):

@@ -13,11 +13,11 @@ from tisim.platform.scaling import Change
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
 
-#: What a quantity is changed to: a number, or a text with a unit.
+#: The new value of a quantity: a number, or a text with a unit.
 Amount = float | str
 #: A value in a row of a sweep; None: it is not known, or does not exist.
 Cell = float | int | str | None
-#: What a worker found out about a scenario, by the names of `OUTCOMES`.
+#: A worker's findings about a scenario, by the names of `OUTCOMES`.
 Outcome = dict[str, Cell]
 
 #: A row by its columns: the parameters of a scenario, its outcome, and what it is compared to.
@@ -51,7 +51,7 @@ class TraceSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to carry out one scenario."""
+    """A worker's input for one scenario."""
 
     # trace, platform, mapping: positions in the lists of `Inputs`
     trace: int
@@ -71,7 +71,7 @@ Task = tuple[str, Job]
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the scenarios of a sweep share; sent once to each worker."""
+    """The inputs that the scenarios of a sweep share; sent once to each worker."""
 
     traces: tuple[TraceSource, ...]  # how each trace is opened
     platforms: tuple[bytes, ...]  # pickled platforms
@@ -82,9 +82,9 @@ class Inputs:
     registry: Registry | None = None
 
 
-#: What a worker process gets: first the inputs, then jobs, each with its number.
+#: Input of a worker process: first the inputs, then jobs, each with its number.
 Message: TypeAlias = Inputs | tuple[int, Job]
-#: What it answers: None or what is wrong with the inputs, then outcomes with the jobs' numbers.
+#: Its answers: None or the error of the inputs, then outcomes with the jobs' numbers.
 Answer: TypeAlias = str | tuple[int, Outcome] | None
 
 

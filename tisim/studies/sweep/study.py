@@ -189,7 +189,7 @@ class _Study:
         return str(self._directory / name)
 
     def _at_key(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
-        """What `check` returns; an error of it gets its place in the file."""
+        """The result of `check`; an error of it gets its place in the file."""
         try:
             return check()
         except InputError as error:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Sets that `tisim calibrate` stores.
 DEFAULT_SETS = 20
-# What repeated transfers reach is cut at these quantiles: the others are outliers.
+# Rates of repeated transfers are cut at these quantiles: the others are outliers.
 _TAILS = (0.05, 0.95)
 # Messages in bytes whose start-up times idling concerns.
 _SMALL = 4096

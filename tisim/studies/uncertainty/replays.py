@@ -178,7 +178,7 @@ def replay_with_sets(
     random = np.random.default_rng(seed)
     chosen = random.permutation(len(all_sets))[:count]
     fixed = Config(config) if not isinstance(config, Config) else config
-    # What the user has set himself is not varied.
+    # Options that the user has set are not varied.
     points = []
     for number in sorted(chosen.tolist()):
         # The seed has an effect where the configuration has a jitter of starts or sizes.

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 #: The share of the predicted time of each kind.
 Shares = Mapping[str, float]
 _POWER = 3
-# What a program that is like none of the validated ones gives to each of them.
+# The weight of a program unlike all validated ones.
 _LEAST_WEIGHT = 1e-4
-# What a program says of its communication, of which it has a smaller part, is noise.
+# A smaller part than this of a program's communication is noise.
 _LEAST_PART = 0.1
 
 
@@ -45,7 +45,7 @@ class Validated:
 def likely_ratios(
     programs: Sequence[Validated], shares: Shares
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What the real time may be, over the predicted one, and how likely each of it is.
+    """The distribution of the real time over the predicted one.
 
     Takes the shares of the program at hand; where they are not known, all others are as likely.
     """

@@ -72,7 +72,7 @@ class CaseResult:
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """What the error may be, given how the real times and the predictions spread."""
+        """The range of the error, given how the real times and the predictions spread."""
         low, high = median_interval(self.real)
         return min(self.predicted) / high - 1, max(self.predicted) / low - 1
 
@@ -164,7 +164,7 @@ class Coverage:
 
 
 def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
-    """What the cases of other groups say; where all are of one group, all other cases."""
+    """The errors of the cases of other groups; where all are of one group, of all other cases."""
     groups = {one.case.group for one in results}
     return [
         validated(one)
@@ -179,7 +179,7 @@ def counts(result: CaseResult) -> bool:
 
 
 def validated(result: CaseResult) -> Validated:
-    """What a case says of programs that spend their time as it does."""
+    """The evidence of a case for programs that spend their time as it does."""
     error = math.log(result.real_median / result.prediction)
     return Validated(result.case.name, error, result.shares)
 

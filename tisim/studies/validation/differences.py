@@ -1,4 +1,4 @@
-"""What differs between a real run and its prediction: ranks, and kinds of calls."""
+"""The differences between a real run and its prediction: ranks, and kinds of calls."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _of_a_run(case: Case, trace: Trace, scratch: Path, repeat: int) -> Messages 
 
 # So many of each are named.
 _MOST = 3
-# Of calls whose times differ by less than this part of the real time nothing is said.
+# Calls whose times differ by less than this part of the real time are left out.
 _LEAST = 0.02
 #: Seconds in calls of each kind, summed over the ranks.
 KindTimes = Mapping[str, float]

@@ -20,9 +20,9 @@ from tisim.traces.volumes import volumes_of
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is neither computing nor a call, and which a prediction does not have.
+#: Time that is neither computing nor a call, and which a prediction does not have.
 OFF_PROCESSOR = "off the processor"
-#: What lies before the first call and behind the last, and what a run file does not say.
+#: Time before the first call and behind the last, and time that a run file does not explain.
 REST = "the rest"
 _COMPUTING = "computing"
 # Kinds of actions that are computing.
@@ -125,7 +125,7 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
 
 
 class _Names:
-    """What the calls are named that actions belong to.
+    """The names of the calls that actions belong to.
 
     A recorded call that became several actions, such as a sendrecv, has a time at the first of
     them, and is named after all of them.
@@ -179,7 +179,7 @@ def _rows(actions: pd.DataFrame) -> Iterator[tuple[int, int, str, float]]:
 
 
 def _actions_of(path: Path) -> pd.DataFrame:
-    """What the ranks of a run file did."""
+    """The activities of the ranks of a run file."""
     import pandas as pd
 
     run = RunFile(path)

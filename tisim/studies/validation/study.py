@@ -198,7 +198,7 @@ class _StudyReader:
         return case
 
     def _real_runs(self, name: str, real: object) -> Mapping[str, object]:
-        """What a case says of real runs: their times, or run files that have them."""
+        """The real runs of a case: their times, or run files that have them."""
         assert isinstance(real, tuple)
         files = [self._file.parent / one for one in real if isinstance(one, str)]
         if not files:

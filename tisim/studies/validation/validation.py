@@ -49,7 +49,7 @@ _JITTER: Mapping[str, object] = {
 
 @dataclass(frozen=True)
 class Validation:
-    """What a study has found."""
+    """The results of a study."""
 
     results: tuple[CaseResult, ...]  # of the cases that ran to their ends
     failed: tuple[tuple[str, str], ...]  # of those that did not: name and reason

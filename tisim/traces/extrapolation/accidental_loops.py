@@ -16,7 +16,7 @@ import numpy as np
 from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat, places
 from tisim.traces.extrapolation.shapes import ClassCall, Shape
 
-#: What tells classes apart: the trace, and the program without its numbers.
+#: The key that tells classes apart: the trace, and the program without its numbers.
 _Outline = tuple[int, tuple[Shape | int, ...]]
 
 
@@ -227,7 +227,7 @@ class _Loops:
         return None
 
     def of(self, items: Sequence[Item]) -> dict[_Root, list[tuple[int, int]]]:
-        """Of each root of several calls: how often loops repeat how many calls."""
+        """How often loops repeat how many calls, by root of several calls."""
         found: dict[_Root, list[tuple[int, int]]] = {}
         for item in items:
             if isinstance(item, int):
@@ -242,7 +242,7 @@ class _Loops:
         return found
 
     def order(self, items: Sequence[Item]) -> _Order:
-        """What tells the calls in their order, without their numbers, from those of others."""
+        """The key of the calls in their order, without their numbers."""
         made: _Order = (0, 1)
         for item in items:
             if isinstance(item, int):

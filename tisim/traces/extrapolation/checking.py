@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.traces.extrapolation.recorded import read_trace
 from tisim.traces.packed_program import PackedTrace
 
-#: Of actions, a sum of the trace that was made and one of that which was recorded.
+#: By action, a sum of the trace that was made and one of that which was recorded.
 _Sums = dict[str, list[float]]
 # Words of a line that is shown whole, and those that say which rank makes which call.
 _MOST_WORDS = 16

@@ -14,7 +14,7 @@ from tisim.traces.extrapolation.volumes import fit_volumes
 from tisim.traces.packed_program import NUMBER, PackedTrace
 
 _NUMBER = bytes([NUMBER])
-#: Of each action, the first numbers of its lines: whether there is one for each rank.
+#: By action, whether the first numbers of its lines are one for each rank.
 LAYOUTS: dict[str, tuple[bool, ...]] = {
     "alltoallv": (False, True, False, True),
     "allgatherv": (False, True),
@@ -130,7 +130,7 @@ def spelled_out(
     return text, rank_holes, made
 
 
-#: What may stand for data. The first is taken where nothing is said.
+#: Replacements for data. The first is the default.
 WAYS = ("distributions", "means")
 # Quantiles that are kept of a distribution.
 _QUANTILES = 129
@@ -144,7 +144,7 @@ class Spread:
 
     #: Their standard deviation.
     deviation: float
-    #: Of their differences to the mean, in standard deviations.
+    #: Their differences to the mean, in standard deviations.
     quantiles: NDArray[np.float64]
 
     @classmethod
@@ -160,7 +160,7 @@ class Spread:
 class Approximation:
     """Actions whose numbers are data."""
 
-    #: Of each action, which of `WAYS` is taken.
+    #: The chosen entry of `WAYS`, by action.
     how: Mapping[str, str]
     _spreads: dict[str, dict[int, Spread]] = field(default_factory=dict)
     _means: dict[tuple[int, str, int], list[int] | None] = field(default_factory=dict)

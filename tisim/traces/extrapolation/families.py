@@ -29,13 +29,13 @@ class Fit:
     #: Its name, which ``--prefer`` takes.
     family: str
     text: str
-    #: What it says of the target; None: it has no whole value there.
+    #: Its value at the target; None: not whole there.
     value: int | None
     #: How many sizes confirm it beyond those that determine it.
     confirmed: int
-    #: What it says of any number of ranks; None: it has no exact value there.
+    #: Its value at any number of ranks; None: not exact there.
     at: Term
-    #: Of a function a t or a t + c: the name of t, and a.
+    #: The name of t, and a, of a function a t or a t + c.
     slope: Slope | None = None
 
 

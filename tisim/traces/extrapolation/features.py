@@ -1,4 +1,4 @@
-"""What a number may depend on where it differs from rank to rank."""
+"""The quantities that a number may depend on where it differs from rank to rank."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def share_features(place: Place, counts: Collection[int]) -> list[Feature]:
 
 
 def _numbers(site: MergedCall, hole: int) -> list[Ranks]:
-    """What each trace has in a hole; none where it is a volume that is not a whole number."""
+    """The values of each trace in a hole; none where one is a volume that is not a whole number."""
     seen = [of[hole] for of in site.numbers]
     if site.shape.marks[hole] != VOLUME:
         return seen

@@ -1,4 +1,4 @@
-"""What was found of a program: its parameters, and what they leave open."""
+"""Findings about a program: its parameters, and what they leave open."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Findings:
     prefer: Sequence[str] = ()
     parameters: list[Parameter] = field(default_factory=list)
     volumes: list[FittedVolume] = field(default_factory=list)
-    #: What several functions explain that differ at the target.
+    #: Parameters explained by several functions that differ at the target.
     ambiguous: list[str] = field(default_factory=list)
     #: The loops by their paths, and their iterations in the largest trace.
     loops: dict[str, int] = field(default_factory=dict)

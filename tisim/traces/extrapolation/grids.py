@@ -44,7 +44,7 @@ def _fixed(side: int, rest: Sides, at: int, ranks: int) -> tuple[int, ...] | Non
 class Grid:
     """A process grid for any number of ranks."""
 
-    #: What messages call it.
+    #: Its name in messages.
     name: str
     #: Its sides for a number of ranks.
     sides: Sides
@@ -120,7 +120,7 @@ class Place:
         return sides
 
     def coordinates(self, grid: int) -> list[Ranks]:
-        """Of each dimension of a grid, where each rank stands."""
+        """The place of each rank, by dimension of a grid."""
         if grid not in self._coordinates:
             made, rest = [], self.all
             for side in self.sides(grid):
@@ -149,13 +149,13 @@ _NEAR = 2
 class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
     """A formula for a rank."""
 
-    #: What is computed, see `values`.
+    #: The computed quantity, see `values`.
     kind: str
     #: The numbers in it.
     constants: tuple[int, ...]
 
     def values(self, place: Place, ranks: Ranks) -> Ranks:
-        """What the formula gives for these ranks."""
+        """The values of the formula for these ranks."""
         first = self.constants[0] if self.constants else 0
         if self.kind == "constant":
             return np.full(len(ranks), first, dtype=np.int64)

@@ -15,11 +15,11 @@ from tisim.traces.extrapolation.shapes import Numbers, Shape
 
 #: Formulas for ranks that hold so far.
 Forms = frozenset[PeerForm]
-# What a pair of equal calls is worth, and what each number that differs between traces takes off.
+# The score of a pair of equal calls, and the deduction for each number that differs between traces.
 # Numbers that differ within a trace are of different calls.
 _SAME_CALL = 8
 _OTHER_NUMBER = 2
-# What it takes off when ranks that calls name need another formula than each call alone.
+# The deduction when ranks that calls name need another formula than each call alone.
 _FEWER_FORMS = 3
 # Above all ranks.
 _NO_RANK = 1 << 62
@@ -42,14 +42,14 @@ class Plain:
     varying: frozenset[int]
     #: The first rank that makes the call, by trace.
     leaders: Mapping[int, int]
-    #: Of each hole, the number of the first rank, by trace.
+    #: The number of the first rank, by hole and by trace.
     firsts: Mapping[int, Mapping[int, int]]
-    #: Of each hole, the least and the largest number.
+    #: The least and the largest number, by hole.
     ranges: Mapping[int, tuple[int, int]]
 
     @cached_property
     def constants(self) -> dict[int, tuple[int, ...]]:
-        """Of each trace that has the call, its numbers, where none of them differ."""
+        """Its numbers, by trace that has the call, where none of them differ."""
         if self.varying:
             return {}
         return {size: tuple(of[size] for of in self.firsts.values()) for size in self.leaders}
@@ -57,7 +57,7 @@ class Plain:
 
 @dataclass(eq=False)
 class CallKind:
-    """What there is to compare of a call."""
+    """The parts of a call to compare."""
 
     shape: Shape
     peers: Peers
@@ -69,7 +69,7 @@ class Kinds:
 
     def __init__(self) -> None:
         self._shapes: dict[Shape, Shape] = {}
-        # What is equal to what there was before is the same object.
+        # Values equal to earlier ones are the same object.
         self._forms: dict[Forms, Forms] = {}
         self._peers: dict[object, Peers] = {}
         self._plain: dict[object, Plain] = {}
@@ -117,7 +117,7 @@ class Kinds:
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
     def worth(self, left: CallKind, right: CallKind) -> int:
-        """What two calls of one shape are worth as the same one; 0 for different ones."""
+        """The score of two calls of one shape as the same one; 0 for different ones."""
         pair = (left, right)
         worth = self._worths.get(pair)
         if worth is None:
@@ -146,14 +146,14 @@ class Kinds:
         return self._plain.setdefault(key, plain)
 
     def _fewer_forms(self, left: Peers, right: Peers) -> int | None:
-        """What is taken off for formulas that do not hold of both; None: none holds of both."""
+        """The deduction for formulas that do not hold for both; None: none holds for both."""
         pair = (left, right)
         if pair not in self._fewer:
             self._fewer[pair] = _fewer_forms(left.forms, right.forms)
         return self._fewer[pair]
 
     def _other_numbers(self, left: Plain, right: Plain) -> int | None:
-        """What is taken off for other numbers; None: they are of different calls."""
+        """The deduction for other numbers; None: they are of different calls."""
         pair = (left, right)
         if pair not in self._other:
             self._other[pair] = _other_numbers(left, right)
@@ -162,7 +162,7 @@ class Kinds:
 
 def _join(left: Plain, right: Plain) -> Plain:
     sizes = sorted(left.leaders.keys() | right.leaders.keys())
-    # Of each trace, the one that the first of all ranks has.
+    # By trace, the one that the first of all ranks has.
     first_is = {
         size: min((left, right), key=lambda one: one.leaders.get(size, _NO_RANK)) for size in sizes
     }

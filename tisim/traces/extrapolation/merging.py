@@ -16,7 +16,7 @@ from tisim.traces.extrapolation.shapes import Shape
 
 # Among equal ways to lay programs beside each other, the one along calls that many ranks make.
 _SCALE = 1_000
-#: What pairs of two sequences of nodes are worth, by row and column.
+#: Scores of pairs of two sequences of nodes, by row and column.
 Pairs = NDArray[np.int64]
 
 
@@ -35,7 +35,7 @@ _Alike = dict[Shape | None, dict[object, list[int]]]
 
 
 class Worths:
-    """What pairs of nodes are worth as the same ones.
+    """Scores of pairs of nodes taken as the same ones.
 
     Nodes that say the same are worth the same, so that each pair is compared once.
     """
@@ -56,7 +56,7 @@ class Worths:
     def _of(
         self, left: Sequence[Node], mine: _Content, right: Sequence[Node], theirs: _Content
     ) -> Pairs:
-        """What each pair of nodes is worth."""
+        """The score of each pair of nodes."""
         if not left or not right:
             return np.zeros((len(left), len(right)), dtype=np.int64)
         rows: list[Pairs] = []
@@ -70,7 +70,7 @@ class Worths:
     def _row(
         self, node: Node, known: tuple[object, int], right: Sequence[Node], theirs: _Content
     ) -> Pairs:
-        """What a node is worth as each of a sequence."""
+        """The scores of a node taken as each of a sequence."""
         mine, support = known
         row = [0] * len(right)
         shape = node.shape if isinstance(node, MergedCall) else None
@@ -108,7 +108,7 @@ class Worths:
         return found
 
     def _content(self, nodes: Sequence[Node], supported: bool) -> _Content:
-        """What stands in a sequence, with how many ranks make it or without."""
+        """The contents of a sequence, with how many ranks make it or without."""
         inside = tuple(
             (
                 self._body(node, supported) if isinstance(node, Loop) else _kind(node),

@@ -1,4 +1,4 @@
-"""What the merged program becomes at the target: guards, peers and numbers, each fitted exactly."""
+"""The merged program at the target: guards, peers and numbers, each fitted exactly."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def further_sizes(sizes: Sequence[int], target: int | None = None) -> Iterator[i
 
 
 def _kind(sizes: Sequence[int]) -> Callable[[int], int]:
-    """What numbers the sizes are, by their place."""
+    """The kinds of numbers that the sizes are, by their place."""
     for kind in (lambda n: 1 << n, lambda n: n**2, lambda n: n**3):
         if all(_is_of(kind, size) for size in sizes):
             return kind
@@ -63,7 +63,7 @@ def such_as(size: int | None) -> str:
 
 
 def too_small(sizes: Sequence[int], target: int, dimensions: int) -> str:
-    """What to record where a grid has sizes without a rank that has neighbours on all sides.
+    """Sizes to record where a grid has sizes without a rank that has neighbours on all sides.
 
     Empty if there are none, or the target is too small for others.
     """
@@ -85,7 +85,7 @@ def _has_inner(size: int, dimensions: int) -> bool:
 
 
 def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
-    """What recorded sizes leave open of a program on a grid, whatever it does.
+    """Questions that the recorded sizes leave open for any program on a grid.
 
     That they are too small, or grids that only differ at the target; sentences.
     """

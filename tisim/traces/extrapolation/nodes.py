@@ -26,7 +26,7 @@ class CallOf(NamedTuple):
     ranks: Numbers
     #: For each hole the number of each of them.
     numbers: tuple[Numbers, ...]
-    #: What each of them computes before it on average; where that is fitted.
+    #: The mean computation of each before it; where that is fitted.
     volumes: NDArray[np.float64] | None
 
 
@@ -47,7 +47,7 @@ class MergedCall:
 
     @property
     def forms(self) -> Mapping[int, Forms]:
-        """Of each hole that takes a rank, the formulas that hold, see `Peers`."""
+        """The formulas that hold, by hole that takes a rank; see `Peers`."""
         return self.kind.peers.forms
 
     @property
@@ -62,12 +62,12 @@ class MergedCall:
 
     @cached_property
     def present(self) -> list[Mask]:
-        """Of each trace, which ranks make it."""
+        """The ranks that make it, by trace."""
         return _present(self.sizes, self.calls)
 
     @cached_property
     def numbers(self) -> list[list[Numbers]]:
-        """Of each trace and hole, the number of each rank."""
+        """The number of each rank, by trace and hole."""
         holes = range(len(self.shape.marks))
         made = [[np.zeros(ranks, dtype=np.int64) for _ in holes] for ranks in self.sizes]
         for call in self.calls:
@@ -77,7 +77,7 @@ class MergedCall:
 
     @cached_property
     def volumes(self) -> list[NDArray[np.float64]]:
-        """Of each trace, what each rank computes before the call on average."""
+        """The mean computation of each rank before the call, by trace."""
         made = [np.zeros(ranks) for ranks in self.sizes]
         for call in self.calls:
             if call.volumes is not None:
@@ -109,12 +109,12 @@ class Loop:
 
     @cached_property
     def present(self) -> list[Mask]:
-        """Of each trace, which ranks come to it."""
+        """The ranks that come to it, by trace."""
         return _present(self.sizes, self.loops)
 
     @cached_property
     def times(self) -> list[Numbers]:
-        """Of each trace, how many iterations each rank makes."""
+        """The iterations of each rank, by trace."""
         made = [np.zeros(ranks, dtype=np.int64) for ranks in self.sizes]
         for loop in self.loops:
             made[loop.size][loop.ranks] = loop.times
@@ -151,13 +151,13 @@ class StagedForm:
 class Stages:
     """Stages of the merged program."""
 
-    #: Of each stage of the largest trace, from stage 0, its calls.
+    #: The calls of each stage of the largest trace, from stage 0.
     sites: list[list[MergedCall]]
     #: How many stages each trace has.
     counts: list[int]
     #: Whether the last stage comes first.
     falls: bool
-    #: Of each call and hole that takes a rank, the formulas that hold in all stages.
+    #: The formulas that hold in all stages, by call and hole that takes a rank.
     forms: list[dict[int, list[StagedForm]]]
 
 

@@ -50,7 +50,7 @@ _FEWEST_SOLVED = 2
 
 @dataclass(frozen=True)
 class Seen:
-    """What one trace shows: its scenes, who makes the call in them, and with which numbers."""
+    """The data of one trace: its scenes, the ranks that make the call in them, and the numbers."""
 
     place: Place
     scenes: Sequence[Scene]
@@ -63,7 +63,7 @@ class RankFit:
     """A sum that gives all numbers."""
 
     text: str
-    #: What it says of the target, of all its scenes one after the other.
+    #: Its values at the target, of all its scenes one after the other.
     values: Ranks
     #: How many sizes confirm it beyond those that determine its constants.
     confirmed: int
@@ -166,7 +166,7 @@ class RankNumbers:
         ]
         matrix = np.stack([np.ones_like(columns[0]), *columns], axis=1)
         for chosen in product(*factors):
-            # Of a small trace the sum is not the only one, but it must give its numbers.
+            # In a small trace other sums may be possible, but it must give its numbers.
             if all(self._gives(chosen, features, one) for one in open_ones):
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
@@ -372,7 +372,7 @@ class NumberFitter:
 
 
 def _names(fit: Fit) -> list[str]:
-    """What ``--prefer`` may call it: as messages do, and by the name of its term."""
+    """Its names in ``--prefer``: as in messages, and by the name of its term."""
     return [fit.family, fit.text, _shown(fit), *(fit.slope or ())[:1]]
 
 
@@ -407,7 +407,7 @@ def seen_scenes(
     present: Sequence[Sequence[Mask]],
     values: Sequence[Sequence[Numbers]],
 ) -> list[Seen]:
-    """What each trace shows of a number, where it has it: by trace, then by stage."""
+    """The values of a number in each trace that has it: by trace, then by stage."""
     return [
         Seen(
             place,

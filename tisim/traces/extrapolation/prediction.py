@@ -13,7 +13,7 @@ from tisim.traces.extrapolation.recordings import Recordings
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """What was extrapolated, and how.
+    """An extrapolation and its method.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a recorded trace says of its classes of ranks: calls with numbers, and loops of calls."""
+"""The contents of a recorded trace by class of ranks: calls with numbers, and loops of calls."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _moved_left(items: list[Item]) -> list[Item]:
 # A ``wait request=0`` says nothing of its message. Two of them are the same call of a program only
 # if the calls that started their requests are.
 
-# What stands before the numbers of requests.
+# The text before the numbers of requests.
 _NAMES = b"request"
 # Actions that name requests of other calls; all others start those that they name.
 _NAMING = frozenset(
@@ -211,7 +211,7 @@ _NAMING = frozenset(
 ) | {"cancel", "request_free"}
 # Iterations that show whether the later ones are equal.
 _ITERATIONS = 3
-#: Of each number of a request, the call that started it.
+#: The call that started each request, by the number of the request.
 _Started = dict[bytes, int]
 
 
@@ -288,7 +288,7 @@ _COMMENT = bytes([NO_RANK]) + b"#"
 
 @dataclass(frozen=True)
 class ClassProgram:
-    """What the ranks of a class do."""
+    """The program of the ranks of a class."""
 
     #: Which of the traces it is of.
     size: int

@@ -41,7 +41,7 @@ _DRAWS = 8
 
 @dataclass(frozen=True)
 class SitePoint:
-    """What a call site costs on a number of ranks: the mean over the ranks, and an interval."""
+    """The cost of a call site on a number of ranks: the mean over the ranks, and an interval."""
 
     ranks: int
     value: float
@@ -51,7 +51,7 @@ class SitePoint:
 
 @dataclass(frozen=True)
 class SiteCurve:
-    """What a call site costs over the number of ranks."""
+    """The cost of a call site over the number of ranks."""
 
     #: The call, and where it stands; or the kind of calls, where only that is known. Empty for all
     #: computations together, and for the whole program.
@@ -63,7 +63,7 @@ class SiteCurve:
 
     @property
     def text(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         if not self.site:
             return "computing at all call sites" if self.computes else "the whole program"
         return f"computing before {self.site}" if self.computes else f"in {self.site}"
@@ -104,7 +104,7 @@ def scaling_curves(
     prefer: Sequence[str] = (),
     platform: Platform | None = None,
 ) -> ScalingCurves:
-    """What each call site costs on the recorded numbers of ranks, at the target and between.
+    """Costs of each call site on the recorded numbers of ranks, at the target and between.
     Without a platform, on which traces are replayed, only computed volumes are shown. Raises
     InputError when the program cannot be extrapolated to the target, or has nothing to show.
     """
@@ -173,7 +173,7 @@ def _numbers_of_ranks(sizes: Sequence[int], target: int) -> list[int]:
 
 
 def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoint]:
-    """What ranks compute before each call on average, in flops."""
+    """The mean computation of ranks before each call, in flops."""
     fits = {one.site: one.fit for one in found.findings.volumes}
     sums: dict[tuple[str, bool], float] = {}
     for node, times in _calls(found.program):

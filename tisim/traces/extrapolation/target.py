@@ -27,11 +27,11 @@ class TargetCall:
     site: MergedCall
     #: Which ranks make it.
     present: Mask
-    #: Of each hole, the number of each rank, or one for all.
+    #: The number of each rank, or one for all, by hole.
     numbers: list[Numbers]
-    #: Of the computation before it, where it was fitted.
+    #: The volume of the computation before it, where it was fitted.
     volume: int = 0
-    #: What messages call it: the same at all numbers of ranks.
+    #: Its name in messages: the same at all numbers of ranks.
     name: str = ""
 
 

@@ -55,7 +55,7 @@ class VolumeFit:
     """A function for a volume."""
 
     family: str
-    #: What it says of the target.
+    #: Its value at the target.
     value: float
     #: The largest relative error for a size, from the other ones.
     error: float
@@ -68,7 +68,7 @@ class VolumeFit:
     errors: tuple[float, ...]
 
     def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
-        """What the fits without each of the sizes say of a number of ranks."""
+        """The values at a number of ranks of the fits without each of the sizes."""
         return tuple(
             LeftOut(size, max(curve.at(ranks), 0.0), error)
             for (size, _), curve, error in zip(self.means, self.without, self.errors, strict=True)
@@ -90,7 +90,7 @@ def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -
             fit = _fitted(name, term, with_offset, means, target)
             if fit.value >= 0:
                 found.append(fit)
-    # Of functions that are as good, the one that comes first has the fewest constants.
+    # Among functions that are as good, the one that comes first has the fewest constants.
     return min(found, key=lambda fit: round(fit.error, 3))
 
 

@@ -18,7 +18,7 @@ from tisim.traces.generate.patterns import (
     Wavefront,
 )
 
-#: What the command line calls each pattern.
+#: The name of each pattern on the command line.
 PATTERNS: dict[str, type[Pattern]] = {
     "ring": Ring,
     "halo2d": Halo2D,

@@ -86,7 +86,7 @@ class Pattern(ABC):
 
     @abstractmethod
     def iteration(self, rank: int) -> Program:
-        """What a rank does in one iteration."""
+        """The actions of a rank in one iteration."""
 
     def write(
         self, target: str | os.PathLike[str], progress: Callable[[float], None] | None = None
@@ -185,7 +185,7 @@ class Pattern(ABC):
 
     @cached_property
     def _factors(self) -> list[float]:
-        """What the flops of each rank are multiplied by."""
+        """The factors of the flops of each rank."""
         drawn = self.random(0).random(self.ranks)
         factors: list[float] = (1 + self.imbalance * (2 * drawn - 1)).tolist()
         return factors

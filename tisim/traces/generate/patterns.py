@@ -83,7 +83,7 @@ class _Halo(Pattern, ABC):
             before, after = (
                 neighbour(rank, self.sides, dimension, step, self.periodic) for step in (-1, 1)
             )
-            # What moves one way carries one tag, so that both neighbours may be one rank.
+            # Messages one way carry one tag, so that both neighbours may be one rank.
             backwards, forwards = 2 * dimension, 2 * dimension + 1
             if after not in (rank, -1):
                 receives.append(f"irecv {after} {backwards} {nbytes}")
@@ -347,7 +347,7 @@ class Sparse(Pattern):
         return [1.0, *messages, "waitall"] if messages else [1.0]
 
 
-# Of the flops of a step, the forward pass takes a third and the backward pass the rest.
+# The forward pass takes a third of the flops of a step, and the backward pass the rest.
 _FORWARD = 1 / 3
 
 

@@ -117,7 +117,7 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What an import made.
+    """The result of an import.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def convert(
 def _writer(
     output: str | os.PathLike[str], trace: ForeignTrace
 ) -> Iterator[TraceWriter | DrawnTraceWriter]:
-    """What the trace is written by: one that draws volumes where there are histograms of them."""
+    """The writer of the trace: one that draws volumes where there are histograms of them."""
     if not trace.histograms:
         with write_trace(output, trace.ranks) as writer:
             yield writer

@@ -14,7 +14,7 @@ from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_spool import RankSpool
 
-#: What a listing begins with, and what its tables begin with.
+#: The first words of a listing, and those of its tables.
 FIRST = "# darshan log version:"
 _FILE = re.compile(r"# DXT, file_id: (\d+), file_name: (.*)$")
 _RANK = re.compile(r"# DXT, rank: (-?\d+), hostname:")

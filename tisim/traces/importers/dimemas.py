@@ -26,7 +26,7 @@ OPERATIONS = (
     *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
     *("alltoall", "alltoallv", "reduce", "allreduce", "reducescatter", "scan"),
 )
-# What a send is: 1 stands for synchronous, 2 for immediate.
+# The kind of a send: 1 stands for synchronous, 2 for immediate.
 _IMMEDIATE = 2
 _SENDS = ("send", "ssend", "isend", "issend")
 _RECEIVE, _IMMEDIATE_RECEIVE, _WAIT = range(3)
@@ -183,7 +183,7 @@ class DimemasTrace(FormatTrace):
         super().__init__(file, options, notes)
         self._spool = RankSpool()
         self._known: dict[int, Group] = {}
-        # What ranks send and receive in vector collectives, by communicator.
+        # Counts that ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
         try:
             self._read()

@@ -126,7 +126,7 @@ def _field(text: str) -> Field:
 #: The first bytes of a file, and of its last record.
 MAGIC = b"\xff\xaa\xddDUMPI"
 _INDEX_SIZE = 64
-# What a call's mask says of its record.
+# The meaning of a call's mask for its record.
 _STATUS, _CPU_TIME, _WALL_TIME, _THREAD, _COUNTERS = 0x03, 0x04, 0x08, 0x40, 0x80
 # Longer arrays and texts than this are not believed.
 _MOST = 1 << 24

@@ -57,7 +57,7 @@ class FileCalls:
             self._calls.action(f"close {handle}")
 
     def close_all(self) -> None:
-        """What is still open is closed, in the order in which it was opened."""
+        """Close the files that are still open, in the order in which they were opened."""
         for file in list(self._handles):
             self.close(file)
 

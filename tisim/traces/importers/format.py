@@ -1,4 +1,4 @@
-"""What the readers of formats share: an opened trace, and one rank of it."""
+"""The common parts of the readers of formats: an opened trace, and one rank of it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Operation:
     kind: int
     #: Bytes, or nanoseconds.
     amount: int
-    #: Of a message; may be `ANY`.
+    #: Source or destination of a message; may be `ANY`.
     peer: int
     tag: int
     #: Which processor of the rank has the work of it.
@@ -322,7 +322,7 @@ class OperationSequence(RankConverter):
     def _compute(self, number: int) -> None:
         operation = self._operations[number]
         self._begin(operation)
-        # What may begin when a computation does, stands before it in a sequence.
+        # Operations that may begin when a computation does, stand before it in a sequence.
         while self._messages:
             self._post(heapq.heappop(self._messages))
         self._calls.compute(self._options.volume_of(operation.amount * 1e-9))

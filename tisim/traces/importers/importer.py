@@ -1,4 +1,4 @@
-"""What the reader of a foreign format provides, and takes: options, notes, times of calls."""
+"""The interface of the reader of a foreign format: options, notes, times of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tisim.support.files import replacing, write_file
 from tisim.traces.importers.words import kind_of
 from tisim.traces.program import CallSequence, Program
 
-#: What traces of several formats lack.
+#: Information that traces of several formats lack.
 NO_FINALIZE = "a rank without MPI_Finalize, which is added"
 NO_WAIT = "a request that nothing waits for is waited for at the end"
 
@@ -169,7 +169,7 @@ VolumeHistogram = list[tuple[float, float, int]]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What a user says about a foreign trace.
+    """A user's options for a foreign trace.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ _POSTS = frozenset({*ISENDS, "Irecv", *INITS})
 # Which requests these have found complete is not in the trace.
 _UNDECIDED = frozenset({"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"})
 _MAKERS = frozenset({"Comm_split", "Comm_dup", "Comm_create", "Cart_create"})
-# What a rank that is not the root has of its array is not meant for anybody.
+# The array of a rank that is not the root is not meant for anybody.
 _AT_ROOT = {"Gatherv": "recvcounts", "Scatterv": "sendcounts"}
 
 

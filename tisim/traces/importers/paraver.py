@@ -34,7 +34,7 @@ from tisim.traces.importers.words import (
 
 #: The types of events that are calls: messages, collectives, others, one-sided, files.
 CALL_TYPES = range(50000001, 50000006)
-#: Of a collective: bytes that the rank sends and receives, 1 at the root, the communicator.
+#: For a collective: bytes that the rank sends and receives, 1 at the root, the communicator.
 SENT, RECEIVED, ROOT, COMM = range(50100001, 50100005)
 # Extrae's numbers of calls that tisim has no action for.
 _FURTHER = {
@@ -163,7 +163,7 @@ class ParaverRecords:
         self.ran_until: dict[int, int] = {}
         #: The world's rank of the root of each rooted collective of a communicator, in order.
         self.roots: dict[int, array[int]] = defaultdict(lambda: array("i"))
-        #: What ranks send and receive in vector collectives, by communicator.
+        #: Counts that ranks send and receive in vector collectives, by communicator.
         self.vectors: Records = defaultdict(list)
         self._rooted: dict[tuple[int, int], int] = defaultdict(int)
         # The call that each rank is in, and what is known of it.
@@ -379,7 +379,7 @@ class ParaverRank(RankConverter):
         was_open = self._begun is not None
         for type_, value in pairs:
             if type_ == self._counter:
-                # What a counter has at the end of a call was counted in it.
+                # The value of a counter at the end of a call was counted in it.
                 if not was_open:
                     self._calls.compute(value)
             elif type_ not in CALL_TYPES:
@@ -387,7 +387,7 @@ class ParaverRank(RankConverter):
             elif value:
                 self._name = self._labels.calls.get((type_, value), f"call {type_}:{value}")
                 self._begun = time
-                # What comes before MPI_Init is not a part of the run.
+                # Events before MPI_Init are not a part of the run.
                 if self._counter is None and not self._name.startswith("Init"):
                     self._compute(time)
             elif self._begun is not None and not self._is_finalized:

@@ -105,7 +105,7 @@ class RequestNumbers:
 
 #: The number of the world among communicators.
 WORLD = 0
-#: What stands for no particular rank or tag, and for no rank.
+#: The numbers for any rank or tag, and for no rank.
 ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
 
 
@@ -124,7 +124,7 @@ class RankCalls:
         self.rank = rank
         self.lines = LineQueue()
         self._requests = RequestNumbers() if requests is None else requests
-        # What the rank has computed since the line before.
+        # The computation of the rank since the line before.
         self._volume = 0.0
         # Requests whose call was not recorded; their completion means nothing.
         self.unknown_completions = 0

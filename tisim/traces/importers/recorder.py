@@ -14,7 +14,7 @@ from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
 
 _ROW = re.compile(r"(-?\d+\.\d+) (-?\d+\.\d+) (\S+) (\d+) (\d+) \( ?(.*)\)$")
-#: What the first bytes of a file look like.
+#: The first bytes of a file.
 ROW_BYTES = re.compile(rb"-?\d+\.\d+ -?\d+\.\d+ [A-Za-z_]\w* \d+ \d+ \(")
 
 

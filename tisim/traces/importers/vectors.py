@@ -90,7 +90,7 @@ def _place(comm: int, position: int) -> str:
 
 
 def extrae_share(action: str, sent: int, received: int, size: int, is_root: bool) -> int:
-    """What a rank contributes to a vector collective, by the two sizes that Extrae keeps."""
+    """The contribution of a rank to a vector collective, by the two sizes that Extrae keeps."""
     return sent if action in ("gatherv", "allgatherv") else received
 
 

@@ -48,7 +48,7 @@ def is_query(function: str) -> bool:
     return function.startswith(tuple(_QUERY_NAMES.split())) and function != "Get_accumulate"
 
 
-# What the names of calls with a line of their own begin with, besides those above.
+# Prefixes of the names of calls with a line of their own, besides those above.
 _SPELLED = (
     *("Cancel", "Cart_", "Comm_", "Dist_graph", "Finalize", "Graph_", "Imrecv", "Irecv", "Mprobe"),
     *("Improbe", "Mrecv", "Probe", "Recv", "Request_free", "Sendrecv", "Start", "Test", "Wait"),

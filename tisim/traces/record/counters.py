@@ -11,7 +11,7 @@ from tisim.traces.record.events import FLOPS, NAMED, events_of, obstacle
 
 #: Those of volumes.
 COUNTERS = ("auto", "perf", "register", "qemu", "time")
-# What a program defines that `tisim cc` has linked.
+# Symbols of a program that `tisim cc` has linked.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
 

@@ -1,4 +1,4 @@
-"""What an executable file says of itself: its libraries, and symbols that tisim looks for."""
+"""Facts about an executable file: its libraries, and symbols that tisim looks for."""
 
 from __future__ import annotations
 

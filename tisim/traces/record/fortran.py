@@ -75,7 +75,7 @@ def _wrapper(function: Function) -> str:
 
 
 def _before(function: Function) -> list[str]:
-    """What the recorder does before the subroutine."""
+    """The recorder's code before the subroutine."""
     if not function.before:
         return []
     done = f"    {_fortran(function.before)}"
@@ -99,7 +99,7 @@ def _performing(function: Function, arguments: str) -> list[str]:
 
 
 def _after(function: Function) -> list[str]:
-    """What the recorder does after the subroutine."""
+    """The recorder's code after the subroutine."""
     if not function.after:
         return []
     after = _fortran(function.after)

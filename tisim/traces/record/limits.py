@@ -1,4 +1,4 @@
-"""What of a run is recorded: some ranks, so much memory, parts of at most some size."""
+"""Limits of a recording: some ranks, so much memory, parts of at most some size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ranks of a recording have noted beside the trace, because it differs in every run."""
+"""Notes of a recording's ranks beside the trace, because they differ in every run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 class Uncounted:
     """How much of a program that counts itself is code that does not."""
 
-    #: Of the processor time between calls of MPI, of all ranks.
+    #: Its share of the processor time between calls of MPI, of all ranks.
     share: float = 0.0
     #: The share of each library, the largest first.
     libraries: dict[str, float] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Uncounted:
 
 @dataclass
 class Notes:
-    """What the ranks of a recording have noted."""
+    """The notes of the ranks of a recording."""
 
     uncounted: Uncounted = field(default_factory=Uncounted)
     #: The rounds of polling, which are in no volume, and what all of them amount to.

@@ -1,4 +1,4 @@
-"""What the ranks of a recorded program have written: a part of the trace for each."""
+"""The files that ranks of a recorded program have written: a part of the trace for each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tisim.traces.recorded import (
 )
 from tisim.traces.samples import Samples
 
-# Of text, which a recorder writes that could not load ``libtisim_trace``.
+# The suffix of parts in text, which a recorder writes that could not load ``libtisim_trace``.
 _HEADER_SIZE = 1 << 16
 _TAIL_SIZE = 1 << 16
 
 
 @dataclass
 class Recording:
-    """What is known of a recorded run."""
+    """Facts about a recorded run."""
 
     ranks: int
     #: The counter of computations and its unit.

@@ -36,7 +36,7 @@ class Recorded:
     recording: Recording
     #: Why the counter was chosen, if it was.
     reason: str
-    #: What was polling; with the counter `register`, how much of the program does not count.
+    #: Polling; with the counter `register`, the share of the program that does not count.
     notes: Notes
     #: The timeline, if one was asked for.
     timeline: RecordedTimeline | None = None

@@ -1,4 +1,4 @@
-"""What ranks have sampled while they ran: files beside the parts of the trace."""
+"""Samples of ranks while they ran: files beside the parts of the trace."""
 
 from __future__ import annotations
 

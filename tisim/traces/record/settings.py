@@ -1,4 +1,4 @@
-"""What a user asks of a recording, and how the recorder is told."""
+"""The user's settings of a recording, and how the recorder is told."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Settings:
     without times.
     """
 
-    #: What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
+    #: The counter of computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
     #: with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
     counter: str = "auto"
-    #: Of the counter `time`: so many units are a second of processor time.
+    #: For the counter `time`: units per second of processor time.
     reference_speed: float = 1e9
     failed_tests: bool = False
     #: What lies between two failed tests of the same requests is polling, and in no volume, if it

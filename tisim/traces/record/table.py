@@ -9,7 +9,7 @@ from importlib.resources import files
 
 _PROTOTYPE = re.compile(r"(MPI_\w+)\((.*)\)")
 _PARAMETER = re.compile(r"(const )?(\w+) (\**)(\w+)((?:\[\])?)")
-# What has another type where counts are large.
+# Names with another type where counts are large.
 _COUNT = re.compile(r"(?:send|recv|origin_|result_|target_)?counts?")
 _DISPLACEMENT = re.compile(r"[sr]?displs|disp_unit")
 
@@ -151,7 +151,7 @@ def _persistent(function: Function) -> Function:
 
 
 def _posted(function: Function, *, is_persistent: bool) -> str:
-    """What the recorder does after a collective that makes a request."""
+    """The recorder's code after a collective that makes a request."""
     kind = "true" if is_persistent else "false"
     posted = f"&(struct tisim_posted){{*request, at(request), {kind}}}"
     after = re.sub(r"TISIM_(\w+)", r"TISIM_i\1", function.after, count=1)

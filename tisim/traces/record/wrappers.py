@@ -32,7 +32,7 @@ def c_statement(statement: str) -> str:
 
 
 def entering(function: Function) -> str:
-    """What a wrapper asks first: whether its call is recorded."""
+    """The condition at the beginning of a wrapper: whether its call is recorded."""
     return "tisim_enter_mpi_io" if function.name.startswith("MPI_File_") else "tisim_enter"
 
 

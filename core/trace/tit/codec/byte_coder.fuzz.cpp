@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     expand_bytes(bytes, size * 3);
   } catch (const FormatError&) {
-    // What is not a coding is refused.
+    // Refuses what is not a coding.
   }
   try {
     expand_copies(bytes, size * 3);

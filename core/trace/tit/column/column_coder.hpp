@@ -74,7 +74,7 @@ class ColumnEncoder {
   std::vector<const CodingTable*> table_of_;  // of each site; nullptr: it is not coded
   std::vector<std::uint64_t> values_;
   std::vector<std::uint32_t> sites_;
-  // What the coder gives away while it works, from the end down.
+  // The bytes that the coder gives away while it works, from the end down.
   std::unique_ptr<std::uint32_t[]> words_;
   std::size_t words_size_ = 0;
 };

@@ -39,10 +39,10 @@ struct Decimal {
   double value() const;
 };
 
-// What may stand for a volume: the representative of its bin, or one beside it.
+// The replacement of a volume: the representative of its bin, or one beside it.
 enum class Choice : std::uint8_t { bin, above, below };
 
-// What stands for the volumes of one site.
+// The replacements of the volumes of one site.
 class Representatives {
  public:
   // `volumes` are not negative, below 1e15, and there is at least one. The level is `bounded` or

@@ -50,7 +50,7 @@ Histogram Histogram::sum(const Histogram& a, const Histogram& b) {
 
 namespace {
 
-// What a node and a bin of its own take in the file, coded adaptively.
+// The size of a node and a bin of its own in the file, coded adaptively.
 constexpr double kNodeBits = 1.0;
 constexpr unsigned kBinBits = 6;
 
@@ -64,7 +64,7 @@ double times_log(std::uint64_t count) {
   return count < 2 ? 0 : number * std::log2(number);
 }
 
-// What the weight of a bin takes in the file.
+// The size of the weight of a bin in the file.
 double weight_bits(std::uint16_t weight) { return 1.5 + 1.1 * std::log2(weight); }
 
 // The weights of bins with these counts that add up to 4,096, or to all; none is 0.
@@ -405,7 +405,7 @@ class Clustering {
   }
 
  private:
-  // What naming a shared model takes.
+  // The size of naming a shared model.
   static constexpr double kNameBits = 5;
   static constexpr std::size_t kMostTried = 48;  // clusters
   // A model is a small part of what more values than these take.

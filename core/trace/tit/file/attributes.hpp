@@ -31,7 +31,7 @@ struct Attribute {
   // Whether it is the same each time that a call is made.
   bool is_fixed() const { return kind == AttributeKind::number || kind == AttributeKind::text; }
 
-  // What is wrong with a name, or with a text that is a value; or an empty text.
+  // The error of a name, or of a text that is a value; or an empty text.
   static std::string fault_of_name(std::string_view name);
   static std::string fault_of_text(std::string_view text);
 };

@@ -56,7 +56,7 @@ std::uint32_t container_version(const ByteSource& source);
 // cut.
 std::vector<Section> read_container(const ByteSource& source);
 
-// What a section says, checked. Throws FormatError.
+// The contents of a section, checked. Throws FormatError.
 std::string read_section(const ByteSource& source, const Section& section);
 
 }  // namespace tisim::tit

@@ -24,7 +24,7 @@ enum Mark : char {
 };
 constexpr char kFirstPlain = 8;
 
-// What a line says that its shape leaves open. A rank stands as it is written.
+// The numbers of a line that its shape leaves open. A rank stands as it is written.
 struct Line {
   std::string shape;
   std::vector<std::int64_t> numbers;
@@ -37,7 +37,7 @@ Line raw_line_of(std::string_view text);
 // The name of a file: numbers with zeros before them count too.
 Line name_of(std::string_view name);
 
-// What a hole of a shape takes.
+// The type of a hole of a shape.
 struct Hole {
   Mark mark = kNumberMark;
   std::size_t word = 0;      // number of its word in the line, from 0, the action

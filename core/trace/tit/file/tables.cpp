@@ -377,7 +377,7 @@ struct KindPart {
 }  // namespace
 
 void TraceTables::number_kinds() {
-  // What makes the kind of a call beside its shape, number by number; false at the end.
+  // The parts of the kind of a call beside its shape, number by number; false at the end.
   const auto next = [this](std::uint32_t call, std::size_t& at, KindPart& part) {
     const Signature& signature = signatures[call];
     const Shape& shape = shapes[signature.shape];

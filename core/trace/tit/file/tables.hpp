@@ -131,7 +131,7 @@ struct TraceTables : CodedColumns {
   std::uint32_t kinds_count = 0;
   void number_kinds();
 
-  // What the sections "trace" and "columns" say; the former comes first.
+  // The contents of the sections "trace" and "columns"; the former comes first.
   void write_trace(Bytes& out) const;
   void write_columns(Bytes& out) const;
   // Check everything that the reader relies on. Throw FormatError.

@@ -32,7 +32,7 @@ TraceTables sound() {
   return tables;
 }
 
-// What is wrong with the tables; empty if they are read. `change` takes the bytes of "trace".
+// The error of the tables; empty if they are read. `change` takes the bytes of "trace".
 template <class Change>
 std::string fault_of(const TraceTables& tables, const Change& change) {
   Bytes trace;

@@ -92,7 +92,7 @@ void append_decimal(const WrittenNumber& number, std::string& out) {
       static_cast<std::uint64_t>(number.exponent < 0 ? -number.exponent : number.exponent), 2, out);
 }
 
-// What a code stands for. The digits of a short one lose the zeros at their end.
+// The value of a code. The digits of a short one lose the zeros at their end.
 WrittenNumber decimal_of(std::uint64_t code) {
   WrittenNumber number;
   if (code < kMillion) {

@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(grammar.length() == length);
     if (length < 100'000) require(grammar.expanded().size() == length);
   } catch (const FormatError&) {
-    // What is no grammar is refused.
+    // Refuses what is not a grammar.
   }
   SequenceEncoder encoder;
   std::vector<std::uint32_t> sequence(data, data + size);

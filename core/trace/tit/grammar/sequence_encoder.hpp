@@ -116,7 +116,7 @@ class Sequitur {
   std::size_t items() const { return nodes_.size() - free_nodes_ - (rules_.size() - free_rules_); }
   // Bytes.
   std::size_t memory() const;
-  // What is broken, or an empty text.
+  // The error, or an empty text.
   const char* verify() const;
 
  private:
@@ -246,7 +246,7 @@ class SequenceEncoder {
   std::size_t items() const { return grammar_.items(); }
   // Bytes, apart from the encoder itself.
   std::size_t memory() const { return grammar_.memory() + cursor_.memory(); }
-  // What is broken, or an empty text.
+  // The error, or an empty text.
   const char* verify() const { return grammar_.verify(); }
 
  private:
@@ -268,7 +268,7 @@ class SequenceEncoder {
 // sequence, and some before it while they are short.
 class KnownGrammars {
  public:
-  // What a SequenceEncoder makes of the sequence.
+  // The result of a SequenceEncoder for the sequence.
   Grammar of(const std::uint32_t* sequence, std::size_t size) {
     const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
       return kept.sequence.size() == size &&

@@ -31,7 +31,7 @@ struct RecordedShape {
   std::vector<std::uint32_t> fixed = {};
   std::vector<std::uint32_t> streamed = {};
 
-  // What is wrong with a text, or an empty text.
+  // The error of a text, or an empty text.
   static std::string fault_of(std::string_view text);
   // The text must have no fault.
   static RecordedShape of(std::string_view text, std::uint64_t rank_holes);
@@ -63,7 +63,7 @@ inline bool is_in_column(std::uint64_t columns, std::size_t number) {
   return number < kMostColumnNumbers && (columns >> number & 1) != 0;
 }
 
-// What one rank has recorded, as a log that is complete up to any moment.
+// The recording of one rank, as a log that is complete up to any moment.
 
 // Records follow one another: kind, length, checksum, payload. A log that was cut has all records
 // before the cut.
@@ -99,7 +99,7 @@ class PartLog {
   PartLog& operator=(const PartLog&) = delete;
 
   void append(RecordKind kind, std::string_view payload);
-  // What went wrong; empty when nothing did.
+  // The error; empty when there was none.
   const std::string& error() const { return error_; }
   const std::string& path() const { return path_; }
   // All bytes, read back from the file.

@@ -400,7 +400,7 @@ std::int64_t code_of_volume(std::uint64_t volume) {
   return static_cast<std::int64_t>(volume_code(text));
 }
 
-// What a structure's shapes and attributes are in the trace.
+// The numbers of a structure's shapes and attributes in the trace.
 struct StructureInTrace {
   std::vector<std::uint32_t> shapes;
   std::vector<std::uint32_t> attributes;

@@ -17,7 +17,7 @@ struct PartCall {
   std::uint64_t columns;  // bit i: its number i stands in blocks of values
 };
 
-// What ranks with the same structure did, but for the numbers of their calls.
+// The program of ranks with the same structure, but for the numbers of their calls.
 struct PartStructure {
   struct Stretch {
     std::vector<PartCall> calls;

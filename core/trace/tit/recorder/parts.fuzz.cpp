@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::uint32_t site = 0; !values.at_end(); ++site) values.next(site % 4);
     }
   } catch (const FormatError&) {
-    // What is not a part is refused.
+    // Refuses what is not a part.
   }
   return 0;
 }

@@ -156,7 +156,7 @@ class RankRecorder {
     return static_cast<std::uint32_t>(declared_[line].line.holes());
   }
 
-  // What the next call has beside its numbers.
+  // The attributes of the next call.
   AttributeRecorder& attributes() { return attributes_; }
   // A call is made, with a number for each hole of its line.
   void call(std::uint32_t line, const std::int64_t* numbers) {

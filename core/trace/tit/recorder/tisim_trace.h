@@ -118,7 +118,7 @@ TT_API const char* tt_error(const tt_rank* rank);
 TT_API size_t tt_memory(const tt_rank* rank);
 TT_API uint64_t tt_calls(const tt_rank* rank);
 
-/* What was recorded up to tt_flush or tt_rank_end, to be merged. */
+/* The log up to tt_flush or tt_rank_end, to be merged. */
 TT_API int tt_rank_part(tt_rank* rank, tt_bytes* part);
 
 /* Ends without a further write: the file keeps what it has. NULL is allowed. */

@@ -423,7 +423,7 @@ class RankVectorFit {
     keep_smaller(std::move(candidate));
   }
 
-  // Of the nearest vectors that may have multiples: others are seldom related.
+  // The nearest vectors that may have multiples: others are seldom related.
   void try_multiples(const std::vector<RankVector>& before) {
     constexpr int kMostTried = 8;
     constexpr std::size_t kFewValues = 8;  // which take fewer bytes than a multiple

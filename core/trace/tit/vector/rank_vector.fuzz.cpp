@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ByteReader once_more(more.data);
     require(RankVector::read(once_more, count, {vector}).all(ranks) == others);
   } catch (const FormatError&) {
-    // What is not a vector is refused.
+    // Refuses what is not a vector.
   }
   return 0;
 }

@@ -110,7 +110,7 @@ std::vector<std::uint64_t> VolumeHistograms::samples(
 
 namespace {
 
-// What a value at a site is.
+// The meaning of a value at a site.
 enum class ValueKind : std::uint8_t { volume_before, volume, number };
 
 // Walks over the values of a rank with the site of each.

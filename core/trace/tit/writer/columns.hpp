@@ -46,7 +46,7 @@ class VolumeHistograms {
 
 // The columns of ranks: models of their sites, and their values coded.
 
-// What a rank has in its column, as RankProgram::values has it.
+// The column of a rank, as RankProgram::values has it.
 struct RankValues {
   std::uint32_t rank = 0;
   std::uint64_t volumes = 0;

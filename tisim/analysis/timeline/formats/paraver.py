@@ -94,7 +94,7 @@ _TYPES = {
     50000002: "MPI Collective Comm",
     50000003: "MPI Other",
 }
-# Of collectives.
+# Events with the sizes of collectives.
 _SIZES = {
     50100001: "Send Size in MPI Global OP",
     50100002: "Recv Size in MPI Global OP",

@@ -417,7 +417,7 @@ def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
 
 
 def _impossible(info: RunInfo) -> str | None:
-    """What numbers of a run file cannot be; None: they can."""
+    """The error of numbers of a run file; None: they are possible."""
     states, kinds = len(info["states"]), len(info["kinds"])
     if info["ranks"] < 1 or len(info["host_of"]) != info["ranks"]:
         return "it has not a host for each rank"

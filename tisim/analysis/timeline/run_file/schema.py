@@ -1,4 +1,4 @@
-"""What a run file consists of: members of a ZIP archive, and the columns of its tables.
+"""The contents of a run file: members of a ZIP archive, and the columns of its tables.
 
 `docs/reference/run_files.md` describes all of it for other programs.
 """
@@ -12,7 +12,7 @@ from tisim.analysis.timeline.columns import ACTION_COLUMNS, MESSAGE_COLUMNS
 #: The suffix of run files.
 SUFFIX = ".tir"
 
-#: What `RunInfo.format` says, and the version that this module writes and reads.
+#: The value of `RunInfo.format`, and the version that this module writes and reads.
 FORMAT = "tisim run"
 VERSION = 2
 
@@ -53,7 +53,7 @@ class LevelInfo(TypedDict):
 
 
 class RunInfo(TypedDict):
-    """What `run.json` says."""
+    """The contents of `run.json`."""
 
     format: str
     version: int

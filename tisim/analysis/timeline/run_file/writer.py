@@ -104,7 +104,7 @@ _MOST = 1 << 22
 
 # The date of every member: the same run gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
-# Of a member's header, before its name and the extra bytes: the fixed part, and the sizes of large
+# In a member's header, before its name and the extra bytes: the fixed part, and the sizes of large
 # members (APPNOTE 4.3.7, 4.5.3). The extra bytes have a number that no program gives a meaning.
 _HEADER = 30 + 20
 _EXTRA = b"\x15\x07"
@@ -117,7 +117,7 @@ _Table = _core.StateTable | _core.ActionTable | _core.MessageTable
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What a run file says of its run as a whole; see `RunInfo`."""
+    """The facts of a run file about its run as a whole; see `RunInfo`."""
 
     title: str
     ranks: int

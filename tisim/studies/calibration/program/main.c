@@ -1,4 +1,4 @@
-/* What is measured, in which order, how often. */
+/* The measurements, their order and how often. */
 
 static int log_uniform(double smallest, double largest) {
   return (int)(smallest * exp(uniform() * log(largest / smallest)) + 0.5);

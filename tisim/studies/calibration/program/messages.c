@@ -84,7 +84,7 @@ static void receive_data(int bytes) {
   MPI_Recv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* What an MPI_Test and an MPI_Iprobe take that find nothing. */
+/* The time of an MPI_Test and an MPI_Iprobe that find nothing. */
 static void measure_polling(void) {
   MPI_Request request;
   double start, tested, probed;
@@ -235,7 +235,7 @@ static void receive_arrivals(int bytes) {
   send_number(start);
 }
 
-/* What the partner does until it is told to end. */
+/* The activity of the partner until it is told to end. */
 static void follow(void) {
   int next[4]; /* task, bytes, count, idle */
   for (;;) {

@@ -1,4 +1,4 @@
-/* What stands for a computation. */
+/* The replacement of a computation. */
 #ifndef TISIM_COMPUTATION_H
 #define TISIM_COMPUTATION_H
 
@@ -9,7 +9,7 @@ void sleep_for(double seconds);
 /* Instructions a second of the loop that `instructions` executes; 0 in other modes. */
 double loop_speed(void);
 
-/* What this rank computes and sleeps, in seconds; after the rehearsal. */
+/* The seconds that this rank computes and sleeps; after the rehearsal. */
 double computing_time(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the trace does with files: the calls of POSIX and of MPI-IO, on real files. */
+/* The file accesses of the trace: the calls of POSIX and of MPI-IO, on real files. */
 #ifndef TISIM_FILES_H
 #define TISIM_FILES_H
 
@@ -27,7 +27,7 @@ struct handle {
 };
 
 void call_file(const struct instruction* instruction);
-/* What the trace has left open at the end of a repetition. */
+/* The requests and files that the trace has left open at the end of a repetition. */
 void close_files(void);
 
 /* The handle's view from here on. */

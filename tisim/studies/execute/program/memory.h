@@ -15,7 +15,7 @@ void reserve_buffered(int64_t bytes);
 /* After the rehearsal: fails, on all ranks, if the ranks of a host need more than it has free;
  * then makes the memory to send from. */
 void allocate_memory(void);
-/* What this rank needs for its messages, in bytes. */
+/* The bytes that this rank needs for its messages. */
 int64_t needed_memory(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include "execute.h"
 #include "memory.h"
 
-/* What a rank is doing: a file that others can read when it hangs. */
+/* The activity of a rank: a file that others can read when it hangs. */
 struct state {
   int32_t kind;
   int32_t operation;

@@ -1,4 +1,4 @@
-/* What rank 0 reports, and what each rank leaves behind while it runs. */
+/* The report of rank 0, and what each rank leaves behind while it runs. */
 #ifndef TISIM_RESULTS_H
 #define TISIM_RESULTS_H
 

@@ -19,7 +19,7 @@ struct instruction {
   int64_t* numbers;
 };
 
-/* What the table of operations says of an instruction's kind. */
+/* The entry of the table of operations for an instruction's kind. */
 static inline const struct kind_traits* traits_of(const struct instruction* instruction) {
   return &kind_traits[instruction->kind];
 }

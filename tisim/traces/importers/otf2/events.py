@@ -124,7 +124,7 @@ class LocationEvents:
 
 
 def read_records(anchor: Path, definitions: Definitions) -> Records:
-    """What each rank sends and receives in each vector collective, by communicator."""
+    """The counts that each rank sends and receives in each vector collective, by communicator."""
     found: Records = defaultdict(list)
     names = definitions.operations
     for rank, location in enumerate(definitions.locations):

@@ -89,7 +89,7 @@ class OpenedTrace(FormatTrace):
 # How the send of a call is written; MPI_Send and all others: as it stands.
 _SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
 _ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
-#: What is told of events that are in the trace and in no line, by the core's names for them.
+#: Notes on events that are in the trace and in no line, by the core's names for them.
 LOSSES = {
     "flush": "the time of writing the trace's buffer is left out",
     "measurement": "calls while the measurement was off are not in the trace",
@@ -529,7 +529,7 @@ class FileEventReader(EventReader):
         self._files.transfer(operation.handle, nbytes, writes=operation.mode == _WRITE)
 
     def _compute_until(self, time: int) -> None:
-        """What the rank has computed up to here, outside of calls of MPI."""
+        """The computation of the rank up to here, outside of calls of MPI."""
         if self._began is not None and not self._open:
             self._calls.compute(self._volume(time))
             self._restart(time)

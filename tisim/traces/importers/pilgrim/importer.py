@@ -89,7 +89,7 @@ def seconds_before_lines(
 
 _METADATA, _SIGNATURES, _GRAMMARS = "pilgrim.mt", "funcs.dat", "grammars.dat"
 _STARTS, _ENDS = "intervals.dat", "durations.dat"
-# What metadata begins with: the resolution of lossy times, the ranks, and how times were kept.
+# The head of metadata: the resolution of lossy times, the ranks, and how times were kept.
 _HEADER = struct.Struct("<di20s")
 _LOSSLESS = b"LOSSLESS"
 _MODES = {_LOSSLESS, b"AGGREGATED", b"TEXT", b"ZSTD", b"CFG", b"HIST", b"SZ", b"ZFP"}

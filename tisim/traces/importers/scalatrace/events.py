@@ -61,7 +61,7 @@ def _is_in(distance: int, pairs: list[tuple[int, int]]) -> bool:
     return any(_is_in(distance - i * stride, pairs[1:]) for i in range(count))
 
 
-#: What is known of computations: microseconds, or thousands of instructions.
+#: The measure of computations: microseconds, or thousands of instructions.
 MICROSECONDS, INSTRUCTIONS = "4b", "4c"
 _EVENT = re.compile(r"EVENT(\d+): (\d+) (\w*)")
 # COMP 4c-0: 46d479_46d7a8 (32 15.73 0 14.00 0 17.00){0.00 0.00 0.00 0.00 5.60 0}...
@@ -94,7 +94,7 @@ class Values:
 class Event:
     """One call of some ranks, at one place of the program."""
 
-    #: Of the event in the trace, and of its line.
+    #: The numbers of the event in the trace, and of its line.
     number: int
     line: int
     ranks: RankList

@@ -28,7 +28,7 @@ from tisim.traces.importers.scalatrace.receives import Sources, compare_sizes, l
 from tisim.traces.program import Program
 
 _BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
-# What other versions may have in common with it: the words of its text, or its name.
+# Marks that other versions may have in common with it: the words of its text, or its name.
 _LIKE = re.compile(rb"^[ \t]*(?:RANKS:|EVENT\d+:|LOOP\d+:|P?RSD\d*\b)|\bScalaTrace\b", re.M)
 _LIKE_BYTES = 4096
 _MOST_RANKS = 1 << 24
@@ -88,7 +88,7 @@ class ScalaTrace(FormatTrace):
         self.histograms = histograms
 
     def _unit(self, options: ImportOptions) -> tuple[str, float]:
-        """What computations are counted in, and a unit's flops or instructions."""
+        """The unit of computations, and a unit's flops or instructions."""
         kinds = {kind for event in self._events for kind, _ in event.computations}
         if options.speed is None and INSTRUCTIONS in kinds:
             return INSTRUCTIONS, 1000.0

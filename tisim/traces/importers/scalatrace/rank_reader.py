@@ -58,7 +58,7 @@ class ScalaTraceRank(RankConverter):
         self._histograms = histograms
         self._sizes_are_tags = sizes_are_tags
         self._sources = sources
-        # What each execution of an event writes, and which one is the next.
+        # The lines that each execution of an event writes, and which one is the next.
         self._writers: dict[int, list[_Write]] = {}
         self._places: dict[int, int] = {}
         self._before: Event | None = None
@@ -91,7 +91,7 @@ class ScalaTraceRank(RankConverter):
         return histogram, [line.rstrip("\n") for line in self._calls.ready()]
 
     def state(self, events: Sequence[Event]) -> Hashable:
-        """What decides what the next executions of some events write."""
+        """The state that decides what the next executions of some events write."""
         return (
             id(self._before),
             tuple(self._places.get(id(event), 0) for event in events),
@@ -113,7 +113,7 @@ class ScalaTraceRank(RankConverter):
         return number
 
     def _writer(self, event: Event) -> list[_Write]:
-        """What each execution of an event writes, until its values come back."""
+        """The lines that each execution of an event writes, until its values come back."""
         values: dict[str, list[int]] = {}
         for key, all_ranks in event.parameters.items():
             if key not in PARAMETERS.values():

@@ -24,7 +24,7 @@ Channel = tuple[int, int, int]
 
 
 class StepKind(Enum):
-    """What a step does."""
+    """The action of a step."""
 
     SEND = auto()
     ISEND = auto()
@@ -42,7 +42,7 @@ class Step:
 
     kind: StepKind
     channel: Channel = (0, 0, 0)
-    #: Of a receive: the rank, or None for any. The run fills it in.
+    #: The rank that a receive names, or None for any. The run fills it in.
     source: int | None = None
     #: Whether the message was matched.
     done: bool = False
@@ -81,7 +81,7 @@ class EvenRun:
             self._advance(rank)
         left = [rank for rank in left if rank.current is not None]
         while left:
-            # What is sent in a round arrives after it, so that no rank sees another one ahead.
+            # Messages sent in a round arrive after it, so that no rank sees another one ahead.
             arriving: list[tuple[int, Step]] = []
             going = [rank for rank in left if self._execute(rank, arriving)]
             for source, step in arriving:
@@ -216,7 +216,7 @@ def _reduced(
 
 
 def _kind(event: Event) -> StepKind | None:
-    """What an event does; None: nothing with other ranks."""
+    """The exchange of an event with other ranks; None: it has none."""
     function = event.function
     if function in SENDS:
         return StepKind.SEND
@@ -331,7 +331,7 @@ class Receives:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What sizes tell of messages without tags."""
+    """The findings from sizes about messages without tags."""
 
     #: Whether each rank receives as many messages of each size as others send to it.
     match: bool

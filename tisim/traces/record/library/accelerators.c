@@ -8,7 +8,7 @@
 #include "counting.h"
 #include "state.h"
 
-/* What CUDA and HIP return where a function is not supported. */
+/* The error of CUDA and HIP where a function is not supported. */
 #define NOT_SUPPORTED 801
 
 static double waited;

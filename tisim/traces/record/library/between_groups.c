@@ -361,7 +361,7 @@ bool tisim_exchange_between_groups(enum tisim_word word, MPI_Count send_count,
   return true;
 }
 
-/* What the ranks of the other group have: counts of a root, or of all ranks. */
+/* The counts of the ranks of the other group: of a root, or of all ranks. */
 static int64_t sum_of_remote(const struct groups* groups, struct tisim_counts counts,
                              MPI_Datatype type) {
   int64_t sum = 0;

@@ -1,4 +1,4 @@
-/* What the entries of Fortran need to convert its arguments to C. */
+/* Conversions of Fortran's arguments to C. */
 #ifndef TISIM_FORTRAN_H
 #define TISIM_FORTRAN_H
 

@@ -1,4 +1,4 @@
-/* What takes time and is neither computing nor a call of MPI that a trace has. */
+/* Time that is neither computing nor a call of MPI that a trace has. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>

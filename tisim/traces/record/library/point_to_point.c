@@ -4,7 +4,7 @@
 
 #include "record.h"
 
-/* What a trace calls MPI_ANY_TAG. */
+/* The number of MPI_ANY_TAG in a trace. */
 #define ANY_TAG (-444)
 
 /* A message that a matched probe has found, until it is received. */

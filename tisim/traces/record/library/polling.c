@@ -10,7 +10,7 @@
 
 #define MOST_QUESTIONS 16
 
-/* What the program has asked about in vain since the last line of the trace. */
+/* The unsuccessful questions of the program since the last line of the trace. */
 struct question {
   uint64_t key;
   uint64_t volume; /* of the computation since that line, without polling, when it was asked */

@@ -59,7 +59,7 @@ void tisim_after_fopen(const char* path, const char* mode, FILE* stream);
 void tisim_after_fdopen(int descriptor, FILE* stream);
 void tisim_before_fclose(FILE* stream);
 void tisim_after_fclose(void);
-/* What the stream has read or written since the last call; NULL: all streams. */
+/* The bytes that the stream has read or written since the last call; NULL: all streams. */
 void tisim_after_stream(FILE* stream);
 void tisim_before_fseek(FILE* stream);
 void tisim_after_fseek(FILE* stream);

@@ -29,7 +29,7 @@
 #define TISIM_PART const int
 #endif
 
-/* What a trace calls MPI_PROC_NULL and MPI_ANY_SOURCE. */
+/* The numbers of MPI_PROC_NULL and MPI_ANY_SOURCE in a trace. */
 #define TISIM_NULL_RANK (-666)
 #define TISIM_ANY_RANK (-555)
 

@@ -322,7 +322,7 @@ static bool completes(enum tisim_word word) {
   return word == TISIM_waitall || word == TISIM_waitany || word == TISIM_waitsome;
 }
 
-/* What of the listed requests a call has completed: `count` of them, at `indices` from `first`. */
+/* The listed requests that a call has completed: `count` of them, at `indices` from `first`. */
 struct completed {
   const int* indices;
   int count;

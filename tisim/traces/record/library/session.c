@@ -19,7 +19,7 @@
 
 #define LONGEST_PATH 4096
 
-/* What the user asks of the recorder, by variables of the environment. */
+/* The user's settings of the recorder, by variables of the environment. */
 struct settings {
   const char* directory; /* of the parts; NULL: nothing is recorded */
   const char* output;    /* the trace that the ranks merge their parts into; NULL: they do not */

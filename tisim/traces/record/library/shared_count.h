@@ -1,4 +1,4 @@
-/* What the recorder shares with the plug-in of QEMU that counts the program's instructions. */
+/* The data that the recorder shares with the plug-in of QEMU that counts instructions. */
 #ifndef TISIM_SHARED_COUNT_H
 #define TISIM_SHARED_COUNT_H
 

@@ -46,7 +46,7 @@ struct tisim_call {
   int64_t layer;     /* the text of the functions of libraries that make it; -1: none */
 };
 
-/* What a sink does. The functions below call these. */
+/* The functions of a sink. The functions below call these. */
 typedef struct tisim_sink tisim_sink;
 struct tisim_sink {
   void (*comment)(tisim_sink* sink, const char* text);

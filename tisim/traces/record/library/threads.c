@@ -11,7 +11,7 @@
 #include "fortran.h"
 #include "places.h"
 
-/* What a thread of a region runs, and with which data. */
+/* The function of a thread of a region, and its data. */
 struct region {
   void (*body)(void* data);
   void* data;

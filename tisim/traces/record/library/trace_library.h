@@ -37,7 +37,7 @@ struct tisim_trace_library {
 
 /* Loads the library; false, after a message, if that fails. */
 bool tisim_load_trace_library(const char* path);
-/* What it has, once it is loaded. */
+/* Its contents, once it is loaded. */
 extern struct tisim_trace_library tisim_trace;
 
 /* One trace of the parts of all ranks, made by the ranks when the program ends. */

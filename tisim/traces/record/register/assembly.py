@@ -176,7 +176,7 @@ class _Pass:
         self._end_block()
 
     def _before(self, instruction: str) -> list[str]:
-        """What comes before an instruction that ends a block."""
+        """The text before an instruction that ends a block."""
         if self._is_checked and _RETURN.match(instruction):
             return self._exit()
         jump = _JUMP.match(instruction)
