@@ -35,10 +35,14 @@ bool Gpus::end(std::int32_t activity) {
   if (found == under_way_.end()) return false;
   const std::int32_t meeting = found->second;
   under_way_.erase(found);
-  // Dates that are closer than the precision of the clock are one instant.
-  const double date =
-      meeting == kDate ? std::max(runtime_.clock.now(), next_) : runtime_.clock.now();
-  if (meeting == kDate) next_ = kNeverNext;
+  double date = runtime_.clock.now();
+  if (meeting == kDate) {
+    if (activity != next_activity_) return true;  // an earlier date has come since
+    // Dates that are closer than the precision of the clock are one instant.
+    date = std::max(date, next_);
+    next_ = kNeverNext;
+    next_activity_ = kNoActivity;
+  }
   follow([&] {
     if (meeting == kDate) {
       graph_.advance(date);
@@ -68,7 +72,8 @@ void Gpus::follow(Act act) {
   }
   if (graph_.next_date() < next_) {
     next_ = graph_.next_date();
-    under_way_.emplace(activities_.wait_until(next_), kDate);
+    next_activity_ = activities_.wait_until(next_);
+    under_way_.emplace(next_activity_, kDate);
   }
 }
 

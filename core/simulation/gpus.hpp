@@ -42,6 +42,7 @@ class Gpus {
 
  private:
   static constexpr std::int32_t kDate = -1;  // in place of a meeting
+  static constexpr std::int32_t kNoActivity = -1;
 
   template <class Act>
   void follow(Act act);
@@ -54,8 +55,9 @@ class Gpus {
   Network& network_;
   Activities& activities_;
   std::unordered_map<std::int32_t, std::int32_t> under_way_;  // the meetings of activities
-  std::vector<std::int32_t> variables_;  // by call, which is of one meeting; -1: none yet
-  double next_;                          // the earliest date under way
+  std::vector<std::int32_t> variables_;       // by call, which is of one meeting; -1: none yet
+  double next_;                               // the earliest date under way
+  std::int32_t next_activity_ = kNoActivity;  // ends then
   std::optional<std::pair<std::int32_t, std::int32_t>> mismatch_;
 };
 

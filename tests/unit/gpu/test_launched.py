@@ -75,6 +75,19 @@ def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> Non
     assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(third, abs=2e-9)
 
 
+def test_dates_of_one_gpu_do_not_move_the_clock_of_another(tmp_path: Path) -> None:
+    graph = GRAPH + "block long\n  seconds main 10e-3\nend\n"
+    # Earlier dates come while the first kernel runs, and at its end the next one is later.
+    ends = finishes(
+        tmp_path,
+        graph,
+        "launch long\nsleep 11e-3\nlaunch kernel\nlaunch wait",
+        "sleep 1e-3\nlaunch kernel\nlaunch wait\nsleep 2e-3\nlaunch long 2\nlaunch wait",
+    )
+    assert ends[0] == pytest.approx(2 * LAUNCH + 13e-3, abs=2e-9)
+    assert ends[1] == pytest.approx(2 * LAUNCH + 25e-3, abs=2e-9)
+
+
 def test_a_collective_alone_takes_as_long_as_in_a_step(tmp_path: Path) -> None:
     call = STEP.communication("all_reduce", BYTES, (0, 1))
     own = "launch reduce\nlaunch wait"
