@@ -7,6 +7,7 @@ as a message between two of its hosts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -122,9 +123,9 @@ class LaunchedGraph:
         state = core.rank_state(needed.rank)
         words = needed.words[1:]
         times = words[1] if words[1:] else "1"
-        if len(words) not in (1, 2) or not times.isascii() or not times.isdigit() or times == "0":
+        if len(words) not in (1, 2) or not re.fullmatch("[1-9][0-9]{0,8}", times):
             raise InputError(
-                "launch is followed by a block and, if need be, how often",
+                "launch needs a block and, if it is launched several times, a number below 1e9",
                 file=state.file,
                 line=state.line,
             )

@@ -133,7 +133,8 @@ def test_launches_go_beside_custom_actions_and_timelines(tmp_path: Path) -> None
     ("own", "other", "message"),
     [
         ("launch nothing", "compute 1", "has no block 'nothing'"),
-        ("launch kernel 0", "compute 1", "launch is followed by a block"),
+        ("launch kernel 0", "compute 1", "launch needs a block"),
+        ("launch kernel 9999999999", "compute 1", "a number below 1e9"),
         ("launch reduce\nlaunch wait", "compute 1", "all_reduce all 1e\\+09 of line 8"),
         ("launch reduce", "compute 1", "all_reduce all 1e\\+09 of line 8"),
         ("recv 1 0 8", "launch kernel", "rank 0: recv waits for a message from rank 1"),
