@@ -37,6 +37,8 @@ GraphRun::GraphRun(GraphPrograms programs, bool logs)
 }
 
 void GraphRun::launch(std::int32_t index, std::int32_t block, std::int32_t times, double date) {
+  if (static_cast<std::size_t>(index) >= lanes_.size())
+    throw std::invalid_argument("the graph has fewer ranks");
   Lane& lane = lanes_[static_cast<std::size_t>(index)];
   const bool is_known = block >= 0 && static_cast<std::size_t>(block) < p_.blocks.size();
   if (!lane.frames.empty() || !is_known || times < 1)
