@@ -180,5 +180,5 @@ def test_requests_are_checked(core: Simulation) -> None:
         core.post_request(0, _core.Kind.TEST, 0)
     with pytest.raises(ValueError, match="not about several"):
         core.post_requests(0, _core.Kind.TESTALL, [])
-    with pytest.raises(ValueError, match="no message"):
+    with pytest.raises(ValueError, match="not a message"):
         core.post_message(0, _core.Kind.COLLECTIVE, 0, 0, 0)

@@ -89,7 +89,7 @@ def test_a_result_is_checked_for_before_the_simulation(tisim: CommandLine) -> No
 
 PYTHON_ONLY = {
     "trace", "progress", "event_log", "timeline_part", "registry", "network_model",
-    "host_model",
+    "host_model", "gpus",
 }  # fmt: skip
 
 

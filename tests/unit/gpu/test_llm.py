@@ -200,8 +200,8 @@ def test_a_large_step_is_a_small_file() -> None:
     [
         (Layout(tensor=3, global_batch=1), "does not divide the heads"),
         (Layout(pipeline=3, global_batch=1), "do not divide 8 layers"),
-        (Layout(data=2, global_batch=3), "no multiple"),
-        (Layout(global_batch=0), "no multiple"),
+        (Layout(data=2, global_batch=3), "not a multiple"),
+        (Layout(global_batch=0), "not a multiple"),
         (Layout(chunks=2, global_batch=1), "only --schedule interleaved"),
         (Layout(pipeline=2, global_batch=2, schedule="interleaved"), "above 1"),
         (Layout(1, 2, 1, 1, 3, "interleaved", 2), "a multiple of --pp"),

@@ -69,8 +69,8 @@ def test_collectives_of_all_ranks_are_those_of_the_machine(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[]", "no recording of PyTorch's profiler"),
-        (b"{}", "no recording of PyTorch's profiler"),
+        (b"[]", "not a recording of PyTorch's profiler"),
+        (b"{}", "not a recording of PyTorch's profiler"),
         (b'{"traceEvents": []}', "it has no kernels"),
         (b"nonsense", "not JSON"),
         (b"\x1f\x8bnonsense", "neither text nor gzip"),

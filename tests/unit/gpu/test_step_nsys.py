@@ -78,12 +78,12 @@ def test_what_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no kernels"):
         read_nsys(exported(tmp_path / "empty.sqlite", kernels=False))
     sqlite3.connect(tmp_path / "other.sqlite").execute("CREATE TABLE a (b)")
-    with pytest.raises(InputError, match="no export of Nsight Systems: no such table"):
+    with pytest.raises(InputError, match="not an export of Nsight Systems: no such table"):
         read_nsys(tmp_path / "other.sqlite")
     path = exported(tmp_path / "null.sqlite")
     base = sqlite3.connect(path)
     base.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = NULL")
     base.commit()
     base.close()
-    with pytest.raises(InputError, match="no export of Nsight Systems: unsupported operand"):
+    with pytest.raises(InputError, match="not an export of Nsight Systems: unsupported operand"):
         read_nsys(path)

@@ -294,7 +294,7 @@ def test_times_that_stand_still_or_do_not_fit_are_refused(tmp_path: Path) -> Non
         (directory / name).write_bytes(bytes(len(whole)))
     with pytest.raises(InputError, match="same time for all calls of rank 0"):
         imported(directory)
-    for seconds, message in ((1e300, "no numbers of seconds"), (1e15, "too far apart")):
+    for seconds, message in ((1e300, "not numbers of seconds"), (1e15, "too far apart")):
         (directory / "intervals.dat").write_bytes(whole[:-8] + struct.pack("<d", seconds))
         with pytest.raises(InputError, match=f"times of rank . that are {message}"):
             imported(directory)

@@ -71,7 +71,7 @@ def test_sets_lie_beside_their_platform(found: Calibration, tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"'tisim calibrate measured\.csv -o"):
         ParameterSets.beside(tmp_path / "other.xml")
     path.write_text('{"sets": [1]}')
-    with pytest.raises(InputError, match="no file of parameter sets"):
+    with pytest.raises(InputError, match="not a file of parameter sets"):
         ParameterSets.beside(tmp_path / "c.xml")
 
 

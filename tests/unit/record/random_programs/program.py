@@ -120,9 +120,14 @@ def _large_counts() -> str:
 
 
 class Author(Messages, Collectives, OneSided, BetweenGroups):
-    """Writes a program of `ranks` ranks with `events` events."""
+    """Writes a program of `ranks` ranks with `events` events.
 
-    def __init__(self, seed: int, ranks: int, events: int) -> None:
+    `windows_and_pairs`: also one-sided communication, and collectives between two groups.
+    """
+
+    def __init__(
+        self, seed: int, ranks: int, events: int, *, windows_and_pairs: bool = True
+    ) -> None:
         super().__init__(seed, ranks)
         choices: list[Callable[[], None]] = [
             *[self.message] * 6,
@@ -137,9 +142,9 @@ class Author(Messages, Collectives, OneSided, BetweenGroups):
             self.persistent,
             self.cancelled,
             self.null_message,
-            self.one_sided,
-            self.between_groups,
         ]
+        if windows_and_pairs:
+            choices += [self.one_sided, self.between_groups]
         for _ in range(events):
             self.rng.choice(choices)()
         for rank in self.ranks:
