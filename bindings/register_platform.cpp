@@ -58,8 +58,8 @@ void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::
   if (!hosts.overheads.empty()) check_length(hosts.overheads.size(), hosts.speed.size(), "hosts");
   if (!hosts.memory.empty()) check_length(hosts.memory.size(), hosts.speed.size(), "hosts");
   check_amounts(hosts.speed, "the speed of a host");
-  for (const double speed : hosts.memory) {
-    if (!(speed > 0)) throw std::invalid_argument("what memory allows a host is above zero");
+  for (const double most : hosts.memory) {
+    if (!(most > 0)) throw std::invalid_argument("what memory allows a host is above zero");
   }
   for (const std::int32_t number : hosts.cores) {
     if (number < 1) throw std::invalid_argument("a host has at least one core");
