@@ -182,9 +182,9 @@ TEST("tit column: models that are none are refused") {
     SiteModel::read(reader);
   };
   CHECK_THROWS(read({65, 0}), FormatError, "the number of bits of a value is 65");
-  CHECK_THROWS(read({1, 4}), FormatError, "no tree");
+  CHECK_THROWS(read({1, 4}), FormatError, "not a tree");
   CHECK_THROWS(read({1, 1, 0}), FormatError, "end too early");
-  CHECK_THROWS(read({0, 1, 0, 0, 0, 0}), FormatError, "no tree");
+  CHECK_THROWS(read({0, 1, 0, 0, 0, 0}), FormatError, "not a tree");
   CHECK_THROWS(read({1, 1, 0, 0, 0, 0xff, 0x1f}), FormatError, "weights of a model are too large");
   CHECK_THROWS(read({1, 1, 0, 0, 0, 0x80, 0x20}), FormatError, "the weight of a bin is 4096");
   std::string many(1, 14);
