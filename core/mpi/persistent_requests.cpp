@@ -7,7 +7,7 @@
 namespace tisim {
 
 void PersistentRequests::create(Rank& rank) const {
-  // Whoever is not a rank of the communicator is found now.
+  // A rank that is not in the communicator is found now.
   if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) {
     addresses_.global_rank(rank, rank.op.peer);
   }

@@ -53,7 +53,7 @@ bool Gpus::end(std::int32_t activity) {
   return true;
 }
 
-// What the graph did concerns the network and ranks.
+// Lets the graph act, and then tells the network and ranks of it.
 template <class Act>
 void Gpus::follow(Act act) {
   try {

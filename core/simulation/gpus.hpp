@@ -1,7 +1,7 @@
 // GPUs beside MPI: each rank is the host thread of one, and launches blocks of a graph on it
 // (graph/graph_run.hpp). What GPUs send to one another shares links with messages.
 //
-// What happens next on a GPU is an activity that ends at a date, and bytes that move are one that
+// The next event of a GPU is an activity that ends at a date, and bytes that move are one that
 // ends with its flow.
 #pragma once
 

@@ -37,7 +37,7 @@ void ProgressiveFilling::fill(Extent extent) {
   if (sums_hold_ && keeps_levels_) keep_sums();
 }
 
-// What is left of the constraints need not be summed up to solve for a part of the component.
+// Keeps the rest of each constraint, so that solving for a part of the component need not sum it.
 void ProgressiveFilling::keep_sums() {
   for (const std::int32_t index : component_.constraints()) {
     Constraint& constraint = system_.constraint(index);

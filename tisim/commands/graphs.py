@@ -96,7 +96,7 @@ def _not_received(unexpected: int) -> str:
 
 
 def check_launched(trace: Trace, graph_file: str) -> str:
-    """What is wrong with the graph that the ranks of a sound trace launch; empty: nothing."""
+    """The error of the graph that the ranks of a sound trace launch; empty: none."""
     from tisim.gpu.launched import LaunchedGraph
     from tisim.gpu.machines import MACHINES
     from tisim.gpu.machines_platform import gpu_cluster

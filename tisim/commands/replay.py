@@ -234,6 +234,8 @@ def replay_command(
         sets = _parameter_sets(platform_file)
     gpus = None
     if graph_file is not None:
+        if uncertainty is not None:
+            raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")
         from tisim.gpu.launched import LaunchedGraph
 
         gpus = LaunchedGraph(graph_file)

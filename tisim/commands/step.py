@@ -157,7 +157,9 @@ def step_command(
     if gantt is not None:
         write_picture(draw_step(result), gantt)
         report_written(gantt)
-    interval = None if recording is not None else step_interval(read.ranks, chosen.hardware.gpus)
+    # The measured steps are of training, without the machine's own gaps.
+    is_alike = recording is None and read.trains
+    interval = step_interval(read.ranks, chosen.hardware.gpus) if is_alike else None
     tables: dict[str, dict[str, float]] = {}
     if path:
         parts = critical_path(result)
@@ -177,8 +179,8 @@ def step_command(
     if interval is not None:
         low, high = interval.seconds(result.seconds)
         click.echo(
-            f"interval: {low:.4g} to {high:.4g} s; of {interval.steps:,} measured steps on "
-            f"{interval.where}, {LEVEL:.0%} lay within these {interval.low:.3g} to "
+            f"interval: {low:.4g} to {high:.4g} s; of {interval.steps:,} measured training steps "
+            f"on {interval.where}, {LEVEL:.0%} lay within these {interval.low:.3g} to "
             f"{interval.high:.3g} times the prediction"
         )
     if breakdown:

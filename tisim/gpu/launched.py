@@ -1,8 +1,8 @@
 """GPUs beside MPI: the ranks of a trace launch blocks of a graph on their GPUs.
 
-A rank is the host thread of its GPU. What GPUs send to one another loads the NVLinks and network
-interfaces of the platform, which it shares with the messages of ranks: each channel of a collective
-as a message between two of its hosts.
+A rank is the host thread of its GPU. Messages between GPUs load the NVLinks and network
+interfaces of the platform, which they share with the messages of ranks: each channel of a
+collective as a message between two of its hosts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
 
 
-# Of a link out of a GPU, a node or a switch, and into it.
+# Suffixes of a link out of a GPU, a node or a switch, and into it.
 _WAYS = ("UP", "DOWN")
 
 
@@ -44,7 +44,7 @@ class LaunchedGraph:
     Raises
     ------
     InputError
-        If it is no such file.
+        If it is not such a file.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -61,8 +61,8 @@ def write_inference(model: Model, serving: Serving) -> str:
     # The first token comes of the prefill.
     steps = serving.tokens - 1
     context = serving.prompt + serving.tokens / 2
-    lines = ["graph 1", f"# {model.name}: {batch} sequences, {serving.prompt} tokens and "
-             f"{serving.tokens} more"]  # fmt: skip
+    lines = ["graph 1", "inference"]
+    lines += [f"# {model.name}: {batch} sequences, {serving.prompt} tokens, {serving.tokens} more"]
     lines += [f"ranks {t}", f"dtype {serving.dtype}"]
     lines += [f"communicator tp {t} 1"] if t > 1 else []
     # Half of the scores of a prompt are masked.

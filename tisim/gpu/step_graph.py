@@ -72,6 +72,8 @@ class Graph:
         Nodes by name, in the order of the file; a block uses those before it.
     programs
         First rank, last rank and nodes.
+    trains
+        Whether it is a step of training; false with the line ``inference``.
     """
 
     file: str
@@ -80,6 +82,7 @@ class Graph:
     communicators: dict[str, tuple[int, int]] = field(default_factory=dict)
     blocks: dict[str, list[Node]] = field(default_factory=dict)
     programs: list[tuple[int, int, list[Node]]] = field(default_factory=list)
+    trains: bool = True
 
 
 def read_graph(path: str | Path) -> Graph:
@@ -136,6 +139,8 @@ class _Reader:
         graph = self.graph
         if word == "ranks" and len(rest) == 1:
             graph.ranks = self.whole(rest[0], 1, MOST_RANKS)
+        elif word == "inference" and not rest:
+            graph.trains = False
         elif word == "dtype" and len(rest) == 1:
             if rest[0] not in DTYPES:
                 raise self.fail(f"no dtype {rest[0]!r}; known are {', '.join(DTYPES)}")
@@ -156,8 +161,8 @@ class _Reader:
             graph.programs.append((ends[0], ends[1], self.nodes))
         else:
             raise self.fail(
-                "expected 'ranks N', 'dtype NAME', 'communicator NAME SIZE STRIDE', 'block NAME' "
-                "or 'program FIRST-LAST'"
+                "expected 'ranks N', 'dtype NAME', 'inference', 'communicator NAME SIZE STRIDE', "
+                "'block NAME' or 'program FIRST-LAST'"
             )
 
     def node(self, word: str, rest: list[str]) -> Node:

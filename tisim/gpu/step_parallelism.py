@@ -152,7 +152,7 @@ def _stages(nodes: list[Node], before: Parallelism, file: str) -> dict[float, in
 def _program(
     nodes: list[Node], stage: int, offsets: Mapping[float, int], grid: Parallelism
 ) -> list[str]:
-    """What a rank of a stage does: no messages to stages that are not there."""
+    """The program of a rank of a stage: no messages to stages that are not there."""
     lines = []
     for node in nodes:
         numbers = node.numbers

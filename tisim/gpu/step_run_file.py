@@ -34,7 +34,7 @@ _KINDS = {
     "receive": "recv",
 }
 _WAITS, _SLEEPS = "wait at N x N", "sleep"
-# What a lane is in, the first that holds; a kernel comes before communication.
+# States of a lane, the first that holds; a kernel comes before communication.
 _STATES = ("compute", "transfer", _WAITS)
 
 
@@ -84,7 +84,7 @@ def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
     dates, under_way = counts[:, 0], np.cumsum(counts[:, 1:4], axis=0) > 0
     begins, ends = dates, np.append(dates[1:], end)
     state = np.where(under_way.any(axis=1), under_way.argmax(axis=1), len(_STATES))
-    # What began last is told of.
+    # The last to begin is named.
     began = np.where(counts[:, 4] > 0, np.arange(len(counts)), 0)
     node = np.maximum.accumulate(began)
     numbers = [STATES.index(name) for name in (*_STATES, _SLEEPS)]

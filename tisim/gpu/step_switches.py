@@ -1,4 +1,4 @@
-"""Which part of communication between nodes crosses the cables between switches.
+"""The part of communication between nodes that crosses the cables between switches.
 
 Nodes that share their first switches reach the others over the cables up of these switches and
 down to them, which are one link in each direction. What crosses them depends on which nodes of a
@@ -29,7 +29,7 @@ _Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.floa
 
 
 def crossings(pattern: str, switches: tuple[int, ...]) -> dict[int, tuple[float, float]]:
-    """What leaves the first switches of a group's nodes for others, and what comes from there.
+    """The traffic from the first switches of a group's nodes to others, and from others to them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which links between nodes communication loads, and GPUs that do the same at the same time."""
+"""The load of links between nodes, and GPUs that do the same at the same time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nodes_of(graph: Graph, nodes: list[Node], seen: dict[str, None]) -> list[Nod
 
 
 class _Loads(NamedTuple):
-    """What loads links: groups or messages, by their numbers, and links, a row for each use.
+    """The load of links: groups or messages, by their numbers, and links, a row for each use.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class _Loads(NamedTuple):
 
     @property
     def marks(self) -> _Bits:
-        """What tells uses apart of the same link by the same group."""
+        """Marks that tell apart uses of one link by one group."""
         return _mixed(self.times.view(np.uint64)) + self.pattern.astype(np.uint64)
 
 
@@ -267,7 +267,7 @@ class Traffic:
         return finer
 
     def _sums(self, own: _Bits) -> tuple[list[_Bits], _Bits]:
-        """What each group consists of, and what loads each link."""
+        """The parts of each group, and the load of each link."""
         loads = np.zeros(self.links, np.uint64)
         sums = []
         for number, groups in enumerate(self.groups):
@@ -283,7 +283,7 @@ class Traffic:
     def loads(
         self, lane_of: Colours, *, merge: bool
     ) -> Iterator[tuple[MeetingKey, int, str, float]]:
-        """What loads links: groups by lanes, the link, the pattern (empty: all), how often.
+        """The load of links: groups by lanes, the link, the pattern (empty: all), how often.
 
         With `merge`, only one link is told of those that the same groups load in the same way.
         """

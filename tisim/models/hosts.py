@@ -1,4 +1,4 @@
-"""What properties of hosts say: their overheads, and what their memory allows."""
+"""Properties of hosts: their overheads, and the rate that their memory allows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def overheads_by_host(
 
 
 def memory_speeds(platform: Platform) -> array[float]:
-    """What memory allows all cores of a host together, in flop/s; empty if no host says it.
+    """The rate that memory allows all cores of a host together, flop/s; empty if no host says it.
 
     Raises an `InputError` if a host has one of the two properties without the other, or a wrong
     value.

@@ -48,7 +48,7 @@ class HostModel:
     """
 
     def rate(self, speed: float, cores: float, computations: int) -> float:
-        """What each of some computations does, in flop/s, on cores that memory can keep busy."""
+        """The rate of each of some computations, in flop/s, on cores that memory can keep busy."""
         return min(speed, speed * cores / computations)
 
     def attach(self, clock: Clock, settings: Settings) -> None:

@@ -128,7 +128,7 @@ def replay(
     network_model, host_model
         Models of your own (`tisim.models`), for the SimPy kernel.
     gpus
-        What ranks ``launch`` on: a `tisim.gpu.launched.LaunchedGraph`.
+        The GPUs that ranks ``launch`` on: a `tisim.gpu.launched.LaunchedGraph`.
 
     Returns
     -------

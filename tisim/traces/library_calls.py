@@ -1,4 +1,4 @@
-"""Which functions of I/O libraries (HDF5, netCDF) have caused which calls and bytes of a trace."""
+"""Functions of I/O libraries (HDF5, netCDF), and the calls and bytes that they caused."""
 
 from __future__ import annotations
 

@@ -55,45 +55,46 @@ def test_run(
         run_benchmark(["true"], tmp_path / "none.csv", size, compiler=mpi.cc)
 
 
-def test_what_was_measured_until_the_time_limit_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("where", "seconds", "rest", "message", "kept"),
+    [
+        (
+            *("tisim.studies.calibration.benchmark_run.BenchmarkSize.time_limit", 1.0),
+            "echo pingpong,9,2e-6\nprintf pingpong,1",
+            "2 times measured\nwarning: stopped after 1 s",
+            ["pingpong,1,1e-6", "pingpong,9,2e-6"],
+        ),
+        # As MPICH's ranks in MPI_Finalize, over UCX and TCP.
+        (
+            *("tisim.studies.calibration.benchmark_run.SECONDS_TO_FINALIZE", 0.3),
+            "echo '# end'",
+            "1 times measured\nwarning: the ranks did not end",
+            ["pingpong,1,1e-6", "# end"],
+        ),
+    ],
+    ids=["time limit", "no end"],
+)
+def test_ranks_that_go_on_are_stopped_and_whole_rows_kept(
+    where: str,
+    seconds: float,
+    rest: str,
+    message: str,
+    kept: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A launcher that prints two whole rows and a part of one, and goes on."""
     if not libraries():
         pytest.skip("no mpicc and mpirun are installed")
-    monkeypatch.setattr(BenchmarkSize, "time_limit", 1.0)
+    monkeypatch.setattr(where, seconds)
     launcher = tmp_path / "launch"
     launcher.write_text(
-        "#!/bin/sh\necho operation,bytes,seconds\necho pingpong,1,1e-6\necho pingpong,9,2e-6\n"
-        "printf pingpong,1\nexec sleep 60\n"
+        f"#!/bin/sh\necho operation,bytes,seconds\necho pingpong,1,1e-6\n{rest}\nexec sleep 60\n"
     )
     launcher.chmod(0o755)
-    tisim = CommandLine(tmp_path, capsys)
     output = tmp_path / "m.csv"
     words = ("--mpicc", libraries()[0].cc, "-o", str(output), "--", str(launcher))
-    outcome = tisim("benchmark", "--run", *words)
+    outcome = CommandLine(tmp_path, capsys)("benchmark", "--run", *words)
     assert outcome.status == 0, outcome.err
-    assert "2 times measured\nwarning: stopped after 1 s" in outcome.err
-    assert read_measurements([output]).curve("pingpong").nbytes.tolist() == [1, 9]
-
-
-def test_ranks_that_do_not_end_after_the_last_measurement_are_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As MPICH's in MPI_Finalize, over UCX and TCP."""
-    if not libraries():
-        pytest.skip("no mpicc and mpirun are installed")
-    monkeypatch.setattr("tisim.studies.calibration.benchmark_run.SECONDS_TO_FINALIZE", 0.3)
-    launcher = tmp_path / "launch"
-    launcher.write_text(
-        "#!/bin/sh\necho operation,bytes,seconds\necho pingpong,1,1e-6\necho '# end'\n"
-        "exec sleep 60\n"
-    )
-    launcher.chmod(0o755)
-    tisim = CommandLine(tmp_path, capsys)
-    output = tmp_path / "m.csv"
-    words = ("--mpicc", libraries()[0].cc, "-o", str(output), "--", str(launcher))
-    outcome = tisim("benchmark", "--run", *words)
-    assert outcome.status == 0, outcome.err
-    assert "1 times measured\nwarning: the ranks did not end" in outcome.err
-    assert output.read_text().splitlines()[1:] == ["pingpong,1,1e-6", "# end"]
+    assert message in outcome.err
+    assert output.read_text().splitlines()[1:] == kept

@@ -165,6 +165,8 @@ def test_check_and_replay_from_the_command_line(tisim: CommandLine, tmp_path: Pa
     refused = tisim("replay", *words)
     assert refused.status == 2
     assert "give --graph FILE" in refused.err
+    refused = tisim("replay", "--graph", graph, "--uncertainty", "3", *words)
+    assert (refused.status, "--graph has no --uncertainty" in refused.err) == (2, True)
     trace = tisim.write("one.trace", both)
     checked = tisim("check", "--graph", graph, trace)
     assert checked.status == 1

@@ -59,7 +59,7 @@ export function ticks(begin, end, most) {
   return { step, values };
 }
 
-// What a lane of one rank is called: streams of GPUs have names of their own.
+// The name of a lane of one rank: streams of GPUs have names of their own.
 export function laneName(run, rank) {
   return run.lanes ? run.lanes[rank] : `rank ${rank}`;
 }

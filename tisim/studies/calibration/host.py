@@ -31,7 +31,7 @@ _NOTABLE = 0.05
 
 @dataclass(frozen=True)
 class Scan:
-    """What ranks of one node reached side by side.
+    """The rates of ranks of one node side by side.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def read_scan(text: str) -> Scan:
 
 @dataclass(frozen=True)
 class MemoryDemand:
-    """What a program's computations need of the memory.
+    """The demand of a program's computations on the memory.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class MemoryDemand:
         return self.bandwidth / (self.ranks * self.together)
 
     def text(self) -> str:
-        """What was found, in sentences."""
+        """The findings, in sentences."""
         rates = (
             f"The program computes {self.alone:.5g} a second alone and {self.together:.5g} beside "
             f"{self.ranks - 1} others: {self.slowdown:.3g} times as long."
@@ -156,7 +156,7 @@ class MemoryDemand:
 def demand_of(
     scan: Scan, alone: str | PathLike[str], together: str | PathLike[str]
 ) -> MemoryDemand:
-    """What the computations of a program need, from two recordings of it on the scanned node.
+    """The demand of a program's computations, from two recordings of it on the scanned node.
 
     `alone` has one rank, `together` a rank on each core. Raises `InputError` if a trace has no
     times, or another number of ranks.

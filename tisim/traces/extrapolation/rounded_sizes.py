@@ -27,7 +27,7 @@ _MESSAGES = frozenset(
     for action in ("send", "recv", "send_init", "recv_init")
 )
 _NOTE = "# sizes are kept as {} (tisim pack --sizes)\n"
-# What a size is averaged with, and the size.
+# The key that a size is averaged under, and the size.
 _Key = tuple[bytes, int]
 
 
@@ -87,7 +87,7 @@ def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int
 
 
 def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[bytes, int]]:
-    """Of each size in a line: what it is averaged with, and its place among the words."""
+    """The key that each size of a line is averaged under, and its place among the words."""
     action = words[1] if len(words) > 1 else b""
     found: list[tuple[bytes, int]] = []
     if action in _MESSAGES and len(words) > 4:
@@ -108,7 +108,7 @@ def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[byt
 
 
 def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
-    """What stands for each size."""
+    """The replacement of each size."""
     lines = Counter(line.partition(b" ")[2] for r in range(trace.ranks) for line in trace.lines(r))
     found: dict[bytes, Counter[int]] = defaultdict(Counter)
     for line, times in lines.items():

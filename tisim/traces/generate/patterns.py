@@ -254,7 +254,7 @@ class Ocean(Pattern):
 
     @cached_property
     def _edges(self) -> list[Counter[int]]:
-        """Of each rank: with which others its blocks have how many edges."""
+        """By rank, the others that its blocks share edges with, and how many."""
         needed = self.ranks * self.blocks
         drawn = self.random(3).random(math.ceil(needed / (1 - self.land)))
         ocean = sorted(drawn.argsort()[:needed].tolist())  # places along the curve

@@ -116,7 +116,7 @@ void show_instruction(const struct instruction* instruction) {
 }
 
 void log_instruction(const struct instruction* instruction, double begin, double end) {
-  /* What is not a call. A sendrecv is one, in two instructions. */
+  /* Instructions that are not calls. A sendrecv is one, in two instructions. */
   const enum role role = traits_of(instruction)->role;
   if (role == ROLE_EXCHANGE || role == ROLE_NUMBER_REQUEST || role == ROLE_NUMBER_PERSISTENT)
     return;

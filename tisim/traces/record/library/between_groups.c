@@ -202,7 +202,7 @@ static bool post_rooted(MPI_Comm comm, const struct tisim_posted* posted, int ro
   return post_messages(comm, posted, root, sends ? sent : NULL, sends ? NULL : received);
 }
 
-/* What all ranks of both groups wait for is a collective of theirs. */
+/* Ranks of both groups wait for one another: a collective of theirs. */
 static bool post_on_both(enum tisim_word word, const int64_t* arguments, size_t count,
                          MPI_Comm comm, const struct tisim_posted* posted) {
   if (!is_posted(comm, posted)) return false;
@@ -271,7 +271,7 @@ bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, M
   return true;
 }
 
-/* What the ranks of the own group get in all. */
+/* The sum of what the ranks of the own group get. */
 static int64_t sum_of_own(struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm) {
   int size = 0;
   int64_t sum = 0;
