@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import Final, TypeVar
 
 from tisim.errors import InputError
@@ -30,7 +31,8 @@ def coordinates_of(coordinates: Sequence[float] | None) -> dict[str, Value]:
     """The attribute of Vivaldi coordinates, where there are any."""
     if coordinates is None:
         return {}
-    return {"coordinates": tuple(listed(coordinates, "coordinates"))}
+    given = listed(coordinates, "coordinates")
+    return {"coordinates": tuple(float(one) if isinstance(one, Real) else one for one in given)}
 
 
 def link_attributes(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import itertools
+import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -268,6 +269,8 @@ NET = {"speed": 1, "bandwidth": 1, "latency": 0}
         (lambda p: p.host("b", speed=1, cores=0), "must be a whole number above zero"),
         (lambda p: p.host("a", speed=1), "'a' is declared twice"),
         (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates are three numbers"),
+        (lambda p: p.host("b", 1, coordinates=("1", "2", 3)), "coordinates are three numbers"),
+        (lambda p: p.host("b", 1, coordinates=(1, 2, math.nan)), "coordinates are three numbers"),
         (lambda p: p.link("m", bandwidth=0), "bandwidth of link m must be above zero"),
         (lambda p: p.link("m", 1, sharing="FAT"), "sharing_policy='FAT' of <link> must be one of"),
         (lambda p: p.route("a", "b", ["l"]), "dst='b' is not a host, router or zone"),

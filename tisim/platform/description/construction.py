@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,6 +171,10 @@ class Construction:
             return
         try:
             x, y, z = map(float, given if isinstance(given, tuple) else str(given).split())
+            if not all(map(math.isfinite, (x, y, z))):
+                raise ValueError
+            if isinstance(given, tuple) and given != (x, y, z):  # texts
+                raise ValueError
         except (TypeError, ValueError):
             raise node.error(
                 f"coordinates are three numbers, such as '1.5 -2 0.1', not {node['coordinates']!r}"
