@@ -112,7 +112,7 @@ def fit(
         return float(np.abs(errors(steps, tried)).mean())
 
     best, least, step = machine, score(machine), 0.08
-    while step > 0.01:
+    while step > 0.002:
         before = least
         for name in names:
             for factor in (1 + step, 1 / (1 + step)):

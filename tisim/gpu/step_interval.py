@@ -47,8 +47,8 @@ class StepInterval:
         }
 
 
-ONE_NODE = StepInterval(0.839, 1.180, 1440, "a node of A100")
-SEVERAL_NODES = StepInterval(0.919, 1.307, 109, "64 to 512 A100")
+ONE_NODE = StepInterval(0.840, 1.186, 1440, "a node of A100")
+SEVERAL_NODES = StepInterval(0.923, 1.313, 109, "64 to 512 A100")
 
 
 def step_interval(ranks: int, gpus: int) -> StepInterval:
