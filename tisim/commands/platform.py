@@ -376,6 +376,7 @@ _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
     show_default=True,
     help="Bandwidth of interfaces per bandwidth of uplinks at a first switch.",
 )
+@click.option("--sharp", is_flag=True, help="Switches between nodes reduce (CollNet of NCCL).")
 @_OUTPUT
 @force_option
 def gpu_cluster_command(
@@ -387,6 +388,7 @@ def gpu_cluster_command(
     nvlink: str | None,
     fabric: str,
     oversubscription: float,
+    sharp: bool,
 ) -> None:
     """Nodes of GPUs with NVLinks and a network; each host is a GPU.
 
@@ -395,6 +397,7 @@ def gpu_cluster_command(
     from tisim.gpu.machines_platform import gpu_cluster
 
     made = replace(gpus.machine(gpu, nodes), fabric=fabric, oversubscription=oversubscription)
+    made = replace(made, sharp=sharp)
     if rails is not None:
         made = replace(made, nics=rails)
     if nic is not None:

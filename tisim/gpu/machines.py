@@ -136,6 +136,8 @@ class Machine:
         Of a cable of the network with the port behind it, seconds.
     nvlink_latency
         Of an NVLink, seconds.
+    sharp
+        Whether the switches between nodes reduce (SHARP).
     """
 
     gpu: Gpu
@@ -148,6 +150,7 @@ class Machine:
     oversubscription: float = 1.0
     latency: float = 0.6e-6
     nvlink_latency: float = 0.35e-6
+    sharp: bool = False
 
     @property
     def size(self) -> int:

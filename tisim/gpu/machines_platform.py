@@ -88,6 +88,7 @@ def _figures(machine: Machine) -> str:
         "model": gpu.name,
         "gpus": machine.gpus,
         "nics": machine.nics,
+        **({"sharp": 1} if machine.sharp else {}),
         "sms": gpu.sms,
         "memory": f"{gpu.memory:g}",
         "memory-rate": f"{gpu.memory_rate:g}",
@@ -177,6 +178,7 @@ def machine_of(platform: Platform) -> Machine:
     if {len(node) for node in members} != {counts["gpus"]} or counts["gpus"] % counts["nics"]:
         raise InputError(f"its nodes do not have {counts['gpus']} GPUs each", file=platform.file)
     found = replace(usual, nodes=len(members), gpus=counts["gpus"], nics=counts["nics"])
+    found = replace(found, sharp=words.get("sharp") == "1")
     first = members[0]
     if len(first) > 1:
         if usual.cables:

@@ -17,11 +17,15 @@ from tisim.gpu.machines import NIC_EFFICIENCY, Machine, Primitive
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tables import (
     CHANNEL_MOST,
+    COLLNET_GATHER_SHARE,
+    COLLNET_SHARE,
+    COLLNET_TURN,
     LL_MOST,
     LL_MOST_BETWEEN,
     NETWORK_SPEEDS,
     NEWEST,
     NVLS_EFFICIENCY,
+    NVLS_NETWORK_HOP,
     NVLS_TREE_HOP,
     NVLS_TREE_MOST,
     PAT_BASE,
@@ -38,7 +42,10 @@ OPERATIONS: Final = (
     *("broadcast", "reduce"),
     *("alltoall", "sendrecv"),
 )
-ALGORITHMS: Final = ("ring", "tree", "nvls", "nvls_tree", "pat")
+ALGORITHMS: Final = (
+    *("ring", "tree", "nvls", "nvls_tree", "pat"),
+    *("collnet_direct", "collnet_chain"),
+)
 
 # Bytes of one channel's step: the most that a buffer takes, and the least that a step costs (half
 # of what 640 threads of LL128 and 512 of LL move at a time).
@@ -264,6 +271,10 @@ class Communicator:
                     if protocol != "Simple" or not self._has_pat(operation):
                         continue
                     latency, rate = self._estimate_pat()
+                elif algorithm.startswith("collnet"):
+                    if protocol != "Simple" or not self._has_collnet(algorithm, operation):
+                        continue
+                    latency, rate = self._estimate_collnet(algorithm, operation)
                 else:
                     if protocol != "Simple" or not self._has_nvls(algorithm, operation):
                         continue
@@ -343,7 +354,54 @@ class Communicator:
             return False
         if algorithm == "nvls_tree":
             return self.nodes > 1 and operation == "all_reduce"
-        return self.nodes == 1 and operation in ("all_reduce", "all_gather", "reduce_scatter")
+        if operation not in ("all_reduce", "all_gather", "reduce_scatter"):
+            return False
+        return self.nodes == 1 or self._switches_reduce(operation)
+
+    def _switches_reduce(self, operation: str) -> bool:
+        """Whether switches between nodes reduce; gathers need an interface for each GPU."""
+        most = max(map(len, self.by_node.values()))
+        heads = operation == "all_reduce" or self.rails >= most
+        return self.machine.sharp and self.nodes > 1 and heads
+
+    def _has_collnet(self, algorithm: str, operation: str) -> bool:
+        known = tables(self.version).collnet
+        if algorithm not in known or not self._switches_reduce(operation):
+            return False
+        if algorithm == "collnet_chain":
+            return operation == "all_reduce"
+        # NCCL has eight GPUs of a node at most, and wants a switch of NVLinks.
+        direct = not self.machine.cables and max(map(len, self.by_node.values())) <= 8
+        return direct and operation in ("all_reduce", "all_gather", "reduce_scatter")
+
+    def _estimate_collnet(self, algorithm: str, operation: str) -> tuple[float, float]:
+        """``ncclTopoTuneModel``; between nodes a byte goes to the switches once, and back."""
+        within, between = tables(self.version).collnet[algorithm]
+        if self.size == self.nodes:
+            between = self.network_hop("tree", "Simple")
+        channels, speed = self._graph
+        others, gpu = self.local - 1, self.machine.gpu
+        links = gpu.nvlinks * tables(self.version).nvlink[gpu.capability]
+        if algorithm == "collnet_chain":
+            latency = 2 * others * within + between
+            return latency, 0.5 * channels * self._widened(speed, links / channels)
+        latency = 2 * (min(1, others) * within + others * COLLNET_TURN) + between
+        # A head exchanges a part with each of the others.
+        heads, speed = self.rails, min(speed * channels / self.rails, self.machine.nic_rate)
+        inside = self._widened(speed, links * max(others, 1) / max(heads, 1))
+        if operation != "all_reduce":
+            return latency, self.local * min(inside, COLLNET_GATHER_SHARE * speed)
+        factor = self.local / heads
+        factor -= (factor - 1) / 2
+        share = COLLNET_SHARE if gpu.capability >= 90 else 1.0
+        return latency, 0.5 * heads * inside / factor * share
+
+    def _widened(self, speed: float, most: float) -> float:
+        """The speed within nodes, which the search raises to twice that between nodes if it can."""
+        for tried in reversed(NETWORK_SPEEDS[max(self.machine.gpu.capability, 80)]):
+            if speed < tried <= most and speed < 2 * self._graph[1]:
+                speed = tried
+        return speed
 
     def _estimate_nvls(self, algorithm: str, operation: str) -> tuple[float, float]:
         known, capability = tables(self.version), self.machine.gpu.capability
@@ -360,6 +418,9 @@ class Communicator:
             place = min(self.nodes, 3) - 1
             rate = min(rate, between, NVLS_TREE_MOST[capability][place])
             latency += 2 * int(math.log2(self.nodes)) * NVLS_TREE_HOP
+        elif self.nodes > 1:
+            rate = min(rate, self.rails * self.machine.nic_rate / heads)
+            latency += NVLS_NETWORK_HOP
         if operation == "all_reduce":
             return latency, heads * rate * self.size / self.steps(operation)
         return latency, heads * rate
@@ -465,6 +526,10 @@ class Communicator:
             sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
             # In each ring, one GPU of a node sends to the next node.
             return sent * (1 - nodes / ranks if nodes > 1 else 1), sent / rails * (nodes > 1)
+        if algorithm in ("nvls", "collnet_direct", "collnet_chain") and nodes > 1:
+            # Switches reduce: a byte goes there once, and back.
+            within = 2.0 if algorithm == "collnet_chain" else 1.0
+            return within, 1.0 / rails
         within = 1.0 if algorithm.startswith("nvls") else 2.0
         return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
 

@@ -42,6 +42,8 @@ class Tables:
         SM90 and from SM100.
     most
         Bandwidth that no ring or tree of a node exceeds, by capability.
+    collnet
+        Latency of a hop on NVLinks and on the network, by algorithm of switches that reduce.
     pat
         Whether there is PAT.
     """
@@ -55,6 +57,7 @@ class Tables:
     wide_speeds: tuple[float, ...]
     widest_speeds: tuple[float, ...]
     most: Mapping[int, float]
+    collnet: Mapping[str, tuple[float, float]]
     pat: bool = False
 
     def speeds_of(self, capability: int) -> tuple[float, ...]:
@@ -79,6 +82,7 @@ _2_23 = Tables(
     wide_speeds=(60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9),
     widest_speeds=(90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9),
     most={},
+    collnet={"collnet_direct": (3.7e-6, 31e-6), "collnet_chain": (2.8e-6, 30e-6)},
     pat=True,
 )
 # Before 2.23 a tree with Simple has no base latency and, but for 2.18, 28 us a hop.
@@ -96,7 +100,10 @@ _2_22 = replace(
 _2_20 = replace(_2_22, nvls=23e-6, ll_share=0.25)
 _2_19 = replace(_2_20, nvlink={**_2_23.nvlink, 90: 20e9})
 _2_18 = replace(
-    _2_19, hop=_2_23.hop, wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9)
+    _2_19,
+    hop=_2_23.hop,
+    wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
+    collnet={"collnet_direct": (8e-6, 10.7e-6), "collnet_chain": (4.75e-6, 14e-6)},
 )
 _2_12 = replace(
     _2_18,
@@ -110,6 +117,7 @@ _2_12 = replace(
     speeds=(44e9, 30e9, 22e9, 18e9, 15e9, 12e9, 10e9, 9e9, 7e9, 6e9, 5e9, 4e9, 3e9),
     wide_speeds=(66e9, 33e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
     most={80: 235e9, 90: 370e9},
+    collnet={},
 )
 
 #: By version, the newest last.
@@ -148,6 +156,13 @@ CHANNEL_MOST: Final[Mapping[str, Mapping[int, tuple[float, float, float]]]] = {
     },
 }
 NVLS_EFFICIENCY: Final = {90: 0.85, 100: 0.74}
+#: NVLS over nodes whose switches reduce: latency on the network.
+NVLS_NETWORK_HOP: Final = 18e-6
+#: Switches that reduce: seconds of a GPU's turn within a node; the part of the bandwidth that SM90
+#: and later reach, and that gathers reach of interfaces.
+COLLNET_TURN: Final = 0.4e-6
+COLLNET_SHARE: Final = 0.85
+COLLNET_GATHER_SHARE: Final = 0.9
 #: A tree over nodes: latency of a hop, and of a channel on one, two and more nodes.
 NVLS_TREE_HOP: Final = 20.9e-6
 NVLS_TREE_MOST: Final = {90: (0.0, 57.7e9, 45.5e9), 100: (0.0, 96e9, 80e9)}

@@ -30,7 +30,10 @@ _MESSAGE_CHANNELS = 2
 # Operations that NCCL calls otherwise than graph files.
 _OPERATIONS = {"all_to_all": "alltoall", "send": "sendrecv", "shift": "sendrecv"}
 # Which nodes send to which, by algorithm or operation, where it is not each to the next.
-_PATTERNS = {"tree": "tree", "nvls_tree": "tree", "pat": "pat", "alltoall": "all"}
+_PATTERNS = {
+    **{"tree": "tree", "nvls_tree": "tree", "pat": "pat", "alltoall": "all"},
+    **{"nvls": "sharp", "collnet_direct": "sharp", "collnet_chain": "sharp"},
+}
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,14 @@ class StepMachine:
                 number = float(value)
             except ValueError:
                 number = -1.0
-            may_be_zero = name in ("kernel", "launch")
-            most = 1.0 if name.endswith("efficiency") else 1e18
+            may_be_zero = name in ("kernel", "launch", "sharp")
+            most = 1.0 if name.endswith("efficiency") or name == "sharp" else 1e18
             if not (0 <= number <= most and (number > 0 or may_be_zero)):
                 bounds = f"{'from' if may_be_zero else 'above'} 0 to {most:g}"
                 raise InputError(f"{text.partition('=')[0]} is a number {bounds}, not {value!r}")
             if name in _HARDWARE:
                 amount = max(1, int(number)) if name in ("gpus", "nics") else number
+                amount = number > 0 if name == "sharp" else amount
                 hardware = replace(changed.hardware, **{name: amount})  # type: ignore[arg-type]
                 changed = replace(changed, hardware=hardware)
             else:
@@ -208,7 +212,7 @@ class StepMachine:
         )
 
 
-_HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription")
+_HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription", "sharp")
 
 
 # Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 #: Who sends to whom among the nodes of a group, in their order: each to the next one, to the last
-#: one's the first; along NCCL's two binary trees; as PAT does; each to all others.
-PATTERNS: Final = ("ring", "tree", "pat", "all")
+#: one's the first; along NCCL's two binary trees; as PAT does; each to all others; each to the
+#: switches, which reduce.
+PATTERNS: Final = ("ring", "tree", "pat", "all", "sharp")
 #: Patterns that the collectives of graph files may have.
 PATTERNS_OF: Final = {
-    "all_reduce": ("ring", "tree"),
-    "all_gather": ("ring", "pat"),
-    "reduce_scatter": ("ring", "pat"),
+    "all_reduce": ("ring", "tree", "sharp"),
+    "all_gather": ("ring", "pat", "sharp"),
+    "reduce_scatter": ("ring", "pat", "sharp"),
     "broadcast": ("ring",),
     "all_to_all": ("all",),
     "shift": ("ring",),
@@ -51,6 +52,10 @@ def crossings(pattern: str, switches: tuple[int, ...]) -> dict[int, tuple[float,
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             part = count * (len(switches) - count) / (len(switches) - 1)
             found[number] = part, part
+    elif pattern == "sharp":
+        # Switches that reduce send one sum up, and copy what comes down.
+        elsewhere = 1.0 if len(set(switches)) > 1 else 0.0
+        found = dict.fromkeys(switches, (elsewhere, elsewhere))
     else:
         senders, receivers, parts = _edges(pattern, len(switches))
         out, into = of_node[senders], of_node[receivers]

@@ -102,7 +102,7 @@ class Traffic:
 
     def __init__(self, graph: Graph, machine: Machine) -> None:
         ranks = np.arange(graph.ranks)
-        self.nodes, self.nics = machine.nodes, machine.nics
+        self.nodes, self.nics, self.sharp = machine.nodes, machine.nics, machine.sharp
         self.interfaces = self.nodes * self.nics
         self.switch_of = np.arange(self.nodes) // machine.switch_nodes
         self.uplinks = int(self.switch_of[-1]) + 1 if machine.oversubscription > 1 else 0
@@ -171,7 +171,8 @@ class Traffic:
         inside = members < graph.ranks
         members = np.where(inside, members, 0)
         group = np.where(users, np.searchsorted(firsts, heads), 0)
-        patterns = [p for p in PATTERNS if any(p in PATTERNS_OF[word] for word in words)]
+        known = PATTERNS if self.sharp else PATTERNS[:-1]
+        patterns = [p for p in known if any(p in PATTERNS_OF[word] for word in words)]
         loads = self._loads(members, inside, patterns)
         return _Groups(name, users, group, members, inside, loads)
 

@@ -59,10 +59,11 @@ def test_the_command_writes_a_platform_on_which_mpi_programs_replay(tisim: Comma
     file = tisim.directory / "g.xml"
     made = tisim(
         *("platform", "new", "gpu-cluster", "--nodes", "2", "--gpu", "a100", "--rails", "4"),
-        *("--nic", "100Gbps", "--nvlink", "50GBps", "-o", str(file)),
+        *("--nic", "100Gbps", "--nvlink", "50GBps", "--sharp", "-o", str(file)),
     )
     assert made.status == 0, made.err
     found = machine_of(Platform.load(file))
+    assert found.sharp
     assert (found.nics, found.nic_rate, found.gpu.nvlink_rate) == (4, 12.5e9, 50e9)
     assert tisim.replay(RING, platform=str(file)).status == 0
     refused = tisim(

@@ -96,11 +96,38 @@ def test_one_gpu_of_each_node_gathers_with_pat() -> None:
     assert collective(machine("h100", 64), ranks, "all_reduce", 1 << 20).algorithm == "tree"
 
 
+def test_switches_reduce_where_a_machine_says_so() -> None:
+    plain, sharp = (replace(machine("a100", 16), sharp=sharp) for sharp in (False, True))
+    ring = collective(plain, 128, "all_reduce", 1 << 30)
+    direct = collective(sharp, 128, "all_reduce", 1 << 30)
+    assert (ring.algorithm, direct.algorithm) == ("ring", "collnet_direct")
+    # NCCL's figures: 8 heads of 48 GB/s within nodes, half of it; 7 turns, there and back. Each of
+    # 8 interfaces sends an eighth, of 25 GB/s 96 %.
+    assert direct.rate == pytest.approx(8 * 25e9 * 0.96)
+    assert direct.latency == pytest.approx(2 * (3.7e-6 + 7 * 0.4e-6) + 31e-6)
+    assert direct.nic_bytes == (1 << 30) / 8
+    chain = collective(sharp, 128, "all_reduce", 1 << 30, algorithms=["collnet_chain"])
+    # A channel has 30 of its GPU's 240 GB/s.
+    assert chain.rate == pytest.approx(0.5 * 8 * 30e9)
+    assert chain.latency == pytest.approx(2 * 7 * 2.8e-6 + 30e-6)
+    hopper = replace(machine("h100", 16), sharp=True)
+    assert collective(hopper, 128, "all_reduce", 1 << 30).algorithm == "nvls"
+    assert collective(hopper, 128, "all_gather", 1 << 20).algorithm == "collnet_direct"
+    # Gathers need an interface for each GPU, chains only reduce, and a node needs no switch.
+    few = replace(hopper, nics=4)
+    assert collective(few, 128, "all_gather", 1 << 20).algorithm == "ring"
+    for made, ranks, version in ((plain, 128, "2.30"), (sharp, 8, "2.30"), (sharp, 128, "2.12")):
+        with pytest.raises(InputError, match="NCCL has none of collnet_chain"):
+            collective(
+                made, ranks, "all_reduce", MIB, version=version, algorithms=["collnet_chain"]
+            )
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
-    for nodes in (1, 2, 5):
-        cluster = machine(name, nodes)
+    for nodes in (1, 2, 5, 6):
+        cluster = replace(machine(name, nodes), sharp=nodes == 6)
         last = 0.0
         for power in range(3, 34, 3):
             call = collective(cluster, cluster.size, operation, 1 << power)

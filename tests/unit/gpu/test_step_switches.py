@@ -134,3 +134,16 @@ def test_the_fabric_of_a_step_is_set_by_name() -> None:
     assert machine.uplink_rate == pytest.approx(4 * 8 * machine.between_rate / 2)
     with pytest.raises(InputError, match="fabric is one of rail, fat-tree, not 'torus'"):
         STEP_MACHINES["h100"].with_values(("fabric=torus",))
+
+
+def test_switches_that_reduce_pass_one_sum_on() -> None:
+    # 8 nodes below two switches: whatever the nodes are, one sum goes up and one comes down.
+    assert crossings("sharp", (0, 0, 0, 1, 1)) == {0: (1.0, 1.0), 1: (1.0, 1.0)}
+    assert crossings("sharp", (2, 2)) == {}
+    graph = parse_graph(f"graph 1\nranks 64\n{everyone(f'all_reduce a all {SIZE}')}")
+    times = [
+        run_step(graph, tapered(oversubscription).with_values((f"sharp={sharp}",))).seconds
+        for oversubscription, sharp in ((1, 1), (4, 1), (8, 1), (8, 0))
+    ]
+    assert times[0] == pytest.approx(times[1], rel=1e-12)
+    assert 1.9 * times[0] < times[2] < 2 * times[0] < times[3]
