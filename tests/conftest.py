@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import tarfile
 from collections.abc import Iterator
@@ -53,6 +54,12 @@ def restored_registry(unchanged_registry: None) -> Iterator[None]:
     """The default registry, which forgets after the test what the test registered."""
     with tisim.default_registry.restored():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what is compiled for MPI libraries in one place for all processes of a test run."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.getbasetemp().parent / "recorders")
 
 
 @pytest.fixture(scope="session")

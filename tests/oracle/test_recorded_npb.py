@@ -29,11 +29,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.getbasetemp().parent / "recorders"
-
-
 def traced_by_simgrid(benchmark: npb.Benchmark, directory: Path) -> list[list[str]]:
     directory.mkdir()
     program = npb.build(benchmark, directory, c="smpicc", fortran="smpiff", environment=os.environ)
@@ -50,14 +45,13 @@ def traced_by_simgrid(benchmark: npb.Benchmark, directory: Path) -> list[list[st
     return sorted(ranks, key=lambda lines: int(lines[0].split()[0]))
 
 
-def recorded_twice(benchmark: npb.Benchmark, directory: Path, mpi: Mpi, cache: Path) -> Trace:
+def recorded_twice(benchmark: npb.Benchmark, directory: Path, mpi: Mpi) -> Trace:
     """Record a benchmark that counts itself twice: everything is the same, the volumes too."""
     counting = {
         **os.environ,
         **ENVIRONMENT,
         "TISIM_CC": mpi.cc,
         "TISIM_FC": mpi.compiler(Path("a.f")),
-        "XDG_CACHE_HOME": str(cache),
     }
     directory.mkdir()
     tisim = f"{sys.executable} -m tisim"
@@ -68,7 +62,6 @@ def recorded_twice(benchmark: npb.Benchmark, directory: Path, mpi: Mpi, cache: P
         record_program(
             *(program, directory, mpi, *benchmark.arguments),
             ranks=benchmark.ranks,
-            cache=cache,
             status=benchmark.status,
         )
         for _ in range(2)
@@ -86,10 +79,10 @@ def finish_times(ranks: list[list[str]], directory: Path, platform: Path) -> lis
 
 
 @pytest.mark.parametrize("benchmark_", npb.benchmarks(), ids=lambda b: f"{b.name}.{b.problem}")
-def test_calls_are_those_of_simgrid(benchmark_: npb.Benchmark, tmp_path: Path, cache: Path) -> None:
+def test_calls_are_those_of_simgrid(benchmark_: npb.Benchmark, tmp_path: Path) -> None:
     simgrid = traced_by_simgrid(benchmark_, tmp_path / "simgrid")
     for mpi in libraries():
-        trace = recorded_twice(benchmark_, tmp_path / mpi.name, mpi, cache)
+        trace = recorded_twice(benchmark_, tmp_path / mpi.name, mpi)
         calls = [npb.normalised(lines) for lines in trace.lines]
         assert calls == [npb.normalised(lines) for lines in simgrid]
         pairs = list(zip(trace.lines, simgrid, strict=True))

@@ -25,14 +25,10 @@ def test_print_and_print_source(
     assert "mpicc -O2 *.c -o benchmark -lm" in (tmp_path / "source" / "README").read_text()
 
 
-def test_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not libraries():
         pytest.skip("no mpicc and mpirun are installed")
     mpi = libraries()[0]
-    cache = tmp_path_factory.getbasetemp().parent / "executors"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     seen: list[int] = []

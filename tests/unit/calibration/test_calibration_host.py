@@ -102,13 +102,10 @@ def test_the_command(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     if not libraries():
         pytest.skip("no mpicc and mpirun are installed")
     monkeypatch.chdir(tmp_path)
-    cache = tmp_path_factory.getbasetemp().parent / "executors"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     tisim_ = CommandLine(tmp_path, capsys)

@@ -12,12 +12,8 @@ from tests.unit.record.programs import ENVIRONMENT
 
 
 @pytest.fixture(autouse=True)
-def surroundings(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A directory of their own, compiled executors in common, and ranks of root on few cores."""
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of their own, and ranks of root on few cores."""
     monkeypatch.chdir(tmp_path)
-    cache = tmp_path_factory.getbasetemp().parent / "executors"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)

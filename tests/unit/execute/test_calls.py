@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.campaign import campaign
 from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, record_program
@@ -192,9 +190,7 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     assert all(time >= 0.0011 for time in done.times)  # computations and sleeps of each rank
 
 
-def test_recording_an_execution(
-    mpi: Mpi, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_recording_an_execution(mpi: Mpi, tmp_path: Path) -> None:
     program = tmp_path / "tisim_execute"
     print_source(tmp_path, None)
     sources = sorted(tmp_path.glob("*.c"))
@@ -211,7 +207,6 @@ def test_recording_an_execution(
             *(program, room, mpi, str(room / "scripts")),
             *("repeat=1", "warm_up=0", "compute=none"),
             ranks=ranks,
-            cache=tmp_path_factory.getbasetemp().parent / "executors",
         )
         assert "repetition 0" in recorded.run.stdout
         # A comm_idup is recorded with its messages, which the trace has once already.

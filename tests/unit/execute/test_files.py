@@ -103,7 +103,7 @@ def _write(directory: Path, program: str, ranks: int = 2) -> Trace:
 
 
 def _recorded(
-    trace: Trace, directory: Path, mpi: Mpi, cache: Path, io: str, monkeypatch: pytest.MonkeyPatch
+    trace: Trace, directory: Path, mpi: Mpi, io: str, monkeypatch: pytest.MonkeyPatch
 ) -> Sequence[Sequence[str]]:
     """The calls of each rank of an execution that is recorded, without what is not the trace's."""
     print_source(directory / "source", trace, files=True)
@@ -116,23 +116,16 @@ def _recorded(
     scratch.mkdir()
     monkeypatch.chdir(directory)
     arguments = ("source/scripts", "repeat=1", "warm_up=0", f"scratch={scratch}")
-    recorded = record_program(
-        program, directory, mpi, *arguments, ranks=2, options=("--io", io), cache=cache
-    )
+    recorded = record_program(program, directory, mpi, *arguments, ranks=2, options=("--io", io))
     assert [*scratch.rglob("*.*")] == []  # files have been removed
     return [recorded.calls(rank) for rank in range(2)]
 
 
-@pytest.fixture
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.getbasetemp().parent / "recorders"
-
-
 def test_recording_an_execution_of_mpi_io(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = _write(tmp_path, MPI_IO)
-    for rank, calls in enumerate(_recorded(trace, tmp_path, mpi, cache, "mpi", monkeypatch)):
+    for rank, calls in enumerate(_recorded(trace, tmp_path, mpi, "mpi", monkeypatch)):
         expected = MPI_IO.format(offset=1000 * rank + 500, behind=3000 + 100 * rank).splitlines()
         opened = next(call for call in calls if call.startswith("file_open"))
         assert opened.endswith("out/shared.dat rwc")
@@ -142,10 +135,10 @@ def test_recording_an_execution_of_mpi_io(
 
 
 def test_recording_an_execution_of_posix(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = _write(tmp_path, POSIX)
-    for calls in _recorded(trace, tmp_path, mpi, cache, "posix", monkeypatch):
+    for calls in _recorded(trace, tmp_path, mpi, "posix", monkeypatch):
         # The executor reads its script and writes its results by the same functions.
         first = next(at for at, call in enumerate(calls) if call.startswith("mkdir"))
         last = next(at for at, call in enumerate(calls) if call.startswith("unlink"))

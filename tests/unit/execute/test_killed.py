@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -31,7 +30,7 @@ _PATIENCE = 120
     ids=lambda words: words[0],
 )
 def test_a_launcher_ends_with_a_command_that_is_killed(
-    words: Sequence[str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    words: Sequence[str], tmp_path: Path
 ) -> None:
     if not libraries():
         pytest.skip("no mpicc and mpirun are installed")
@@ -41,12 +40,10 @@ def test_a_launcher_ends_with_a_command_that_is_killed(
         f"#!/bin/sh\necho $$ > {started}.new; mv {started}.new {started}\nexec sleep 600\n"
     )
     launcher.chmod(0o755)
-    cache = tmp_path_factory.getbasetemp().parent / "executors"
     tisim = [sys.executable, "-m", "tisim", *words, "--mpicc", libraries()[0].cc]
     command = subprocess.Popen(
         [*tisim, "--", str(launcher)],
         cwd=tmp_path,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
         stderr=subprocess.PIPE,
     )
     try:
@@ -61,7 +58,6 @@ def test_a_launcher_ends_with_a_command_that_is_killed(
 
 def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
     tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As MPICH's in MPI_Finalize, over UCX and TCP."""

@@ -116,12 +116,6 @@ each_library = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def recorders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled recorders of tisim's are kept."""
-    return tmp_path_factory.getbasetemp().parent / "recorders"
-
-
 def otf2_of(recorded: Recorded, directory: Path) -> Path:
     pytest.importorskip("otf2", reason="the package otf2 is not installed")
     write_otf2(recorded, directory / "scorep")
@@ -139,7 +133,6 @@ def test_otf2_and_paraver_have_the_calls_of_the_run(
     mpi: Mpi | None,
     program: str,
     tmp_path: Path,
-    recorders: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source = EXAMPLES / program
@@ -151,7 +144,7 @@ def test_otf2_and_paraver_have_the_calls_of_the_run(
         pytest.skip("no mpicc and mpirun are installed")
     built = compile_program(source, tmp_path, mpi, str(RECORDER))
     monkeypatch.setenv("RECORDED_TO", str(tmp_path))
-    recorded = record_program(built, tmp_path, mpi, *arguments, ranks=RANKS, cache=recorders)
+    recorded = record_program(built, tmp_path, mpi, *arguments, ranks=RANKS)
     events = read_events(tmp_path, RANKS)
     for name, written in (("paraver", prv_of), ("otf2", otf2_of)):
         made = convert(written(events, tmp_path), tmp_path / name, speed=1e9)

@@ -51,7 +51,6 @@ def test_one_long_computation(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ran = tisim_record(
         *("-o", tmp_path / "s.tit", "--call-sites", "--counter", "time", "--speed", "1e9"),
         *("--mpicc", mpi.cc, "--", mpi.run, "-n", "3", program),
-        variables={"XDG_CACHE_HOME": str(tmp_path / "cache")},
     )
     assert ran.returncode == 0, ran.stderr
     platform = str(ROOT / "platforms/graphene.xml")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.campaign import campaign
@@ -32,9 +30,3 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 def one_mpi(request: pytest.FixtureRequest) -> Mpi:
     """The first of them, and all in `make nightly`: for what hardly depends on the library."""
     return installed(request.param)
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled recorders, which all processes of a test run share."""
-    return tmp_path_factory.getbasetemp().parent / "recorders"

@@ -135,7 +135,7 @@ def compile_body(
 def tisim_record(
     *arguments: str | Path, variables: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``tisim record``, with a cache of compiled recorders that the tests share."""
+    """Run ``tisim record``."""
     return subprocess.run(
         [sys.executable, "-m", "tisim", "record", *map(str, arguments)],
         env={**os.environ, **ENVIRONMENT, **variables},
@@ -166,7 +166,6 @@ def record_program(
     *arguments: str,
     ranks: int = 4,
     options: tuple[str, ...] = (),
-    cache: Path,
     status: int = 0,
 ) -> Trace:
     """Record a program, which exits with `status`, and unpack its trace."""
@@ -174,7 +173,6 @@ def record_program(
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, *options, "--"),
         *(mpi.run, "-n", str(ranks), program, *arguments),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == status, run.stderr
     texts = directory / "texts"

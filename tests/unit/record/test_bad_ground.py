@@ -58,24 +58,23 @@ def program_of(body: str, directory: Path, mpi: Mpi) -> Path:
     return compile_program(source, directory, mpi)
 
 
-def test_a_link_to_a_trace_stays_a_link(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_link_to_a_trace_stays_a_link(mpi: Mpi, tmp_path: Path) -> None:
     """Nothing but a regular file is replaced: /dev/null would be lost to all."""
     target, link = tmp_path / "target.tit", tmp_path / "trace.tit"
     link.symlink_to(target)
-    record_program(program_of("", tmp_path, mpi), tmp_path, mpi, cache=cache)
+    record_program(program_of("", tmp_path, mpi), tmp_path, mpi)
     assert link.is_symlink()
     assert target.stat().st_size > 0
 
 
 def recorded(
-    body: str, directory: Path, mpi: Mpi, cache: Path
+    body: str, directory: Path, mpi: Mpi
 ) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
     """The outcome of recording two ranks, and what was written of each."""
     output = directory / "trace.tit"
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, "--"),
         *(mpi.run, "-n", "2", program_of(body, directory, mpi)),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert [path.name for path in directory.glob("*parts*")] == []
     unpack(output, directory / "texts")
@@ -83,9 +82,9 @@ def recorded(
     return run, [file.read_text().splitlines() for file in files]
 
 
-def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path) -> None:
     body = "if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); } else pause();"
-    run, lines = recorded(body, tmp_path, mpi, cache)
+    run, lines = recorded(body, tmp_path, mpi)
     assert run.returncode != 0
     assert "no MPI_Finalize of rank 0, 1" in run.stderr
     assert any(line.startswith("# incomplete: ") for line in lines[0])
@@ -95,7 +94,7 @@ def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache:
     assert report.errors == 0
 
 
-def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path) -> None:
     """Rank 1 aborts before it has received what rank 0 sends, and before the collective."""
     body = """
     MPI_Request request;
@@ -103,7 +102,7 @@ def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path, cache: P
     if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); }
     MPI_Barrier(MPI_COMM_WORLD);
     """
-    recorded(body, tmp_path, mpi, cache)
+    recorded(body, tmp_path, mpi)
     packed = AnyTrace.open(tmp_path / "trace.tit")
     unpack(tmp_path / "trace.tit", tmp_path / "text")
     for trace in (packed, AnyTrace.open(tmp_path / "text")):
@@ -112,29 +111,29 @@ def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path, cache: P
         assert [one.message.partition(":")[0] for one in report.findings] == ["was cut off"]
 
 
-def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) { sleep(3); kill(getpid(), SIGKILL); } else pause();"""
-    run, lines = recorded(body, tmp_path, mpi, cache)
+    run, lines = recorded(body, tmp_path, mpi)
     assert run.returncode != 0
     assert "no MPI_Finalize" in run.stderr
     assert [part[-1] for part in lines] == ["0 barrier", "1 barrier"]
 
 
-def test_the_exit_status_is_that_of_the_program(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    run, lines = recorded("MPI_Finalize(); return 3;", tmp_path, mpi, cache)
+def test_the_exit_status_is_that_of_the_program(mpi: Mpi, tmp_path: Path) -> None:
+    run, lines = recorded("MPI_Finalize(); return 3;", tmp_path, mpi)
     assert run.returncode == 3
     assert lines[0][-1] == "0 finalize"
 
 
-def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path) -> None:
     body = f"""MPI_File file;
     for (int i = 0; i < 2; ++i) {{
       MPI_File_open(MPI_COMM_WORLD, "{tmp_path}/data", MPI_MODE_CREATE | MPI_MODE_WRONLY,
                     MPI_INFO_NULL, &file);
       MPI_File_close(&file);
     }}"""
-    run, lines = recorded(body, tmp_path, mpi, cache)
+    run, lines = recorded(body, tmp_path, mpi)
     assert run.returncode == 0
     assert "4 calls of MPI_File_open are not in the trace" in run.stderr
     assert "4 calls of MPI_File_close are not in the trace" in run.stderr
@@ -152,9 +151,7 @@ def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path, c
     assert tisim("check", "--ignore-unsupported", trace).returncode == 0
 
 
-def test_neighbours_and_groups_that_split_can_express(
-    mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_neighbours_and_groups_that_split_can_express(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm ring, half, inter, merged, group; MPI_Group all;
     int dims = 2, periodic = 1, to[2] = {10 * rank + 1, 10 * rank + 2}, from[2];
     MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &ring);
@@ -167,7 +164,7 @@ def test_neighbours_and_groups_that_split_can_express(
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &group);
     MPI_Barrier(group);"""
-    run, lines = recorded(body, tmp_path, mpi, cache)
+    run, lines = recorded(body, tmp_path, mpi)
     assert "warning" not in run.stderr
     calls = [line[2:] for line in lines[0] if "compute" not in line and line[0] != "#"]
     tag = 2147483000
@@ -185,9 +182,9 @@ def test_neighbours_and_groups_that_split_can_express(
     ]
 
 
-def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path) -> None:
     program = program_of("if (rank == 1) abort(); else pause();", tmp_path, mpi)
-    library = compiled_recorder(find_library(mpi.cc), cache)
+    library = compiled_recorder(find_library(mpi.cc))
     parts = tmp_path / "parts"
     parts.mkdir()
     subprocess.run(
@@ -208,7 +205,7 @@ def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
 
 
 @pytest.mark.parametrize("pause", ["MPI_Pcontrol", "tisim_record"])
-def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path, pause: str) -> None:
+def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, pause: str) -> None:
     body = """MPI_Request request; MPI_Comm copy;
     extern void tisim_record(int active) __attribute__((weak));
     PAUSE(0);
@@ -217,14 +214,14 @@ def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path, pause: s
     PAUSE(1);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(copy);"""
-    _, lines = recorded(body.replace("PAUSE", pause), tmp_path, mpi, cache)
+    _, lines = recorded(body.replace("PAUSE", pause), tmp_path, mpi)
     calls = [line for line in lines[0] if "compute" not in line and line[0] != "#"]
     assert calls == [
         *("0 init", "0 bcast 1 0 1", "0 comm_dup 0 1", "0 barrier comm=1", "0 finalize"),
     ]
 
 
-def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Request request; int done = 0;
     if (rank == 1) { sleep(1); MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
     else {
@@ -232,19 +229,17 @@ def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path, cache: Path)
       while (!done) { MPI_Test(&request, &done, MPI_STATUS_IGNORE); usleep(1000); }
     }"""
     program = program_of(body, tmp_path, mpi)
-    trace: Trace = record_program(
-        program, tmp_path, mpi, ranks=2, options=("--tests", "all"), cache=cache
-    )
+    trace: Trace = record_program(program, tmp_path, mpi, ranks=2, options=("--tests", "all"))
     calls = trace.calls(0)
     assert calls.count("test request=0") > 1
     assert calls[-2:] == ["wait request=0", "finalize"]
 
 
-def test_a_rank_that_cannot_write_stops_no_other(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_rank_that_cannot_write_stops_no_other(mpi: Mpi, tmp_path: Path) -> None:
     """The ranks communicate when communicators are made: all of them record, or none does."""
     body = "MPI_Comm copy; MPI_Comm_dup(MPI_COMM_WORLD, &copy); MPI_Barrier(copy);"
     program = program_of(body, tmp_path, mpi)
-    library = compiled_recorder(find_library(mpi.cc), cache)
+    library = compiled_recorder(find_library(mpi.cc))
     parts = tmp_path / "parts"
     parts.mkdir()
     (parts / "rank-1.txt").write_text("in the way")
@@ -275,10 +270,9 @@ def test_no_such_program(tmp_path: Path) -> None:
     assert "-o FILE.tit is missing" in run.stderr
 
 
-def test_a_program_without_mpi(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
     run = tisim_record(
         *("-o", tmp_path / "a.tit", "--mpicc", mpi.cc, "--", mpi.run, "-n", "2", "true"),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 2
     assert "call MPI_Init" in run.stderr

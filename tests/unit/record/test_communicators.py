@@ -25,16 +25,16 @@ from tisim.traces import check
 TAG = 2147483000
 
 
-def recorded(body: str, directory: Path, mpi: Mpi, cache: Path) -> Trace:
+def recorded(body: str, directory: Path, mpi: Mpi) -> Trace:
     """The trace of four ranks, which the recorder expresses in full and a replay takes."""
     program = compile_body(body, directory, mpi)
-    trace = record_program(program, directory, mpi, cache=cache)
+    trace = record_program(program, directory, mpi)
     assert "warning" not in trace.run.stderr
     replay_on_graphene(trace)
     return trace
 
 
-def test_a_communicator_of_some_ranks(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_communicator_of_some_ranks(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Group all, some; MPI_Comm made; int ranks[] = {3, 1, 2};
     if (rank != 0) {
       MPI_Comm_group(MPI_COMM_WORLD, &all);
@@ -43,13 +43,13 @@ def test_a_communicator_of_some_ranks(mpi: Mpi, tmp_path: Path, cache: Path) -> 
       MPI_Barrier(made);
       MPI_Comm_free(&made);
     }"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     assert trace.calls(0) == ["init", "finalize"]
     for rank in range(1, 4):
         assert trace.calls(rank)[1:-1] == ["comm_group 1 3 1 2", "barrier comm=1", "comm_free 1"]
 
 
-def test_a_duplicate_that_does_not_block(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_duplicate_that_does_not_block(mpi: Mpi, tmp_path: Path) -> None:
     # Ranks that had to agree on a number would wait for each other here for ever.
     body = """MPI_Comm made; MPI_Request request; int value = 0;
     if (rank == 3) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -58,14 +58,14 @@ def test_a_duplicate_that_does_not_block(mpi: Mpi, tmp_path: Path, cache: Path) 
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(made);
     MPI_Comm_free(&made);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     assert trace.calls(0)[1:-1] == [
         *("comm_idup 0 1", "ibcast 4 0 6 comm=1 request=0", "send 3 0 4", "wait request=0"),
         *("barrier comm=1", "comm_free 1"),
     ]
 
 
-def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm half, inter, copy, merged; int value = rank, got = -1; MPI_Status status;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
@@ -79,7 +79,7 @@ def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     MPI_Intercomm_merge(copy, rank % 2 == 0, &merged);
     MPI_Barrier(merged);
     MPI_Comm_free(&copy); MPI_Comm_free(&inter);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     calls = [trace.calls(rank)[1:-1] for rank in range(4)]
     # The even ranks come first.
     assert calls[0][1:3] == ["comm_group 2 0 2 1 3", "send 3 9 4 comm=2"]
@@ -93,9 +93,9 @@ def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     ]
 
 
-def test_collectives_between_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_collectives_between_groups(mpi: Mpi, tmp_path: Path) -> None:
     program = compile_program(EXAMPLES / "two_groups.c", tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=5, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=5)
     assert "warning" not in trace.run.stderr
     to, end = f"{TAG}", "comm=2"
 
@@ -124,9 +124,7 @@ def test_collectives_between_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> No
     replay_on_graphene(trace)
 
 
-def test_collectives_between_groups_that_do_not_block(
-    one_mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_collectives_between_groups_that_do_not_block(one_mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm half, inter; MPI_Request requests[11]; int sent[24] = {0}, got[99][24];
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
@@ -147,7 +145,7 @@ def test_collectives_between_groups_that_do_not_block(
     MPI_Ialltoallw(sent, own, zero, types, got[9], counts, zero, types, inter, &requests[9]);
     MPI_Ireduce_scatter(sent, got[10], twos, MPI_INT, MPI_SUM, inter, &requests[10]);
     MPI_Waitall(11, requests, MPI_STATUSES_IGNORE);"""
-    trace = record_program(compile_body(body, tmp_path, one_mpi), tmp_path, one_mpi, cache=cache)
+    trace = record_program(compile_body(body, tmp_path, one_mpi), tmp_path, one_mpi)
     assert "warning" not in trace.run.stderr
     kinds = ("irecv", "isend")
     end, tag = "comm=2 request=", f"{TAG}"
@@ -198,19 +196,17 @@ def spawning(directory: Path, mpi: Mpi, *, several: bool = False) -> Path:
     return program
 
 
-def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = record_program(spawning(tmp_path, mpi), tmp_path, mpi, ranks=2, cache=cache)
+def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path) -> None:
+    trace = record_program(spawning(tmp_path, mpi), tmp_path, mpi, ranks=2)
     assert "2 calls of MPI_Comm_spawn are not in the trace" in trace.run.stderr
     assert "2 calls of MPI_Scatter are not in the trace" in trace.run.stderr
     assert trace.calls(1)[1:] == ["barrier", "finalize"]
 
 
 @pytest.mark.parametrize("several", [False, True], ids=["one command", "several commands"])
-def test_spawned_processes_are_ranks_on_request(
-    several: bool, mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_spawned_processes_are_ranks_on_request(several: bool, mpi: Mpi, tmp_path: Path) -> None:
     program = spawning(tmp_path, mpi, several=several)
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--spawn",), cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--spawn",))
     assert "warning" not in trace.run.stderr
     lines = (tmp_path / "texts" / "rank-3.txt").read_text().splitlines()
     calls = [line.split(" ", 1)[1] for line in lines if line.startswith("3 ")]
@@ -228,7 +224,7 @@ def test_spawned_processes_are_ranks_on_request(
     replay_on_graphene(trace)
 
 
-def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm graph, line, node; int index[] = {1, 2, 3, 4}, edges[] = {1, 0, 3, 2};
     int to = (rank + 1) % size, from = (rank + 3) % size;
     MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &graph);
@@ -242,7 +238,7 @@ def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     MPI_Ineighbor_allgather(&sent, 1, MPI_INT, &got, 1, MPI_INT, line, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(got == from);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     assert trace.calls(1)[1:-1] == [
         *("comm_split 0 1 0 1", "comm_split 0 2 0 1", "comm_split 0 3 0 1"),
         *(f"irecv 0 {TAG} 4 comm=1 request=0", f"isend 0 {TAG} 4 comm=1 request=1"),
@@ -252,7 +248,7 @@ def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     ]
 
 
-def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm ring; int dims = 4, periodic = 1, to[2] = {rank, rank}, from[2], index;
     MPI_Datatype types[] = {MPI_INT, MPI_SHORT}, back[] = {MPI_SHORT, MPI_INT};
     int counts[] = {1, 2}, starts[] = {0, 1}; MPI_Aint places[] = {0, 4}, swapped[] = {4, 0};
@@ -266,7 +262,7 @@ def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path, c
       &requests[0]);
     MPI_Waitany(1, requests, &index, MPI_STATUS_IGNORE);
     MPI_Neighbor_alltoallv(to, counts, starts, MPI_SHORT, from, other, starts, MPI_SHORT, ring);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
 
     def messages(sizes: tuple[int, int, int, int]) -> list[str]:
         below, above, down, up = sizes
@@ -309,12 +305,12 @@ end program
 """
 
 
-def test_the_same_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_the_same_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     need_fortran(mpi)
     source = tmp_path / "program.f90"
     source.write_text(FORTRAN)
     program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, cache=cache)
+    trace = record_program(program, tmp_path, mpi)
     assert trace.calls(2)[2:-1] == [
         *(f"irecv 1 {TAG + 1} 4 comm=1 request=0", f"irecv 3 {TAG} 4 comm=1 request=1"),
         *(f"isend 1 {TAG} 4 comm=1 request=2", f"isend 3 {TAG + 1} 4 comm=1 request=3"),

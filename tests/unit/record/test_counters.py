@@ -40,13 +40,12 @@ def need(event: str) -> None:
         pytest.skip(f"{event} is not counted: {why}")
 
 
-def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path) -> None:
     need("page-faults")
     trace = record_program(
         *(compile_body(BODY, tmp_path, mpi), tmp_path, mpi),
         ranks=2,
         options=("--counter", "time,page-faults,task-clock"),
-        cache=cache,
     )
     assert "beside it: page-faults, task-clock" in trace.run.stderr
     opened = Trace.open(trace.file)
@@ -74,7 +73,7 @@ def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path, cache: Path) 
 
 
 def test_the_speed_of_a_host_from_a_recording(
-    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Instructions that the program counts itself, and how long they took.
 
@@ -87,7 +86,7 @@ def test_the_speed_of_a_host_from_a_recording(
     source = tmp_path / "program.c"
     subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
     trace = record_program(
-        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "register,time"), cache=cache
+        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "register,time")
     )
     checked = subprocess.run([*TISIM, "check", trace.file], capture_output=True, text=True)
     assert "counters beside the volumes: time" in checked.stdout
@@ -105,15 +104,13 @@ def test_the_speed_of_a_host_from_a_recording(
 
 
 def test_perf_with_a_software_event(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the processor offers no counter, an event of the kernel goes the same way."""
     need("task-clock")
     monkeypatch.setenv("TISIM_RECORD_SOFTWARE_EVENT", "1")
     program = compile_body(BODY, tmp_path, mpi)
-    trace = record_program(
-        *(program, tmp_path, mpi), ranks=2, options=("--counter", "perf,time"), cache=cache
-    )
+    trace = record_program(*(program, tmp_path, mpi), ranks=2, options=("--counter", "perf,time"))
     assert "counter: perf, nanoseconds of the software event task-clock" in trace.run.stderr
     volumes = [int(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
     (time,) = counter_totals(Trace.open(trace.file))

@@ -18,16 +18,16 @@ from tests.unit.record.programs import (
 )
 
 
-def recorded(name: str, directory: Path, mpi: Mpi, cache: Path, *arguments: str) -> Trace:
+def recorded(name: str, directory: Path, mpi: Mpi, *arguments: str) -> Trace:
     source = EXAMPLES / name
     if source.suffix != ".c":
         need_fortran(mpi)
     program = compile_program(source, directory, mpi)
-    return record_program(program, directory, mpi, *arguments, cache=cache)
+    return record_program(program, directory, mpi, *arguments)
 
 
-def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("wavefront.c", tmp_path, mpi, cache, "8", "1")
+def test_wavefront_solver(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("wavefront.c", tmp_path, mpi, "8", "1")
     plane = [
         "recv -666 0 64 comm=1",
         "recv -666 1 64 comm=1",
@@ -46,8 +46,8 @@ def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     assert counter.removeprefix("# ") in trace.run.stderr
 
 
-def test_one_sided_communication(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("rma.c", tmp_path, mpi, cache)
+def test_one_sided_communication(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("rma.c", tmp_path, mpi)
     step = ["win_fence 0", "put 0 0 8000", "put 0 2 8000", "win_fence 0"]
     lock = ["win_lock 0 {} exclusive", "accumulate 0 {} 2048", "win_unlock 0 {}"]
     assert trace.calls(1) == [
@@ -65,8 +65,8 @@ def test_one_sided_communication(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_collectives_of_neighbours(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("topology.c", tmp_path, mpi, cache)
+def test_collectives_of_neighbours(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("topology.c", tmp_path, mpi)
 
     def exchange(comm: int, sources: str, destinations: str, sizes: str) -> list[str]:
         """Ranks and tags of neighbours, and the sizes of both sides."""
@@ -132,12 +132,12 @@ end program
 """
 
 
-def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     need_fortran(mpi)
     source = tmp_path / "windows.f90"
     source.write_text(WINDOWS)
     program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, cache=cache)
+    trace = record_program(program, tmp_path, mpi)
     assert trace.calls(1) == [
         *("init", "win_create 0 800", "win_fence 0 noprecede", "put 0 2 800"),
         *("win_fence 0 nosucceed", "win_lock 0 0 shared", "get 0 0 80", "rget 0 0 80 request=0"),
@@ -147,8 +147,8 @@ def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path, cache: Pat
     replay_on_graphene(trace)
 
 
-def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("conjugate_gradient.f90", tmp_path, mpi, cache)
+def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("conjugate_gradient.f90", tmp_path, mpi)
     iteration = [
         *("irecv 0 1 8 request=0", "irecv 2 2 8 request=1"),
         *("isend 0 2 8 request=2", "isend 2 1 8 request=3"),
@@ -159,8 +159,8 @@ def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) ->
     replay_on_graphene(trace)
 
 
-def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("transpose.f90", tmp_path, mpi, cache)
+def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("transpose.f90", tmp_path, mpi)
     iteration = [
         "alltoall 4096 4096 0 0",
         "iallreduce 1 0 0 comm=1 request=0",
@@ -174,8 +174,8 @@ def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path, cache: Path) -> Non
     replay_on_graphene(trace)
 
 
-def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("heat.f", tmp_path, mpi, cache)
+def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("heat.f", tmp_path, mpi)
     step = ["startall requests=0,1,2,3", "waitall requests=0,1,2,3"]
     assert trace.calls(0) == [
         "init",
@@ -188,8 +188,8 @@ def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    trace = recorded("task_pool.c", tmp_path, mpi, cache)
+def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("task_pool.c", tmp_path, mpi)
     calls = trace.calls(0)
     receives = [call for call in calls if call.startswith("recv ")]
     sources = [int(call.removeprefix("recv -555 0 8 # source=")) for call in receives]
@@ -205,21 +205,19 @@ def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cac
     replay_on_graphene(trace)
 
 
-def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path) -> None:
     python = python_with_mpi4py(mpi)
-    trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"), cache=cache)
+    trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"))
     calls = trace.calls(1)
     assert calls[1] == "comm_split 0 1 1 1"
     assert [call.split()[0] for call in calls[2:6]] == ["isend", "probe", "recv", "wait"]
     replay_on_graphene(trace)
 
 
-def test_threads_of_openmp(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_of_openmp(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     program = compile_program(EXAMPLES / "hybrid.c", tmp_path, mpi, "-fopenmp")
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert trace.calls(0) == ["init", *["allreduce 1 0 0"] * 5, "finalize"]
     assert "# threads: funneled" in trace.lines[0]
     computed = [line for line in trace.lines[0] if " threads=2 sum=" in line]

@@ -20,7 +20,6 @@ def recorded(
     arguments: Sequence[str],
     mpi: Mpi,
     directory: Path,
-    cache: Path,
 ) -> dict[int, Path]:
     """Traces of an example by their numbers of ranks."""
     source = EXAMPLES / name
@@ -31,9 +30,7 @@ def recorded(
     for ranks in sizes:
         place = directory / str(ranks)
         place.mkdir()
-        files[ranks] = record_program(
-            program, place, mpi, *arguments, ranks=ranks, cache=cache
-        ).file
+        files[ranks] = record_program(program, place, mpi, *arguments, ranks=ranks).file
     return files
 
 
@@ -55,10 +52,9 @@ def test_examples_are_exact_at_the_next_two_sizes(
     arguments: tuple[str, ...],
     one_mpi: Mpi,
     tmp_path: Path,
-    cache: Path,
 ) -> None:
     targets = targets[: campaign(1, 2)]
-    files = recorded(name, (*sizes, *targets), arguments, one_mpi, tmp_path, cache)
+    files = recorded(name, (*sizes, *targets), arguments, one_mpi, tmp_path)
     for target in targets:
         made = tmp_path / "made.tit"
         extrapolate([files[ranks] for ranks in sizes], target, made)
@@ -67,10 +63,8 @@ def test_examples_are_exact_at_the_next_two_sizes(
         assert found.first is None
 
 
-def test_nodes_of_8_that_no_size_exceeds_are_refused(
-    one_mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_nodes_of_8_that_no_size_exceeds_are_refused(one_mpi: Mpi, tmp_path: Path) -> None:
     """The key of `MPI_Comm_split` could begin anew with each 8 ranks."""
-    files = recorded("transpose.f90", (4, 6, 8), (), one_mpi, tmp_path, cache)
+    files = recorded("transpose.f90", (4, 6, 8), (), one_mpi, tmp_path)
     with pytest.raises(InputError, match=r"comm_split.*rank; \(rank mod 8\); they differ at 12"):
         extrapolate(list(files.values()), 12, tmp_path / "made.tit")

@@ -23,12 +23,12 @@ from tisim.traces import unpack
 from tisim.traces.record.launch import find_program
 
 
-def recorded(body: str, directory: Path, mpi: Mpi, cache: Path, ranks: int = 2) -> Trace:
+def recorded(body: str, directory: Path, mpi: Mpi, ranks: int = 2) -> Trace:
     program = compile_body(body, directory, mpi)
-    return record_program(program, directory, mpi, ranks=ranks, cache=cache)
+    return record_program(program, directory, mpi, ranks=ranks)
 
 
-def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path) -> None:
     # MPICH has at most 2,048 at a time.
     at_once = 1900 if mpi.name == "MPICH" else 10_000
     body = f"""static MPI_Comm comm[{at_once}];
@@ -40,7 +40,7 @@ def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path, cache: Path) -> No
       while (last-- > 0) MPI_Comm_free(&comm[last]);
     }}"""
     # One rank: more of them take minutes on busy cores, recorded or not.
-    trace = recorded(body, tmp_path, mpi, cache, ranks=1)
+    trace = recorded(body, tmp_path, mpi, ranks=1)
     calls = trace.calls(0)
     assert sum(call.startswith("comm_dup 0 ") for call in calls) == 10_000
     assert f"comm_dup 0 {at_once}" in calls
@@ -48,7 +48,7 @@ def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path, cache: Path) -> No
     replay_on_graphene(trace)
 
 
-def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path) -> None:
     count = 1_000_000
     body = f"""enum {{ COUNT = {count} }};
     MPI_Request *requests = malloc(COUNT * sizeof *requests);
@@ -61,7 +61,6 @@ def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path, cache: Path) -
     output = tmp_path / "trace.tit"
     run = tisim_record(
         *("-o", output, "--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "1", program),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 0, run.stderr
     platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
@@ -69,9 +68,7 @@ def test_a_million_pending_requests(one_mpi: Mpi, tmp_path: Path, cache: Path) -
     assert tisim.replay(output, platform=platform).actions >= count + 4
 
 
-def test_datatypes_that_are_nested_a_hundred_deep(
-    one_mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_datatypes_that_are_nested_a_hundred_deep(one_mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Datatype types[101] = {MPI_INT}; int data[400];
     for (int i = 0; i < 100; ++i) {
       if (i % 50 == 49) MPI_Type_vector(2, 1, 3, types[i], &types[i + 1]);
@@ -81,24 +78,24 @@ def test_datatypes_that_are_nested_a_hundred_deep(
     if (rank == 0) MPI_Send(data, 2, types[100], 1, 0, MPI_COMM_WORLD);
     else MPI_Recv(data, 2, types[100], 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Bcast(data, 1, types[100], 0, MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, one_mpi, cache)
+    trace = recorded(body, tmp_path, one_mpi)
     assert trace.calls(0)[1:-1] == ["send 1 0 32", "bcast 16 0 6"]
     replay_on_graphene(trace)
 
 
-def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Barrier(MPI_COMM_WORLD);
     int status = 1; pid_t child = fork();
     if (child == 0) exit(0);
     waitpid(child, &status, 0);
     CHECK(status == 0 && system("exit 3") != 0);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
 
 
-def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path) -> None:
     """The other one is not a rank of this one: it has the recorder, but writes nothing."""
     inner = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi, "inner")
     # Without the variables by which it would take itself for a rank.
@@ -112,13 +109,13 @@ def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path, cac
     body = f"""MPI_Barrier(MPI_COMM_WORLD);
     CHECK(rank == 0 || system("{start}") == 0);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, mpi, cache)
+    trace = recorded(body, tmp_path, mpi)
     assert "cannot write" not in trace.run.stderr
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
 
 
-def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path) -> None:
     """The program is found among the words of the command, and the others record nothing."""
     program = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi)
     script = tmp_path / "start.sh"
@@ -129,9 +126,7 @@ def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     assert found is not None
     assert found[0] == program
     output = tmp_path / "trace.tit"
-    run = tisim_record(
-        *("-o", output, "--mpicc", mpi.cc, "--", *command), variables={"XDG_CACHE_HOME": str(cache)}
-    )
+    run = tisim_record(*("-o", output, "--mpicc", mpi.cc, "--", *command))
     assert run.returncode == 0, run.stderr
     assert f"{output}: 2 ranks" in run.stderr
     unpack(output, tmp_path / "texts")
@@ -140,7 +135,7 @@ def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path, cache: Path) -> N
         assert [line for line in lines if line.endswith("barrier")] == [f"{rank} barrier"]
 
 
-def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path) -> None:
     message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
     first = compile_body(message, tmp_path, mpi, "first")
     answer = "MPI_Recv(&size, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
@@ -149,7 +144,6 @@ def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, "--"),
         *(mpi.run, "-n", "1", first, ":", "-n", "1", second),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 0, run.stderr
     unpack(output, tmp_path / "texts")
@@ -158,12 +152,12 @@ def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     assert "\n1 recv 0 3 4\n" in lines[1]
 
 
-def test_ranks_that_record_nothing(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_ranks_that_record_nothing(mpi: Mpi, tmp_path: Path) -> None:
     """Neither one that only begins and ends nor one that pauses before its first call."""
     body = """if (rank == 1) MPI_Pcontrol(0);
     if (rank == 2) MPI_Send(&rank, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
     if (rank == 3) MPI_Recv(&rank, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"""
-    trace = recorded(body, tmp_path, mpi, cache, ranks=4)
+    trace = recorded(body, tmp_path, mpi, ranks=4)
     assert [trace.calls(rank)[1:-1] for rank in range(4)] == [
         [],
         [],

@@ -68,16 +68,16 @@ def installed(name: str) -> tuple[Path, Mpi]:
     return Path(found), library_of(Path(found))
 
 
-def test_lammps(tmp_path: Path, cache: Path) -> None:
+def test_lammps(tmp_path: Path) -> None:
     program, mpi = installed("lmp")
     (tmp_path / "in.melt").write_text(_LAMMPS)
     options = ("-in", str(tmp_path / "in.melt"), "-log", "none")
-    trace = record_program(program, tmp_path, mpi, *options, ranks=4, cache=cache)
+    trace = record_program(program, tmp_path, mpi, *options, ranks=4)
     assert any(call.startswith("irecv ") for call in trace.calls(0))
     replay(trace)
 
 
-def test_mpi4py(tmp_path: Path, cache: Path) -> None:
+def test_mpi4py(tmp_path: Path) -> None:
     python = Path("/usr/bin/python3")
     where = "import mpi4py.MPI; print(mpi4py.MPI.__file__)"
     module = subprocess.run([python, "-c", where], capture_output=True, text=True, check=False,
@@ -87,18 +87,18 @@ def test_mpi4py(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "ring.py").write_text(_PYTHON)
     mpi = library_of(Path(module.stdout.strip()))
     script = str(tmp_path / "ring.py")
-    trace = record_program(python, tmp_path, mpi, script, ranks=3, cache=cache)
+    trace = record_program(python, tmp_path, mpi, script, ranks=3)
     assert sum(call.startswith("isend ") for call in trace.calls(1)) == 20
     assert sum(call.startswith("cancel ") for call in trace.calls(1)) == 1
     replay(trace)
 
 
-def test_hpcc(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hpcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It cancels the receives that its random accesses leave over."""
     program, mpi = installed("hpcc")
     (tmp_path / "hpccinf.txt").write_text("\n".join(_HPCC) + "\n")
     monkeypatch.chdir(tmp_path)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert "End of HPC Challenge tests." in (tmp_path / "hpccoutf.txt").read_text()
     calls = [call for rank in range(2) for call in trace.calls(rank)]
     assert sum(call.startswith("cancel ") for call in calls) == 8

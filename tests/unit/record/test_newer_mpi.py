@@ -80,9 +80,9 @@ def compiled(body: str, directory: Path, mpi: Mpi) -> Path:
         pytest.skip(f"{mpi.name} does not have these functions")
 
 
-def test_functions_of_mpi_4(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_functions_of_mpi_4(mpi: Mpi, tmp_path: Path) -> None:
     program = compiled(FUNCTIONS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert "warning" not in trace.run.stderr
     bcast = ("ibcast 1 0 1 request=0", "wait request=0")
     assert trace.calls(1)[:9] == [
@@ -116,9 +116,9 @@ PARTS = """
 """
 
 
-def test_messages_in_parts(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_messages_in_parts(mpi: Mpi, tmp_path: Path) -> None:
     program = compiled(PARTS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert "warning" not in trace.run.stderr
     reduction = "iallreduce 1 0 0 request=1"
     # The message is sent when the last part is ready.
@@ -148,14 +148,14 @@ int main(void) {
 """
 
 
-def test_a_program_of_sessions_alone(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_program_of_sessions_alone(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "session.c"
     source.write_text(SESSION)
     try:
         program = compile_program(source, tmp_path, mpi)
     except subprocess.CalledProcessError:
         pytest.skip(f"{mpi.name} has no sessions")
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert "warning" not in trace.run.stderr
     assert trace.calls(1) == [
         *("init", "comm_split 0 1 0 1", "recv 0 3 4 comm=1", "barrier comm=1", "comm_free 1"),
@@ -164,14 +164,14 @@ def test_a_program_of_sessions_alone(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     replay_on_graphene(trace)
 
 
-def test_functions_with_large_counts(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_functions_with_large_counts(mpi: Mpi, tmp_path: Path) -> None:
     program = compiled(LARGE, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     made = ["win_allocate 0 8", "win_free 0"]
     assert trace.calls(1) == ["init", "recv 0 5 32", "allgatherv 3 1 3 0 0", *made, "finalize"]
 
 
-def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     need_fortran(mpi)
     source = tmp_path / "large.f90"
     source.write_text(FORTRAN)
@@ -179,7 +179,7 @@ def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         program = compile_program(source, tmp_path, mpi)
     except subprocess.CalledProcessError:
         pytest.skip(f"{mpi.name} does not have these functions")
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert trace.calls(1) == [
         *("init", "irecv 0 5 32 request=0", "wait request=0"),
         *("allgatherv 3 1 3 0 0", "finalize"),

@@ -92,9 +92,9 @@ REQUESTS = """
 """
 
 
-def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path) -> None:
     program = compile_body(REQUESTS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert trace.calls(0) == [
         "init",
         *(f"isend 1 {tag} 4 request={tag}" for tag in range(7)),
@@ -107,7 +107,7 @@ def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path, cache: Path)
     replay_on_graphene(trace)
 
 
-def test_pauses_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_pauses_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     need_fortran(mpi)
     source = tmp_path / "program.f90"
     source.write_text(FORTRAN)
@@ -116,13 +116,13 @@ def test_pauses_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     helper.write_text(HELPER)
     command = [mpi.compiler(source), source, helper, "-o", program]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     assert trace.calls(0) == ["init", "barrier", "finalize"]
 
 
-def test_pauses_in_python(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_pauses_in_python(mpi: Mpi, tmp_path: Path) -> None:
     python = python_with_mpi4py(mpi)
     source = tmp_path / "program.py"
     source.write_text(PYTHON)
-    trace = record_program(python, tmp_path, mpi, str(source), ranks=2, cache=cache)
+    trace = record_program(python, tmp_path, mpi, str(source), ranks=2)
     assert [call for call in trace.calls(0) if call == "barrier"] == ["barrier"]

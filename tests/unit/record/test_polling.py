@@ -108,16 +108,13 @@ def volumes(lines: list[str]) -> list[int]:
     return [int(line.split()[2]) for line in lines if line.split()[1] == "compute"]
 
 
-def test_a_loaded_machine_changes_no_volume(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_loaded_machine_changes_no_volume(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "polling.c"
     source.write_text(PROGRAM)
     program = tmp_path / "polling"
-    compiled = tisim_compile("cc", "-O1", source, "-o", program, compiler=mpi.cc, cache=cache)
+    compiled = tisim_compile("cc", "-O1", source, "-o", program, compiler=mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
-    traces = [
-        record_program(program, tmp_path, mpi, delay, ranks=2, cache=cache)
-        for delay in ("0", "20000")
-    ]
+    traces = [record_program(program, tmp_path, mpi, delay, ranks=2) for delay in ("0", "20000")]
     assert "polling: " in traces[1].run.stderr
     calls = traces[1].calls(0)
     assert calls[calls.index("irecv 1 4 4 request=0") + 1] == "wait request=0"
@@ -132,15 +129,13 @@ def test_a_loaded_machine_changes_no_volume(mpi: Mpi, tmp_path: Path, cache: Pat
     replay_on_graphene(traces[1])
 
 
-def test_all_of_it_is_computation_on_request(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_all_of_it_is_computation_on_request(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "polling.c"
     source.write_text(PROGRAM)
     program = tmp_path / "polling"
-    tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc, cache=cache)
+    tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc)
     options = ("--longest-poll", "0")
-    trace = record_program(
-        program, tmp_path, one_mpi, "20000", ranks=2, options=options, cache=cache
-    )
+    trace = record_program(program, tmp_path, one_mpi, "20000", ranks=2, options=options)
     assert "polling: " not in trace.run.stderr
     # Turns of nine loops that wait 20 ms each, beside 0.5 million instructions of work.
     assert sum(volumes(trace.lines[0])) > 1e6

@@ -67,7 +67,7 @@ def volumes(trace: Trace, rank: int) -> list[str]:
 
 
 @EMULATED
-def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = tmp_path / "program"
@@ -77,7 +77,7 @@ def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path, cache: P
         env={**os.environ, **ENVIRONMENT, "TISIM_CC": mpi.cc},
     )
     traces = [
-        record_program(program, tmp_path, mpi, ranks=2, options=("--counter", counter), cache=cache)
+        record_program(program, tmp_path, mpi, ranks=2, options=("--counter", counter))
         for counter in ("register", "qemu", "qemu")
     ]
     for rank in range(2):
@@ -90,19 +90,17 @@ def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path, cache: P
 
 
 @EMULATED
-def test_qemu_counts_unmodified_programs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_qemu_counts_unmodified_programs(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = compile_program(source, tmp_path, mpi)
-    trace = record_program(
-        program, tmp_path, mpi, ranks=2, options=("--counter", "qemu"), cache=cache
-    )
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--counter", "qemu"))
     # The inner loop has a few instructions for each of the 5,000 points.
     first = int(volumes(trace, 0)[0].split()[2])
     assert 5 * 5000 < first < 20 * 5000
 
 
-def test_no_qemu(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_no_qemu(mpi: Mpi, tmp_path: Path) -> None:
     """All commands of this machine are there, but for those of QEMU."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -113,7 +111,6 @@ def test_no_qemu(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     run = tisim_record(
         *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(mpi.cc) or ""),
         *("--", shutil.which(mpi.run) or "", "-n", "2", "/bin/true"),
-        variables={"XDG_CACHE_HOME": str(cache), "PATH": str(folder)},
     )
     assert run.returncode == 2
     assert "under qemu-x86_64, which is not installed here" in run.stderr

@@ -34,18 +34,18 @@ uint64_t take(void) {
 
 
 def tisim_compile(
-    command: str, *arguments: str | Path, compiler: str, cache: Path
+    command: str, *arguments: str | Path, compiler: str
 ) -> subprocess.CompletedProcess[str]:
     variable = {"cc": "TISIM_CC", "c++": "TISIM_CXX", "fc": "TISIM_FC"}[command]
     return subprocess.run(
         [sys.executable, "-m", "tisim", command, *map(str, arguments)],
-        env={**os.environ, variable: compiler, "XDG_CACHE_HOME": str(cache)},
+        env={**os.environ, variable: compiler},
         capture_output=True,
         text=True,
     )
 
 
-def counts(source: str, suffix: str, directory: Path, cache: Path, *options: str) -> dict[str, int]:
+def counts(source: str, suffix: str, directory: Path, *options: str) -> dict[str, int]:
     """Compile a program that prints a name and a count a line, and run it twice."""
     command, compiler = ("cc", "gcc") if suffix == ".c" else ("c++", "g++")
     if shutil.which(compiler) is None:
@@ -61,7 +61,6 @@ def counts(source: str, suffix: str, directory: Path, cache: Path, *options: str
     compiled = tisim_compile(
         *(command, *options, file, directory / "take.o", "-o", program, "-pthread"),
         compiler=compiler,
-        cache=cache,
     )
     assert compiled.returncode == 0, compiled.stderr
     texts = [
@@ -72,7 +71,7 @@ def counts(source: str, suffix: str, directory: Path, cache: Path, *options: str
     return {name: int(count) for name, count in map(str.split, texts[0].splitlines())}
 
 
-def test_a_loop_counts_its_instructions(tmp_path: Path, cache: Path) -> None:
+def test_a_loop_counts_its_instructions(tmp_path: Path) -> None:
     source = """
     #include <stdint.h>
     #include <stdio.h>
@@ -86,7 +85,7 @@ def test_a_loop_counts_its_instructions(tmp_path: Path, cache: Path) -> None:
       return 0;
     }
     """
-    found = counts(source, ".c", tmp_path, cache, "-O2")
+    found = counts(source, ".c", tmp_path, "-O2")
     # Two nops, an addition or decrement, a comparison and a jump at most.
     each = found["3000"] - found["2000"]
     assert each in (4000, 5000)
@@ -128,9 +127,9 @@ int main(void) {
 
 
 @pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -static", "-O3 -pipe"])
-def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path, cache: Path) -> None:
+def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path) -> None:
     """The library's qsort keeps values of its own in the register."""
-    found = counts(CALLBACKS, ".c", tmp_path, cache, *options.split())
+    found = counts(CALLBACKS, ".c", tmp_path, *options.split())
     # The comparison has about as many instructions as its source has operations.
     assert 4 * found["compared"] < found["sorted"] < 30 * found["compared"]
     assert 100 * 3 <= found["jumped"] <= 100 * 20
@@ -162,17 +161,17 @@ int main(void) {
 """
 
 
-def test_callers_keep_their_registers(tmp_path: Path, cache: Path) -> None:
+def test_callers_keep_their_registers(tmp_path: Path) -> None:
     """A caller that saw the whole function would keep values in a register that counting needs."""
-    assert counts(SUMS, ".c", tmp_path, cache, "-O2")["sum"] == 1770
+    assert counts(SUMS, ".c", tmp_path, "-O2")["sum"] == 1770
 
 
-def test_a_program_of_which_nothing_counts_is_linked(tmp_path: Path, cache: Path) -> None:
+def test_a_program_of_which_nothing_counts_is_linked(tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text("int main(void) { return 0; }")
     subprocess.run(["gcc", "-c", source, "-o", tmp_path / "program.o"], check=True)
     arguments = (tmp_path / "program.o", "-o", tmp_path / "program")
-    compiled = tisim_compile("cc", *arguments, compiler="gcc", cache=cache)
+    compiled = tisim_compile("cc", *arguments, compiler="gcc")
     assert compiled.returncode == 0, compiled.stderr
     assert subprocess.run([tmp_path / "program"]).returncode == 0
 
@@ -213,8 +212,8 @@ int main() {
 
 
 @pytest.mark.parametrize("options", ["-O0", "-O2"])
-def test_exceptions_are_counted(options: str, tmp_path: Path, cache: Path) -> None:
-    found = counts(EXCEPTIONS, ".cpp", tmp_path, cache, options)
+def test_exceptions_are_counted(options: str, tmp_path: Path) -> None:
+    found = counts(EXCEPTIONS, ".cpp", tmp_path, options)
     assert found["thrown"] == 50 + 20 + 1
     assert 100 * 5 < found["own"] < 100 * 100
     assert 20_000 * 3 < found["foreign"] < 20_000 * 200
@@ -233,59 +232,52 @@ def test_exceptions_are_counted(options: str, tmp_path: Path, cache: Path) -> No
     ],
 )
 def test_code_that_cannot_count_is_refused(
-    source: str, options: tuple[str, ...], message: str, tmp_path: Path, cache: Path
+    source: str, options: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "code.c"
     file.write_text(source)
     arguments = (*options, "-O2", "-c", file, "-o", tmp_path / "code.o")
-    compiled = tisim_compile("cc", *arguments, compiler="gcc", cache=cache)
+    compiled = tisim_compile("cc", *arguments, compiler="gcc")
     assert compiled.returncode != 0
     assert message in compiled.stderr
     assert not (tmp_path / "code.o").exists()
 
 
-def test_another_compiler_is_refused(tmp_path: Path, cache: Path) -> None:
+def test_another_compiler_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "othercc"
     other.write_text("#!/bin/sh\necho another compiler\n")
     other.chmod(0o755)
-    compiled = tisim_compile("cc", "-c", "a.c", compiler=str(other), cache=cache)
+    compiled = tisim_compile("cc", "-c", "a.c", compiler=str(other))
     assert compiled.returncode == 2
     assert "needs GCC" in compiled.stderr
-    missing = tisim_compile("cc", "-c", "a.c", compiler="no-such-cc", cache=cache)
+    missing = tisim_compile("cc", "-c", "a.c", compiler="no-such-cc")
     assert missing.returncode == 2
     assert "there is no no-such-cc" in missing.stderr
 
 
 @pytest.mark.parametrize("name", ["conjugate_gradient.f90", "transpose.f90"])
-def test_volumes_are_the_same_in_two_runs(
-    name: str, one_mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_volumes_are_the_same_in_two_runs(name: str, one_mpi: Mpi, tmp_path: Path) -> None:
     source = EXAMPLES / name
     need_fortran(one_mpi)
     program = tmp_path / "program"
     compiled = tisim_compile(
-        *("fc", "-O2", source, "-o", program), compiler=one_mpi.compiler(source), cache=cache
+        *("fc", "-O2", source, "-o", program), compiler=one_mpi.compiler(source)
     )
     assert compiled.returncode == 0, compiled.stderr
-    traces = [record_program(program, tmp_path, one_mpi, cache=cache).lines for _ in range(2)]
+    traces = [record_program(program, tmp_path, one_mpi).lines for _ in range(2)]
     assert traces[0] == traces[1]
     assert "# counter: register, instructions of code compiled by tisim cc" in traces[0][0]
     volumes = [int(line.split()[2]) for line in traces[0][1] if line.startswith("1 compute ")]
     assert max(volumes) > 1000
 
 
-def test_many_ranks_on_few_cores(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_many_ranks_on_few_cores(mpi: Mpi, tmp_path: Path) -> None:
     """However many ranks share a core, each has the same calls and volumes in every run."""
     program = tmp_path / "program"
     source = EXAMPLES / "wavefront.c"
-    compiled = tisim_compile(
-        "cc", "-O2", source, "-o", program, "-lm", compiler=mpi.cc, cache=cache
-    )
+    compiled = tisim_compile("cc", "-O2", source, "-o", program, "-lm", compiler=mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
-    runs = [
-        record_program(program, tmp_path, mpi, "12", "2", ranks=16, cache=cache).lines
-        for _ in range(2)
-    ]
+    runs = [record_program(program, tmp_path, mpi, "12", "2", ranks=16).lines for _ in range(2)]
     assert runs[0] == runs[1]
     assert sum(" compute " in line for line in runs[0][15]) > 16
 
@@ -311,21 +303,19 @@ int main(int argc, char **argv) {
 
 @pytest.mark.parametrize(("work", "warns"), [("lgamma(i + sum)", True), ("i * 0.5", False)])
 def test_libraries_that_do_not_count_are_named(
-    work: str, warns: bool, one_mpi: Mpi, tmp_path: Path, cache: Path
+    work: str, warns: bool, one_mpi: Mpi, tmp_path: Path
 ) -> None:
     source = tmp_path / "program.c"
     source.write_text(LIBRARY.replace("WORK", work))
     program = tmp_path / "program"
-    compiled = tisim_compile(
-        "cc", "-O1", source, "-o", program, "-lm", compiler=one_mpi.cc, cache=cache
-    )
+    compiled = tisim_compile("cc", "-O1", source, "-o", program, "-lm", compiler=one_mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
-    trace = record_program(program, tmp_path, one_mpi, ranks=1, cache=cache)
+    trace = record_program(program, tmp_path, one_mpi, ranks=1)
     assert ("code that tisim cc has not compiled" in trace.run.stderr) == warns
     assert ("libm.so.6 (" in trace.run.stderr) == warns
 
 
-def test_compilers_have_names_of_one_word(tmp_path: Path, cache: Path) -> None:
+def test_compilers_have_names_of_one_word(tmp_path: Path) -> None:
     """As makefiles want them that ask `which ${CC}`."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
@@ -337,7 +327,7 @@ def test_compilers_have_names_of_one_word(tmp_path: Path, cache: Path) -> None:
         help_text = subprocess.run([script, "--help"], capture_output=True, text=True).stdout
         assert help_text.startswith(f"Usage: tisim {command} ")
     (tmp_path / "Makefile").write_text("program: program.c\n\t$(shell which ${CC}) $< -o $@\n")
-    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(cache)}
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     made = subprocess.run(
         ["make", "CC=tisim-cc"],
         cwd=tmp_path,

@@ -25,15 +25,13 @@ BODY = """
 """
 
 
-def repeated(program: Path, directory: Path, mpi: Mpi, cache: Path, *options: str) -> Trace:
-    return record_program(
-        program, directory, mpi, ranks=2, options=("--repeat", "3", *options), cache=cache
-    )
+def repeated(program: Path, directory: Path, mpi: Mpi, *options: str) -> Trace:
+    return record_program(program, directory, mpi, ranks=2, options=("--repeat", "3", *options))
 
 
-def test_the_spread_of_processor_time(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_the_spread_of_processor_time(one_mpi: Mpi, tmp_path: Path) -> None:
     program = compile_body(BODY, tmp_path, one_mpi)
-    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "time,page-faults")
+    trace = repeated(program, tmp_path, one_mpi, "--counter", "time,page-faults")
     assert "volumes (time): over 3 runs, the deviation of their sum is" in trace.run.stderr
     assert "; that of one computation " in trace.run.stderr
     assert "page-faults: " in trace.run.stderr
@@ -47,19 +45,19 @@ def test_the_spread_of_processor_time(one_mpi: Mpi, tmp_path: Path, cache: Path)
 
 
 def test_instructions_do_not_differ(
-    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TISIM_CC", one_mpi.cc)
     compile_body(BODY, tmp_path, one_mpi)
     program = tmp_path / "counting"
     command = [sys.executable, "-m", "tisim", "cc", tmp_path / "program.c", "-o", program]
     subprocess.run(command, check=True, capture_output=True)
-    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "register")
+    trace = repeated(program, tmp_path, one_mpi, "--counter", "register")
     assert "volumes (register): the same in all 3 runs" in trace.run.stderr
     assert "median" not in trace.run.stderr
 
 
-def test_runs_with_different_calls(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_runs_with_different_calls(one_mpi: Mpi, tmp_path: Path) -> None:
     """Each run makes one barrier more than the one before."""
     body = f"""FILE *const file = fopen("{tmp_path}/runs", "a+");
     if (rank == 0) fputc('.', file);
@@ -69,12 +67,12 @@ def test_runs_with_different_calls(one_mpi: Mpi, tmp_path: Path, cache: Path) ->
     MPI_Bcast(&runs, 1, MPI_LONG, 0, MPI_COMM_WORLD);
     while (runs-- > 0) MPI_Barrier(MPI_COMM_WORLD);"""
     program = compile_body(body, tmp_path, one_mpi, headers=("stdio.h",))
-    trace = repeated(program, tmp_path, one_mpi, cache, "--counter", "time")
+    trace = repeated(program, tmp_path, one_mpi, "--counter", "time")
     assert "the runs have different numbers of calls" in trace.run.stderr
     assert "that of one computation" not in trace.run.stderr
 
 
-def test_a_run_that_fails_is_the_last_one(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_run_that_fails_is_the_last_one(one_mpi: Mpi, tmp_path: Path) -> None:
     program = compile_body("MPI_Finalize(); return 3;", tmp_path, one_mpi)
     output = tmp_path / "trace.tit"
     run = tisim_record(
@@ -91,7 +89,6 @@ def test_a_run_that_fails_is_the_last_one(one_mpi: Mpi, tmp_path: Path, cache: P
             "1",
             program,
         ),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 3
     assert "run 1 failed, so no more were made" in run.stderr

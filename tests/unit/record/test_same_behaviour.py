@@ -154,11 +154,11 @@ def recording(program: Path, mpi: Mpi, mode: str, output: Path) -> list[str]:
     return [*words, "--", *launched(program, mpi, mode)]
 
 
-def outcome(command: list[str], cache: Path) -> tuple[int, list[str]]:
+def outcome(command: list[str]) -> tuple[int, list[str]]:
     """The exit status, and the lines of the program; those of the ranks come in any order."""
     run = subprocess.run(
         command,
-        env={**os.environ, **ENVIRONMENT, "XDG_CACHE_HOME": str(cache)},
+        env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
         timeout=600,  # real ranks on busy processors
@@ -168,15 +168,13 @@ def outcome(command: list[str], cache: Path) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_it_prints_and_returns(
-    mode: str, source: Path, mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_what_it_prints_and_returns(mode: str, source: Path, mpi: Mpi, tmp_path: Path) -> None:
     program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
-    alone = outcome(launched(program, mpi, mode), cache)
+    alone = outcome(launched(program, mpi, mode))
     # MPICH's mpiexec may drop what ranks printed just before one of them aborts.
     is_lost = mode == "fatal error" and mpi.name == "MPICH"
     assert len(alone[1]) >= 2 or is_lost
-    recorded = outcome(recording(program, mpi, mode, tmp_path / "trace.tit"), cache)
+    recorded = outcome(recording(program, mpi, mode, tmp_path / "trace.tit"))
     if mode == "quick exit" and mpi.name == "MPICH":
         # Its mpiexec takes such ranks for killed (1 for 6) in about one of thirty runs of its own.
         assert {recorded[0], alone[0]} <= {1, 6}
@@ -187,11 +185,11 @@ def test_what_it_prints_and_returns(
         assert recorded == alone
     if mode == "status":
         nowhere = Path("/dev/full")  # a disk without room ends the recording alone
-        assert outcome(recording(program, mpi, mode, nowhere), cache)[1] in (alone[1], [])
+        assert outcome(recording(program, mpi, mode, nowhere))[1] in (alone[1], [])
         assert nowhere.is_char_device()
 
 
-def test_kills_at_random_moments(source: Path, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_kills_at_random_moments(source: Path, mpi: Mpi, tmp_path: Path) -> None:
     """Whoever is killed, a rank or the launcher: the recording ends, with the program's status."""
     program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
     drawn = random.Random(1)
@@ -199,7 +197,7 @@ def test_kills_at_random_moments(source: Path, mpi: Mpi, tmp_path: Path, cache: 
         output = tmp_path / f"trace-{number}.tit"
         with subprocess.Popen(
             recording(program, mpi, "wait", output),
-            env={**os.environ, **ENVIRONMENT, "XDG_CACHE_HOME": str(cache)},
+            env={**os.environ, **ENVIRONMENT},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

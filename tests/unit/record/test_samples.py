@@ -96,14 +96,14 @@ int main(int argc, char **argv) {
 
 
 def test_threads_of_regions_are_sampled(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The other thread sleeps at the end of a region: what it spins would be sampled, too.
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     source = tmp_path / "threads.c"
     source.write_text(THREADS)
     program = compile_program(source, tmp_path, mpi, "-g", "-fopenmp")
-    trace = record_program(program, tmp_path, mpi, ranks=1, options=("--sample",), cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=1, options=("--sample",))
     samples = read_samples(Part("trace", str(trace.file)))
     assert samples is not None
     rank = samples.ranks[0]
@@ -117,12 +117,12 @@ def test_threads_of_regions_are_sampled(
 
 
 @pytest.fixture
-def recorded(mpi: Mpi, tmp_path: Path, cache: Path) -> Trace:
+def recorded(mpi: Mpi, tmp_path: Path) -> Trace:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = compile_program(source, tmp_path, mpi, "-g", "-O2")
     options = ("--sample", "--counter", "time")
-    return record_program(program, tmp_path, mpi, ranks=2, options=options, cache=cache)
+    return record_program(program, tmp_path, mpi, ranks=2, options=options)
 
 
 def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
     reason="GCC on x86-64 is needed",
 )
-def test_samples_do_not_change_counts(tmp_path: Path, cache: Path) -> None:
+def test_samples_do_not_change_counts(tmp_path: Path) -> None:
     if not libraries():
         pytest.skip("no mpicc and mpirun are installed")
     mpi = libraries()[0]
@@ -163,26 +163,24 @@ def test_samples_do_not_change_counts(tmp_path: Path, cache: Path) -> None:
     always_the_same = PROGRAM.replace("clock() - begin < CLOCKS_PER_SEC / 4", "++own < 800")
     source.write_text(always_the_same.replace("{{0, 10000}, {0, 10000}}", "{{0, 0}, {0, 0}}"))
     program = tmp_path / "program"
-    compiled = tisim_compile("cc", source, "-o", program, compiler=mpi.cc, cache=cache)
+    compiled = tisim_compile("cc", source, "-o", program, compiler=mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
     traces = []
     for options in ((), ("--sample",)):
         directory = tmp_path / f"{len(options)}"
         directory.mkdir()
-        traces.append(
-            record_program(program, directory, mpi, ranks=1, options=options, cache=cache)
-        )
+        traces.append(record_program(program, directory, mpi, ranks=1, options=options))
     samples = read_samples(Part("trace", str(traces[1].file)))
     assert samples is not None and samples.totals()
     actions = [[line for line in t.lines[0] if not line.startswith("#")] for t in traces]
     assert actions[0] == actions[1]
 
 
-def test_other_traces_have_no_samples(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_other_traces_have_no_samples(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=1, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=1)
     assert read_samples(Part("trace", str(trace.file))) is None
     assert inspect(trace.file).computed_paths == ()
 

@@ -38,7 +38,7 @@ _FLUSHED = 3.0
 class Recording:
     """`tisim record` of two ranks that wait for a signal."""
 
-    def __init__(self, directory: Path, mpi: Mpi, cache: Path) -> None:
+    def __init__(self, directory: Path, mpi: Mpi) -> None:
         self.output = directory / "trace.tit"
         self._texts = directory / "texts"
         program = compile_body(BODY, directory, mpi, headers=("stdio.h",))
@@ -47,7 +47,7 @@ class Recording:
                 *(sys.executable, "-m", "tisim", "record", "-o", str(self.output)),
                 *("--mpicc", mpi.cc, "--", mpi.run, "-n", "2", str(program), str(directory)),
             ],
-            env={**os.environ, **ENVIRONMENT, "XDG_CACHE_HOME": str(cache)},
+            env={**os.environ, **ENVIRONMENT},
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -71,11 +71,9 @@ class Recording:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_rank_that_a_signal_ends(
-    number: signal.Signals, mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_a_rank_that_a_signal_ends(number: signal.Signals, mpi: Mpi, tmp_path: Path) -> None:
     """It has written all its calls; the launcher may kill the other one at once."""
-    recording = Recording(tmp_path, mpi, cache)
+    recording = Recording(tmp_path, mpi)
     os.kill(recording.ranks[0], number)
     assert "no MPI_Finalize of rank 0, 1" in recording.wait()
     first, second = recording.calls()
@@ -88,10 +86,10 @@ def test_a_rank_that_a_signal_ends(
     [(signal.SIGTERM, "command"), (signal.SIGTERM, "all"), (signal.SIGINT, "all")],
 )
 def test_a_command_that_a_signal_ends(
-    number: signal.Signals, whom: str, mpi: Mpi, tmp_path: Path, cache: Path
+    number: signal.Signals, whom: str, mpi: Mpi, tmp_path: Path
 ) -> None:
     """As sent by `kill`, by a batch system, by a terminal: it packs what the ranks have written."""
-    recording = Recording(tmp_path, mpi, cache)
+    recording = Recording(tmp_path, mpi)
     time.sleep(_FLUSHED)
     (os.killpg if whom == "all" else os.kill)(recording.process.pid, number)
     assert "no MPI_Finalize of rank 0, 1" in recording.wait()
@@ -99,9 +97,9 @@ def test_a_command_that_a_signal_ends(
     assert [*tmp_path.glob("*.parts-*")] == []
 
 
-def test_a_signal_that_cannot_be_caught(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_signal_that_cannot_be_caught(mpi: Mpi, tmp_path: Path) -> None:
     """The command and all ranks are gone at once: the parts are packed later."""
-    recording = Recording(tmp_path, mpi, cache)
+    recording = Recording(tmp_path, mpi)
     time.sleep(_FLUSHED)
     for rank in recording.ranks:
         with contextlib.suppress(ProcessLookupError):  # the launcher kills the others too

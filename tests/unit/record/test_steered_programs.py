@@ -66,26 +66,24 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_a_steered_program_replays(
-    seed: int, mpi: Mpi, programs: Path, tmp_path: Path, cache: Path
-) -> None:
+def test_a_steered_program_replays(seed: int, mpi: Mpi, programs: Path, tmp_path: Path) -> None:
     program = programs / f"steered{mpi.suffix}"
     if not program.exists():
         compile_program(SOURCES / "steered.c", programs, mpi, "-w")
-    trace = record_program(program, tmp_path, mpi, str(seed), ranks=2 + seed % 4, cache=cache)
+    trace = record_program(program, tmp_path, mpi, str(seed), ranks=2 + seed % 4)
     for times in replays(trace):
         assert min(times.values()) > 0
 
 
 @pytest.mark.parametrize("pattern", range(PATTERNS))
 def test_tasks_in_fortran_replay_and_execute(
-    pattern: int, one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    pattern: int, one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need_fortran(one_mpi)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     program = compile_program(SOURCES / "steered.f90", tmp_path, one_mpi)
-    trace = record_program(program, tmp_path, one_mpi, str(pattern), ranks=4, cache=cache)
+    trace = record_program(program, tmp_path, one_mpi, str(pattern), ranks=4)
     calls = ("waitany", "waitsome", "waitany", "waitsome", "recv -555", "probe -555")
     chosen = [line for line in trace.calls(0) if line.startswith(calls[pattern])]
     assert chosen
@@ -97,7 +95,7 @@ def test_tasks_in_fortran_replay_and_execute(
     assert len(done.repetitions) == 1
 
 
-def test_the_first_source_decides_what_is_left(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_the_first_source_decides_what_is_left(mpi: Mpi, tmp_path: Path) -> None:
     """Whoever comes first is heard once more behind the other one, which sends late here."""
     body = """
     MPI_Status status;
@@ -113,7 +111,7 @@ def test_the_first_source_decides_what_is_left(mpi: Mpi, tmp_path: Path, cache: 
     }
     """
     program = compile_body(body, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=3, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=3)
     for times in replays(trace):
         assert times["any/matched"] == times["matched/matched"]
     notes = [one.message for one in check(tisim.Trace.open(trace.file)).findings]

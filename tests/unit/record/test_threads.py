@@ -61,7 +61,7 @@ def computed(lines: list[str]) -> list[tuple[int, int, int]]:
     return [(int(m[1]), int(m[2] or 1), int(m[3] or m[1])) for m in found]
 
 
-def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "threads.c"
     source.write_text(THREADS)
     program = tmp_path / "threads"
@@ -70,7 +70,7 @@ def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path, cache: Path) ->
         check=True,
         env={**os.environ, **ENVIRONMENT, "TISIM_CC": mpi.cc},
     )
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     volumes = computed(trace.lines[0])
     alone = next(largest for largest, threads, _ in volumes[3:] if threads == 1 and largest > 1000)
     largest, threads, total = volumes[0]
@@ -135,7 +135,7 @@ end program
     [(MULTIPLE, ".c", "MPI_Sendrecv 6"), (MULTIPLE_IN_FORTRAN, ".f90", "MPI_Barrier 2")],
 )
 def test_calls_of_several_threads_at_a_time(
-    text: str, suffix: str, uncounted: str, mpi: Mpi, tmp_path: Path, cache: Path
+    text: str, suffix: str, uncounted: str, mpi: Mpi, tmp_path: Path
 ) -> None:
     """The calls of the thread that began are recorded; those of others are told, once each."""
     source = tmp_path / f"multiple{suffix}"
@@ -148,7 +148,7 @@ def test_calls_of_several_threads_at_a_time(
     )
     if alone.returncode == 77:
         pytest.skip(f"{mpi.name} has no MPI_THREAD_MULTIPLE")
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     function, calls = uncounted.split()
     told = f"{calls} calls of {function}-by-other-threads are not in the trace"
     assert told in trace.run.stderr
@@ -172,9 +172,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_the_time_that_a_rank_waits_for_an_accelerator(
-    mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_the_time_that_a_rank_waits_for_an_accelerator(mpi: Mpi, tmp_path: Path) -> None:
     library = tmp_path / "libfake_cuda.so"
     source = tmp_path / "library.c"
     source.write_text(
@@ -184,7 +182,7 @@ def test_the_time_that_a_rank_waits_for_an_accelerator(
     source = tmp_path / "program.c"
     source.write_text(ACCELERATED)
     program = compile_program(source, tmp_path, mpi, "-Wl,--no-as-needed", str(library))
-    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2)
     waited = re.search(r"waited for an accelerator for up to (\d+) % of its time", trace.run.stderr)
     assert waited is not None
     assert 1 <= int(waited[1]) <= 100

@@ -31,11 +31,11 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.parametrize("hosts", ["one", "each rank"])
-def test_a_timeline_and_durations(one_mpi: Mpi, tmp_path: Path, cache: Path, hosts: str) -> None:
+def test_a_timeline_and_durations(one_mpi: Mpi, tmp_path: Path, hosts: str) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = compile_program(source, tmp_path, one_mpi)
-    variables = {"XDG_CACHE_HOME": str(cache)}
+    variables: dict[str, str] = {}
     if hosts == "each rank":
         # The clock of each rank is ten seconds ahead of that of the rank before.
         variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "10000000000"
@@ -109,7 +109,7 @@ def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
     assert "needs times: --times" in run.stderr
 
 
-def test_a_run_file_of_a_recorded_run(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_run_file_of_a_recorded_run(one_mpi: Mpi, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     from tisim.analysis.timeline.run_file import RunFile
 
@@ -119,7 +119,6 @@ def test_a_run_file_of_a_recorded_run(one_mpi: Mpi, tmp_path: Path, cache: Path)
     ran = tisim_record(
         *("-o", tmp_path / "trace.tit", "--times", "--timeline", tmp_path / "run.tir"),
         *("--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "2", program),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert ran.returncode == 0, ran.stderr
     run = RunFile(tmp_path / "run.tir")

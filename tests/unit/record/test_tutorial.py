@@ -23,7 +23,7 @@ SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
     reason="GCC on x86-64 is needed",
 )
-def test_the_whole_chain(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_the_whole_chain(mpi: Mpi, tmp_path: Path) -> None:
     for name in ("examples", "platforms"):
         (tmp_path / name).symlink_to(ROOT / name)
     commands = tmp_path / "bin"
@@ -35,7 +35,6 @@ def test_the_whole_chain(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     variables = {
         **os.environ,
         **ENVIRONMENT,
-        "XDG_CACHE_HOME": str(cache),
         "PATH": f"{commands}:{os.environ['PATH']}",
         "TISIM_CC": mpi.cc,
         "MPICC": mpi.cc,

@@ -73,14 +73,13 @@ def run_recorder(
     mpi: Mpi,
     program: Path,
     *arguments: str,
-    cache: Path,
     parts: Path,
     ranks: int = 5,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run ranks of a program as without Python: with the recorder's variables alone."""
     parts.mkdir()
-    library = compiled_recorder(find_library(mpi.cc), cache)
+    library = compiled_recorder(find_library(mpi.cc))
     settings = {
         "TISIM_RECORD_DIRECTORY": str(parts),
         "TISIM_RECORD_LIBRARY": str(library_file()),
@@ -111,27 +110,25 @@ exec unshare --mount sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh {room
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
 )
-def test_hosts_need_not_share_a_directory(
-    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
-) -> None:
+def test_hosts_need_not_share_a_directory(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
     room, script = tmp_path / "room", tmp_path / "host.sh"
     room.mkdir()
     script.write_text(OWN_HOST.format(room=room, program=ring))
     script.chmod(0o755)
     gather = ("--gather", str(room))
-    gathered = record_program(script, tmp_path, mpi, ranks=3, options=gather, cache=cache)
+    gathered = record_program(script, tmp_path, mpi, ranks=3, options=gather)
     assert list(room.iterdir()) == []
-    here = record_program(ring, tmp_path, mpi, "20", ranks=3, options=gather, cache=cache)
+    here = record_program(ring, tmp_path, mpi, "20", ranks=3, options=gather)
     assert list(room.iterdir()) == []  # ranks of one host share it
     for rank in range(3):
         assert gathered.calls(rank) == here.calls(rank) != []
 
 
-def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
     """On their own, without Python: also if their number is not a power of two."""
     output = tmp_path / "merged.tit"
     run = run_recorder(
-        *(mpi, ring, "20"), cache=cache, parts=tmp_path / "parts", TISIM_RECORD_OUTPUT=str(output)
+        *(mpi, ring, "20"), parts=tmp_path / "parts", TISIM_RECORD_OUTPUT=str(output)
     )
     assert (run.returncode, run.stderr) == (0, "")
     assert [*(tmp_path / "parts").iterdir()] == []
@@ -142,27 +139,22 @@ def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path, cache
         assert calls[1] == f"{rank} isend {(rank + 1) % 5} 0 64 request=0"
 
 
-def test_parts_of_text_have_the_same_calls(
-    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
-) -> None:
+def test_parts_of_text_have_the_same_calls(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
     """Where the trace library cannot be loaded."""
     parts = tmp_path / "parts"
-    run = run_recorder(mpi, ring, "20", cache=cache, parts=parts, TISIM_RECORD_LIBRARY="/no/such")
+    run = run_recorder(mpi, ring, "20", parts=parts, TISIM_RECORD_LIBRARY="/no/such")
     assert run.returncode == 0
     assert "this rank writes text" in run.stderr
     packed = tisim_record("-o", tmp_path / "text.tit", "--pack", parts)
     assert packed.returncode == 0, packed.stderr
-    trace = record_program(ring, tmp_path, mpi, "20", ranks=5, cache=cache)
+    trace = record_program(ring, tmp_path, mpi, "20", ranks=5)
     compressed = [[line for line in own if "compute" not in line] for own in trace.lines]
     assert lines_of(tmp_path / "text.tit", 5, tmp_path / "as-text") == compressed
 
 
-def test_a_file_that_may_not_grow_stops_the_recording_only(
-    one_mpi: Mpi, tmp_path: Path, cache: Path
-) -> None:
+def test_a_file_that_may_not_grow_stops_the_recording_only(one_mpi: Mpi, tmp_path: Path) -> None:
     run = run_recorder(
         *(one_mpi, compiled_ring(one_mpi, tmp_path), *MANY),
-        cache=cache,
         parts=tmp_path / "parts",
         ranks=2,
         FILE_LIMIT="16384",
@@ -192,14 +184,14 @@ exit $status
 
 @pytest.mark.parametrize(("size", "compressed"), [("64k", True), ("1m", False)])
 def test_a_full_disk_stops_the_recording_only(
-    size: str, compressed: bool, one_mpi: Mpi, tmp_path: Path, cache: Path
+    size: str, compressed: bool, one_mpi: Mpi, tmp_path: Path
 ) -> None:
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not installed")
     parts, kept = tmp_path / "parts", tmp_path / "kept"
     parts.mkdir()
     kept.mkdir()
-    library = compiled_recorder(find_library(one_mpi.cc), cache)
+    library = compiled_recorder(find_library(one_mpi.cc))
     ring = compiled_ring(one_mpi, tmp_path)
     settings = {
         "TISIM_RECORD_DIRECTORY": str(parts),
@@ -225,22 +217,21 @@ def test_a_full_disk_stops_the_recording_only(
     assert "the trace is incomplete" in packed.stderr
 
 
-def test_a_recording_of_limited_size(one_mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_a_recording_of_limited_size(one_mpi: Mpi, tmp_path: Path) -> None:
     limits = {"TISIM_RECORD_MEMORY": "65536", "TISIM_RECORD_MAX_SIZE": "20000"}
     parts = tmp_path / "parts"
     ring = compiled_ring(one_mpi, tmp_path)
-    run = run_recorder(one_mpi, ring, *MANY, cache=cache, parts=parts, ranks=2, **limits)
+    run = run_recorder(one_mpi, ring, *MANY, parts=parts, ranks=2, **limits)
     assert run.returncode == 0
     assert run.stderr.count("it has its greatest size; this rank is no longer recorded") == 2
     for part in parts.iterdir():
         assert part.stat().st_size > 10_000
 
 
-def test_some_ranks_are_recorded(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+def test_some_ranks_are_recorded(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
     run = tisim_record(
         *("-o", tmp_path / "some.tit", "--mpicc", mpi.cc, "--ranks", "0-1,3", "--"),
         *(mpi.run, "-n", "5", ring, "20"),
-        variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 0, run.stderr
     lines = lines_of(tmp_path / "some.tit", 5, tmp_path / "texts")

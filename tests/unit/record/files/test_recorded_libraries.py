@@ -30,10 +30,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("io", ["mpi", "posix"])
 def test_which_function_has_caused_which_bytes(
-    io: str, program: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    io: str, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trace = record_program(program, tmp_path, OPEN_MPI, options=("--io", io), cache=cache)
+    trace = record_program(program, tmp_path, OPEN_MPI, options=("--io", io))
     assert check(tisim.Trace.open(trace.file)).sound
     found = {one.function: (one.read, one.written) for one in inspect(trace.file).library_calls}
     field = 4 * 64 * 1024 * 8

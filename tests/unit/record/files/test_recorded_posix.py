@@ -149,11 +149,11 @@ COLLECTIVE = """
 
 
 def _record(
-    body: str, directory: Path, mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch, **more: int
+    body: str, directory: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch, **more: int
 ) -> Trace:
     monkeypatch.chdir(directory)
     program = compile_body(body, directory, mpi, headers=HEADERS)
-    return record_program(program, directory, mpi, options=("--io", "posix"), cache=cache, **more)
+    return record_program(program, directory, mpi, options=("--io", "posix"), **more)
 
 
 def _of_files(trace: Trace, rank: int) -> list[str]:
@@ -187,11 +187,11 @@ SERIES = """
 
 
 def test_a_number_that_counts_steps_is_not_the_rank(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program = compile_body(SERIES, tmp_path, mpi, headers=("fcntl.h", "stdio.h"))
-    trace = record_program(program, tmp_path, mpi, options=("--io", "posix"), cache=cache)
+    trace = record_program(program, tmp_path, mpi, options=("--io", "posix"))
     expected = [name for s in range(6) for name in (f"step-{s:03d}", f"rank-%d.step-{s}")]
     for rank in (2, 3):
         calls = [call.split() for call in trace.calls(rank)]
@@ -199,26 +199,24 @@ def test_a_number_that_counts_steps_is_not_the_rank(
         assert opened == expected
 
 
-def test_calls_of_posix(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(CALLS, tmp_path, mpi, cache, monkeypatch, ranks=2)
+def test_calls_of_posix(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = _record(CALLS, tmp_path, mpi, monkeypatch, ranks=2)
     for rank in range(2):
         assert _of_files(trace, rank) == ACTIONS.split("\n")[1:-1]
     assert check(tisim.Trace.open(trace.file)).sound
 
 
 def test_what_is_no_data_is_left_out(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(LEFT_OUT, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    trace = _record(LEFT_OUT, tmp_path, mpi, monkeypatch, ranks=2)
     assert [_of_files(trace, rank) for rank in range(2)] == [[], []]
 
 
 def test_streams_write_what_their_buffers_do(
-    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(STREAMS, tmp_path, one_mpi, cache, monkeypatch, ranks=2)
+    trace = _record(STREAMS, tmp_path, one_mpi, monkeypatch, ranks=2)
     expected = STREAM_ACTIONS.split("\n")[1:-1]
     for rank in range(2):
         calls = _of_files(trace, rank)
@@ -229,15 +227,13 @@ def test_streams_write_what_their_buffers_do(
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_files_of_fortran(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_fortran(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_fortran(mpi)
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "files.f90"
     source.write_text(FORTRAN)
     program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "posix"), cache=cache)
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "posix"))
     for rank in range(2):
         calls = _of_files(trace, rank)
         assert any(re.fullmatch(r"open 0 data.%03d rwct?", call) for call in calls), calls
@@ -246,15 +242,15 @@ def test_files_of_fortran(
 
 
 def test_mpi_io_is_recorded_as_what_it_does(
-    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(COLLECTIVE, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    trace = _record(COLLECTIVE, tmp_path, mpi, monkeypatch, ranks=2)
     assert _bytes_written(trace, "shared", 2) == 2000
     assert "MPI_File" not in trace.run.stderr
 
 
 def test_a_file_that_was_there_has_its_length(
-    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "input").write_bytes(bytes(100))
     body = """
@@ -262,12 +258,12 @@ def test_a_file_that_was_there_has_its_length(
       const int file = open("input", O_RDONLY);
       CHECK(read(file, data, 100) == 100);
     """
-    trace = _record(body, tmp_path, one_mpi, cache, monkeypatch, ranks=2)
+    trace = _record(body, tmp_path, one_mpi, monkeypatch, ranks=2)
     assert _of_files(trace, 0) == ["open 0 input r size=100", "read 0 100"]
 
 
 def test_a_recording_is_replayed_on_a_disk(
-    one_mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = """
       static char data[1 << 20];
@@ -280,9 +276,7 @@ def test_a_recording_is_replayed_on_a_disk(
     monkeypatch.chdir(tmp_path)
     program = compile_body(body, tmp_path, one_mpi, headers=HEADERS)
     options = ("--io", "posix", "--speed", "1")
-    trace = record_program(
-        program, tmp_path, one_mpi, str(tmp_path), ranks=2, options=options, cache=cache
-    )
+    trace = record_program(program, tmp_path, one_mpi, str(tmp_path), ranks=2, options=options)
     builder = tisim.PlatformBuilder("two hosts with disks")
     with builder.zone("world"):
         for host in "ab":
