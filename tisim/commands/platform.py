@@ -376,6 +376,11 @@ _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
     show_default=True,
     help="Bandwidth of interfaces per bandwidth of uplinks at a first switch.",
 )
+@click.option(
+    "--no-gpudirect",
+    is_flag=True,
+    help="Interfaces reach memory of the host only, over which all bytes go.",
+)
 @click.option("--sharp", is_flag=True, help="Switches between nodes reduce (CollNet of NCCL).")
 @_OUTPUT
 @force_option
@@ -388,6 +393,7 @@ def gpu_cluster_command(
     nvlink: str | None,
     fabric: str,
     oversubscription: float,
+    no_gpudirect: bool,
     sharp: bool,
 ) -> None:
     """Nodes of GPUs with NVLinks and a network; each host is a GPU.
@@ -404,4 +410,6 @@ def gpu_cluster_command(
         made = replace(made, nic_rate=parse_bandwidth(nic, "--nic"))
     if nvlink is not None:
         made = made.with_nvlinks(parse_bandwidth(nvlink, "--nvlink"))
+    if no_gpudirect:
+        made = made.without_gpudirect()
     _write(gpu_cluster(made), output)

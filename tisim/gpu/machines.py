@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,6 +15,9 @@ from tisim.errors import InputError
 #: Rate of messages on an interface: 24 of 25 GB/s, and 46 to 48 of 50 (NVIDIA/nccl-tests, issues
 #: 160 and 290).
 NIC_EFFICIENCY: Final = 0.96
+# A message between two PCIe switches of one CPU takes so much more of their links: NCCL's
+# ``INTEL_P2P_OVERHEAD``, as an Intel CPU divides it into packets of 64 bytes.
+_HOST_BRIDGE: Final = 6 / 5
 #: How the interfaces of nodes are joined: see `Machine`.
 FABRICS: Final = ("rail", "fat-tree")
 _PORTS_DOWN: Final = 32
@@ -106,9 +110,16 @@ _GB200 = Gpu(
     *("gb200", 100, 148, 186e9, 8e12, 18, 50e9, 40.1e9),
     _peaks(fp64=40, fp32=80, tf32=1250, fp16=2500, bf16=2500, fp8=5000, int8=5000, fp4=10000),
 )
+# SM89, which NCCL takes for SM80.
+_L40S = Gpu(
+    *("l40s", 80, 142, 48e9, 0.864e12, 0, 0.0, 0.0),
+    _peaks(fp32=91.6, tf32=183, fp16=362, bf16=362, fp8=733, int8=733),
+)
 
 #: GPUs by name.
-GPUS: Final[Mapping[str, Gpu]] = {gpu.name: gpu for gpu in (_V100, _A100, _H100, _H200, _GB200)}
+GPUS: Final[Mapping[str, Gpu]] = {
+    gpu.name: gpu for gpu in (_V100, _A100, _H100, _H200, _GB200, _L40S)
+}
 
 
 @dataclass(frozen=True)
@@ -138,6 +149,13 @@ class Machine:
         Of an NVLink, seconds.
     sharp
         Whether the switches between nodes reduce (SHARP).
+    pcie_rate
+        Bytes/s that NCCL counts on 16 lanes of PCIe in each direction (``topo.cc``: 3/4 of raw).
+    pcie_gpus
+        GPUs that share a switch of PCIe with their interfaces, and its link to a host bridge; 0:
+        each GPU and interface has a link of its own to the CPU.
+    socket_rate
+        Bytes/s between the two CPUs, of which each has half of the switches, in each direction.
     """
 
     gpu: Gpu
@@ -151,6 +169,9 @@ class Machine:
     latency: float = 0.6e-6
     nvlink_latency: float = 0.35e-6
     sharp: bool = False
+    pcie_rate: float = 12e9
+    pcie_gpus: int = 0
+    socket_rate: float = math.inf
 
     @property
     def size(self) -> int:
@@ -163,15 +184,52 @@ class Machine:
         return _PORTS_DOWN if self.fabric == "rail" else max(1, _PORTS_DOWN // self.nics)
 
     @property
+    def pcie(self) -> bool:
+        """Whether GPUs of a node reach one another on PCIe, without NVLinks."""
+        return not self.gpu.nvlinks
+
+    @property
+    def switched(self) -> bool:
+        """Whether NVSwitch joins the GPUs of a node."""
+        return not self.pcie and not self.cables
+
+    @property
     def nvlink_rate(self) -> float:
-        """Raw bytes/s of a GPU's NVLinks together, each direction."""
-        return self.gpu.nvlinks * self.gpu.nvlink_rate
+        """Raw bytes/s of a GPU's NVLinks together, or else of its PCIe link, each direction."""
+        return self.pcie_rate if self.pcie else self.gpu.nvlinks * self.gpu.nvlink_rate
+
+    @property
+    def pcie_switches(self) -> int:
+        """Switches of PCIe of a node."""
+        return -(-self.gpus // (self.pcie_gpus or self.gpus))
+
+    @property
+    def bridge_rate(self) -> float:
+        """Bytes/s of messages between GPUs on the link of a PCIe switch to its CPU."""
+        return self.pcie_rate / (_HOST_BRIDGE if self.pcie_switches > 2 else 1)
+
+    def pcie_place(self, gpu: int) -> tuple[int, int]:
+        """CPU and switch of PCIe of a GPU of a node."""
+        switch = gpu // (self.pcie_gpus or self.gpus)
+        return switch * 2 // max(self.pcie_switches, 2), switch
+
+    def without_gpudirect(self) -> Machine:
+        """The machine whose interfaces read and write memory of the host, not of GPUs.
+
+        The link of a switch of PCIe to its CPU then carries what its GPUs send and what its
+        interfaces receive in one direction, and the rest in the other.
+        """
+        each = self.pcie_gpus * self.nics / self.gpus
+        bounced = self.pcie_rate / (2 * each) if each else math.inf
+        return replace(self, nic_rate=min(self.nic_rate, bounced))
 
     def with_nvlinks(self, rate: float) -> Machine:
         """The machine with NVLinks of another raw bandwidth, of which NCCL reaches the same part.
 
         `rate` is bytes/s of one NVLink in each direction.
         """
+        if self.pcie:
+            raise InputError(f"a {self.gpu.name} has no NVLinks")
         reached = self.gpu.nvlink_reached * rate / self.gpu.nvlink_rate
         return replace(self, gpu=replace(self.gpu, nvlink_rate=rate, nvlink_reached=reached))
 
@@ -182,13 +240,18 @@ _CUBE_MESH = (
     *((2, 6, 2), (3, 7, 2), (4, 5, 1), (4, 6, 1), (4, 7, 2), (5, 6, 2), (5, 7, 1), (6, 7, 1)),
 )
 
-#: A node of each GPU: DGX-1, DGX A100, DGX H100, DGX H200, GB200 NVL72.
+_HOPPER_NODE = Machine(_H100, gpus=8, nics=8, nic_rate=50e9, pcie_rate=48e9, pcie_gpus=2)
+#: A node of each GPU: DGX-1, DGX A100, DGX H100, DGX H200, GB200 NVL72, and two CPUs with a switch
+#: of PCIe each for four L40S and two interfaces.
 MACHINES: Final[Mapping[str, Machine]] = {
-    "v100": Machine(_V100, gpus=8, nics=4, nic_rate=12.5e9, cables=_CUBE_MESH),
-    "a100": Machine(_A100, gpus=8, nics=8, nic_rate=25e9),
-    "h100": Machine(_H100, gpus=8, nics=8, nic_rate=50e9),
-    "h200": Machine(_H200, gpus=8, nics=8, nic_rate=50e9),
-    "gb200": Machine(_GB200, gpus=72, nics=72, nic_rate=50e9),
+    "v100": Machine(_V100, gpus=8, nics=4, nic_rate=12.5e9, cables=_CUBE_MESH, pcie_gpus=2),
+    "a100": Machine(_A100, gpus=8, nics=8, nic_rate=25e9, pcie_rate=24e9, pcie_gpus=2),
+    "h100": _HOPPER_NODE,
+    "h200": replace(_HOPPER_NODE, gpu=_H200),
+    "gb200": Machine(_GB200, gpus=72, nics=72, nic_rate=50e9, pcie_rate=48e9),
+    "l40s": Machine(
+        _L40S, gpus=8, nics=4, nic_rate=25e9, pcie_rate=24e9, pcie_gpus=4, socket_rate=40e9
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -12,8 +13,6 @@ from tisim.platform import Platform, PlatformBuilder
 
 #: The property of hosts that are GPUs: ``model=h100,gpus=8,nics=8`` and figures for who reads them.
 GPU: Final = "tisim/gpu"
-# Bytes/s between two GPUs of a node that no NVLink joins.
-_PCIE_RATE: Final = 12e9
 
 
 def gpu_cluster(machine: Machine) -> Platform:
@@ -107,8 +106,8 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
         builder.link(f"{name}-{link}", rate, latency, sharing="SPLITDUPLEX")
         return f"{name}-{link}"
 
-    inside = "pcie" if machine.cables else "nvlink"
-    rate = _PCIE_RATE if machine.cables else machine.nvlink_rate
+    inside = "nvlink" if machine.switched else "pcie"
+    rate = machine.nvlink_rate if machine.switched else machine.pcie_rate
     nics = [
         add_link(f"nic-{nic}", machine.nic_rate, machine.latency) for nic in range(machine.nics)
     ]
@@ -123,8 +122,15 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
         builder.link(f"{name}-channel", machine.nvlink_rate, 0.0, sharing="FATPIPE")
     for host in hosts:
         builder.host(host, machine.gpu.peaks["fp32"], properties={GPU: _figures(machine)})
+    places = [machine.pcie_place(gpu) for gpu in range(machine.gpus)]
+    bridges: dict[int, str] = {}
+    if machine.pcie:
+        for _, switch in dict.fromkeys(places):
+            bridges[switch] = add_link(f"bridge-{switch}", machine.bridge_rate, 0.0)
+        add_link("sockets", min(machine.socket_rate, 1e18), 0.0)
     for gpu, host in enumerate(hosts):
-        builder.route(host, interfaces, [(nics[gpu * machine.nics // machine.gpus], "UP")])
+        out = [(nics[gpu * machine.nics // machine.gpus], "UP")]
+        builder.route(host, interfaces, [(switched[gpu], "UP"), *out] if machine.pcie else out)
         for other in range(gpu):
             through: list[str | tuple[str, str]] = [
                 (switched[other], "UP"),
@@ -134,6 +140,11 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
                 through = [(cabled[other, gpu], "UP")]
             elif not machine.cables:
                 through.insert(1, f"{name}-channel")
+            if machine.pcie and places[gpu] != places[other]:
+                # GPUs stand in the order of their CPUs and switches.
+                (low, from_switch), (high, to_switch) = places[other], places[gpu]
+                cpus = [(f"{name}-sockets", "UP")] if low != high else []
+                through[2:2] = [(bridges[from_switch], "UP"), *cpus, (bridges[to_switch], "DOWN")]
             builder.route(hosts[other], host, through)
 
 
@@ -181,15 +192,16 @@ def machine_of(platform: Platform) -> Machine:
     found = replace(found, sharp=words.get("sharp") == "1")
     first = members[0]
     if len(first) > 1:
-        if usual.cables:
-            one, other, count = usual.cables[0]
-            link = platform.route(*(platform.hosts[first[gpu]] for gpu in (one, other))).links[0]
-            rate = link.bandwidth / count
+        one, other, count = usual.cables[0] if usual.cables else (0, -1, usual.gpu.nvlinks)
+        links = platform.route(*(platform.hosts[first[gpu]] for gpu in (one, other))).links
+        if usual.pcie:
+            cpus = [link.bandwidth for link in links if "-sockets" in link.name]
+            found = replace(found, pcie_rate=links[0].bandwidth)
+            found = replace(found, socket_rate=min(cpus, default=math.inf))
         else:
-            link = platform.route(platform.hosts[first[0]], platform.hosts[first[1]]).links[0]
-            rate = link.bandwidth / usual.gpu.nvlinks
-        found = found.with_nvlinks(rate)
+            found = found.with_nvlinks(links[0].bandwidth / count)
     if len(members) > 1:
         ends = (platform.hosts[members[node][0]] for node in (0, 1))
-        found = replace(found, nic_rate=platform.route(*ends).links[0].bandwidth)
+        interface = platform.route(*ends).links[1 if usual.pcie else 0]
+        found = replace(found, nic_rate=interface.bandwidth)
     return found

@@ -7,6 +7,7 @@ NCCL" (docs/gpu_clusters.md).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,8 +76,8 @@ class Collective:
         Seconds, and bytes/s on a machine that does nothing else: the call takes
         ``latency + size / rate``.
     nvlink_bytes, nic_bytes
-        What a GPU sends on its NVLinks, and what a network interface that is used sends; as much
-        is received.
+        What a GPU sends on its NVLinks (or PCIe), and what a network interface that is used sends;
+        as much is received.
     """
 
     operation: str
@@ -171,8 +172,36 @@ class Communicator:
     def _links(self) -> float:
         """Bytes/s that reach the others of its node from a GPU on all rings together."""
         gpu = self.machine.gpu
+        if self.machine.pcie:
+            return self._pcie
         cabled = self.machine.cables and self.local > 1
         return (self._cable_rings if cabled else gpu.nvlinks) * gpu.nvlink_reached
+
+    @property
+    def _inside(self) -> str:
+        """What joins GPUs of a node."""
+        return "pcie" if self.machine.pcie else "nvlink"
+
+    @cached_property
+    def _pcie(self) -> float:
+        """Bytes/s of all rings over PCIe: they go once over each link, and by each CPU once."""
+        machine, rate = self.machine, self.machine.pcie_rate
+        for gpus in self.by_node.values():
+            sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
+            rate = min(rate, machine.bridge_rate if len(set(switches)) > 1 else math.inf)
+            rate = min(rate, machine.socket_rate if len(set(sockets)) > 1 else math.inf)
+        return rate
+
+    def _pcie_exchange(self) -> float:
+        """Bytes/s of each GPU that sends as much to all, for what CPUs pass on."""
+        machine, rate = self.machine, math.inf
+        for gpus in self.by_node.values():
+            sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
+            for places, most in ((switches, machine.bridge_rate), (sockets, machine.socket_rate)):
+                for below in Counter(places).values():
+                    passing = below * (len(gpus) - below) / self.size
+                    rate = min(rate, most / passing if passing else math.inf)
+        return rate
 
     @cached_property
     def _cable_rings(self) -> int:
@@ -189,6 +218,16 @@ class Communicator:
         gpus, nics = self.machine.gpus, self.machine.nics
         return min(len({gpu * nics // gpus for gpu in node}) for node in self.by_node.values())
 
+    @property
+    def rings(self) -> int:
+        """Rings that differ from each other; each has a channel and another that goes its way."""
+        return self._graph[0]
+
+    @property
+    def _ring_rails(self) -> int:
+        """Interfaces of a node that rings and trees use: one each, which PCIe may let be few."""
+        return min(self.rails, self.rings) if self.machine.pcie else self.rails
+
     @cached_property
     def _graph(self) -> tuple[int, float]:
         """Channels of NCCL's rings and trees before they are doubled, and what each carries."""
@@ -196,6 +235,8 @@ class Communicator:
         nvlink = known.nvlink[capability]
         if self.machine.cables and self.local > 1:
             total = self._cable_rings * nvlink
+        elif self.machine.pcie:
+            total = self._pcie
         else:
             total = self.machine.gpu.nvlinks * nvlink if self.local > 1 else 1e18  # any number
         nic, most = self.machine.nic_rate, math.inf
@@ -261,6 +302,8 @@ class Communicator:
         """Algorithms with protocols, and what NCCL estimates: time, latency, bytes/s."""
         for algorithm in self.algorithms:
             for protocol in self.protocols:
+                if protocol == "LL128" and self.machine.pcie:
+                    continue
                 if algorithm == "ring":
                     latency, rate = self._estimate_ring(operation, size, protocol)
                 elif algorithm == "tree":
@@ -283,7 +326,7 @@ class Communicator:
 
     def _estimate_ring(self, operation: str, size: float, protocol: str) -> tuple[float, float]:
         known, steps = tables(self.version), self.steps(operation)
-        within = known.hop["nvlink", "ring"][protocol]
+        within = known.hop[self._inside, "ring"][protocol]
         between = self.network_hop("ring", protocol)
         if operation in ("broadcast", "reduce"):
             latency = known.base["ring"][protocol] + (between if self.nodes > 1 else within)
@@ -329,7 +372,7 @@ class Communicator:
 
     def _estimate_tree(self, size: float, protocol: str) -> tuple[float, float]:
         known = tables(self.version)
-        within = known.hop["nvlink", "tree"][protocol]
+        within = known.hop[self._inside, "tree"][protocol]
         hops = (self.size // self.nodes - 1) * within
         hops += int(math.log2(self.nodes)) * known.hop["network", "tree"][protocol]
         doubling = int(math.log2(size / 64)) if size >= 64 else -1
@@ -350,7 +393,7 @@ class Communicator:
 
     def _has_nvls(self, algorithm: str, operation: str) -> bool:
         gpu = self.machine.gpu
-        if gpu.capability not in NVLS_EFFICIENCY or self.machine.cables or self.local < 3:
+        if gpu.capability not in NVLS_EFFICIENCY or not self.machine.switched or self.local < 3:
             return False
         if algorithm == "nvls_tree":
             return self.nodes > 1 and operation == "all_reduce"
@@ -371,7 +414,7 @@ class Communicator:
         if algorithm == "collnet_chain":
             return operation == "all_reduce"
         # NCCL has eight GPUs of a node at most, and wants a switch of NVLinks.
-        direct = not self.machine.cables and max(map(len, self.by_node.values())) <= 8
+        direct = self.machine.switched and max(map(len, self.by_node.values())) <= 8
         return direct and operation in ("all_reduce", "all_gather", "reduce_scatter")
 
     def _estimate_collnet(self, algorithm: str, operation: str) -> tuple[float, float]:
@@ -382,6 +425,7 @@ class Communicator:
         channels, speed = self._graph
         others, gpu = self.local - 1, self.machine.gpu
         links = gpu.nvlinks * tables(self.version).nvlink[gpu.capability]
+        links = self._pcie if self.machine.pcie else links
         if algorithm == "collnet_chain":
             latency = 2 * others * within + between
             return latency, 0.5 * channels * self._widened(speed, links / channels)
@@ -428,7 +472,7 @@ class Communicator:
     def primitive(self, protocol: str) -> Primitive:
         """The cost of a step: as measured, or as NCCL takes it."""
         measured = self.machine.gpu.primitives
-        hop = tables(self.version).hop["nvlink", "ring"][protocol]
+        hop = tables(self.version).hop[self._inside, "ring"][protocol]
         if protocol == "Simple":
             most = CHANNEL_MOST["tree"][self.machine.gpu.capability][0]
             return Primitive(measured[protocol].hop if protocol in measured else hop, most)
@@ -442,12 +486,21 @@ class Communicator:
         """Seconds that a byte of each of some channels takes: of the channel, or of the links."""
         rates = [rate]
         if self.local > 1:
-            # In each ring, one GPU of a node sends to the next node.
-            within = 1 - self.nodes / self.size if self.nodes > 1 else 1
-            rates.append(self._links / (channels * within))
+            rates.append(self._links / (channels * self._near))
         if self.nodes > 1:
-            rates.append(self.rails * self._nic / channels)
+            rates.append(self._ring_rails * self._nic / channels)
         return 1 / min(rates)
+
+    @property
+    def _near(self) -> float:
+        """The part of what a GPU sends in a ring that is on its NVLinks, or on PCIe."""
+        # In each ring, one GPU of a node sends to the next node.
+        near = self.machine.pcie or self.nodes == 1
+        return 1.0 if near else 1 - self.nodes / self.size
+
+    def _free_pace(self, pace: float, primitive: Primitive) -> float:
+        """Seconds of a byte that finds the links of a node free; all channels share one of PCIe."""
+        return pace if self.machine.pcie else 1 / primitive.rate
 
     def _used_channels(self, size: float, protocol: str) -> int:
         least = _BYTES_A_CHANNEL[protocol] * (self.size if protocol == "LL" else 1)
@@ -474,7 +527,8 @@ class Communicator:
             far = math.ceil(steps * self.nodes / self.size)
             hop = self.network_hop("ring", protocol)
             latency += loops * far * (hop - primitive.hop)
-            free = (steps - far) / primitive.rate + far * max(pace, 1 / primitive.rate)
+            free = (steps - far) * self._free_pace(pace, primitive)
+            free += far * max(pace, 1 / primitive.rate)
             if latency + free * (chunk + short) < seconds * (chunk + short):
                 latency = 0.0
             else:
@@ -495,7 +549,8 @@ class Communicator:
         latency += (self.size - 1 - far) * primitive.hop
         latency += far * self.network_hop("ring", protocol)
         # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
-        fill = (self.size - 1 - far) * (1 / primitive.rate if far else pace) + (far - 1) * pace
+        near = self._free_pace(pace, primitive) if far else pace
+        fill = (self.size - 1 - far) * near + (far - 1) * pace
         latency += max(chunk, self._least_chunk(protocol, channels)) * fill
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
@@ -505,9 +560,11 @@ class Communicator:
         primitive = self.primitive("Simple")
         sent = self.traffic(operation, "p2p")
         within = self.channels * primitive.rate
-        if self.local > 1:
+        if self.local > 1 or self.machine.pcie:
             within = min(within, self._links)
         a_byte = max(sent[0] / within, sent[1] / self._nic)
+        if operation == "alltoall" and self.machine.pcie:
+            a_byte = max(a_byte, 1 / self._pcie_exchange())
         hop = self.network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
         latency = tables(self.version).base["ring"]["Simple"] + hop
         return self._result(
@@ -516,16 +573,17 @@ class Communicator:
 
     def traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
         """The load of a GPU's NVLinks, and of a network interface: bytes for a byte of the size."""
-        ranks, nodes, rails = self.size, self.nodes, self.rails
+        ranks, nodes, pcie = self.size, self.nodes, self.machine.pcie
         if operation == "alltoall":
             away = (ranks - ranks / nodes) / ranks
-            return (ranks / nodes - 1) / ranks, away * (ranks / nodes) / rails
+            near = (ranks - 1 if pcie else ranks / nodes - 1) / ranks
+            return near, away * (ranks / nodes) / self.rails
         if operation == "sendrecv":
-            return float(self.local > 1), float(nodes > 1)
+            return float(self.local > 1 or pcie), float(nodes > 1)
+        rails = self._ring_rails
         if algorithm in ("ring", "pat"):
             sent = 1.0 if operation in ("broadcast", "reduce") else self.steps(operation) / ranks
-            # In each ring, one GPU of a node sends to the next node.
-            return sent * (1 - nodes / ranks if nodes > 1 else 1), sent / rails * (nodes > 1)
+            return sent * self._near, sent / rails * (nodes > 1)
         if algorithm in ("nvls", "collnet_direct", "collnet_chain") and nodes > 1:
             # Switches reduce: a byte goes there once, and back.
             within = 2.0 if algorithm == "collnet_chain" else 1.0

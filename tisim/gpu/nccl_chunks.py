@@ -121,7 +121,7 @@ def _orders(group: Communicator, channels: int) -> list[list[int]]:
     for channel in range(channels):
         order: list[int] = []
         for node, gpus in sorted(group.by_node.items()):
-            first = channel % len(gpus)
+            first = channel % group.rings % len(gpus)
             order += [node * machine.gpus + gpu for gpu in (*gpus[first:], *gpus[:first])]
         orders.append(order)
     return orders
@@ -204,11 +204,16 @@ def _as_nccl_uses(platform: Platform, group: Communicator) -> Platform:
     """The platform with what NCCL reaches of its bandwidths, and the latencies of hops."""
     machine = group.machine
     platform = platform.scaled(latency="x0")
-    reached = machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
+    hop, far = group.primitive("Simple").hop, group.network_hop("ring", "Simple")
+    if machine.pcie:
+        # Messages between nodes take two PCIe links beside those of interfaces.
+        inside, reached, far = "*-pcie-*", 1.0, max(far - hop, 0.0)
+    else:
+        inside, reached = "*-nvlink-*", machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
     for links, share, latency in (
         # A message takes two NVLinks to and from a switch, or one cable.
-        ("*-nvlink-*", reached, group.primitive("Simple").hop / (1 if machine.cables else 2)),
-        ("*-nic-*", NIC_EFFICIENCY, group.network_hop("ring", "Simple") / 2),
+        (inside, reached, hop / (1 if machine.cables else 2)),
+        ("*-nic-*", NIC_EFFICIENCY, far / 2),
     ):
         platform = platform.scaled(links=links, bandwidth=f"x{share!r}", latency=f"{latency!r}s")
     if not machine.cables:

@@ -30,7 +30,7 @@ class Tables:
     base
         Latency of a call, by algorithm and protocol.
     hop
-        Of a step, by place (NVLink or network), algorithm and protocol.
+        Of a step, by place (NVLink, PCIe or network), algorithm and protocol.
     nvls
         Latency of NVLS within a node.
     ll_share
@@ -72,6 +72,8 @@ _2_23 = Tables(
     hop={
         ("nvlink", "tree"): _by_protocol(0.6, 1.25, 4.0),
         ("nvlink", "ring"): _by_protocol(0.6, 1.9, 3.4),
+        ("pcie", "tree"): _by_protocol(1.0, 1.9, 4.0),
+        ("pcie", "ring"): _by_protocol(1.0, 2.5, 5.7),
         ("network", "tree"): _by_protocol(5.0, 8.5, 14),
         ("network", "ring"): _by_protocol(2.7, 4.0, 14),
     },
@@ -89,6 +91,7 @@ _2_23 = Tables(
 _SLOW_TREES = {
     **_2_23.hop,
     ("nvlink", "tree"): _by_protocol(0.6, 1.25, 28),
+    ("pcie", "tree"): _by_protocol(1.0, 1.9, 28),
     ("network", "tree"): _by_protocol(5.0, 8.5, 28),
 }
 _2_22 = replace(
@@ -101,7 +104,7 @@ _2_20 = replace(_2_22, nvls=23e-6, ll_share=0.25)
 _2_19 = replace(_2_20, nvlink={**_2_23.nvlink, 90: 20e9})
 _2_18 = replace(
     _2_19,
-    hop=_2_23.hop,
+    hop={**_2_23.hop, ("pcie", "tree"): _by_protocol(1.0, 1.9, 6)},
     wide_speeds=(60e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 6e9, 3e9),
     collnet={"collnet_direct": (8e-6, 10.7e-6), "collnet_chain": (4.75e-6, 14e-6)},
 )

@@ -222,7 +222,8 @@ def network_share(platform: Platform, group: Communicator, operation: str) -> fl
         for distance in distances:
             goal = nodes[(place + distance) % len(nodes)]
             route, _ = platform.route_links(node * machine.gpus, goal * machine.gpus)
-            loads.update(route[1:-1])
+            ends = 2 if machine.pcie else 1  # interfaces, and PCIe before them
+            loads.update(route[ends:-ends])
     fatpipes = platform.resources.link_fatpipe
     shares = (
         links[link] * len(distances) / (1 if fatpipes[link] else load) / group.rails

@@ -52,6 +52,12 @@ def test_routes_follow_nvlinks_interfaces_and_switches() -> None:
     cabled = gpu_cluster(machine("v100"))
     assert links(cabled, 4, 0) == ["node-0-nvlink-0-4_DOWN"]
     assert cabled.link("node-0-nvlink-0-4_UP").bandwidth == 50e9
+    buses = gpu_cluster(machine("l40s", 2))
+    assert links(buses, 3, 4) == [
+        *("node-0-pcie-3_UP", "node-0-channel", "node-0-bridge-0_UP", "node-0-sockets_UP"),
+        *("node-0-bridge-1_DOWN", "node-0-pcie-4_DOWN"),
+    ]
+    assert links(buses, 2, 8)[:2] == ["node-0-pcie-2_UP", "node-0-nic-1_UP"]
     assert links(cabled, 0, 7) == ["node-0-pcie-0_UP", "node-0-pcie-7_DOWN"]
 
 
@@ -66,6 +72,11 @@ def test_the_command_writes_a_platform_on_which_mpi_programs_replay(tisim: Comma
     assert found.sharp
     assert (found.nics, found.nic_rate, found.gpu.nvlink_rate) == (4, 12.5e9, 50e9)
     assert tisim.replay(RING, platform=str(file)).status == 0
+    words = ("platform", "new", "gpu-cluster", "--nodes", "2", "--force", "-o", str(file))
+    assert tisim(*words, "--gpu", "a100", "--no-gpudirect").status == 0
+    # Two GPUs send and two interfaces receive on 24 GB/s to the CPU.
+    assert machine_of(Platform.load(file)).nic_rate == 6e9
+    assert "a l40s has no NVLinks" in tisim(*words, "--gpu", "l40s", "--nvlink", "1GBps").err
     refused = tisim(
         *("platform", "new", "gpu-cluster", "--nodes", "2", "--gpu", "a100", "--rails", "3"),
         *("-o", str(file)),

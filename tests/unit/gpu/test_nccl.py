@@ -123,6 +123,27 @@ def test_switches_reduce_where_a_machine_says_so() -> None:
             )
 
 
+def test_rings_over_pcie_have_the_bandwidth_of_their_slowest_hop() -> None:
+    size, usual = 1 << 30, machine("l40s")
+
+    def seconds(operation: str, **changes: object) -> float:
+        changed = replace(usual, **changes)  # type: ignore[arg-type]
+        call = collective(changed, 8, operation, size)
+        assert call.protocol != "LL128"
+        return call.size / call.rate
+
+    # Each GPU sends 14 eighths on 24 GB/s; below four switches, through CPUs, on five sixths of it.
+    assert seconds("all_reduce") == pytest.approx(14 / 8 * size / 24e9)
+    assert seconds("all_reduce", pcie_gpus=2) == pytest.approx(14 / 8 * size / 20e9)
+    assert seconds("all_reduce", socket_rate=10e9) == pytest.approx(14 / 8 * size / 10e9)
+    # To all: 7 eighths a GPU; 4 GPUs send 4 eighths each over a switch's link and between CPUs.
+    assert seconds("alltoall") == pytest.approx(4 * 4 / 8 * size / 24e9)
+    assert seconds("alltoall", socket_rate=10e9) == pytest.approx(4 * 4 / 8 * size / 10e9)
+    # Four GPUs below one switch do not meet a CPU.
+    call = collective(replace(usual, socket_rate=1e9), 4, "all_gather", size)
+    assert call.size / call.rate == pytest.approx(3 / 4 * size / 24e9)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
@@ -154,6 +175,7 @@ def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
     [
         *(("a100", 1, 8, 1e-3), ("a100", 1, 3, 1e-3), ("v100", 1, 8, 1e-3)),
         *(("v100", 1, 3, 0.03), ("v100", 1, 6, 0.03), ("a100", 4, 16, 0.03), ("h100", 2, 16, 0.03)),
+        *(("l40s", 1, 8, 1e-3), ("l40s", 2, 16, 2e-3)),
     ],
 )
 def test_chunks_as_messages_take_what_their_sum_says(
