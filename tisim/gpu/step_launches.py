@@ -60,7 +60,8 @@ class Program:
             last[kernel.stream] = kernel.end
             if kernel.begin - ready <= _NEAR:
                 continue
-            for other in ends[bisect_left(dates, kernel.begin - _NEAR) :]:
+            for index in range(bisect_left(dates, kernel.begin - _NEAR), len(ends)):
+                other = ends[index]
                 if other.end > kernel.begin + 1.0:
                     break
                 if other.stream != kernel.stream and other.launch < kernel.launch:
