@@ -105,8 +105,19 @@ std::optional<nb::bytes> optional_section(const FilePart& part, const std::strin
 nb::bytes with_section(const FilePart& part, const std::string& name, const nb::bytes& content) {
   const PackedFile file(files_of({part}).front());
   const std::string bytes =
-      tit::with_section(file.bytes(), {name, 1, false, tit::Coding::none, text_of(content)});
+      tit::with_section(file.bytes(), {name, 1, false, tit::Coding::quick, text_of(content)});
   return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::bytes pack_graph(const nb::bytes& text) {
+  const std::string bytes = packed_graph(text_of(text));
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+std::optional<nb::bytes> packed_graph_of(const FilePart& part) {
+  const std::optional<std::string> text = graph_in(files_of({part}).front());
+  if (!text) return std::nullopt;
+  return nb::bytes(text->data(), text->size());
 }
 
 using LineShape = std::tuple<nb::bytes, std::uint64_t, std::vector<int>>;
@@ -399,6 +410,9 @@ void register_packed(nb::module_& m) {
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
         "dialect"_a, "precision"_a, "output"_a, "progress"_a.none());
   m.def("optional_section", &optional_section, "file"_a, "name"_a);
+  m.def("pack_graph", &pack_graph, "text"_a, "The file of a graph of GPUs and nothing else.");
+  m.def("graph_in", &packed_graph_of, "file"_a,
+        "The text of the graph of GPUs in a packed file; None: it has none.");
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
   nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")

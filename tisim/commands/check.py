@@ -50,7 +50,8 @@ Examples:
     "--graph",
     "graph_file",
     metavar="FILE",
-    help="Graph file of GPUs whose blocks the ranks launch: whether it is sound with the trace.",
+    help="Graph file of GPUs whose blocks the ranks launch: whether it is sound with the trace. "
+    "Default: the graph that is packed with it.",
 )
 @json_option("the report")
 @click.argument("traces", nargs=-1, required=True)
@@ -85,6 +86,8 @@ def check_command(
         actions = (*actions, "unsupported")
     with ProgressBar("check") as bar:
         report = check(trace, custom_actions=actions, progress=bar.show)
+    if graph_file is None and trace.has_graph:
+        graph_file = traces[0]
     if graph_file is not None and report.sound:
         from tisim.commands.graphs import check_launched
 

@@ -235,12 +235,12 @@ def _write_all_ranks(path: str, parallelism: str, output: str) -> None:
     from tisim.gpu.step_chakra import is_chakra, read_chakra
     from tisim.gpu.step_kineto import read_kineto
     from tisim.gpu.step_parallelism import extrapolated, read_parallelism
-    from tisim.support.files import write_file
+    from tisim.traces.graph_files import write_graph
 
     grid = read_parallelism(parallelism)
     recording = read_chakra(path) if is_chakra(path) else read_kineto(path, messages=True)
     made, assumed = extrapolated(recording, grid)
-    write_file(output, iter([made.text]))
+    write_graph(output, made.text)
     click.echo(
         f"{output}: {grid.ranks:,} ranks of {recording.kernels:,} nodes, of which "
         f"{recording.collectives:,} communicate, {recording.kept:,} of them as recorded"

@@ -10,7 +10,7 @@ from tisim.gpu.llm_inference import Serving, serving_memory, write_inference
 from tisim.gpu.llm_memory import check_fit
 from tisim.gpu.machines import GPUS
 from tisim.gpu.step_graph import DTYPES
-from tisim.support.files import write_file
+from tisim.traces.graph_files import write_graph
 
 _COUNT = click.IntRange(1, 1 << 20)
 
@@ -39,7 +39,13 @@ Examples:
               help="Whose memory is checked.")  # fmt: skip
 @click.option("--memory-check/--no-memory-check", default=True, show_default=True,
               help="Refuse what does not fit into a GPU.")  # fmt: skip
-@click.option("-o", "--output", required=True, metavar="FILE.graph", help="Graph to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Graph to write; packed, if its name ends in .tit.",
+)
 def inference_command(
     model: str,
     tp: int,
@@ -62,7 +68,7 @@ def inference_command(
     if memory_check:
         parts = serving_memory(described, serving)
         check_fit("this batch", parts, GPUS[gpu].memory, gpu, "more --tp, or a smaller --batch")
-    write_file(output, [text])
+    write_graph(output, text)
     click.echo(
         f"{output}: {described.name}, {tp:,} GPUs, {batch:,} sequences of {prompt:,} tokens and "
         f"{tokens:,} more"

@@ -11,7 +11,7 @@ from tisim.gpu.llm import MODELS, Attention, Layout, Recompute, Schedule, read_m
 from tisim.gpu.llm_memory import check_memory
 from tisim.gpu.machines import GPUS
 from tisim.gpu.step_graph import DTYPES
-from tisim.support.files import write_file
+from tisim.traces.graph_files import write_graph
 
 _COUNT = click.IntRange(1, 1 << 20)
 
@@ -77,7 +77,13 @@ Examples:
               help="Whose memory is checked.")  # fmt: skip
 @click.option("--memory-check/--no-memory-check", default=True, show_default=True,
               help="Refuse what does not fit into a GPU.")  # fmt: skip
-@click.option("-o", "--output", required=True, metavar="FILE.graph", help="Graph to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Graph to write; packed, if its name ends in .tit.",
+)
 def llm_command(
     model: str,
     tp: int,
@@ -121,7 +127,7 @@ def llm_command(
     text = write_step(described, layout)
     if memory_check:
         check_memory(described, layout, GPUS[gpu].memory, gpu)
-    write_file(output, [text])
+    write_graph(output, text)
     click.echo(
         f"{output}: {described.name}, {described.parameters / 1e9:.4g} billion parameters, "
         f"{layout.ranks:,} GPUs, {layout.micro_batches:,} micro-batches"

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from tisim.commands import named_hosts, print_table, write_json
+from tisim.commands import named_hosts, print_table, report_written, write_json
 from tisim.config import Config
 from tisim.errors import InputError, SimulationError
-from tisim.gpu.step_graph import read_graph
+from tisim.gpu.step_graph import node_counts, parse_graph, read_graph
 from tisim.simulation.goal import check_goal, replay_goal
 from tisim.simulation.replay import replay
 from tisim.support.progress import ProgressBar
-from tisim.support.quantities import count_of, format_seconds
+from tisim.support.quantities import count_of, format_bytes, format_seconds
 from tisim.support.reading import graph_kind
+from tisim.traces.graph_files import read_graph_text, write_graph
+from tisim.traces.writer import PACKED_SUFFIX
 
 if TYPE_CHECKING:
     from tisim.simulation.goal import GoalResult
@@ -95,6 +98,59 @@ def _not_received(unexpected: int) -> str:
     return f"{unexpected:,} of them are received by nobody" if unexpected else ""
 
 
+def pack_graph(ctx: click.Context, output: str) -> None:
+    """Carry out ``tisim pack`` for a graph of GPUs."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and name not in ("output", "traces"):
+            raise InputError(f"{parameter.opts[0]} is for traces, not for graphs of GPUs")
+    (source,) = ctx.params["traces"]
+    graph, text = read_graph(source), read_graph_text(source)
+    if Path(output).suffix != PACKED_SUFFIX:
+        raise InputError(f"a packed graph needs a name that ends in {PACKED_SUFFIX}", file=output)
+    write_graph(output, text)
+    size = Path(output).stat().st_size
+    click.echo(
+        f"{output}: graph of {count_of(graph.ranks, 'GPU')}, {format_bytes(size)} "
+        f"({size / len(text.encode()):.1%} of the text)"
+    )
+    report_written(output)
+
+
+def inspect_graph(source: str, json_file: str | None) -> None:
+    """Carry out ``tisim inspect`` for a graph of GPUs."""
+    graph, text = read_graph(source), read_graph_text(source)
+    size, counts = Path(source).stat().st_size, node_counts(graph)
+    nodes = [{"node": word, "times": times, "bytes": moved} for word, times, moved in counts]
+    found = {
+        "name": source,
+        "bytes": size,
+        "text bytes": len(text.encode()),
+        "ranks": graph.ranks,
+        "dtype": graph.dtype,
+        "communicators": {
+            name: {"size": size, "stride": stride}
+            for name, (size, stride) in graph.communicators.items()
+        },
+        "nodes": nodes,
+    }
+    if write_json([json.dumps(found, indent=1)], json_file):
+        return
+    click.echo(
+        f"{source}: graph of {count_of(graph.ranks, 'GPU')}, {graph.dtype}, {size:,} bytes, "
+        f"{found['text bytes']:,} as text"
+    )
+    rows = [(name, f"{n:,}", f"{s:,}") for name, (n, s) in graph.communicators.items()]
+    for title, head, table in (
+        ("communicators", ("name", "size", "stride"), rows),
+        ("nodes of all GPUs", ("node", "number", "bytes"),
+         [(word, f"{times:,}", f"{moved:.6g}" if moved else "") for word, times, moved in counts]),
+    ):  # fmt: skip
+        click.echo(f"\n{title}:")
+        print_table([head, *table], indent="  ")
+
+
 def check_launched(trace: Trace, graph_file: str) -> str:
     """The error of the graph that the ranks of a sound trace launch; empty: none."""
     from tisim.gpu.launched import LaunchedGraph
@@ -114,8 +170,10 @@ def check_launched(trace: Trace, graph_file: str) -> str:
 def check_graph(name: str, json_file: str | None) -> bool:
     """Carry out ``tisim check`` for a graph: whether it is sound."""
     finding, facts = "", {}
+    of_gpus = graph_kind(name) == "graph"
+    text = read_graph_text(name) if of_gpus else ""  # a damaged file has nothing to check
     try:
-        if graph_kind(name) == "goal":
+        if not of_gpus:
             schedule, unexpected = check_goal(name)
             facts = {"ranks": schedule.ranks, "operations": schedule.operations}
             if unexpected:
@@ -125,7 +183,7 @@ def check_graph(name: str, json_file: str | None) -> bool:
             from tisim.gpu.step_run import run_step
 
             # Which order is wrong does not depend on how long anything takes.
-            result = run_step(graph := read_graph(name), STEP_MACHINES["a100"])
+            result = run_step(graph := parse_graph(text, name), STEP_MACHINES["a100"])
             facts = {"ranks": graph.ranks, "operations": result.launched}
     except (InputError, SimulationError) as error:
         finding = str(error)

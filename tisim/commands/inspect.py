@@ -12,6 +12,7 @@ from tisim.commands import json_option, opened_name, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
+from tisim.support.reading import graph_kind
 from tisim.support.tables import align
 from tisim.traces.call_sites import short_path
 from tisim.traces.inspection import Inspection, inspect
@@ -59,9 +60,16 @@ def inspect_command(
 
     In a call, rank+1 is a peer relative to the calling rank, <by rank> is a number that differs
     between ranks, and * one that varies over time.
+
+    Of a graph of GPUs, nodes and bytes are counted.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
+    if len(traces) == 1 and graph_kind(traces[0]) == "graph":
+        from tisim.commands.graphs import inspect_graph
+
+        inspect_graph(traces[0], json_file)
+        return
     with ProgressBar("inspect") as bar:
         found = inspect(opened_name(traces), statistics=statistics, progress=bar.show)
     if write_json([json.dumps(found.to_dict(), indent=1)], json_file):

@@ -8,9 +8,10 @@ import click
 
 from tisim.commands import opened_name, report_written
 from tisim.commands.record import packed_parts, report_recording
-from tisim.support.files import check_writable
+from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
+from tisim.support.reading import graph_kind
 from tisim.traces import Trace, pack, unpack
 from tisim.traces.dialects import DIALECTS
 from tisim.traces.extrapolation.rounded_sizes import SIZE_LEVELS, pack_rounded
@@ -28,6 +29,8 @@ Examples:
   tisim pack --volumes mean lu.tit -o small.tit
   tisim pack --sizes 5e-2 --volumes 5e-2 traces/ -o smaller.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
+  tisim pack 175b.graph -o 175b.tit   # a graph of GPUs
+  tisim pack traces/ --graph step.graph -o step.tit   # ranks that launch its blocks
 """,
 )
 @click.option("-o", "--output", required=True, metavar="FILE.tit", help="Packed trace to write.")
@@ -54,9 +57,20 @@ Examples:
     help="Precision of message sizes and of the counts of alltoallv and the like: a relative "
     "error, or the mean of all messages with one tag.",
 )
+@click.option(
+    "--graph",
+    "graph_file",
+    metavar="FILE",
+    help="Graph file of GPUs whose blocks the ranks launch: pack it with the trace.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def pack_command(
-    output: str, dialect: str, volumes: str, sizes: str, traces: tuple[str, ...]
+    output: str,
+    dialect: str,
+    volumes: str,
+    sizes: str,
+    graph_file: str | None,
+    traces: tuple[str, ...],
 ) -> None:
     """Pack a trace into one file that is fast to read.
 
@@ -65,10 +79,26 @@ def pack_command(
     that take traces take packed ones. Without --volumes and --sizes packing is lossless:
     comments, spacing and the spelling of numbers are restored. A packed trace can be packed again
     at a lower precision.
+
+    A graph of GPUs alone is packed too.
     """
     check_writable(output)
+    if len(traces) == 1 and graph_kind(traces[0]) == "graph":
+        from tisim.commands.graphs import pack_graph
+
+        pack_graph(click.get_current_context(), output)
+        return
+    graph = None
+    if graph_file is not None:
+        from tisim.gpu.launched import LaunchedGraph
+        from tisim.traces.graph_files import add_graph, read_graph_text
+
+        LaunchedGraph(graph_file)  # is one
+        graph = read_graph_text(graph_file)
     if len(traces) == 1 and _holds_parts(Path(traces[0])):
         report_recording(output, packed_parts(traces[0], output), "")
+        if graph is not None:
+            add_graph(output, graph)
         return
     was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
@@ -80,6 +110,8 @@ def pack_command(
             text = pack_rounded(
                 opened_name(traces), output, sizes, dialect=dialect, volumes=volumes
             )
+    if graph is not None:
+        add_graph(output, graph)
     packed = Trace.open(output)
     size = Path(output).stat().st_size
     click.echo(
@@ -105,13 +137,33 @@ Examples:
   tisim unpack lu.tit -o lu/
 """,
 )
-@click.option("-o", "--output", required=True, metavar="DIR", help="New directory for the files.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="New directory for the files; of a graph of GPUs alone, the file.",
+)
 @click.argument("packed")
 def unpack_command(output: str, packed: str) -> None:
-    """Restore the text files of a packed trace, byte by byte."""
+    """Restore the text files of a packed trace, byte by byte.
+
+    A graph of GPUs that was packed with the trace becomes DIR.graph.
+    """
+    from tisim.traces.graph_files import packed_graph
+
+    graph = packed_graph(packed) if is_packed(packed) else None
+    if graph is not None and graph_kind(packed):
+        write_file(output, graph)
+        report_written(output)
+        return
     with ProgressBar("unpack") as bar:
         unpack(packed, output, progress=bar.show)
     files = [path for path in Path(output).rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     click.echo(f"{output}: {len(files):,} file{'s' if files[1:] else ''}, {format_bytes(size)}")
     report_written(output)
+    if graph is not None:
+        beside = f"{output.rstrip('/')}.graph"
+        write_file(beside, graph)
+        report_written(beside)

@@ -162,7 +162,7 @@ Examples:
     "graph_file",
     metavar="FILE",
     help="Graph file of GPUs whose blocks the ranks launch, one on the GPU of each; the platform "
-    "is one of GPUs.",
+    "is one of GPUs. Default: the graph that is packed with the trace.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
@@ -233,6 +233,8 @@ def replay_command(
     if uncertainty is not None and isinstance(trace, Trace):
         sets = _parameter_sets(platform_file)
     gpus = None
+    if graph_file is None and isinstance(trace, Trace) and trace.has_graph:
+        graph_file = traces[0]
     if graph_file is not None:
         if uncertainty is not None:
             raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")

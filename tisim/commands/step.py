@@ -23,6 +23,7 @@ from tisim.gpu.step_path import critical_path, path_seconds
 from tisim.gpu.step_run import OCCUPATIONS, run_step
 from tisim.gpu.step_simai import is_simai, read_simai
 from tisim.support.files import check_writable, write_file
+from tisim.traces.graph_files import write_graph
 
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Graph
@@ -142,7 +143,7 @@ def step_command(
     if graph_file is not None:
         if recording is None:
             raise click.UsageError("--write-graph is for recordings")
-        write_file(graph_file, iter([recording.text]))
+        write_graph(graph_file, recording.text)
         report_written(graph_file)
     logs = path or timeline is not None or gantt is not None
     result = run_step(read, chosen, logs=logs)

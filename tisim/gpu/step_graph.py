@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.support.reading import read_text
+from tisim.traces.graph_files import read_graph_text
 
 #: Collectives, by what a graph file calls them.
 COLLECTIVES = (
@@ -93,7 +93,7 @@ def read_graph(path: str | Path) -> Graph:
     InputError
         Where the file is not a graph file, with the line.
     """
-    return parse_graph(read_text(path, "this graph"), str(path))
+    return parse_graph(read_graph_text(path), str(path))
 
 
 def parse_graph(text: str, file: str = "graph") -> Graph:
@@ -106,6 +106,43 @@ def parse_graph(text: str, file: str = "graph") -> Graph:
             reader.read(words)
     reader.end_of_file()
     return reader.graph
+
+
+def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
+    """What all GPUs together do: words of nodes, how many there are, and bytes that they send,
+    those of a collective being the largest buffer of each rank.
+
+    Loops are counted, not unfolded.
+    """
+    known: dict[str, dict[str, tuple[int, float]]] = {}
+
+    def of(nodes: list[Node]) -> dict[str, tuple[int, float]]:
+        totals: dict[str, tuple[int, float]] = {}
+        for node in nodes:
+            times = 1
+            parts = {node.word: (1, 0.0)}
+            if node.word == "do":
+                times, parts = int(node.numbers[0]), known[node.name]
+            elif node.word in COLLECTIVES:
+                parts = {node.word: (1, node.numbers[0])}
+            elif node.word == "send":
+                parts = {node.word: (1, node.numbers[1])}
+            add(totals, parts, times)
+        return totals
+
+    def add(
+        totals: dict[str, tuple[int, float]], parts: dict[str, tuple[int, float]], times: int
+    ) -> None:
+        for word, (count, sent) in parts.items():
+            before = totals.get(word, (0, 0.0))
+            totals[word] = before[0] + count * times, before[1] + sent * times
+
+    for name, nodes in graph.blocks.items():
+        known[name] = of(nodes)
+    everything: dict[str, tuple[int, float]] = {}
+    for first, last, nodes in graph.programs:
+        add(everything, of(nodes), last - first + 1)
+    return [(word, count, sent) for word, (count, sent) in everything.items()]
 
 
 class _Reader:

@@ -52,6 +52,8 @@ def head_of(path: _Path) -> bytes:
 # A GOAL schedule begins with blanks, comments and this, or with the number 4223 in eight bytes.
 _GOAL = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s+\d", re.DOTALL)
 _GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
+# A packed file whose only section is a graph: version, checksum and length of the table are before.
+_PACKED_GRAPH = re.compile(rb"\x89TIT\r\n\x1a\n.{9}\x05graph", re.DOTALL)
 
 
 def graph_kind(path: _Path) -> str:
@@ -59,7 +61,7 @@ def graph_kind(path: _Path) -> str:
     head = head_of(path)
     if head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head):
         return "goal"
-    return "graph" if _GRAPH.match(head) else ""
+    return "graph" if _GRAPH.match(head) or _PACKED_GRAPH.match(head) else ""
 
 
 def read_input(path: _Path, what: str = "this file") -> bytes:

@@ -157,6 +157,11 @@ class Trace:
         return None if content is None else Extrapolated.decoded(content, self._name)
 
     @property
+    def has_graph(self) -> bool:
+        """Whether its file has the graph of GPUs too whose blocks the ranks launch."""
+        return _core.trace_section(self._core, "graph") is not None
+
+    @property
     def source(self) -> str | list[str]:
         """Its source, with absolute paths."""
         return self._opening[0]

@@ -32,6 +32,15 @@ class FileSource final : public tit::ByteSource {
   const TraceFile& file_;
 };
 
+[[noreturn]] void throw_damaged(const TraceFile& file, std::string_view what) {
+  throw TraceError(file.name, 0,
+                   "is damaged: " + std::string(what) + "; get it again, or pack the trace again");
+}
+
+bool is_graph(const tit::Section& section) {
+  return section.name == kGraphSection && section.version == 1;
+}
+
 bool is_known(const tit::Section& section) {
   constexpr std::string_view kNames[] = {tit::kTraceSection,           tit::kColumnsSection,
                                          tit::kValuesSection,          tit::kAttributesSection,
@@ -47,23 +56,58 @@ bool is_comment(const tit::Shape& shape) {
          shape.text[start] == tit::kStepMark;
 }
 
+// Opens the file. Its sections, of which none that is required is unknown. Throws TraceError.
+std::vector<tit::Section> open_sections(TraceFile& file) {
+  file.descriptor = open_file(file);
+  const FileSource source(file);
+  const std::uint32_t version = tit::container_version(source);
+  if (version == 0) throw TraceError(file.name, 0, "is not a packed trace");
+  if (version != tit::kVersion) {
+    throw TraceError(
+        file.name, 0,
+        "is a packed trace of version " + std::to_string(version) +
+            ", and this tisim reads version " + std::to_string(tit::kVersion) +
+            (version > tit::kVersion ? "; get a newer tisim" : "; pack the trace again"));
+  }
+  std::vector<tit::Section> sections;
+  try {
+    sections = tit::read_container(source);
+  } catch (const tit::FormatError& error) {
+    throw_damaged(file, error.what());
+  }
+  for (const tit::Section& section : sections) {
+    if (is_known(section) || is_graph(section) || !section.required) continue;
+    throw TraceError(file.name, 0,
+                     "needs what this tisim does not know: its section \"" + section.name +
+                         "\" of version " + std::to_string(section.version) +
+                         "; get a newer tisim");
+  }
+  return sections;
+}
+
 }  // namespace
+
+std::string packed_graph(const std::string& text) {
+  return tit::write_container(
+      {{std::string(kGraphSection), 1, true, tit::Coding::quick, text, 0, 0, 0, 0}});
+}
+
+std::optional<std::string> graph_in(TraceFile file) {
+  const std::vector<tit::Section> sections = open_sections(file);
+  const auto found = std::find_if(sections.begin(), sections.end(), is_graph);
+  if (found == sections.end()) return std::nullopt;
+  try {
+    return tit::read_section(FileSource(file), *found);
+  } catch (const tit::FormatError& error) {
+    throw_damaged(file, error.what());
+  }
+}
 
 bool PackedFile::recognises(const TraceFile& file) {
   return tit::container_version(FileSource(file)) != 0;
 }
 
-PackedFile::PackedFile(TraceFile file) : file_(std::move(file)) {
-  file_.descriptor = open_file(file_);
-  const std::uint32_t version = tit::container_version(FileSource(file_));
-  if (version == 0) throw TraceError(file_.name, 0, "is not a packed trace");
-  if (version != tit::kVersion) {
-    throw TraceError(
-        file_.name, 0,
-        "is a packed trace of version " + std::to_string(version) +
-            ", and this tisim reads version " + std::to_string(tit::kVersion) +
-            (version > tit::kVersion ? "; get a newer tisim" : "; pack the trace again"));
-  }
+PackedFile::PackedFile(TraceFile file) : file_(std::move(file)), container_(open_sections(file_)) {
   try {
     read();
   } catch (const tit::FormatError& error) {
@@ -73,10 +117,7 @@ PackedFile::PackedFile(TraceFile file) : file_(std::move(file)) {
 
 PackedFile::~PackedFile() = default;
 
-void PackedFile::damaged(std::string_view what) const {
-  throw TraceError(file_.name, 0,
-                   "is damaged: " + std::string(what) + "; get it again, or pack the trace again");
-}
+void PackedFile::damaged(std::string_view what) const { throw_damaged(file_, what); }
 
 void PackedFile::read() {
   const FileSource source(file_);
@@ -84,13 +125,10 @@ void PackedFile::read() {
   std::uint64_t values_size = 0;
   bool has_trace = false;
   bool has_columns = false;
-  container_ = tit::read_container(source);
   for (const tit::Section& section : container_) {
-    if (!is_known(section) && section.required) {
+    if (is_graph(section) && section.required) {
       throw TraceError(file_.name, 0,
-                       "needs what this tisim does not know: its section \"" + section.name +
-                           "\" of version " + std::to_string(section.version) +
-                           "; get a newer tisim");
+                       "is a graph of GPUs and not a trace; 'tisim step' predicts its time");
     }
     if (!is_known(section)) continue;
     if (section.name == tit::kTraceSection) {

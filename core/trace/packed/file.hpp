@@ -124,6 +124,15 @@ class PackedFile {
   mutable std::unique_ptr<const PackedAttributes> attributes_;
 };
 
+// The text of a graph of GPUs, in a file that has nothing else (required) or beside the trace
+// whose ranks launch its blocks (optional).
+inline constexpr std::string_view kGraphSection = "graph";
+
+// The file that has nothing else.
+std::string packed_graph(const std::string& text);
+// The text of the graph in a packed file; none: it has none. Throws TraceError.
+std::optional<std::string> graph_in(TraceFile file);
+
 // The sites of columns as readers need them.
 std::vector<PackedFile::Site> sites_of(const tit::CodedColumns& columns);
 // Where in the file the column of each rank begins. Throws FormatError.

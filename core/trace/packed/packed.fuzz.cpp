@@ -57,6 +57,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string bytes = data[0] % 8 == 0 ? std::string(rest) : test::file_of_sections(rest);
   try {
+    graph_in(test::file_of(bytes));
+  } catch (const TraceError&) {
+    // Refuses what is not a packed file.
+  }
+  try {
     read(bytes);
   } catch (const TraceError&) {
     // Refuses what is not a packed trace.

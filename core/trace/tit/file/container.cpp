@@ -110,7 +110,6 @@ std::string with_section(const std::string& file, Section section) {
   const TextSource source(file);
   std::vector<Section> sections = read_container(source);
   for (Section& other : sections) other.bytes = source.read(other.offset, other.stored);
-  section.coding = Coding::none;
   store(section);
   sections.push_back(std::move(section));
   return file_of(sections);

@@ -37,8 +37,8 @@ struct Section {
 // stored as it is.
 std::string write_container(std::vector<Section> sections);
 
-// The file with one more section, which is not coded, at its end; the others stay as they are
-// stored. Throws FormatError.
+// The file with one more section at its end; the others stay as they are stored. Throws
+// FormatError.
 std::string with_section(const std::string& file, Section section);
 
 // Reads `size` bytes from `offset` of a file; fewer only at its end.
