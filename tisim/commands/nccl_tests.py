@@ -81,8 +81,8 @@ def _bytes(text: str, what: str) -> int:
     type=click.Choice(LEVELS),
     default=LEVELS[0],
     show_default=True,
-    help="flows: a latency and a rate; chunks: each chunk of rings with Simple, of all-to-alls and "
-    "of send-receives is a message.",
+    help="flows: a latency and a rate; chunks: each chunk of rings and trees with Simple, of "
+    "all-to-alls and of send-receives is a message.",
 )
 @click.option(
     "--msccl",

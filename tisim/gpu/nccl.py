@@ -36,6 +36,7 @@ from tisim.gpu.nccl_tables import (
     TREE_CORRECTION,
     tables,
 )
+from tisim.gpu.nccl_trees import longest_way, tree_chunk
 
 #: Operations: by rings, trees or NVLS, by pipelines, and from point to point.
 OPERATIONS: Final = (
@@ -284,6 +285,8 @@ class Communicator:
             if operation in ("broadcast", "reduce"):
                 return self._pipeline(operation, size, protocol)
             return self._ring(operation, size, protocol)
+        if algorithm == "tree" and protocol == "Simple":
+            return self._tree(size)
         channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
         within, between = self.traffic(operation, algorithm)
         rate = min(rate, self._links / within if within else math.inf)
@@ -555,6 +558,51 @@ class Communicator:
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
+    def _tree(self, size: float) -> Collective:
+        """Chunks go up two trees and down again, one after the other."""
+        channels = self._used_channels(size, "Simple")
+        steps, seconds = longest_way(self.nodes)
+        near = self.local - 1 + (seconds if self.local > 1 else 0)
+        chunk = self.tree_chunk(size, channels)
+        rate = self.tree_rate()
+        # Channels that begin at one GPU share its links; those of an interface share it.
+        together = channels / min(self.rings, self.local)
+        pace = max(1 / self.primitive("Simple").rate, together / self.tree_links())
+        latency = tables(self.version).base["tree"]["Simple"]
+        latency += 2 * near * (self.tree_hop + chunk * pace)
+        if self.nodes > 1:
+            # A node receives from two children on each interface, the root from one.
+            far = chunk * max(channels / self._ring_rails / 2, 1) / self.tree_interface()
+            latency += 2 * (steps * self.network_hop("tree", "Simple") + (2 * steps - 1) * far)
+        latency -= chunk * channels / rate
+        return self._result("all_reduce", size, "tree", "Simple", channels, latency, rate)
+
+    @property
+    def tree_hop(self) -> float:
+        """Latency of a step of a tree with Simple within a node, seconds."""
+        return tables(self.version).hop[self._inside, "tree"]["Simple"]
+
+    def tree_chunk(self, size: float, channels: int) -> float:
+        """Bytes of a chunk of a tree with Simple."""
+        depth = self.size // self.nodes - 1 + int(math.log2(self.nodes))
+        return tree_chunk(size, channels, depth, shrinks=tables(self.version).tree_shrinks)
+
+    def tree_rate(self) -> float:
+        """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, or what links carry."""
+        within, between = self.traffic("all_reduce", "tree")
+        rates = [0.5 * self._bus_rate("tree", "Simple"), self._links / within]
+        return min(rates + ([self._nic / between] if between else []))
+
+    def tree_links(self) -> float:
+        """Bytes/s of a GPU's NVLinks or PCIe with which trees reach `tree_rate`."""
+        within, _ = self.traffic("all_reduce", "tree")
+        return min(self._links, self.tree_rate() * within) if self.nodes == 1 else self._links
+
+    def tree_interface(self) -> float:
+        """Bytes/s of an interface with which trees reach `tree_rate`."""
+        _, between = self.traffic("all_reduce", "tree")
+        return min(self._nic, self.tree_rate() * between) if between else self._nic
+
     def _point_to_point(self, operation: str, size: float) -> Collective:
         """Messages between pairs, all at once; Simple, whatever their size."""
         primitive = self.primitive("Simple")
@@ -589,6 +637,8 @@ class Communicator:
             within = 2.0 if algorithm == "collnet_chain" else 1.0
             return within, 1.0 / rails
         within = 1.0 if algorithm.startswith("nvls") else 2.0
+        # On PCIe, half of what the node inside a tree sends to two children and its parent, too.
+        within += 0.5 * (self.machine.pcie and nodes > 2 and algorithm == "tree")
         return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
 
     def _result(

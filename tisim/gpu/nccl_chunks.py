@@ -1,7 +1,8 @@
-"""NCCL's rings and messages, each chunk on each channel, on the links of a platform."""
+"""NCCL's rings, trees and messages, each chunk on each channel, on the links of a platform."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import tempfile
 from collections import Counter
@@ -14,6 +15,7 @@ from tisim.gpu.machines import NIC_EFFICIENCY
 from tisim.gpu.nccl import MOST_CHUNK, PIPELINE_CHUNK, Collective, Communicator
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tables import tables
+from tisim.gpu.nccl_trees import double_tree
 from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace
@@ -36,10 +38,11 @@ _PLAIN: Final = {
 
 
 def chunk_time(platform: Platform, group: Communicator, call: Collective) -> float:
-    """Seconds of a call by rings with Simple, or of point-to-point, whose chunks are messages.
+    """Seconds of a call by rings or trees with Simple, or of point-to-point, chunk by chunk.
 
     Each channel of each GPU waits for a chunk and sends the next one, in as many rounds as the
-    buffers need. The messages share the links of the platform, and have the latencies of hops.
+    buffers need; along trees, each when it has come. The messages share the links of the platform,
+    and have the latencies of hops.
 
     Parameters
     ----------
@@ -53,12 +56,16 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
     InputError
         If the call is not one of these, or its GPUs do not reach one another on NVLinks.
     """
-    if call.algorithm not in ("ring", "p2p") or call.protocol != "Simple":
+    if call.algorithm not in ("ring", "tree", "p2p") or call.protocol != "Simple":
         raise InputError(
-            "chunks are messages for rings with Simple and for point-to-point, not for "
+            "chunks are messages for rings and trees with Simple and for point-to-point, not for "
             f"{call.operation} by {call.algorithm} with {call.protocol} (--algo ring --proto "
             "Simple)"
         )
+    if call.algorithm == "tree":
+        programs, hosts = _along_trees(platform, group, call)
+        seconds = message_time(platform, group, hosts, programs, trees=True)
+        return tables(group.version).base["tree"]["Simple"] + seconds
     channels, copying = call.channels, 0.0
     hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(channels)]
     if call.algorithm == "p2p":
@@ -79,6 +86,8 @@ def message_time(
     group: Communicator,
     hosts: Sequence[str],
     programs: Sequence[Iterable[_Lines]],
+    *,
+    trees: bool = False,
 ) -> float:
     """Seconds of some programs of messages on a platform, as NCCL uses it.
 
@@ -90,13 +99,15 @@ def message_time(
         Of each program.
     programs
         Lines of a trace, each piece with how often it follows.
+    trees
+        Whether latencies and interfaces are those of trees.
     """
     with tempfile.TemporaryDirectory(prefix="tisim-nccl-") as directory:
         file = Path(directory) / "chunks.tit"
         with write_trace(file, len(programs)) as writer:
             for number, lines in enumerate(programs):
                 writer.write_repeated(number, lines)
-        links = _as_nccl_uses(platform, group)
+        links = _as_nccl_uses(platform, group, trees=trees)
         return replay(file, platform=links, hosts=hosts, config=_PLAIN).simulated_time
 
 
@@ -200,20 +211,80 @@ def _parts(size: float, most: int) -> list[tuple[int, int]]:
     return [(most, rounds - 1), (rest, 1)] if rounds > 1 else [(rest, 1)]
 
 
-def _as_nccl_uses(platform: Platform, group: Communicator) -> Platform:
+def _along_trees(
+    platform: Platform, group: Communicator, call: Collective
+) -> tuple[list[Iterator[_Lines]], list[str]]:
+    """The programs of channels along trees, and their hosts: of each GPU, up and down.
+
+    In a node GPUs are a chain, whose head sends to the parent. The head also receives from the
+    second child, and the GPU behind it from the first (``connectRings`` and ``connectTrees`` of
+    ``src/graph/connect.cc``).
+    """
+    nodes = sorted(group.by_node.items())
+    place = {rank: index for index, rank in enumerate(group.ranks)}
+    parts = _parts(call.size / call.channels, int(group.tree_chunk(call.size, call.channels)))
+    programs: dict[int, Iterator[_Lines]] = {}
+    for channel in range(call.channels):
+        chains = []
+        for node, gpus in nodes:
+            first = channel % group.rings % len(gpus)
+            order = (*gpus[first:], *gpus[:first])
+            chains.append(
+                [place[node * group.machine.gpus + gpu] * call.channels + channel for gpu in order]
+            )
+        tree = double_tree(len(nodes))[2 * channel // call.channels]
+        above: dict[int, int] = {}
+        for chain, (parent, is_first) in zip(chains, tree, strict=True):
+            above |= dict(itertools.pairwise(reversed(chain)))
+            if parent >= 0:
+                above[chain[0]] = chains[parent][is_first and len(chains[parent]) > 1]
+        below: dict[int, list[int]] = {}
+        for one, other in above.items():
+            below.setdefault(other, []).append(one)
+        for one in itertools.chain.from_iterable(chains):
+            up, down = 2 * one, 2 * one + 1
+            children = below.get(one, ())
+            to = 2 * above[one] if one in above else down
+            source = 2 * above[one] + 1 if one in above else up
+            programs[up] = _relay(up, [2 * child for child in children], [to], parts)
+            programs[down] = _relay(down, [source], [2 * child + 1 for child in children], parts)
+    hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(2 * call.channels)]
+    return [programs[number] for number in sorted(programs)], hosts
+
+
+def _relay(
+    number: int, sources: Sequence[int], goals: Sequence[int], parts: Sequence[tuple[int, int]]
+) -> Iterator[_Lines]:
+    """A program that passes on each chunk when it has come from all; within a GPU it is empty."""
+
+    def size_to(other: int, size: int) -> int:
+        return 0 if other // 2 == number // 2 else size
+
+    yield f"{number} init\n", 1
+    for size, count in parts:
+        lines = [f"{number} recv {other} 0 {size_to(other, size)} 6\n" for other in sources]
+        lines += [f"{number} send {other} 0 {size_to(other, size)} 6\n" for other in goals]
+        yield "".join(lines), count
+    yield f"{number} finalize\n", 1
+
+
+def _as_nccl_uses(platform: Platform, group: Communicator, *, trees: bool) -> Platform:
     """The platform with what NCCL reaches of its bandwidths, and the latencies of hops."""
     machine = group.machine
     platform = platform.scaled(latency="x0")
-    hop, far = group.primitive("Simple").hop, group.network_hop("ring", "Simple")
+    hop = group.tree_hop if trees else group.primitive("Simple").hop
+    far = group.network_hop("tree" if trees else "ring", "Simple")
+    interface = group.tree_interface() / machine.nic_rate if trees else NIC_EFFICIENCY
     if machine.pcie:
         # Messages between nodes take two PCIe links beside those of interfaces.
         inside, reached, far = "*-pcie-*", 1.0, max(far - hop, 0.0)
     else:
         inside, reached = "*-nvlink-*", machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
+    reached = group.tree_links() / machine.nvlink_rate if trees else reached
     for links, share, latency in (
         # A message takes two NVLinks to and from a switch, or one cable.
         (inside, reached, hop / (1 if machine.cables else 2)),
-        ("*-nic-*", NIC_EFFICIENCY, far / 2),
+        ("*-nic-*", interface, far / 2),
     ):
         platform = platform.scaled(links=links, bandwidth=f"x{share!r}", latency=f"{latency!r}s")
     if not machine.cables:

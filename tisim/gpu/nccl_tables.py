@@ -46,6 +46,8 @@ class Tables:
         Latency of a hop on NVLinks and on the network, by algorithm of switches that reduce.
     pat
         Whether there is PAT.
+    tree_shrinks
+        Whether the chunks of trees with Simple depend on the size.
     """
 
     base: Mapping[str, Mapping[str, float]]
@@ -59,6 +61,7 @@ class Tables:
     most: Mapping[int, float]
     collnet: Mapping[str, tuple[float, float]]
     pat: bool = False
+    tree_shrinks: bool = False
 
     def speeds_of(self, capability: int) -> tuple[float, ...]:
         """Bandwidths of a channel that the search within a node tries."""
@@ -101,7 +104,7 @@ _2_22 = replace(
     pat=False,
 )
 _2_20 = replace(_2_22, nvls=23e-6, ll_share=0.25)
-_2_19 = replace(_2_20, nvlink={**_2_23.nvlink, 90: 20e9})
+_2_19 = replace(_2_20, nvlink={**_2_23.nvlink, 90: 20e9}, tree_shrinks=True)
 _2_18 = replace(
     _2_19,
     hop={**_2_23.hop, ("pcie", "tree"): _by_protocol(1.0, 1.9, 6)},

@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tisim.gpu.nccl_trees import double_tree
+
 #: Who sends to whom among the nodes of a group, in their order: each to the next one, to the last
 #: one's the first; along NCCL's two binary trees; as PAT does; each to all others; each to the
 #: switches, which reduce.
@@ -81,23 +83,14 @@ def _edges(pattern: str, nodes: int) -> _Edges:
             nodes.bit_length())])  # fmt: skip
         parts = np.repeat(shares / (nodes - 1), nodes)
         return senders, (senders - lengths) % nodes, parts
-    # Half of the bytes on each tree, up and down. The node inside one tree is a leaf of the other.
-    parents = _tree(nodes)
-    trees = [(child, int(parent)) for child, parent in enumerate(parents, 1)]
-    last = nodes - 1
-    if nodes % 2:
-        trees += [((one + 1) % nodes, (other + 1) % nodes) for one, other in trees]
-    else:
-        trees += [(last - one, last - other) for one, other in trees]
+    # Half of the bytes on each tree, up and down.
+    trees = [
+        (child, above.parent)
+        for tree in double_tree(nodes)
+        for child, above in enumerate(tree)
+        if above.parent >= 0
+    ]
     children, above = np.array(trees, dtype=np.int64).T
     part = 0.5 if nodes == 2 else 0.25
     ends = np.concatenate([children, above]), np.concatenate([above, children])
     return *ends, np.full(len(ends[0]), part)
-
-
-def _tree(nodes: int) -> npt.NDArray[np.int64]:
-    """The parents of all nodes but the first: `ncclGetBtree` of NCCL's ``src/graph/trees.cc``."""
-    numbers = np.arange(1, nodes)
-    low = numbers & -numbers
-    up = (numbers ^ low) | (low << 1)
-    return np.where(up >= nodes, numbers ^ low, up)

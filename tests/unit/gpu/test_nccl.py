@@ -16,6 +16,7 @@ from tisim.gpu.nccl import OPERATIONS
 from tisim.gpu.nccl_chunks import chunk_time
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tests import network_share
+from tisim.gpu.nccl_trees import double_tree, longest_way
 
 MIB = 1 << 20
 
@@ -202,6 +203,54 @@ def test_other_operations_as_messages(operation: str, tolerance: float, nodes: i
         call = group.collective(operation, size)
         took = chunk_time(gpu_cluster(cluster), group, call)
         assert took == pytest.approx(call.time, rel=tolerance if nodes > 1 else 2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "size", "tolerance"),
+    [
+        *(("a100", 2, MIB, 1e-3), ("a100", 2, 8 * MIB, 1e-3), ("h100", 2, 64 * MIB, 0.01)),
+        *(("h100", 4, 4 * MIB, 0.04), ("a100", 4, 64 * MIB, 0.08)),
+    ],
+)
+def test_chunks_along_trees_as_messages(name: str, nodes: int, size: int, tolerance: float) -> None:
+    cluster = machine(name, nodes)
+    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("tree",), ("Simple",))
+    call = group.collective("all_reduce", size)
+    took = chunk_time(gpu_cluster(cluster), group, call)
+    assert took == pytest.approx(call.time, rel=tolerance)
+
+
+def test_a_tree_takes_the_way_of_a_chunk_and_the_bytes_behind_it() -> None:
+    cluster = machine("a100", 2)
+    group = Communicator(cluster, tuple(range(16)), "2.30", ("tree",), ("Simple",))
+    # 16 channels with one chunk each: 7 steps of 4 us and 24 GB/s within the nodes, one of 14 us
+    # between them, on an interface of which trees reach 11 GB/s; there and back.
+    chunk = 8 * MIB / 16
+    way = 7 * (4e-6 + chunk / 24e9) + 14e-6 + chunk / 11.04e9
+    assert group.collective("all_reduce", 8 * MIB).time == pytest.approx(8.4e-6 + 2 * way, 1e-3)
+    # A long one: what NCCL takes for the bandwidth of trees.
+    long = group.collective("all_reduce", 1 << 33)
+    assert long.rate == pytest.approx(0.5 * 0.92 * 8 * 24e9)
+    # Before 2.20, chunks shrink until there is one for each of 8 steps.
+    older = Communicator(cluster, tuple(range(16)), "2.18", ("tree",), ("Simple",))
+    assert older.tree_chunk(8 * MIB, 16) == chunk / 8
+    assert older.collective("all_reduce", 8 * MIB).time < 0.5 * (8.4e-6 + 2 * way)
+
+
+def test_the_second_tree_has_leaves_where_the_first_has_none() -> None:
+    for nodes in range(2, 40):
+        trees = double_tree(nodes)
+        for tree in trees:
+            assert [above.parent for above in tree].count(-1) == 1
+            for node in range(nodes):
+                seen = set()
+                while node >= 0:
+                    assert node not in seen
+                    seen.add(node)
+                    node = tree[node].parent
+                assert len(seen) - 1 <= longest_way(nodes)[0]
+        inside = [{above.parent for above in tree} for tree in trees]
+        assert len(inside[0] & inside[1] - {-1}) <= 2
 
 
 def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:

@@ -1,0 +1,63 @@
+"""NCCL's two binary trees of nodes, along which all-reduces go up and down again."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+#: Bytes of a chunk with Simple: a step of the buffer.
+_CHUNK = 512 * 1024
+
+
+class Above(NamedTuple):
+    """A node's parent in a tree (-1: it is the root), and whether it is the first child there."""
+
+    parent: int
+    first: bool
+
+
+@lru_cache(maxsize=256)
+def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
+    """The two trees, each with half of the channels: `ncclGetDtree` of ``src/graph/trees.cc``.
+
+    The second is the first in the other direction, or by a node further with odd numbers, so that
+    a node inside one tree is a leaf of the other.
+    """
+    one = []
+    for node in range(nodes):
+        low = node & -node
+        up = (node ^ low) | (low << 1)
+        up = node ^ low if up >= nodes else up
+        one.append(Above(up if node else -1, node < up))
+    other = list(one)
+    for node, (up, first) in enumerate(one):
+        at, above = (
+            ((node + 1) % nodes, (up + 1) % nodes)
+            if nodes % 2
+            else (nodes - 1 - node, nodes - 1 - up)
+        )
+        other[at] = Above(above if up >= 0 else -1, first)
+    return tuple(one), tuple(other)
+
+
+def longest_way(nodes: int) -> tuple[int, int]:
+    """Steps between nodes from the farthest leaf to the root; how many reach a second GPU first."""
+    steps = (nodes - 1).bit_length()
+    return steps, max(steps - 1, 0)
+
+
+def tree_chunk(size: float, channels: int, depth: int, *, shrinks: bool) -> float:
+    """Bytes of a chunk of a channel with Simple; before 2.20 chunks shrink: ``src/enqueue.cc``.
+
+    Parameters
+    ----------
+    size, channels
+        Bytes of the call, and its channels.
+    depth
+        Steps to the root as NCCL counts them.
+    """
+    chunk = _CHUNK
+    for times, least in ((8, 131072), (4, 65536), (1, 32768)):
+        while shrinks and size // (channels * chunk) < depth * times and chunk > least:
+            chunk //= 2
+    return min(chunk, size / channels)
