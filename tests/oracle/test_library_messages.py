@@ -26,6 +26,7 @@ _OPERATIONS = (
 _SIZES = (1, 12, 100, 703, 3001, 12000, 60000, 200000, 700000, 1 << 20)
 _MOST = max(_SIZES)
 _MANY_RANKS = (0, 12, 3001, 60000, 700000)
+_FEW_ROOTS = range(campaign(2, 9))  # few ranks try them all
 
 Call = tuple[str, int, int]  # operation, bytes, root
 Messages = list[list[tuple[int, int]]]  # of each rank: destination and bytes
@@ -161,7 +162,11 @@ def test_open_mpi_sends_the_same_messages_in_the_same_order(
 # On more ranks than processors MPICH, which never sleeps, takes long.
 @pytest.mark.parametrize("ranks", [3, 8, 2, 4, 9][: campaign(2, 5)])
 def test_mpich_sends_the_same_messages_in_the_same_order(mpich: list[str], ranks: int) -> None:
-    blocking = [call for call in _calls(ranks) if ranks < 8 or call[1] in _MANY_RANKS]
+    blocking = [
+        call
+        for call in _calls(ranks)
+        if ranks < 8 or (call[1] in _MANY_RANKS and call[2] in _FEW_ROOTS)
+    ]
     calls = [*blocking, *_started(blocking)]
     sent = _sent(mpich, ranks, calls)
     different = [call for call in calls if _predicted("mpich-4", call, ranks) != sent[call]]

@@ -36,19 +36,31 @@ COMMANDS = (
 )
 
 
+# All commands in one process, which imports tisim once.
+RUN = """\
+import sys
+from tisim.commands.cli import main
+for command in sys.argv[1:]:
+    try:
+        main(command.split())
+    except SystemExit as ended:
+        if ended.code:
+            raise
+"""
+
+
 def written(directory: Path, workers: int, **variables: str) -> dict[str, bytes]:
     directory.mkdir(parents=True)
     (directory / "study.toml").write_text(STUDY)
     shutil.copytree(RING, directory / "ring.4")
     shutil.copy(BACKBONE, directory)
-    for command in COMMANDS:
-        subprocess.run(
-            [sys.executable, "-m", "tisim", *command.format(workers=workers).split()],
-            cwd=directory,
-            env={**os.environ, **variables},
-            check=True,
-            capture_output=True,
-        )
+    subprocess.run(
+        [sys.executable, "-c", RUN, *(command.format(workers=workers) for command in COMMANDS)],
+        cwd=directory,
+        env={**os.environ, **variables},
+        check=True,
+        capture_output=True,
+    )
     files = {str(path.relative_to(directory)): path for path in directory.rglob("*")}
     found = {name: path.read_bytes() for name, path in files.items() if path.is_file()}
     # How long the simulation took is the one thing that may differ.

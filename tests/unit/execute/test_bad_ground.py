@@ -63,21 +63,21 @@ def test_a_deadlock_is_told_with_its_lines(mpi: Mpi, tmp_path: Path) -> None:
     assert list(tmp_path.glob(".tisim-execute-*")) == []
 
 
-def test_another_number_of_ranks(mpi: Mpi, tmp_path: Path) -> None:
+def test_another_number_of_ranks(one_mpi: Mpi, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the trace has 4 ranks, but 3 were started; start 4"):
-        execute(Trace.open(RING), [mpi.run, "-n", "3"], compiler=mpi.cc)
+        execute(Trace.open(RING), [one_mpi.run, "-n", "3"], compiler=one_mpi.cc)
     with pytest.raises(InputError, match="the trace has 4 ranks, but 5 were started; start 4"):
-        execute(Trace.open(RING), [mpi.run, "-n", "5"], compiler=mpi.cc)
-    refused = command("--np", "3", RING, "--", mpi.run)
+        execute(Trace.open(RING), [one_mpi.run, "-n", "5"], compiler=one_mpi.cc)
+    refused = command("--np", "3", RING, "--", one_mpi.run)
     assert refused.returncode == 2
     assert "has 4 ranks, not 3" in refused.stderr
 
 
-def test_more_memory_than_there_is(mpi: Mpi, tmp_path: Path) -> None:
+def test_more_memory_than_there_is(one_mpi: Mpi, tmp_path: Path) -> None:
     huge = "10000000000000"
     trace = trace_of(tmp_path, f"send 1 0 {huge}", f"recv 0 0 {huge}")
     with pytest.raises(InputError, match=r"need 2e\+07 MB of memory, and .* MB are free"):
-        execute(trace, [mpi.run], compiler=mpi.cc)
+        execute(trace, [one_mpi.run], compiler=one_mpi.cc)
 
 
 def test_no_compiler_no_launcher(tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_no_compiler_no_launcher(tmp_path: Path) -> None:
         launching_command(["nowhere-run"], 4, ["program"])
 
 
-def test_a_custom_action_is_no_call_of_mpi(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_custom_action_is_no_call_of_mpi(one_mpi: Mpi, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"trace\.txt:1: there is no action 'checkpoint'"):
-        execute(trace_of(tmp_path, "checkpoint 1"), [mpi.run], compiler=mpi.cc)
+        execute(trace_of(tmp_path, "checkpoint 1"), [one_mpi.run], compiler=one_mpi.cc)
 
 
 def test_a_launcher_that_fails(mpi: Mpi, tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_bad_options(options: dict[str, object], message: str) -> None:
         execute(Trace.open(RING), **options)  # type: ignore[arg-type]
 
 
-def test_the_command(mpi: Mpi, tmp_path: Path) -> None:
+def test_the_command(one_mpi: Mpi, tmp_path: Path) -> None:
     ran = command(
-        *("--mpicc", mpi.cc, "--repeat", "2", "--json", "ring.json", "--timeline", "ring.csv"),
-        *(RING, "--", mpi.run),
+        *("--mpicc", one_mpi.cc, "--repeat", "2", "--json", "ring.json", "--timeline", "ring.csv"),
+        *(RING, "--", one_mpi.run),
     )
     assert ran.returncode == 0, ran.stderr
     assert "4 ranks on" in ran.stdout
@@ -166,12 +166,12 @@ def test_the_command(mpi: Mpi, tmp_path: Path) -> None:
     assert last == pytest.approx(result["repetitions"][1]["time"], abs=0.05)
 
 
-def test_the_time_is_that_of_the_computations(mpi: Mpi, tmp_path: Path) -> None:
+def test_the_time_is_that_of_the_computations(one_mpi: Mpi, tmp_path: Path) -> None:
     trace = trace_of(tmp_path, *["; ".join(["compute 1e5"] * 1000)] * 2)
     for compute in ("sleep", "spin"):
-        done = execute(trace, [mpi.run], repeat=1, compute=compute, compiler=mpi.cc)
+        done = execute(trace, [one_mpi.run], repeat=1, compute=compute, compiler=one_mpi.cc)
         assert done.median >= 0.0999
-    assert execute(trace, [mpi.run], repeat=1, speed=1e12, compiler=mpi.cc).median < 0.1
+    assert execute(trace, [one_mpi.run], repeat=1, speed=1e12, compiler=one_mpi.cc).median < 0.1
 
 
 def test_print_source(tmp_path: Path) -> None:

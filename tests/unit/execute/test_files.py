@@ -122,10 +122,10 @@ def _recorded(
 
 
 def test_recording_an_execution_of_mpi_io(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = _write(tmp_path, MPI_IO)
-    for rank, calls in enumerate(_recorded(trace, tmp_path, mpi, "mpi", monkeypatch)):
+    for rank, calls in enumerate(_recorded(trace, tmp_path, one_mpi, "mpi", monkeypatch)):
         expected = MPI_IO.format(offset=1000 * rank + 500, behind=3000 + 100 * rank).splitlines()
         opened = next(call for call in calls if call.startswith("file_open"))
         assert opened.endswith("out/shared.dat rwc")
@@ -135,10 +135,10 @@ def test_recording_an_execution_of_mpi_io(
 
 
 def test_recording_an_execution_of_posix(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = _write(tmp_path, POSIX)
-    for calls in _recorded(trace, tmp_path, mpi, "posix", monkeypatch):
+    for calls in _recorded(trace, tmp_path, one_mpi, "posix", monkeypatch):
         # The executor reads its script and writes its results by the same functions.
         first = next(at for at, call in enumerate(calls) if call.startswith("mkdir"))
         last = next(at for at, call in enumerate(calls) if call.startswith("unlink"))

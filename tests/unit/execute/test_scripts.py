@@ -119,8 +119,8 @@ def test_small_cases(case: SmallCase, one_mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FEW_RANKS)
-def test_few_ranks(name: str, mpi: Mpi) -> None:
-    run_to_the_end(NPB / name, mpi)
+def test_few_ranks(name: str, one_mpi: Mpi) -> None:
+    run_to_the_end(NPB / name, one_mpi)
 
 
 @pytest.mark.parametrize("name", MANY_RANKS[: campaign(2, 5)])
@@ -130,7 +130,7 @@ def test_many_ranks(name: str, one_mpi: Mpi) -> None:
 
 @pytest.mark.skipif(not campaign(0, 1), reason="takes minutes; `make nightly` runs it")
 @pytest.mark.parametrize("name", ["lu.A.8", "is.A.32", "cg.A.64", "mg.A.64"])
-def test_class_a(name: str, mpi: Mpi) -> None:
-    if mpi.name == "MPICH" and name != "lu.A.8":
+def test_class_a(name: str, one_mpi: Mpi) -> None:
+    if one_mpi.name == "MPICH" and name != "lu.A.8":
         pytest.skip("more than 16 spinning ranks")
-    run_to_the_end(ROOT / "traces" / f"{name}.tar.xz", mpi)
+    run_to_the_end(ROOT / "traces" / f"{name}.tar.xz", one_mpi)

@@ -58,11 +58,11 @@ def program_of(body: str, directory: Path, mpi: Mpi) -> Path:
     return compile_program(source, directory, mpi)
 
 
-def test_a_link_to_a_trace_stays_a_link(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_link_to_a_trace_stays_a_link(one_mpi: Mpi, tmp_path: Path) -> None:
     """Nothing but a regular file is replaced: /dev/null would be lost to all."""
     target, link = tmp_path / "target.tit", tmp_path / "trace.tit"
     link.symlink_to(target)
-    record_program(program_of("", tmp_path, mpi), tmp_path, mpi)
+    record_program(program_of("", tmp_path, one_mpi), tmp_path, one_mpi)
     assert link.is_symlink()
     assert target.stat().st_size > 0
 
@@ -94,7 +94,7 @@ def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path) -> Non
     assert report.errors == 0
 
 
-def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path) -> None:
+def test_what_the_cut_leaves_open_is_no_error(one_mpi: Mpi, tmp_path: Path) -> None:
     """Rank 1 aborts before it has received what rank 0 sends, and before the collective."""
     body = """
     MPI_Request request;
@@ -102,7 +102,7 @@ def test_what_the_cut_leaves_open_is_no_error(mpi: Mpi, tmp_path: Path) -> None:
     if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); }
     MPI_Barrier(MPI_COMM_WORLD);
     """
-    recorded(body, tmp_path, mpi)
+    recorded(body, tmp_path, one_mpi)
     packed = AnyTrace.open(tmp_path / "trace.tit")
     unpack(tmp_path / "trace.tit", tmp_path / "text")
     for trace in (packed, AnyTrace.open(tmp_path / "text")):
@@ -151,7 +151,7 @@ def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path) -
     assert tisim("check", "--ignore-unsupported", trace).returncode == 0
 
 
-def test_neighbours_and_groups_that_split_can_express(mpi: Mpi, tmp_path: Path) -> None:
+def test_neighbours_and_groups_that_split_can_express(one_mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Comm ring, half, inter, merged, group; MPI_Group all;
     int dims = 2, periodic = 1, to[2] = {10 * rank + 1, 10 * rank + 2}, from[2];
     MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &ring);
@@ -164,7 +164,7 @@ def test_neighbours_and_groups_that_split_can_express(mpi: Mpi, tmp_path: Path) 
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &group);
     MPI_Barrier(group);"""
-    run, lines = recorded(body, tmp_path, mpi)
+    run, lines = recorded(body, tmp_path, one_mpi)
     assert "warning" not in run.stderr
     calls = [line[2:] for line in lines[0] if "compute" not in line and line[0] != "#"]
     tag = 2147483000
@@ -182,13 +182,13 @@ def test_neighbours_and_groups_that_split_can_express(mpi: Mpi, tmp_path: Path) 
     ]
 
 
-def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path) -> None:
-    program = program_of("if (rank == 1) abort(); else pause();", tmp_path, mpi)
-    library = compiled_recorder(find_library(mpi.cc))
+def test_parts_are_packed_later(one_mpi: Mpi, tmp_path: Path) -> None:
+    program = program_of("if (rank == 1) abort(); else pause();", tmp_path, one_mpi)
+    library = compiled_recorder(find_library(one_mpi.cc))
     parts = tmp_path / "parts"
     parts.mkdir()
     subprocess.run(
-        [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
+        [one_mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
         env={**os.environ, **ENVIRONMENT, "TISIM_RECORD_DIRECTORY": str(parts)},
         capture_output=True,
     )
@@ -205,7 +205,7 @@ def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pause", ["MPI_Pcontrol", "tisim_record"])
-def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, pause: str) -> None:
+def test_pauses_of_the_recording(one_mpi: Mpi, tmp_path: Path, pause: str) -> None:
     body = """MPI_Request request; MPI_Comm copy;
     extern void tisim_record(int active) __attribute__((weak));
     PAUSE(0);
@@ -214,37 +214,37 @@ def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, pause: str) -> None:
     PAUSE(1);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(copy);"""
-    _, lines = recorded(body.replace("PAUSE", pause), tmp_path, mpi)
+    _, lines = recorded(body.replace("PAUSE", pause), tmp_path, one_mpi)
     calls = [line for line in lines[0] if "compute" not in line and line[0] != "#"]
     assert calls == [
         *("0 init", "0 bcast 1 0 1", "0 comm_dup 0 1", "0 barrier comm=1", "0 finalize"),
     ]
 
 
-def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path) -> None:
+def test_failed_tests_are_kept_on_request(one_mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Request request; int done = 0;
     if (rank == 1) { sleep(1); MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
     else {
       MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
       while (!done) { MPI_Test(&request, &done, MPI_STATUS_IGNORE); usleep(1000); }
     }"""
-    program = program_of(body, tmp_path, mpi)
-    trace: Trace = record_program(program, tmp_path, mpi, ranks=2, options=("--tests", "all"))
+    program = program_of(body, tmp_path, one_mpi)
+    trace: Trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--tests", "all"))
     calls = trace.calls(0)
     assert calls.count("test request=0") > 1
     assert calls[-2:] == ["wait request=0", "finalize"]
 
 
-def test_a_rank_that_cannot_write_stops_no_other(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_rank_that_cannot_write_stops_no_other(one_mpi: Mpi, tmp_path: Path) -> None:
     """The ranks communicate when communicators are made: all of them record, or none does."""
     body = "MPI_Comm copy; MPI_Comm_dup(MPI_COMM_WORLD, &copy); MPI_Barrier(copy);"
-    program = program_of(body, tmp_path, mpi)
-    library = compiled_recorder(find_library(mpi.cc))
+    program = program_of(body, tmp_path, one_mpi)
+    library = compiled_recorder(find_library(one_mpi.cc))
     parts = tmp_path / "parts"
     parts.mkdir()
     (parts / "rank-1.txt").write_text("in the way")
     run = subprocess.run(
-        [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
+        [one_mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
         env={**os.environ, **ENVIRONMENT, "TISIM_RECORD_DIRECTORY": str(parts)},
         capture_output=True,
         text=True,
@@ -270,23 +270,23 @@ def test_no_such_program(tmp_path: Path) -> None:
     assert "-o FILE.tit is missing" in run.stderr
 
 
-def test_a_program_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_program_without_mpi(one_mpi: Mpi, tmp_path: Path) -> None:
     run = tisim_record(
-        *("-o", tmp_path / "a.tit", "--mpicc", mpi.cc, "--", mpi.run, "-n", "2", "true"),
+        *("-o", tmp_path / "a.tit", "--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "2", "true"),
     )
     assert run.returncode == 2
     assert "call MPI_Init" in run.stderr
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_static_program(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_static_program(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "static.c"
     source.write_text("int main(void) { return 0; }\n")
     program = tmp_path / "static"
     if subprocess.run(["gcc", "-static", source, "-o", program], capture_output=True).returncode:
         pytest.skip("no static C library is installed")
     run = tisim_record(
-        "-o", tmp_path / "a.tit", "--mpicc", mpi.cc, "--", mpi.run, "-n", "2", program
+        "-o", tmp_path / "a.tit", "--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "2", program
     )
     assert run.returncode == 2
     assert f"{program}: the program is statically linked" in run.stderr

@@ -50,13 +50,13 @@ int main(int argc, char **argv) {
 
 
 @pytest.fixture
-def recorded(mpi: Mpi, tmp_path: Path) -> Trace:
+def recorded(one_mpi: Mpi, tmp_path: Path) -> Trace:
     if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
         pytest.skip("neither addr2line nor llvm-symbolizer is installed")
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi, "-g", "-O2")
-    return record_program(program, tmp_path, mpi, ranks=3, options=("--call-sites",))
+    program = compile_program(source, tmp_path, one_mpi, "-g", "-O2")
+    return record_program(program, tmp_path, one_mpi, ranks=3, options=("--call-sites",))
 
 
 def test_calls_are_named_by_functions_and_lines(recorded: Trace) -> None:
@@ -82,14 +82,14 @@ def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
     assert str(report.findings[0]).endswith("0 received; called at main (program.c:21)")
 
 
-def test_functions_without_lines_have_their_address(mpi: Mpi, tmp_path: Path) -> None:
+def test_functions_without_lines_have_their_address(one_mpi: Mpi, tmp_path: Path) -> None:
     """Two calls of one function stay apart."""
     if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
         pytest.skip("neither addr2line nor llvm-symbolizer is installed")
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi, "-g0")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--call-sites",))
+    program = compile_program(source, tmp_path, one_mpi, "-g0")
+    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--call-sites",))
     sends = {path.path for path in inspect(trace.file).call_paths if path.action == "isend"}
     assert len(sends) == 2
     for path in sends:

@@ -61,9 +61,9 @@ end program
 """
 
 
-def test_only_what_was_cancelled(mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(_BODY, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_only_what_was_cancelled(one_mpi: Mpi, tmp_path: Path) -> None:
+    program = compile_body(_BODY, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     assert trace.calls(0) == [
         "init",
         "irecv 1 7 4 request=0",
@@ -94,12 +94,12 @@ def test_only_what_was_cancelled(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
+def test_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
+    need_fortran(one_mpi)
     source = tmp_path / "program.f90"
     source.write_text(_FORTRAN)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=1)
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=1)
     assert trace.calls(0) == [
         "init",
         "irecv -555 7 4 request=0",

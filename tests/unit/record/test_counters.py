@@ -40,10 +40,10 @@ def need(event: str) -> None:
         pytest.skip(f"{event} is not counted: {why}")
 
 
-def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path) -> None:
+def test_counters_beside_that_of_volumes(one_mpi: Mpi, tmp_path: Path) -> None:
     need("page-faults")
     trace = record_program(
-        *(compile_body(BODY, tmp_path, mpi), tmp_path, mpi),
+        *(compile_body(BODY, tmp_path, one_mpi), tmp_path, one_mpi),
         ranks=2,
         options=("--counter", "time,page-faults,task-clock"),
     )
@@ -104,13 +104,15 @@ def test_the_speed_of_a_host_from_a_recording(
 
 
 def test_perf_with_a_software_event(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the processor offers no counter, an event of the kernel goes the same way."""
     need("task-clock")
     monkeypatch.setenv("TISIM_RECORD_SOFTWARE_EVENT", "1")
-    program = compile_body(BODY, tmp_path, mpi)
-    trace = record_program(*(program, tmp_path, mpi), ranks=2, options=("--counter", "perf,time"))
+    program = compile_body(BODY, tmp_path, one_mpi)
+    trace = record_program(
+        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "perf,time")
+    )
     assert "counter: perf, nanoseconds of the software event task-clock" in trace.run.stderr
     volumes = [int(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
     (time,) = counter_totals(Trace.open(trace.file))

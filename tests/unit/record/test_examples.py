@@ -46,8 +46,8 @@ def test_wavefront_solver(mpi: Mpi, tmp_path: Path) -> None:
     assert counter.removeprefix("# ") in trace.run.stderr
 
 
-def test_one_sided_communication(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("rma.c", tmp_path, mpi)
+def test_one_sided_communication(one_mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("rma.c", tmp_path, one_mpi)
     step = ["win_fence 0", "put 0 0 8000", "put 0 2 8000", "win_fence 0"]
     lock = ["win_lock 0 {} exclusive", "accumulate 0 {} 2048", "win_unlock 0 {}"]
     assert trace.calls(1) == [
@@ -147,8 +147,8 @@ def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("conjugate_gradient.f90", tmp_path, mpi)
+def test_conjugate_gradient_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("conjugate_gradient.f90", tmp_path, one_mpi)
     iteration = [
         *("irecv 0 1 8 request=0", "irecv 2 2 8 request=1"),
         *("isend 0 2 8 request=2", "isend 2 1 8 request=3"),
@@ -174,8 +174,8 @@ def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("heat.f", tmp_path, mpi)
+def test_heat_in_fortran_77(one_mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("heat.f", tmp_path, one_mpi)
     step = ["startall requests=0,1,2,3", "waitall requests=0,1,2,3"]
     assert trace.calls(0) == [
         "init",
@@ -188,8 +188,8 @@ def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("task_pool.c", tmp_path, mpi)
+def test_task_pool_keeps_any_source_and_the_source(one_mpi: Mpi, tmp_path: Path) -> None:
+    trace = recorded("task_pool.c", tmp_path, one_mpi)
     calls = trace.calls(0)
     receives = [call for call in calls if call.startswith("recv ")]
     sources = [int(call.removeprefix("recv -555 0 8 # source=")) for call in receives]
@@ -214,10 +214,10 @@ def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_threads_of_openmp(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_openmp(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    program = compile_program(EXAMPLES / "hybrid.c", tmp_path, mpi, "-fopenmp")
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+    program = compile_program(EXAMPLES / "hybrid.c", tmp_path, one_mpi, "-fopenmp")
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     assert trace.calls(0) == ["init", *["allreduce 1 0 0"] * 5, "finalize"]
     assert "# threads: funneled" in trace.lines[0]
     computed = [line for line in trace.lines[0] if " threads=2 sum=" in line]

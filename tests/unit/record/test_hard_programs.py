@@ -28,9 +28,9 @@ def recorded(body: str, directory: Path, mpi: Mpi, ranks: int = 2) -> Trace:
     return record_program(program, directory, mpi, ranks=ranks)
 
 
-def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path) -> None:
+def test_ten_thousand_communicators(one_mpi: Mpi, tmp_path: Path) -> None:
     # MPICH has at most 2,048 at a time.
-    at_once = 1900 if mpi.name == "MPICH" else 10_000
+    at_once = 1900 if one_mpi.name == "MPICH" else 10_000
     body = f"""static MPI_Comm comm[{at_once}];
     for (int made = 0; made < 10000;) {{
       int last = 0;
@@ -40,7 +40,7 @@ def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path) -> None:
       while (last-- > 0) MPI_Comm_free(&comm[last]);
     }}"""
     # One rank: more of them take minutes on busy cores, recorded or not.
-    trace = recorded(body, tmp_path, mpi, ranks=1)
+    trace = recorded(body, tmp_path, one_mpi, ranks=1)
     calls = trace.calls(0)
     assert sum(call.startswith("comm_dup 0 ") for call in calls) == 10_000
     assert f"comm_dup 0 {at_once}" in calls
@@ -83,21 +83,21 @@ def test_datatypes_that_are_nested_a_hundred_deep(one_mpi: Mpi, tmp_path: Path) 
     replay_on_graphene(trace)
 
 
-def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_program_that_forks_and_starts_others(one_mpi: Mpi, tmp_path: Path) -> None:
     body = """MPI_Barrier(MPI_COMM_WORLD);
     int status = 1; pid_t child = fork();
     if (child == 0) exit(0);
     waitpid(child, &status, 0);
     CHECK(status == 0 && system("exit 3") != 0);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, mpi)
+    trace = recorded(body, tmp_path, one_mpi)
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
 
 
-def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_program_that_starts_another_mpi_program(one_mpi: Mpi, tmp_path: Path) -> None:
     """The other one is not a rank of this one: it has the recorder, but writes nothing."""
-    inner = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi, "inner")
+    inner = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, one_mpi, "inner")
     # Without the variables by which it would take itself for a rank.
     kept = "^(TISIM_|LD_|PATH=|HOME=|OMPI_ALLOW)"
     start = tmp_path / "start.sh"
@@ -105,11 +105,11 @@ def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path) -> 
     start.chmod(0o755)
     variables = {**os.environ, **ENVIRONMENT}
     if subprocess.run([start], env=variables, capture_output=True).returncode != 0:
-        pytest.skip(f"{mpi.name} starts no program without mpirun here")
+        pytest.skip(f"{one_mpi.name} starts no program without mpirun here")
     body = f"""MPI_Barrier(MPI_COMM_WORLD);
     CHECK(rank == 0 || system("{start}") == 0);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    trace = recorded(body, tmp_path, mpi)
+    trace = recorded(body, tmp_path, one_mpi)
     assert "cannot write" not in trace.run.stderr
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
@@ -135,15 +135,15 @@ def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path) -> None:
         assert [line for line in lines if line.endswith("barrier")] == [f"{rank} barrier"]
 
 
-def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path) -> None:
+def test_several_programs_in_one_run(one_mpi: Mpi, tmp_path: Path) -> None:
     message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
-    first = compile_body(message, tmp_path, mpi, "first")
+    first = compile_body(message, tmp_path, one_mpi, "first")
     answer = "MPI_Recv(&size, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
-    second = compile_body(answer, tmp_path, mpi, "second")
+    second = compile_body(answer, tmp_path, one_mpi, "second")
     output = tmp_path / "trace.tit"
     run = tisim_record(
-        *("-o", output, "--mpicc", mpi.cc, "--"),
-        *(mpi.run, "-n", "1", first, ":", "-n", "1", second),
+        *("-o", output, "--mpicc", one_mpi.cc, "--"),
+        *(one_mpi.run, "-n", "1", first, ":", "-n", "1", second),
     )
     assert run.returncode == 0, run.stderr
     unpack(output, tmp_path / "texts")
@@ -152,12 +152,12 @@ def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path) -> None:
     assert "\n1 recv 0 3 4\n" in lines[1]
 
 
-def test_ranks_that_record_nothing(mpi: Mpi, tmp_path: Path) -> None:
+def test_ranks_that_record_nothing(one_mpi: Mpi, tmp_path: Path) -> None:
     """Neither one that only begins and ends nor one that pauses before its first call."""
     body = """if (rank == 1) MPI_Pcontrol(0);
     if (rank == 2) MPI_Send(&rank, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
     if (rank == 3) MPI_Recv(&rank, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"""
-    trace = recorded(body, tmp_path, mpi, ranks=4)
+    trace = recorded(body, tmp_path, one_mpi, ranks=4)
     assert [trace.calls(rank)[1:-1] for rank in range(4)] == [
         [],
         [],

@@ -107,22 +107,22 @@ def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_pauses_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
+def test_pauses_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
+    need_fortran(one_mpi)
     source = tmp_path / "program.f90"
     source.write_text(FORTRAN)
     program = tmp_path / "program"
     helper = tmp_path / "helper.c"
     helper.write_text(HELPER)
-    command = [mpi.compiler(source), source, helper, "-o", program]
+    command = [one_mpi.compiler(source), source, helper, "-o", program]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     assert trace.calls(0) == ["init", "barrier", "finalize"]
 
 
-def test_pauses_in_python(mpi: Mpi, tmp_path: Path) -> None:
-    python = python_with_mpi4py(mpi)
+def test_pauses_in_python(one_mpi: Mpi, tmp_path: Path) -> None:
+    python = python_with_mpi4py(one_mpi)
     source = tmp_path / "program.py"
     source.write_text(PYTHON)
-    trace = record_program(python, tmp_path, mpi, str(source), ranks=2)
+    trace = record_program(python, tmp_path, one_mpi, str(source), ranks=2)
     assert [call for call in trace.calls(0) if call == "barrier"] == ["barrier"]

@@ -108,13 +108,15 @@ def volumes(lines: list[str]) -> list[int]:
     return [int(line.split()[2]) for line in lines if line.split()[1] == "compute"]
 
 
-def test_a_loaded_machine_changes_no_volume(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_loaded_machine_changes_no_volume(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "polling.c"
     source.write_text(PROGRAM)
     program = tmp_path / "polling"
-    compiled = tisim_compile("cc", "-O1", source, "-o", program, compiler=mpi.cc)
+    compiled = tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
-    traces = [record_program(program, tmp_path, mpi, delay, ranks=2) for delay in ("0", "20000")]
+    traces = [
+        record_program(program, tmp_path, one_mpi, delay, ranks=2) for delay in ("0", "20000")
+    ]
     assert "polling: " in traces[1].run.stderr
     calls = traces[1].calls(0)
     assert calls[calls.index("irecv 1 4 4 request=0") + 1] == "wait request=0"

@@ -67,17 +67,17 @@ def volumes(trace: Trace, rank: int) -> list[str]:
 
 
 @EMULATED
-def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path) -> None:
+def test_qemu_counts_what_the_register_counts(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     program = tmp_path / "program"
     subprocess.run(
         [sys.executable, "-m", "tisim", "cc", "-O1", source, "-o", program],
         check=True,
-        env={**os.environ, **ENVIRONMENT, "TISIM_CC": mpi.cc},
+        env={**os.environ, **ENVIRONMENT, "TISIM_CC": one_mpi.cc},
     )
     traces = [
-        record_program(program, tmp_path, mpi, ranks=2, options=("--counter", counter))
+        record_program(program, tmp_path, one_mpi, ranks=2, options=("--counter", counter))
         for counter in ("register", "qemu", "qemu")
     ]
     for rank in range(2):
@@ -90,17 +90,17 @@ def test_qemu_counts_what_the_register_counts(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @EMULATED
-def test_qemu_counts_unmodified_programs(mpi: Mpi, tmp_path: Path) -> None:
+def test_qemu_counts_unmodified_programs(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--counter", "qemu"))
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--counter", "qemu"))
     # The inner loop has a few instructions for each of the 5,000 points.
     first = int(volumes(trace, 0)[0].split()[2])
     assert 5 * 5000 < first < 20 * 5000
 
 
-def test_no_qemu(mpi: Mpi, tmp_path: Path) -> None:
+def test_no_qemu(one_mpi: Mpi, tmp_path: Path) -> None:
     """All commands of this machine are there, but for those of QEMU."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -109,8 +109,8 @@ def test_no_qemu(mpi: Mpi, tmp_path: Path) -> None:
             if not command.name.startswith("qemu") and not (folder / command.name).is_symlink():
                 (folder / command.name).symlink_to(command)
     run = tisim_record(
-        *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(mpi.cc) or ""),
-        *("--", shutil.which(mpi.run) or "", "-n", "2", "/bin/true"),
+        *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(one_mpi.cc) or ""),
+        *("--", shutil.which(one_mpi.run) or "", "-n", "2", "/bin/true"),
     )
     assert run.returncode == 2
     assert "under qemu-x86_64, which is not installed here" in run.stderr

@@ -271,13 +271,13 @@ def test_volumes_are_the_same_in_two_runs(name: str, one_mpi: Mpi, tmp_path: Pat
     assert max(volumes) > 1000
 
 
-def test_many_ranks_on_few_cores(mpi: Mpi, tmp_path: Path) -> None:
+def test_many_ranks_on_few_cores(one_mpi: Mpi, tmp_path: Path) -> None:
     """However many ranks share a core, each has the same calls and volumes in every run."""
     program = tmp_path / "program"
     source = EXAMPLES / "wavefront.c"
-    compiled = tisim_compile("cc", "-O2", source, "-o", program, "-lm", compiler=mpi.cc)
+    compiled = tisim_compile("cc", "-O2", source, "-o", program, "-lm", compiler=one_mpi.cc)
     assert compiled.returncode == 0, compiled.stderr
-    runs = [record_program(program, tmp_path, mpi, "12", "2", ranks=16).lines for _ in range(2)]
+    runs = [record_program(program, tmp_path, one_mpi, "12", "2", ranks=16).lines for _ in range(2)]
     assert runs[0] == runs[1]
     assert sum(" compute " in line for line in runs[0][15]) > 16
 

@@ -96,14 +96,14 @@ int main(int argc, char **argv) {
 
 
 def test_threads_of_regions_are_sampled(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The other thread sleeps at the end of a region: what it spins would be sampled, too.
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     source = tmp_path / "threads.c"
     source.write_text(THREADS)
-    program = compile_program(source, tmp_path, mpi, "-g", "-fopenmp")
-    trace = record_program(program, tmp_path, mpi, ranks=1, options=("--sample",))
+    program = compile_program(source, tmp_path, one_mpi, "-g", "-fopenmp")
+    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=("--sample",))
     samples = read_samples(Part("trace", str(trace.file)))
     assert samples is not None
     rank = samples.ranks[0]
@@ -117,12 +117,12 @@ def test_threads_of_regions_are_sampled(
 
 
 @pytest.fixture
-def recorded(mpi: Mpi, tmp_path: Path) -> Trace:
+def recorded(one_mpi: Mpi, tmp_path: Path) -> Trace:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi, "-g", "-O2")
+    program = compile_program(source, tmp_path, one_mpi, "-g", "-O2")
     options = ("--sample", "--counter", "time")
-    return record_program(program, tmp_path, mpi, ranks=2, options=options)
+    return record_program(program, tmp_path, one_mpi, ranks=2, options=options)
 
 
 def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path: Path) -> None:
@@ -176,11 +176,11 @@ def test_samples_do_not_change_counts(tmp_path: Path) -> None:
     assert actions[0] == actions[1]
 
 
-def test_other_traces_have_no_samples(mpi: Mpi, tmp_path: Path) -> None:
+def test_other_traces_have_no_samples(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=1)
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=1)
     assert read_samples(Part("trace", str(trace.file))) is None
     assert inspect(trace.file).computed_paths == ()
 

@@ -83,11 +83,11 @@ int main(int argc, char **argv) {
 """
 
 
-def test_every_receive_says_whom_it_has_matched(mpi: Mpi, tmp_path: Path) -> None:
+def test_every_receive_says_whom_it_has_matched(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=3)
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=3)
     opened = tisim.Trace.open(trace.file)
     matched = [values["matched"] for _, values in opened.attributes_of(0) if "matched" in values]
     assert len(matched) == 10
@@ -98,12 +98,12 @@ def test_every_receive_says_whom_it_has_matched(mpi: Mpi, tmp_path: Path) -> Non
     assert result.simulated_time > 0
 
 
-def test_a_persistent_receive_takes_what_it_matched(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_persistent_receive_takes_what_it_matched(one_mpi: Mpi, tmp_path: Path) -> None:
     """In the replay rank 1, which slept, sends first."""
     source = tmp_path / "program.c"
     source.write_text(PERSISTENT)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=3)
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=3)
     platform = ROOT / "platforms" / "graphene.xml"
     sources = {}
     for choice in ("any", "matched"):

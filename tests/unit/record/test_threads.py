@@ -61,16 +61,16 @@ def computed(lines: list[str]) -> list[tuple[int, int, int]]:
     return [(int(m[1]), int(m[2] or 1), int(m[3] or m[1])) for m in found]
 
 
-def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path) -> None:
+def test_threads_that_count_themselves(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "threads.c"
     source.write_text(THREADS)
     program = tmp_path / "threads"
     subprocess.run(
         [sys.executable, "-m", "tisim", "cc", "-O1", "-fopenmp", source, "-o", program],
         check=True,
-        env={**os.environ, **ENVIRONMENT, "TISIM_CC": mpi.cc},
+        env={**os.environ, **ENVIRONMENT, "TISIM_CC": one_mpi.cc},
     )
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     volumes = computed(trace.lines[0])
     alone = next(largest for largest, threads, _ in volumes[3:] if threads == 1 and largest > 1000)
     largest, threads, total = volumes[0]
@@ -135,20 +135,20 @@ end program
     [(MULTIPLE, ".c", "MPI_Sendrecv 6"), (MULTIPLE_IN_FORTRAN, ".f90", "MPI_Barrier 2")],
 )
 def test_calls_of_several_threads_at_a_time(
-    text: str, suffix: str, uncounted: str, mpi: Mpi, tmp_path: Path
+    text: str, suffix: str, uncounted: str, one_mpi: Mpi, tmp_path: Path
 ) -> None:
     """The calls of the thread that began are recorded; those of others are told, once each."""
     source = tmp_path / f"multiple{suffix}"
     source.write_text(text)
     if suffix == ".f90":
-        need_fortran(mpi)
-    program = compile_program(source, tmp_path, mpi, "-fopenmp", "-pthread")
+        need_fortran(one_mpi)
+    program = compile_program(source, tmp_path, one_mpi, "-fopenmp", "-pthread")
     alone = subprocess.run(
-        [mpi.run, "-n", "2", program], env={**os.environ, **ENVIRONMENT}, capture_output=True
+        [one_mpi.run, "-n", "2", program], env={**os.environ, **ENVIRONMENT}, capture_output=True
     )
     if alone.returncode == 77:
-        pytest.skip(f"{mpi.name} has no MPI_THREAD_MULTIPLE")
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+        pytest.skip(f"{one_mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     function, calls = uncounted.split()
     told = f"{calls} calls of {function}-by-other-threads are not in the trace"
     assert told in trace.run.stderr
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_the_time_that_a_rank_waits_for_an_accelerator(mpi: Mpi, tmp_path: Path) -> None:
+def test_the_time_that_a_rank_waits_for_an_accelerator(one_mpi: Mpi, tmp_path: Path) -> None:
     library = tmp_path / "libfake_cuda.so"
     source = tmp_path / "library.c"
     source.write_text(
@@ -181,8 +181,8 @@ def test_the_time_that_a_rank_waits_for_an_accelerator(mpi: Mpi, tmp_path: Path)
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
     source = tmp_path / "program.c"
     source.write_text(ACCELERATED)
-    program = compile_program(source, tmp_path, mpi, "-Wl,--no-as-needed", str(library))
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+    program = compile_program(source, tmp_path, one_mpi, "-Wl,--no-as-needed", str(library))
+    trace = record_program(program, tmp_path, one_mpi, ranks=2)
     waited = re.search(r"waited for an accelerator for up to (\d+) % of its time", trace.run.stderr)
     assert waited is not None
     assert 1 <= int(waited[1]) <= 100

@@ -23,21 +23,21 @@ SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
     reason="GCC on x86-64 is needed",
 )
-def test_the_whole_chain(mpi: Mpi, tmp_path: Path) -> None:
+def test_the_whole_chain(one_mpi: Mpi, tmp_path: Path) -> None:
     for name in ("examples", "platforms"):
         (tmp_path / name).symlink_to(ROOT / name)
     commands = tmp_path / "bin"
     commands.mkdir()
     (commands / "tisim").write_text(f'#!/bin/sh\nexec {sys.executable} -m tisim "$@"\n')
-    (commands / "mpirun").write_text(f'#!/bin/sh\nexec {mpi.run} "$@"\n')
+    (commands / "mpirun").write_text(f'#!/bin/sh\nexec {one_mpi.run} "$@"\n')
     for file in commands.iterdir():
         file.chmod(0o755)
     variables = {
         **os.environ,
         **ENVIRONMENT,
         "PATH": f"{commands}:{os.environ['PATH']}",
-        "TISIM_CC": mpi.cc,
-        "MPICC": mpi.cc,
+        "TISIM_CC": one_mpi.cc,
+        "MPICC": one_mpi.cc,
     }
     blocks = re.findall(r"^```shell-session\n\$ (.*?)\n(.*?)^```", PAGE.read_text(), re.S | re.M)
     assert len(blocks) == 6

@@ -107,9 +107,9 @@ def test_calls_of_mpi_io(
 
 
 def test_the_position_that_ranks_share(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(SHARED, tmp_path, mpi, monkeypatch, "mpi")
+    trace = _record(SHARED, tmp_path, one_mpi, monkeypatch, "mpi")
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 shared rwc", "file_write_shared 0 50", "file_write_ordered 0 10"),
@@ -119,9 +119,9 @@ def test_the_position_that_ranks_share(
 
 
 def test_offsets_of_views_are_bytes_that_they_show(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(VIEW, tmp_path, mpi, monkeypatch, "mpi")
+    trace = _record(VIEW, tmp_path, one_mpi, monkeypatch, "mpi")
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 blocks rwc", f"file_set_view 0 {100 + 16 * rank} 16 32"),
@@ -164,9 +164,9 @@ VIEWS = """
 
 
 def test_views_are_blocks_at_distances(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(VIEWS, tmp_path, mpi, monkeypatch, "mpi")
+    trace = _record(VIEWS, tmp_path, one_mpi, monkeypatch, "mpi")
     views = [
         ("8 8 3 20 48", 4),
         (f"{8 * (30 + 10 + 3)} 16 3 40 2 240 960", 8),
@@ -183,15 +183,15 @@ def test_views_are_blocks_at_distances(
 
 
 def test_irregular_views_are_counted(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = VIEWS.replace("{1, 4, 7}", "{1, 4, 8}")
-    trace = _record(body, tmp_path, mpi, monkeypatch, "mpi")
+    trace = _record(body, tmp_path, one_mpi, monkeypatch, "mpi")
     assert "warning: 2 calls of MPI_File_set_view are not in the trace" in trace.run.stderr
 
 
 def test_files_of_parts_of_the_ranks(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = """
       MPI_Comm part;
@@ -207,8 +207,8 @@ def test_files_of_parts_of_the_ranks(
       MPI_File_close(&file);
     """
     monkeypatch.chdir(tmp_path)
-    program = compile_body(body, tmp_path, mpi, headers=("stdio.h",))
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "mpi"))
+    program = compile_body(body, tmp_path, one_mpi, headers=("stdio.h",))
+    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--io", "mpi"))
     for rank in range(2):
         calls = _of_files(trace, rank)
         assert calls[0].startswith("comm_split 0 1 ")
@@ -240,8 +240,10 @@ STARTED = """
 """
 
 
-def test_calls_that_do_not_block(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(STARTED, tmp_path, mpi, monkeypatch, "mpi")
+def test_calls_that_do_not_block(
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(STARTED, tmp_path, one_mpi, monkeypatch, "mpi")
     for rank in range(2):
         first = 64 * rank
         assert _of_files(trace, rank) == [
@@ -288,8 +290,8 @@ STEPS = """
 """
 
 
-def test_calls_in_two_steps(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(STEPS, tmp_path, mpi, monkeypatch, "mpi")
+def test_calls_in_two_steps(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = _record(STEPS, tmp_path, one_mpi, monkeypatch, "mpi")
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 later rwc", f"file_write_at_all_begin 0 8 {8 * rank}"),

@@ -187,11 +187,11 @@ SERIES = """
 
 
 def test_a_number_that_counts_steps_is_not_the_rank(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    program = compile_body(SERIES, tmp_path, mpi, headers=("fcntl.h", "stdio.h"))
-    trace = record_program(program, tmp_path, mpi, options=("--io", "posix"))
+    program = compile_body(SERIES, tmp_path, one_mpi, headers=("fcntl.h", "stdio.h"))
+    trace = record_program(program, tmp_path, one_mpi, options=("--io", "posix"))
     expected = [name for s in range(6) for name in (f"step-{s:03d}", f"rank-%d.step-{s}")]
     for rank in (2, 3):
         calls = [call.split() for call in trace.calls(rank)]
@@ -199,17 +199,17 @@ def test_a_number_that_counts_steps_is_not_the_rank(
         assert opened == expected
 
 
-def test_calls_of_posix(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(CALLS, tmp_path, mpi, monkeypatch, ranks=2)
+def test_calls_of_posix(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, ranks=2)
     for rank in range(2):
         assert _of_files(trace, rank) == ACTIONS.split("\n")[1:-1]
     assert check(tisim.Trace.open(trace.file)).sound
 
 
 def test_what_is_no_data_is_left_out(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(LEFT_OUT, tmp_path, mpi, monkeypatch, ranks=2)
+    trace = _record(LEFT_OUT, tmp_path, one_mpi, monkeypatch, ranks=2)
     assert [_of_files(trace, rank) for rank in range(2)] == [[], []]
 
 
@@ -227,13 +227,13 @@ def test_streams_write_what_their_buffers_do(
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_files_of_fortran(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need_fortran(mpi)
+def test_files_of_fortran(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_fortran(one_mpi)
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "files.f90"
     source.write_text(FORTRAN)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "posix"))
+    program = compile_program(source, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--io", "posix"))
     for rank in range(2):
         calls = _of_files(trace, rank)
         assert any(re.fullmatch(r"open 0 data.%03d rwct?", call) for call in calls), calls
@@ -242,9 +242,9 @@ def test_files_of_fortran(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_mpi_io_is_recorded_as_what_it_does(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = _record(COLLECTIVE, tmp_path, mpi, monkeypatch, ranks=2)
+    trace = _record(COLLECTIVE, tmp_path, one_mpi, monkeypatch, ranks=2)
     assert _bytes_written(trace, "shared", 2) == 2000
     assert "MPI_File" not in trace.run.stderr
 
