@@ -7,7 +7,7 @@ and a communicator is a size and a stride, so that a file is as small for 8 GPUs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tisim.errors import InputError
@@ -150,6 +150,7 @@ class _Reader:
         self.graph = graph
         self.number = 0
         self.nodes: list[Node] | None = None  # of the block or program that is open
+        self.group: tuple[str, list[Node]] | None = None  # that is open: its stream and its nodes
         self.started = False
 
     def fail(self, message: str) -> InputError:
@@ -161,6 +162,13 @@ class _Reader:
             if words != ["graph", "1"]:
                 raise self.fail("a graph file begins with the line 'graph 1'")
             self.started = True
+        elif word == "end" and self.group is not None:
+            self.end_of_group(rest)
+        elif word == "group" and self.nodes is not None:
+            self.count(word, rest, 1, 1)
+            self.group = rest[0], []
+        elif self.group is not None:
+            self.add_to_group(word, rest)
         elif word == "end":
             if self.nodes is None or rest:
                 raise self.fail("'end' stands alone, after a block or a program")
@@ -171,6 +179,40 @@ class _Reader:
             self.nodes.append(self.node(word, rest))
         else:
             self.head(word, rest)
+
+    def add_to_group(self, word: str, rest: list[str]) -> None:
+        assert self.group is not None
+        stream, parts = self.group
+        if word not in ("send", "receive", *COLLECTIVES):
+            raise self.fail("a group has messages and collectives, and 'end' behind them")
+        node = self.node(word, rest)
+        if node.stream != stream:
+            raise self.fail(f"all of this group stands on stream {stream}")
+        parts.append(node)
+
+    def end_of_group(self, rest: list[str]) -> None:
+        """All parts begin when the stream has come there, and it goes on when all have ended.
+
+        Messages of one pair and tag, and calls of one communicator, stay in their order.
+        """
+        assert self.group is not None
+        assert self.nodes is not None
+        (stream, parts), self.group = self.group, None
+        if rest or not parts:
+            raise self.fail("'end' stands alone, after messages and collectives of a group")
+        streams: dict[str, list[Node]] = {}
+        for node in parts:
+            peer = node.name or ".".join(
+                f"{number:g}" for number in (*node.numbers[:1], *node.numbers[2:])
+            )
+            way = node.word if node.word in ("send", "receive") else "all"
+            own = f"{stream}.{way}.{peer}"
+            streams.setdefault(own, []).append(replace(node, stream=own))
+        self.nodes.append(Node("record", stream, f"{stream}.group", (), self.number))
+        for own, nodes in streams.items():
+            self.nodes.append(Node("wait", own, f"{stream}.group", (), self.number))
+            self.nodes += [*nodes, Node("record", own, own, (), self.number)]
+        self.nodes += [Node("wait", stream, own, (), self.number) for own in streams]
 
     def head(self, word: str, rest: list[str]) -> None:
         graph = self.graph
@@ -239,7 +281,7 @@ class _Reader:
             times = self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1
             return Node(word, "", rest[0], (times,), self.number)
         known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "delay"]
-        known += ["synchronize", "host"]
+        known += ["synchronize", "host", "group"]
         raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
 
     def count(self, word: str, texts: list[str], least: int, most: int) -> None:
@@ -267,7 +309,7 @@ class _Reader:
 
     def end_of_file(self) -> None:
         graph = self.graph
-        if self.nodes is not None:
+        if self.nodes is not None or self.group is not None:
             raise self.fail("the last block or program has no 'end'")
         next_rank = 0 if graph.programs or not graph.blocks else graph.ranks
         for first, last, _ in sorted(graph.programs, key=lambda program: program[0]):

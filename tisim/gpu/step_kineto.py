@@ -48,6 +48,12 @@ _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _CALLS = ("cuda_runtime", "cuda_driver")
 # Calls of the host that wait: for all streams, or for one.
 _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
+# The host's record of a call of NCCL, with its sizes.
+_PARAMETERS = "record_param_comms"
+# A call of NCCL: its word, its ranks, how many they are, or the other rank, and bytes.
+_Call = tuple[str, tuple[int, ...] | int, int]
+# What a GPU did: stream, begin, end, correlation, title, calls (those of a group).
+_Found = tuple[str, float, float, object, str, tuple[_Call, ...]]
 # Bytes that are read at once.
 _PIECE = 1 << 20
 
@@ -63,12 +69,10 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
         Make messages of what is recorded as one; otherwise they keep their times, since not all
         ranks send as the recorded one does.
     """
-    calls: dict[object, float] = {}
+    calls: dict[object, tuple[float, object]] = {}  # date and thread
+    sent: dict[object, list[tuple[float, float, _Call]]] = {}  # messages by thread: begin, end
     waits: list[tuple[float, float]] = []
-    found: list[
-        tuple[str, float, float, object, str, tuple[str, tuple[int, ...] | int, int] | None]
-    ]
-    found = []
+    found: list[_Found] = []
     lost: Counter[str] = Counter()
     world, rank = 1, 0
     try:
@@ -85,27 +89,38 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
                 continue
             category, begin = value.get("cat"), float(value["ts"])
             if category in _CALLS:
-                calls[args.get("correlation")] = begin
+                calls[args.get("correlation")] = begin, value.get("tid")
                 if value.get("name") in _WAITS:
                     waits.append((begin, float(value.get("dur", 0.0))))
+            elif messages and value.get("name") == _PARAMETERS:
+                if (message := _message_of(args)) is not None:
+                    own = begin, begin + float(value.get("dur", 0.0)), message
+                    sent.setdefault(value.get("tid"), []).append(own)
             elif category in _ON_GPU:
                 end = begin + float(value.get("dur", 0.0))
                 stream = f"s{args.get('stream')}"
                 title = str(value.get("name"))
-                call = None
+                own_calls: tuple[_Call, ...] = ()
                 if "nccl" in title.lower():
                     call = (_message_of(args) if messages else None) or _call_of(args)
-                found.append((stream, begin, end, args.get("correlation"), title, call))
+                    own_calls = (call,) if call[0] else ()
+                found.append((stream, begin, end, args.get("correlation"), title, own_calls))
         if not reader.has("traceEvents"):
             raise KeyError("traceEvents")
         kernels = []
         communicators: dict[str, tuple[int, int]] = {}
-        for stream, begin, end, correlation, title, call in found:
-            launch = min(begin, calls.get(correlation, begin))
+        _add_groups(found, calls, sent)
+        for stream, begin, end, correlation, title, own_calls in found:
+            launch = min(begin, calls[correlation][0]) if correlation in calls else begin
             lost["kernels whose launch was not recorded"] += correlation not in calls
             line = None
-            if model and call is not None and call[0]:
-                line = _line(call, world, rank, communicators)
+            if model and own_calls:
+                parts = [_line(call, world, rank, communicators) for call in own_calls]
+                known = [part for part in parts if part is not None]
+                # Messages stay in their order, in whichever groups they are.
+                if own_calls[0][0] in ("send", "receive"):
+                    known = ["group {stream}", *known, "end"]
+                line = "\n".join(known) if None not in parts else None
             is_call = "nccl" in title.lower()
             kernels.append(Launched(stream, begin, end, launch, is_call, line))
         if not kernels:
@@ -130,7 +145,35 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
     )
 
 
-def _call_of(args: dict[str, object]) -> tuple[str, tuple[int, ...] | int, int]:
+def _add_groups(
+    found: list[_Found],
+    calls: dict[object, tuple[float, object]],
+    sent: dict[object, list[tuple[float, float, _Call]]],
+) -> None:
+    """Give kernels of ``batch_isend_irecv``, which carry no sizes, the messages of their group.
+
+    PyTorch records each message when it is put into the group, and launches the kernel when all
+    are (pytorch/pytorch, issue 194693). So a kernel has the messages that its thread has recorded
+    since the launch before, but for one during whose record that launch was.
+    """
+    launches: dict[object, list[tuple[float, int]]] = {}
+    for number, (_, _, _, correlation, title, _) in enumerate(found):
+        if "nccl" in title.lower() and correlation in calls:
+            date, thread = calls[correlation]
+            launches.setdefault(thread, []).append((date, number))
+    for thread, messages in sent.items():
+        messages.sort(key=lambda message: message[0])
+        at = 0
+        for date, number in sorted(launches.get(thread, ())):
+            group = []
+            while at < len(messages) and messages[at][0] <= date:
+                group += [messages[at][2]] if messages[at][1] <= date else []
+                at += 1
+            if group and not found[number][5] and "sendrecv" in found[number][4].lower():
+                found[number] = (*found[number][:5], tuple(group))
+
+
+def _call_of(args: dict[str, object]) -> _Call:
     """The collective of a kernel: its word, its ranks or how many they are, bytes."""
     word = _COLLECTIVES.get(str(args.get("Collective name")), "")
     width = _BYTES.get(str(args.get("dtype")), 0)
@@ -150,7 +193,7 @@ def _call_of(args: dict[str, object]) -> tuple[str, tuple[int, ...] | int, int]:
     return word if width else "", known or (size if isinstance(size, int) else 0), elements * width
 
 
-def _message_of(args: dict[str, object]) -> tuple[str, int, int] | None:
+def _message_of(args: dict[str, object]) -> _Call | None:
     """The message of a kernel: its word, the other rank, bytes."""
     word, other = _MESSAGES.get(str(args.get("Collective name")), ("", ""))
     peer, width = args.get(other), _BYTES.get(str(args.get("dtype")), 0)
@@ -161,7 +204,7 @@ def _message_of(args: dict[str, object]) -> tuple[str, int, int] | None:
 
 
 def _line(
-    call: tuple[str, tuple[int, ...] | int, int],
+    call: _Call,
     world: int,
     rank: int,
     communicators: dict[str, tuple[int, int]],

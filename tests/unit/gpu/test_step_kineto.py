@@ -11,8 +11,10 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
-from tisim.gpu.step_kineto import Recording, read_kineto
+from tisim.gpu.step_kineto import read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_parallelism import extrapolated, read_parallelism
+from tisim.gpu.step_recording import Recording
 from tisim.gpu.step_run import run_step
 
 A100 = replace(STEP_MACHINES["a100"], launch=0.0)
@@ -64,6 +66,39 @@ def test_collectives_of_all_ranks_are_those_of_the_machine(tmp_path: Path) -> No
     kept = recorded(path, kernel, world=8, model=False)
     assert (kept.collectives, kept.kept) == (1, 1)
     assert run_step(kept.graph, A100).seconds == pytest.approx(1.0)
+
+
+def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path) -> None:
+    """A kernel of batch_isend_irecv carries no sizes; that of a message of its own does."""
+
+    def recorded_message(begin: float, name: str, peer: dict[str, int], elements: int) -> object:
+        sizes = {"In msg nelems": elements, "Out msg nelems": elements, "dtype": "Half"}
+        record = event("cpu_op", "record_param_comms", begin, 5, **sizes, **peer)
+        record["args"]["Collective name"] = name  # type: ignore[index]
+        return record
+
+    kernel = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
+    own = {"Collective name": "recv", "Src Rank": 0, "Out msg nelems": 1000, "dtype": "Half"}
+    events = [
+        recorded_message(100, "recv", {"Src Rank": 0}, 1000),  # its own kernel, launched meanwhile
+        event("cuda_runtime", "cudaLaunchKernelExC", 102, 2, correlation=1),
+        event("kernel", kernel, 110, 50, stream=9, correlation=1, **own),
+        recorded_message(200, "send", {"Dst Rank": 2}, 1000),
+        recorded_message(206, "send", {"Dst Rank": 2}, 3000),
+        recorded_message(212, "recv", {"Src Rank": 0}, 3000),
+        event("cuda_runtime", "cudaLaunchKernelExC", 230, 2, correlation=2),
+        event("kernel", kernel, 240, 50, stream=9, correlation=2),
+    ]
+    content = {"traceEvents": events, "distributedInfo": {"world_size": 3, "rank": 1}}
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(content))
+    assert read_kineto(path).kept == 2
+    recording = read_kineto(path, messages=True)
+    assert recording.kept == 0
+    group = "group s9\nsend s9 1 2000\nsend s9 1 6000\nreceive s9 -1 6000\nend\n"
+    assert f"group s9\nreceive s9 -1 2000\nend\nhost 0.000128\n{group}" in recording.text
+    made, _ = extrapolated(recording, read_parallelism("tp=1,dp=1,pp=3"))
+    assert run_step(made.graph, A100).seconds > 0
 
 
 @pytest.mark.parametrize(

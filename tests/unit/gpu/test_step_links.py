@@ -154,3 +154,46 @@ def test_equal_gpus_that_share_links_are_executed_once(machine: StepMachine) -> 
     assert len(each.ends) == 48
     assert once.ends[once.lane_of] == pytest.approx(each.ends, rel=1e-9)
     assert np.allclose(once.occupations[once.lane_of], each.occupations, rtol=1e-9)
+
+
+def test_parts_of_a_group_begin_together_and_it_ends_with_the_last() -> None:
+    # Rank 0 sends a part to the next node and two to the one after it: on its interface both share
+    # until the first has ended. Ranks 8 to 15 receive from there, and all reduce in a small group.
+    text = f"""ranks 24
+        communicator node 8 1
+        program 0
+          group a
+            send a 8 {SIZE}
+            send a 16 {2 * SIZE}
+            all_reduce a node 1e6
+          end
+          seconds a 1
+        end
+        program 1-7
+          group a
+            all_reduce a node 1e6
+          end
+        end
+        program 8
+          receive a -8 {SIZE}
+        end
+        program 9-15
+          host 0
+        end
+        program 16
+          receive a -16 {2 * SIZE}
+        end
+        program 17-23
+          host 0
+        end"""
+    machine = A100.of_ranks(24)
+    call = machine.communication("send", SIZE, (0, 8))
+    transfer = call.bytes / call.rate
+    result = executed(text)
+    assert result.seconds == pytest.approx(call.latency + 3 * transfer + 1, rel=1e-9)
+    ends = {rank: result.ends[result.lane_of[rank]] for rank in (1, 8, 16)}
+    assert ends[8] == pytest.approx(call.latency + 2 * transfer, rel=1e-9)
+    assert ends[1] < 0.01 * ends[8]
+    # One after the other, the second would begin when the first has ended.
+    sent = text.replace("group a", "", 1).replace("          end\n", "", 1)
+    assert executed(sent).seconds > result.seconds + call.latency

@@ -252,6 +252,10 @@ def test_a_circle_is_named() -> None:
         ("ranks 2\nprogram 0-1\nall_reduce a all 1\nend", "no communicator 'all'"),
         ("ranks 2\nprogram 0-1\nsend a 2 1\nend", "not from -1 to 1"),
         ("ranks 2\nprogram 0-1\nsend a 0 1\nend", "sends to itself"),
+        ("ranks 2\nprogram 0-1\ngroup a\nsend b 1 1\nend\nend", "stands on stream a"),
+        ("ranks 2\nprogram 0-1\ngroup a\nhost 1\nend\nend", "has messages and collectives"),
+        ("ranks 2\nprogram 0-1\ngroup a\nend\nend", "of a group"),
+        ("ranks 2\nprogram 0-1\ngroup a\nsend a 1 1\nend", "has no 'end'"),
         ("ranks 1\nprogram 0\nrecord a e\nrecord b e\nend", "recorded by one stream"),
         (
             "ranks 2\ncommunicator c 2 1\nprogram 0-1\nall_reduce a c 1\nall_reduce b c 1\nend",
