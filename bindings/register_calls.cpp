@@ -50,6 +50,8 @@ DecodedCall::DecodedCall(const Call& call, bool is_blocking, std::int64_t ranks,
   receive_counts.assign(decoded.receive_counts.begin(), decoded.receive_counts.end());
   send_width = decoded.send_width;
   receive_width = decoded.receive_width;
+  destinations.assign(decoded.destinations.begin(), decoded.destinations.end());
+  sources.assign(decoded.sources.begin(), decoded.sources.end());
   flops = decoded.flops;
 }
 
@@ -79,6 +81,10 @@ void register_calls(nb::module_& m) {
       .def_ro("send_counts", &DecodedCall::send_counts, "Elements that are sent, by rank.")
       .def_ro("receive_counts", &DecodedCall::receive_counts,
               "Elements that are received, by rank.")
+      .def_ro("destinations", &DecodedCall::destinations,
+              "Ranks that a collective among neighbours sends to, -666: nobody; its counts are by "
+              "these.")
+      .def_ro("sources", &DecodedCall::sources, "Ranks that it receives from.")
       .def_ro("send_width", &DecodedCall::send_width,
               "Bytes of an element that is sent; of the only type, where there is one.")
       .def_ro("receive_width", &DecodedCall::receive_width, "Bytes of an element that is received.")

@@ -24,6 +24,11 @@ void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
   action.received = decoded.receive_counts.empty()
                         ? decoded.receive_bytes()
                         : bytes_of(decoded.receive_counts, decoded.receive_width);
+  if (!decoded.destinations.empty() || !decoded.sources.empty()) {
+    action.bytes = decoded.bytes_to_neighbours();
+    action.received = decoded.bytes_from_neighbours();
+    return;
+  }
   const bool is_root = number == decoded.root;
   switch (decoded.operation) {
     case Operation::bcast:

@@ -54,6 +54,8 @@ State wait_state_of(Operation operation) {
       return State::reduce;
     case DataFlow::chain:
       return State::scan;
+    case DataFlow::neighbours:
+      return State::late_sender;
     default:
       return operation == Operation::barrier ? State::barrier : State::n_to_n;
   }
@@ -181,6 +183,7 @@ States::WaitCause States::cause_in_collective(const StateRecord& state, const Wa
   const State waits = wait_state_of(operation);
   const auto entered = sender_entered_.find(wait.message);
   const double sender = entered == sender_entered_.end() ? kNoTime : entered->second;
+  if (flow == DataFlow::neighbours) return cause_in_message(wait);  // all is posted at entry
   const bool all_here = call.entered == action.start.members;
   if (flow == DataFlow::all_to_all) {
     if (all_here) return {call.last_entered, call.last, waits};

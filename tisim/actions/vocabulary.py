@@ -53,14 +53,17 @@ _OPERATIONS = {
     "alltoallv": ("alltoallv", "send_counts send_width receive_counts receive_width"),
     "reducescatter": ("reduce_scatter", "receive_counts send_width"),
 }
+_NEIGHBOURS = frozenset(
+    {"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv"}
+)
 
 #: The blocking collectives that `expand` takes, as traces call them.
-COLLECTIVES = frozenset(_OPERATIONS)
+COLLECTIVES = _NEIGHBOURS.union(_OPERATIONS)
 
 
 def algorithm_name(operation: str, config: Chooses) -> str:
     """Name of the algorithm or selector that a line uses; a non-blocking one has its own."""
-    if operation.startswith("i"):
+    if operation.startswith("i") or operation in _NEIGHBOURS:
         return operation
     return config.collective(_OPERATIONS[operation][0])
 
@@ -73,6 +76,11 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     selector of an operation. Raises an `InputError` where `config` names an algorithm that does not
     exist or that cannot work on this communicator.
     """
+    if call.operation in _NEIGHBOURS:
+        from tisim.actions.collectives.neighbours import exchange  # few traces have any
+
+        exchange(script, call)
+        return
     name, taken = _OPERATIONS[call.operation]
     arguments = [getattr(call, field) for field in taken.split()]
     if not call.blocking:

@@ -33,7 +33,8 @@ _WIDTHS: Final = (
 )  # fmt: skip
 
 #: The arguments of collectives, and the tag that SimGrid writes in a wait for a non-blocking one.
-#: ``s*`` and ``r*`` are a count for each rank, ``-`` is not used; types and the root may be absent.
+#: ``s*`` and ``r*`` are a count for each rank, or each neighbour behind ``to`` and ``from``: how
+#: many these are, and their ranks; ``-`` is not used; types and the root may be absent.
 COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "barrier": ("", -779),
     "bcast": ("s root type", -3335),
@@ -50,6 +51,10 @@ COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "reducescatter": ("r* flops type", -890),
     "scan": ("s flops type", -889),
     "exscan": ("s flops type", -889),
+    "neighbor_allgather": ("to from s r type type", -1002),
+    "neighbor_allgatherv": ("to from s r* type type", -1002),
+    "neighbor_alltoall": ("to from s r type type", -1002),
+    "neighbor_alltoallv": ("to from s* r* type type", -1002),
 }
 SENDS: Final = {"send", "ssend", "bsend", "isend", "issend", "ibsend"}
 _PERSISTENT: Final = {"send_init", "ssend_init", "bsend_init"}
@@ -120,6 +125,8 @@ class CollectiveCall:
     receive_count: int = 0
     send_counts: list[int] = field(default_factory=list)
     receive_counts: list[int] = field(default_factory=list)
+    destinations: list[int] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
     send_width: int = 1
     receive_width: int = 1
     flops: float = 0.0
@@ -137,13 +144,22 @@ def collective_call(action: Action, size: int) -> tuple[CollectiveCall, float]:
     has_displacements = operation == "allgatherv" and len(action.words) > size + 3
     words = iter(action.words[:-size] if has_displacements else action.words)
     usual = 8 if action.double else 1
+    lengths = {"s*": size, "r*": size}
     widths: list[int] = []
     flops = 0.0
     for role in roles:
         if role == "flops":
             flops = float(next(words))
             continue
-        counts = [_whole(word) for word in islice(words, size if role.endswith("*") else 1)]
+        if role in ("to", "from"):
+            ranks = [_whole(word) for word in islice(words, _whole(next(words)))]
+            lengths["s*" if role == "to" else "r*"] = len(ranks)
+            if role == "to":
+                call.destinations = ranks
+            else:
+                call.sources = ranks
+            continue
+        counts = [_whole(word) for word in islice(words, lengths.get(role, 1))]
         if role == "s":
             call.send_count = counts[0]
         elif role == "r":

@@ -1,6 +1,7 @@
 #include "trace/check/collective_order.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 
@@ -64,8 +65,35 @@ std::uint64_t hash_of(const CollectiveSignature& signature) {
                      static_cast<std::uint64_t>(signature.bytes));
 }
 
+namespace {
+
+// The n-th message from a rank to another has a weight of its own.
+std::uint64_t neighbours_balance(std::uint64_t me, const CollectiveCall& call) {
+  std::uint64_t balance = 0;
+  std::map<double, std::uint64_t> sent;
+  std::map<double, std::uint64_t> expected;
+  for (std::size_t i = 0; i < call.destinations.size(); ++i) {
+    const double to = call.destinations[i];
+    if (to == kProcNull) continue;
+    balance += mixed_three(me, static_cast<std::uint64_t>(to), sent[to]++) *
+               (static_cast<std::uint64_t>(call.bytes_to(i)) + 1);
+  }
+  for (std::size_t i = 0; i < call.sources.size(); ++i) {
+    const double from = call.sources[i];
+    if (from == kProcNull) continue;
+    balance -= mixed_three(static_cast<std::uint64_t>(from), me, expected[from]++) *
+               (static_cast<std::uint64_t>(call.bytes_from(i)) + 1);
+  }
+  return balance;
+}
+
+}  // namespace
+
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
   const auto me = static_cast<std::uint64_t>(walk.group().rank);
+  if (traits_of(walk.call().operation).flow == DataFlow::neighbours) {
+    return neighbours_balance(me, call);
+  }
   const auto weight = [](std::uint64_t from, std::uint64_t to) { return mixed_three(from, to, 0); };
   const auto root = static_cast<std::uint64_t>(call.root);
   const auto sent = static_cast<std::uint64_t>(call.send_width);
@@ -312,6 +340,22 @@ Transfers transfers_of(const CollectiveWalk& walk) {
                       {},
                       walk.at().reader().file(),
                       walk.at().op().line};
+  if (call.fits && traits_of(call.operation).flow == DataFlow::neighbours) {
+    const auto ranks = static_cast<std::size_t>(walk.at().group().size);
+    transfers.sent.resize(ranks);
+    transfers.expected.resize(ranks);
+    for (std::size_t i = 0; i < call.destinations.size(); ++i) {
+      if (call.destinations[i] == kProcNull) continue;
+      transfers.sent[static_cast<std::size_t>(call.destinations[i])] +=
+          static_cast<double>(call.bytes_to(i));
+    }
+    for (std::size_t i = 0; i < call.sources.size(); ++i) {
+      if (call.sources[i] == kProcNull) continue;
+      transfers.expected[static_cast<std::size_t>(call.sources[i])] +=
+          static_cast<double>(call.bytes_from(i));
+    }
+    return transfers;
+  }
   const bool vectors_count =
       transfers.operation == Operation::alltoallv || transfers.rank == transfers.root;
   if (!call.fits || !vectors_count) return transfers;

@@ -35,7 +35,8 @@ CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& cal
 std::uint64_t hash_of(const CollectiveSignature& signature);
 
 // What this rank sends less what it expects, each transfer with a weight of its own: the sum over
-// all ranks is 0 when every rank expects what it is sent. Of gatherv, scatterv and alltoallv.
+// all ranks is 0 when every rank expects what it is sent. Of gatherv, scatterv, alltoallv and
+// collectives among neighbours.
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
 // What is wrong when a rank does not expect from the others what it sends them, where all have to

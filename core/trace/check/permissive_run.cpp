@@ -17,6 +17,11 @@ constexpr std::int32_t kWalksBetweenReports = 1024;
 constexpr std::uint64_t kTurnsBetweenReports = 64;
 constexpr std::int32_t kMostRequests = 1 << 16;  // of a rank that never waits for all of them
 
+// Tags that no message of the trace has.
+constexpr std::int32_t kPosted = -2;  // of a win_post
+constexpr std::int32_t kCompleted = -3;
+constexpr std::int32_t kNeighbours = -4;
+
 bool is_positive(double count) { return count > 0; }
 
 // A receive from any source, or of any tag.
@@ -186,8 +191,6 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
 // A call on a window. Locks are granted, and accesses over at once; a win_start waits for messages
 // of the ranks that it names, a win_wait for those of the win_complete.
 bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
-  constexpr std::int32_t kPosted = -2;  // tags that no message of the trace has
-  constexpr std::int32_t kCompleted = -3;
   const Op& op = state.walk->op();
   const std::int32_t me = state.walk->group().rank;
   const Operation call = window_call_of(op);
@@ -306,6 +309,8 @@ PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::in
       return rank == call.root ? Needs::all : Needs::nobody;
     case DataFlow::chain:
       return rank == 0 ? Needs::nobody : Needs::root;  // which rank 0 is
+    case DataFlow::neighbours:
+      return Needs::nobody;  // exchange() waits for them
   }
   return Needs::nobody;
 }
@@ -343,7 +348,23 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
     group.open.pop_front();
     ++group.first;
   }
+  if (is_blocking) exchange(state, call);
   return true;
+}
+
+// Collectives among neighbours are messages: each waits for those that it lists.
+void PermissiveRun::exchange(RankState& state, const CollectiveCall& call) {
+  for (const double other : call.destinations) {
+    send(state, static_cast<std::int32_t>(other), kNeighbours);
+  }
+  for (const double other : call.sources) {
+    if (other == kProcNull) continue;
+    post_receive(state, static_cast<std::int32_t>(other), kNeighbours);
+    requests_[state.pending.last].awaited = true;
+    state.lists = true;
+    state.wait = Wait::all;
+    state.operation = call.operation;
+  }
 }
 
 // How many collectives of the group the rank has entered.
@@ -389,6 +410,7 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
     case Wait::any:
       request =
           find_awaited(state, [](const Request& one) { return !is_any(one) && !one.complete; });
+      block.operation = state.operation;
       break;
     case Wait::probe:
       block.tag = state.probed.tag;

@@ -150,6 +150,7 @@ class PermissiveRun {
     return static_cast<std::int32_t>(&state - ranks_.data());
   }
   bool enter(RankState& state, std::int32_t rank);
+  void exchange(RankState& state, const CollectiveCall& call);
   static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
   static std::uint64_t& entered_in(RankState& state, std::uint32_t group);
   std::int32_t absent_of(const RankState& waiting) const;

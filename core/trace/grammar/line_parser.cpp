@@ -311,6 +311,7 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
     }
     case ArgumentRole::displacement:
       return static_cast<double>(whole(word, "displacement"));
+    case ArgumentRole::neighbour:  // looked at where the number of ranks is known
     case ArgumentRole::count:
       break;
   }

@@ -151,13 +151,21 @@ class RankScript {
     named.tag = traits_of(call.operation).request_tag;
     named.flags = 0;
     put_fields(named, call.operation, 0, 0);
-    fields_.varint(6 + call.send_counts.size() + call.receive_counts.size());
+    const bool has_neighbours = traits_of(call.operation).flow == DataFlow::neighbours;
+    fields_.varint(6 + call.send_counts.size() + call.receive_counts.size() +
+                   (has_neighbours ? 2 + call.destinations.size() + call.sources.size() : 0));
     fields_.zigzag(walk.group().size);
     fields_.zigzag(call.root);
     fields_.zigzag(call.send_count);
     fields_.zigzag(call.receive_count);
     fields_.zigzag(call.send_width);
     fields_.zigzag(call.receive_width);
+    if (has_neighbours) {
+      for (const auto& side : {call.destinations, call.sources}) {
+        fields_.zigzag(static_cast<std::int64_t>(side.size()));
+        for (const double rank : side) fields_.zigzag(static_cast<std::int64_t>(rank));
+      }
+    }
     for (const double count : call.send_counts) fields_.zigzag(static_cast<std::int64_t>(count));
     for (const double count : call.receive_counts) fields_.zigzag(static_cast<std::int64_t>(count));
     put_instruction(op.line);

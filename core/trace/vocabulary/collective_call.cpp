@@ -21,7 +21,9 @@ constexpr CollectiveGrammar read_usage(std::string_view usage) {
     const std::size_t length = std::min(usage.find_first_of(" ]"), usage.size());
     const std::string_view word = usage.substr(0, length);
     const CountPlace here{grammar.numbers, grammar.vectors};
-    if (word == "count" || word == "scount") {
+    if (word == "D" || word == "to0..toD-1" || word == "S" || word == "from0..fromS-1") {
+      grammar.neighbours = true;
+    } else if (word == "count" || word == "scount") {
       grammar.send_count = here;
       ++grammar.numbers;
     } else if (word == "rcount") {
@@ -29,10 +31,10 @@ constexpr CollectiveGrammar read_usage(std::string_view usage) {
       ++grammar.numbers;
     } else if (word == "sbuf" || word == "rbuf") {
       ++grammar.numbers;
-    } else if (word == "s0..sP-1") {
+    } else if (word == "s0..sP-1" || word == "s0..sD-1") {
       grammar.send_counts = here;
       ++grammar.vectors;
-    } else if (word == "r0..rP-1") {
+    } else if (word == "r0..rP-1" || word == "r0..rS-1") {
       grammar.receive_counts = here;
       ++grammar.vectors;
     } else if (word == "flops") {
@@ -77,7 +79,27 @@ CollectiveLayout::CollectiveLayout(Operation collective, std::int64_t size) {
   displacements_ = grammar.displacements ? vector : 0;
   displacements_of_each_ = grammar.displacements_of_each ? grammar.vectors * vector : 0;
   vector_ = vector;
-  has_roles_ = size > 0 || grammar.vectors == 0;
+  has_roles_ = !grammar.neighbours && (size > 0 || grammar.vectors == 0);
+  if (grammar.neighbours) counts_ = 2 + grammar.numbers;
+}
+
+CollectiveLayout::CollectiveLayout(const Call& call, std::int64_t size)
+    : CollectiveLayout(call.operation, size) {
+  const CollectiveGrammar& grammar = grammar_of(call.operation);
+  if (!grammar.neighbours) return;
+  const std::vector<double>& arguments = call.arguments;
+  const auto degree = [&](std::size_t place) {
+    const bool is_there = place < arguments.size() && arguments[place] >= 0 &&
+                          arguments[place] <= static_cast<double>(arguments.size());
+    return is_there ? static_cast<std::int64_t>(arguments[place]) : 0;
+  };
+  destinations_ = degree(0);
+  sources_ = degree(static_cast<std::size_t>(destinations_) + 1);
+  neighbours_ = 2 + destinations_ + sources_;
+  counts_ = neighbours_ + grammar.numbers;
+  if (grammar.send_counts.exists()) counts_ += destinations_;
+  if (grammar.receive_counts.exists()) counts_ += sources_;
+  has_roles_ = true;
 }
 
 bool CollectiveLayout::accepts(std::int64_t arguments) const {
@@ -104,6 +126,9 @@ ArgumentRole CollectiveLayout::role(std::int64_t index, std::int64_t arguments) 
     const std::int64_t part = 1 + 2 * vector_;
     if (index >= counts_ + displacements_of_each_) return ArgumentRole::type;
     return index % part > vector_ ? ArgumentRole::displacement : ArgumentRole::count;
+  }
+  if (index < neighbours_ && index != 0 && index != 1 + destinations_) {
+    return ArgumentRole::neighbour;
   }
   if (index < counts_) return ArgumentRole::count;
   index -= counts_;
@@ -162,6 +187,9 @@ bool is_good(ArgumentRole role, double value, std::int64_t size) {
       return is_whole(value) && type_width(static_cast<std::int64_t>(value)) != kNoType;
     case ArgumentRole::displacement:
       return is_whole(value);
+    case ArgumentRole::neighbour:
+      return value == kProcNull ||
+             (value >= 0 && value < static_cast<double>(size) && is_whole(value));
   }
   return false;
 }
@@ -185,6 +213,10 @@ std::string fault_of(ArgumentRole role, double value, std::int64_t size) {
       return "there is no type " + written(value) + "; types are numbered from -1 to 59";
     case ArgumentRole::displacement:
       return "a displacement is a whole number, got " + written(value);
+    case ArgumentRole::neighbour:
+      return "neighbour " + written(value) + " is not a rank of a communicator of " +
+             std::to_string(size) + " ranks; give one from 0 to " + std::to_string(size - 1) +
+             ", or -666 for nobody";
   }
   return {};
 }
@@ -197,7 +229,7 @@ bool is_rooted(Operation operation) {
 
 CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(call.operation) {
   if (!is_collective(operation)) return;
-  const CollectiveLayout layout(operation, size);
+  const CollectiveLayout layout(call, size);
   if (!has_right_number(call, layout)) return;
   std::int64_t widths[2];
   std::size_t types = 0;
@@ -220,6 +252,21 @@ CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(
   send_width = types > 0 ? widths[0] : usual;
   receive_width = grammar.types < 2 ? send_width : types > 1 ? widths[1] : usual;
   const std::span<const double> arguments(call.arguments);
+  if (grammar.neighbours) {
+    const auto out = static_cast<std::size_t>(layout.destinations());
+    const auto in = static_cast<std::size_t>(layout.sources());
+    destinations = arguments.subspan(1, out);
+    sources = arguments.subspan(2 + out, in);
+    const auto rest = arguments.subspan(2 + out + in);
+    if (grammar.send_count.exists()) send_count = static_cast<std::int64_t>(rest[0]);
+    if (grammar.receive_count.exists()) receive_count = static_cast<std::int64_t>(rest[1]);
+    const std::size_t singles = static_cast<std::size_t>(grammar.numbers);
+    if (grammar.send_counts.exists()) send_counts = rest.subspan(singles, out);
+    if (grammar.receive_counts.exists()) {
+      receive_counts = rest.subspan(singles + send_counts.size(), in);
+    }
+    return;
+  }
   const bool displaced =
       layout.has_displacements_of_each(static_cast<std::int64_t>(arguments.size()));
   const auto number = [&](const CountPlace& place) {
@@ -236,9 +283,35 @@ CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(
   receive_counts = vector(grammar.receive_counts);
 }
 
+std::int64_t CollectiveCall::bytes_to(std::size_t destination) const {
+  if (send_counts.empty()) return send_bytes();
+  return static_cast<std::int64_t>(send_counts[destination]) * send_width;
+}
+
+std::int64_t CollectiveCall::bytes_from(std::size_t source) const {
+  if (receive_counts.empty()) return receive_bytes();
+  return static_cast<std::int64_t>(receive_counts[source]) * receive_width;
+}
+
+std::int64_t CollectiveCall::bytes_to_neighbours() const {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    if (destinations[i] != kProcNull) bytes += bytes_to(i);
+  }
+  return bytes;
+}
+
+std::int64_t CollectiveCall::bytes_from_neighbours() const {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i] != kProcNull) bytes += bytes_from(i);
+  }
+  return bytes;
+}
+
 std::string explain_misfit(const Call& call, Kind kind, std::int64_t size) {
   const std::string name(name_of(kind, call.operation));
-  const CollectiveLayout layout(call.operation, size);
+  const CollectiveLayout layout(call, size);
   if (!has_right_number(call, layout)) {
     const std::size_t arguments =
         call.arguments.size() + (lacks_flops(call.operation) ? 1 : 0);  // as a line has them

@@ -12,7 +12,7 @@
 namespace tisim {
 
 // Which argument of a collective's line is what.
-enum class ArgumentRole : std::uint8_t { count, flops, root, type, displacement };
+enum class ArgumentRole : std::uint8_t { count, flops, root, type, displacement, neighbour };
 
 // Where a count stands among the arguments: behind so many numbers and so many vectors with a
 // number for each rank.
@@ -29,7 +29,7 @@ struct CountPlace {
 
 // The arguments of a collective as its usage in the table says: counts, single ones and vectors,
 // then the flops when it has them, then perhaps a root, types, and displacements: of an alltoallv
-// one behind each vector of counts, of an allgatherv at the end.
+// one behind each vector of counts, of an allgatherv at the end. Before all that, the neighbours.
 struct CollectiveGrammar {
   std::int8_t numbers = 0;  // counts that are single numbers
   std::int8_t vectors = 0;
@@ -38,6 +38,7 @@ struct CollectiveGrammar {
   std::int8_t types = 0;
   bool displacements = false;
   bool displacements_of_each = false;
+  bool neighbours = false;  // vectors are as long as their lists
   CountPlace send_count = {};
   CountPlace receive_count = {};
   CountPlace send_counts = {};
@@ -50,7 +51,9 @@ const CollectiveGrammar& grammar_of(Operation collective);
 class CollectiveLayout {
  public:
   // size 0: not known. Then only the collectives without vectors have roles.
+  // Those among neighbours neither: the arguments say how many there are.
   CollectiveLayout(Operation collective, std::int64_t size);
+  CollectiveLayout(const Call& call, std::int64_t size);
 
   bool has_roles() const { return has_roles_; }
   bool has_flops() const { return flops_ > 0; }
@@ -59,8 +62,14 @@ class CollectiveLayout {
   bool has_displacements_of_each(std::int64_t arguments) const;
   // Of the argument at `index` when there are `arguments`.
   ArgumentRole role(std::int64_t index, std::int64_t arguments) const;
+  // How many the rank sends to, and receives from.
+  std::int64_t destinations() const { return destinations_; }
+  std::int64_t sources() const { return sources_; }
 
  private:
+  std::int64_t neighbours_ = 0;  // arguments that say who they are
+  std::int64_t destinations_ = 0;
+  std::int64_t sources_ = 0;
   std::int64_t counts_;
   std::int64_t flops_;
   std::int64_t roots_;
@@ -80,6 +89,12 @@ struct CollectiveCall {
 
   std::int64_t send_bytes() const { return send_count * send_width; }
   std::int64_t receive_bytes() const { return receive_count * receive_width; }
+  // What goes to the neighbour at that place of its list, and comes from one.
+  std::int64_t bytes_to(std::size_t destination) const;
+  std::int64_t bytes_from(std::size_t source) const;
+  // What goes to all of them, and comes from all.
+  std::int64_t bytes_to_neighbours() const;
+  std::int64_t bytes_from_neighbours() const;
 
   bool fits = false;
   Operation operation;
@@ -88,8 +103,10 @@ struct CollectiveCall {
   std::int64_t receive_count = 0;
   std::int64_t send_width = 0;  // bytes of an element, of the only type where there is one
   std::int64_t receive_width = 0;
-  std::span<const double> send_counts;  // by rank
+  std::span<const double> send_counts;  // by rank, or by neighbour
   std::span<const double> receive_counts;
+  std::span<const double> destinations;  // the neighbours; ranks, or kProcNull
+  std::span<const double> sources;
   double flops = 0;  // of reducescatter; those of other reductions are operations of their own
 };
 

@@ -226,7 +226,22 @@ enum class Form : std::uint8_t {
       .effect = "displacements are not used", .request_tag = -668)                                 \
   ROW(reducescatter, .usage = "r0..rP-1 flops [type]", .request_tag = -890)                        \
   ROW(scan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)           \
-  ROW(exscan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)
+  ROW(exscan, .usage = "count flops [type]", .flow = DataFlow::chain, .request_tag = -889)         \
+  ROW(neighbor_allgather, .usage = TISIM_NEIGHBOURS "scount rcount [stype rtype]",                 \
+      TISIM_AMONG_NEIGHBOURS)                                                                      \
+  ROW(neighbor_allgatherv, .usage = TISIM_NEIGHBOURS "scount r0..rS-1 [stype rtype]",              \
+      TISIM_AMONG_NEIGHBOURS)                                                                      \
+  ROW(neighbor_alltoall, .usage = TISIM_NEIGHBOURS "scount rcount [stype rtype]",                  \
+      TISIM_AMONG_NEIGHBOURS)                                                                      \
+  ROW(neighbor_alltoallv, .usage = TISIM_NEIGHBOURS "s0..sD-1 r0..rS-1 [stype rtype]",             \
+      TISIM_AMONG_NEIGHBOURS)
+
+// How many the rank sends to and who they are, how many it receives from and who they are.
+#define TISIM_NEIGHBOURS "D to0..toD-1 S from0..fromS-1 "
+#define TISIM_AMONG_NEIGHBOURS                                                                     \
+  .effect = "addition: to and from those ranks, -666: nobody; the n-th message from one rank to "  \
+            "another is the n-th that the other one lists",                                        \
+  .flow = DataFlow::neighbours, .request_tag = -1002 /* SimGrid has none */
 
 // ROW(operation, properties): what is done with files, in the words of POSIX and of MPI-IO. The kind
 // of their operations is `file`.
@@ -413,8 +428,8 @@ struct KindTraits {
 };
 
 // Whose data ranks need in a collective: that of all, of the root, of all at the root, of the
-// ranks below.
-enum class DataFlow : std::uint8_t { all_to_all, from_root, to_root, chain };
+// ranks below, of the ranks that the call lists.
+enum class DataFlow : std::uint8_t { all_to_all, from_root, to_root, chain, neighbours };
 
 struct CollectiveTraits {
   std::string_view name;

@@ -125,7 +125,9 @@ def test_non_blocking_collectives_start_and_do_not_wait(word: str) -> None:
         "ibarrier": "", "igatherv": "1 1 1 1 1", "iscatterv": "1 1 1 1 1",
         "iallgatherv": "1 1 1 1 1", "ialltoallv": "4 1 1 1 1 4 1 1 1 1",
         "ireducescatter": "1 1 1 1 0", "igather": "1 1", "iscatter": "1 1", "ialltoall": "1 1",
-        "iallgather": "1 1",
+        "iallgather": "1 1", "ineighbor_allgather": "1 2 1 3 1 1",
+        "ineighbor_alltoall": "1 2 1 3 1 1", "ineighbor_allgatherv": "1 2 1 3 1 1",
+        "ineighbor_alltoallv": "1 2 1 3 1 1",
     }.get(word, "1")  # fmt: skip
     for rank in range(4):
         script = schedule(f"{word} {numbers}", rank)
@@ -174,5 +176,5 @@ def test_only_collectives_are_decoded() -> None:
 
 
 def test_every_collective_of_the_core_is_known() -> None:
-    words = {_core.operation_name(number) for number in range(15)}
+    words = {_core.operation_name(number) for number in range(19)}
     assert words == COLLECTIVES

@@ -103,6 +103,16 @@ scatter 10 10
 scatterv 4 3 2 1 DOWN 1
 allgather 5 5 0 0
 allgatherv RANKS 0 1 2 3
+neighbor_alltoall 3 LEFT -666 RIGHT 3 RIGHT LEFT -666 10 10
+neighbor_alltoallv 3 LEFT -666 RIGHT 3 RIGHT LEFT -666 1 2 3 1 3 2
+neighbor_allgather 2 LEFT LEFT 2 RIGHT RIGHT 9 9 0 0 comm=4
+neighbor_allgatherv 2 LEFT LEFT 2 RIGHT RIGHT 9 9 9 comm=4
+ineighbor_alltoall 3 LEFT -666 RIGHT 3 RIGHT LEFT -666 10 10 request=6
+ineighbor_alltoallv 3 LEFT -666 RIGHT 3 RIGHT LEFT -666 1 2 3 1 3 2
+ineighbor_allgather 2 LEFT LEFT 2 RIGHT RIGHT 9 9 0 0 comm=4
+ineighbor_allgatherv 2 LEFT LEFT 2 RIGHT RIGHT 9 9 9 comm=4
+wait request=6
+waitall
 ibarrier
 ibcast 100 1
 wait -333 -333 -3335

@@ -68,24 +68,16 @@ def test_one_sided_communication(one_mpi: Mpi, tmp_path: Path) -> None:
 def test_collectives_of_neighbours(mpi: Mpi, tmp_path: Path) -> None:
     trace = recorded("topology.c", tmp_path, mpi)
 
-    def exchange(comm: int, sources: str, destinations: str, sizes: str) -> list[str]:
-        """Ranks and tags of neighbours, and the sizes of both sides."""
-        sides = [("irecv", one) for one in sources.split()]
-        sides += [("isend", one) for one in destinations.split()]
-        pairs = zip(sides, sizes.split() * 2, strict=True)
-        posted = [
-            f"{word} {rank} {2147483000 + int(tag)} {size} comm={comm} request={number}"
-            for number, ((word, one), size) in enumerate(pairs)
-            for rank, tag in [one.split(":")]
-        ]
-        return [*posted, f"waitall requests={','.join(map(str, range(len(posted))))}"]
-
-    # The grid is 2 x 2, and has borders in its second dimension.
-    grid = (1, "2:1 2:0 -666:3 1:2", "2:0 2:1 -666:2 1:3")
+    # The grid is 2 x 2, and has borders in its second dimension. What goes down arrives from above.
+    grid = "4 2 2 -666 1 4 2 2 1 -666"
+    step = (
+        f"neighbor_alltoall {grid} 100 100 0 0 comm=1",
+        f"ineighbor_alltoallv {grid} 0 0 50 50 0 0 50 50 0 0 comm=1 request=0",
+        "wait request=0",
+    )
     assert trace.calls(0) == [
-        *("init", "comm_split 0 1 0 0"),
-        *(*exchange(*grid, "800 800 800 800"), *exchange(*grid, "0 0 400 400")) * 5,
-        *("comm_split 1 2 0 0", *exchange(2, "3:0 2:0", "1:0 2:0", "4 4")),
+        *("init", "comm_split 0 1 0 0", *step * 5, "comm_split 1 2 0 0"),
+        "neighbor_allgather 2 1 2 2 3 2 1 1 1 1 comm=2",
         *("comm_free 2", "comm_free 1", "finalize"),
     ]
     replay_on_graphene(trace)

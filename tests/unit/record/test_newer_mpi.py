@@ -188,7 +188,7 @@ def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
 
 def test_variants_that_are_not_listed() -> None:
     functions = {function.name: function for function in read_table()}
-    assert functions["MPI_Neighbor_alltoallw_init"].is_counted
+    assert not functions["MPI_Neighbor_alltoallw_init"].is_counted
     assert not functions["MPI_Barrier_init"].is_counted
     declared = {p.name: p.declaration for p in functions["MPI_Alltoallv_c"].parameters}
     assert declared["sendcounts"] == "const MPI_Count sendcounts[]"
@@ -197,7 +197,6 @@ def test_variants_that_are_not_listed() -> None:
     assert {"MPI_Send_c", "MPI_Ibcast_c", "MPI_Scan_init_c", "MPI_Put_c"} <= large
     assert "MPI_File_write_c" in large
     counted = {name for name in large if functions[name].is_counted}
-    assert "MPI_Neighbor_alltoallw_init_c" in counted
     assert (
         not {"MPI_Put_c", "MPI_Scan_init_c", "MPI_Send_c", "MPI_Ibcast_c", "MPI_File_write_c"}
         & counted

@@ -57,11 +57,12 @@ _WORDS_HEADER = """\
 #define TISIM_WORDS_H
 
 /* WORD(name, roles): the actions of traces. Roles of their arguments: r a rank, n a number, v as
- * many numbers as the communicator has ranks. */
+ * many numbers as the communicator has ranks, l as many ranks as the number before it says. */
 """
 # Arguments of a usage that the recorder does not write.
 _NOT_WRITTEN = {"displacements", "threads=N", "sum=S"}
 _RANKS = {"src", "dst", "root"}
+_LIST = re.compile(r"(to|from)0\.\.\w+-1")
 _VECTOR = re.compile(r"\w0\.\.\w+-1|rank\.\.\.")
 
 
@@ -76,4 +77,10 @@ def _roles(usage: str) -> str:
     if " or " in usage or usage == "no arguments":
         return ""
     words = [word for word in re.findall(r"[\w.=-]+", usage) if word not in _NOT_WRITTEN]
-    return "".join("r" if w in _RANKS else "v" if _VECTOR.fullmatch(w) else "n" for w in words)
+    return "".join(map(_role, words))
+
+
+def _role(word: str) -> str:
+    if word in _RANKS:
+        return "r"
+    return "l" if _LIST.fullmatch(word) else "v" if _VECTOR.fullmatch(word) else "n"

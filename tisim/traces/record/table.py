@@ -136,16 +136,12 @@ def _nonblocking(function: Function) -> Function:
 
 
 def _persistent(function: Function) -> Function:
-    """The persistent collective: each start of it is the non-blocking one. A trace cannot express
-    those of neighbours.
-    """
+    """The persistent collective: each start of it is the non-blocking one."""
     more = map(_parameter, ("MPI_Info info", "MPI_Request *request"))
-    is_counted = "_neighbours(" in function.after
     return Function(
         f"{function.name}_init",
         (*function.parameters, *more),
-        after="" if is_counted else _posted(function, is_persistent=True),
-        is_counted=is_counted,
+        after=_posted(function, is_persistent=True),
         since="4",
     )
 

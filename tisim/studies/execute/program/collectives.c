@@ -22,7 +22,8 @@ struct call {
   int *out_counts, *out_places, *in_counts, *in_places;
 };
 
-/* Where the numbers of an instruction stand; tisim's script.hpp says so. */
+/* Where the numbers of an instruction stand; tisim's script.hpp says so. Of a collective among
+ * neighbours these stand before the vectors. */
 enum { RANKS, ROOT, SEND_COUNT, RECEIVE_COUNT, SEND_WIDTH, RECEIVE_WIDTH, VECTORS };
 
 static int as_count(int64_t value) {
@@ -91,6 +92,65 @@ static void take_vectors(struct call* call, const struct instruction* instructio
         take_counts(next, ranks, numbers[RECEIVE_WIDTH], unit, call->in_counts, call->in_places);
 }
 
+/* The neighbours of one side, without those that are nobody, and the bytes for each. */
+struct side {
+  int neighbours;
+  int* ranks;
+  int* counts;
+  int* places;
+  int64_t bytes;
+};
+
+/* `counts`: by neighbour; NULL: each has `count`. */
+static struct side side_of(const int64_t* ranks, int64_t listed, const int64_t* counts,
+                           int64_t count, int64_t width, int* room) {
+  struct side side = {.ranks = room, .counts = room + listed, .places = room + 2 * listed};
+  for (int64_t i = 0; i < listed; i++) {
+    if (ranks[i] < 0) continue;
+    const int64_t bytes = (counts == NULL ? count : counts[i]) * width;
+    side.ranks[side.neighbours] = (int)ranks[i];
+    side.counts[side.neighbours] = as_count(bytes);
+    side.places[side.neighbours++] = as_count(side.bytes);
+    side.bytes += bytes;
+  }
+  return side;
+}
+
+static void take_neighbours(struct call* call, const struct instruction* instruction,
+                            int64_t* out_bytes, int64_t* in_bytes) {
+  const int64_t* const numbers = instruction->numbers;
+  const int64_t* const destinations = numbers + VECTORS + 1;
+  const int64_t out = destinations[-1];
+  const int64_t* const sources = destinations + out + 1;
+  const int64_t in = sources[-1];
+  const int64_t* counts = sources + in;
+  const int operation = instruction->operation;
+  const int64_t* out_counts = NULL;
+  if (operation == OPERATION_NEIGHBOR_ALLTOALLV) {
+    out_counts = counts;
+    counts += out;
+  }
+  const int has_in_counts =
+      operation == OPERATION_NEIGHBOR_ALLTOALLV || operation == OPERATION_NEIGHBOR_ALLGATHERV;
+  call->counts = malloc(((size_t)(out + in) * 3 + 1) * sizeof *call->counts);
+  if (call->counts == NULL) fail("no memory for the counts of %d neighbours", (int)(out + in));
+  const struct side to = side_of(destinations, out, out_counts, numbers[SEND_COUNT],
+                                 numbers[SEND_WIDTH], call->counts);
+  const struct side from =
+      side_of(sources, in, has_in_counts ? counts : NULL, numbers[RECEIVE_COUNT],
+              numbers[RECEIVE_WIDTH], call->counts + 3 * out);
+  call->out_counts = to.counts;
+  call->out_places = to.places;
+  call->in_counts = from.counts;
+  call->in_places = from.places;
+  call->communicator =
+      topology_of(instruction, to.neighbours, to.ranks, from.neighbours, from.ranks);
+  const int gathers =
+      operation == OPERATION_NEIGHBOR_ALLGATHER || operation == OPERATION_NEIGHBOR_ALLGATHERV;
+  *out_bytes = gathers ? numbers[SEND_COUNT] * numbers[SEND_WIDTH] : to.bytes;
+  *in_bytes = from.bytes;
+}
+
 static struct call call_of(const struct instruction* instruction) {
   const int64_t* const numbers = instruction->numbers;
   const int64_t sent = numbers[SEND_COUNT] * numbers[SEND_WIDTH];
@@ -144,6 +204,12 @@ static struct call call_of(const struct instruction* instruction) {
     case OPERATION_ALLGATHERV:
     case OPERATION_ALLTOALLV:
       take_vectors(&call, instruction, unit, &out, &in);
+      break;
+    case OPERATION_NEIGHBOR_ALLGATHER:
+    case OPERATION_NEIGHBOR_ALLGATHERV:
+    case OPERATION_NEIGHBOR_ALLTOALL:
+    case OPERATION_NEIGHBOR_ALLTOALLV:
+      take_neighbours(&call, instruction, &out, &in);
       break;
     default: /* a barrier */
       break;
@@ -213,6 +279,22 @@ static void call_mpi(int operation, const struct call* c, MPI_Request* request) 
     case OPERATION_ALLGATHERV:
       CALL(Allgatherv, allgatherv, c->out, c->out_count, byte, c->in, c->in_counts, c->in_places,
            byte);
+      return;
+    case OPERATION_NEIGHBOR_ALLGATHER:
+      CALL(Neighbor_allgather, neighbor_allgather, c->out, c->out_count, byte, c->in, c->in_count,
+           byte);
+      return;
+    case OPERATION_NEIGHBOR_ALLGATHERV:
+      CALL(Neighbor_allgatherv, neighbor_allgatherv, c->out, c->out_count, byte, c->in,
+           c->in_counts, c->in_places, byte);
+      return;
+    case OPERATION_NEIGHBOR_ALLTOALL:
+      CALL(Neighbor_alltoall, neighbor_alltoall, c->out, c->out_count, byte, c->in, c->in_count,
+           byte);
+      return;
+    case OPERATION_NEIGHBOR_ALLTOALLV:
+      CALL(Neighbor_alltoallv, neighbor_alltoallv, c->out, c->out_counts, c->out_places, byte,
+           c->in, c->in_counts, c->in_places, byte);
       return;
     default:
       fail("the script has a collective number %d", operation);

@@ -1,6 +1,7 @@
 #include "communicators.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "execute.h"
 
@@ -9,10 +10,12 @@ enum { MOST = 1 << 16 };
 /* Initialised by their first user: 0 means that there is none. */
 static struct {
   MPI_Comm handle;
+  MPI_Comm topology;   /* where `has_topology` */
   MPI_Request copying; /* while `is_copied` */
   int rank;
   int exists;
   int is_copied;
+  int has_topology;
 } table[MOST];
 
 static void finish_copy(int number) {
@@ -36,6 +39,42 @@ int rank_in(const struct instruction* instruction) {
   if (program.rehearsing || number == 0) return program.rank;
   finish_copy(number);
   return table[number].rank;
+}
+
+static int are_neighbours(MPI_Comm topology, int destinations, const int* destination, int sources,
+                          const int* source) {
+  int in, out, weighted;
+  PMPI_Dist_graph_neighbors_count(topology, &in, &out, &weighted);
+  if (in != sources || out != destinations) return 0;
+  const size_t all = (size_t)(in + out);
+  int* const ranks = malloc((2 * all + 1) * sizeof *ranks);
+  if (ranks == NULL) fail("no memory for %d neighbours", in + out);
+  PMPI_Dist_graph_neighbors(topology, in, ranks, ranks + all, out, ranks + in, ranks + all + in);
+  const int are = memcmp(ranks, source, (size_t)in * sizeof *ranks) == 0 &&
+                  memcmp(ranks + in, destination, (size_t)out * sizeof *ranks) == 0;
+  free(ranks);
+  return are;
+}
+
+MPI_Comm topology_of(const struct instruction* instruction, int destinations,
+                     const int* destination, int sources, const int* source) {
+  const int number = instruction->communicator;
+  const MPI_Comm all = communicator_of(instruction);
+  if (program.rehearsing) return MPI_COMM_NULL;
+  if (!table[number].has_topology) {
+    MPI_Dist_graph_create_adjacent(all, sources, source, MPI_UNWEIGHTED, destinations, destination,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &table[number].topology);
+    table[number].has_topology = 1;
+  } else if (!are_neighbours(table[number].topology, destinations, destination, sources, source)) {
+    fail("the neighbours in communicator %d are not those of an earlier call, as they are in MPI",
+         number);
+  }
+  return table[number].topology;
+}
+
+static void free_topology(int number) {
+  if (table[number].has_topology) MPI_Comm_free(&table[number].topology);
+  table[number].has_topology = 0;
 }
 
 static MPI_Comm comm_of_group(const struct instruction* instruction) {
@@ -86,15 +125,18 @@ void free_communicator(const struct instruction* instruction) {
   const int number = instruction->communicator;
   if (program.rehearsing || !table[number].exists) return;
   finish_copy(number);
+  free_topology(number);
   MPI_Comm_free(&table[number].handle);
   table[number].exists = 0;
 }
 
 void free_communicators(void) {
   if (program.rehearsing) return;
+  free_topology(0);
   for (int number = 1; number < MOST; number++) {
     if (!table[number].exists) continue;
     finish_copy(number);
+    free_topology(number);
     PMPI_Comm_free(&table[number].handle);
     table[number].exists = 0;
   }

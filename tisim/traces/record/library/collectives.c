@@ -286,20 +286,14 @@ void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
   write_call(word, &arguments, on, posted);
 }
 
-/* Collectives among the neighbours of a topology, written as messages: a trace has no action for
- * them. Their tags are above those that programs use. */
-
-/* A neighbour, and the tag of the message to it or from it. */
-struct neighbour {
-  int rank;
-  int tag;
-};
+/* Collectives among the neighbours of a topology. */
 
 struct neighbours {
   int sources;
   int destinations;
-  struct neighbour* source; /* followed in memory by the destinations */
-  struct neighbour* destination;
+  int* source; /* followed in memory by the destinations */
+  int* destination;
+  bool is_grid;
 };
 
 static bool make_room(struct neighbours* all, int sources, int destinations) {
@@ -307,35 +301,24 @@ static bool make_room(struct neighbours* all, int sources, int destinations) {
   all->destinations = destinations;
   all->source = calloc((size_t)sources + (size_t)destinations + 1, sizeof *all->source);
   all->destination = all->source + sources;
+  all->is_grid = false;
   return all->source != NULL;
 }
 
-/* What goes down a dimension arrives from above: the message has the tag of its direction. */
+/* What goes down a dimension arrives from above. So the neighbour above is listed first as a
+ * source: where both are one rank, its first message is what it sent down. */
 static bool cartesian(MPI_Comm comm, struct neighbours* all) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);
   if (!make_room(all, 2 * dimensions, 2 * dimensions)) return false;
+  all->is_grid = true;
   for (int i = 0; i < dimensions; ++i) {
-    int below = MPI_PROC_NULL;
-    int above = MPI_PROC_NULL;
-    PMPI_Cart_shift(comm, i, 1, &below, &above);
-    const struct neighbour down = {below, TISIM_FIRST_TAG + 2 * i};
-    const struct neighbour up = {above, TISIM_FIRST_TAG + 2 * i + 1};
-    all->destination[2 * i] = down;
-    all->destination[2 * i + 1] = up;
-    all->source[2 * i].rank = below;
-    all->source[2 * i].tag = up.tag;
-    all->source[2 * i + 1].rank = above;
-    all->source[2 * i + 1].tag = down.tag;
+    int* const below = &all->destination[2 * i];
+    PMPI_Cart_shift(comm, i, 1, below, below + 1);
+    all->source[2 * i] = below[1];
+    all->source[2 * i + 1] = below[0];
   }
   return true;
-}
-
-static void set(struct neighbour* neighbours, const int* ranks, int count) {
-  for (int i = 0; i < count; ++i) {
-    neighbours[i].rank = ranks[i];
-    neighbours[i].tag = TISIM_FIRST_TAG;
-  }
 }
 
 static bool graph(MPI_Comm comm, struct neighbours* all) {
@@ -343,15 +326,9 @@ static bool graph(MPI_Comm comm, struct neighbours* all) {
   int count = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Graph_neighbors_count(comm, rank, &count);
-  int* const ranks = calloc((size_t)count + 1, sizeof *ranks);
-  if (ranks == NULL || !make_room(all, count, count)) {
-    free(ranks);
-    return false;
-  }
-  PMPI_Graph_neighbors(comm, rank, count, ranks);
-  set(all->source, ranks, count);
-  set(all->destination, ranks, count);
-  free(ranks);
+  if (!make_room(all, count, count)) return false;
+  PMPI_Graph_neighbors(comm, rank, count, all->source);
+  PMPI_Graph_neighbors(comm, rank, count, all->destination);
   return true;
 }
 
@@ -360,17 +337,13 @@ static bool distributed_graph(MPI_Comm comm, struct neighbours* all) {
   int out = 0;
   int weighted = 0;
   PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
-  /* Ranks and weights of both sides. */
-  int* const ranks = calloc(2 * ((size_t)in + (size_t)out) + 1, sizeof *ranks);
-  if (ranks == NULL || !make_room(all, in, out)) {
-    free(ranks);
+  int* const weights = calloc((size_t)in + (size_t)out + 1, sizeof *weights);
+  if (weights == NULL || !make_room(all, in, out)) {
+    free(weights);
     return false;
   }
-  int* const weights = ranks + in + out;
-  PMPI_Dist_graph_neighbors(comm, in, ranks, weights, out, ranks + in, weights + in);
-  set(all->source, ranks, in);
-  set(all->destination, ranks + in, out);
-  free(ranks);
+  PMPI_Dist_graph_neighbors(comm, in, all->source, weights, out, all->destination, weights + in);
+  free(weights);
   return true;
 }
 
@@ -382,55 +355,48 @@ static bool find(MPI_Comm comm, struct neighbours* all) {
   return topology == MPI_DIST_GRAPH && distributed_graph(comm, all);
 }
 
+static void put_ranks(struct arguments* arguments, const int* ranks, int count) {
+  put(arguments, count);
+  for (int i = 0; i < count; ++i) {
+    put(arguments, ranks[i] == MPI_PROC_NULL ? TISIM_NULL_RANK : ranks[i]);
+  }
+}
+
 static int64_t bytes_of(const struct tisim_side* side, int neighbour, size_t stride) {
   const int64_t count = tisim_count(&side->counts, neighbour);
-  if (side->types == NULL) return tisim_bytes(count, side->type);
   if (stride == sizeof(MPI_Datatype)) {
     return tisim_bytes(count, ((const MPI_Datatype*)side->types)[neighbour]);
   }
   return tisim_bytes(count, PMPI_Type_f2c(((const MPI_Fint*)side->types)[neighbour]));
 }
 
-static void post(enum tisim_word word, const struct neighbour* neighbour, int64_t bytes,
-                 const struct tisim_comm* comm, int64_t request) {
-  const int64_t peer = neighbour->rank == MPI_PROC_NULL ? TISIM_NULL_RANK : neighbour->rank;
-  const int64_t arguments[] = {peer, neighbour->tag, bytes};
-  struct tisim_named named = tisim_on(comm->number);
-  named.request = request;
-  tisim_write(word, arguments, 3, &named, false);
+/* `swap`: 1: the neighbours of each dimension are listed the other way round. */
+static void put_counts(struct arguments* arguments, const struct tisim_side* side,
+                       struct amount amount, int neighbours, int swap, size_t stride) {
+  for (int i = 0; i < neighbours; ++i) {
+    put(arguments, side->types == NULL ? tisim_count(&side->counts, i ^ swap) * amount.unit
+                                       : bytes_of(side, i ^ swap, stride));
+  }
 }
 
-static int64_t number_of(const struct tisim_request* request, int message) {
-  return message == 0 ? request->number : request->more[message - 1];
-}
-
-void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, size_t stride,
-                            MPI_Comm comm, const struct tisim_posted* posted) {
-  const struct tisim_comm* const on = tisim_comm_of(comm);
+void tisim_after_neighbours(enum tisim_word word, struct tisim_side sent,
+                            struct tisim_side received, size_t stride, MPI_Comm comm,
+                            const struct tisim_posted* posted) {
+  const struct tisim_comm* const on = written_on(comm, posted);
   struct neighbours all;
-  if (on == NULL || on->is_self || !tisim_is_active() || !find(comm, &all)) return;
-  const int total = all.sources + all.destinations;
-  struct tisim_request* const request =
-      posted == NULL ? tisim_request_add_several(MPI_REQUEST_NULL, &all, (size_t)total)
-                     : tisim_request_add_several(posted->request, posted->variable, (size_t)total);
-  int message = 0;
-  for (int i = 0; i < all.sources; ++i) {
-    post(TISIM_irecv, &all.source[i], bytes_of(&received, i, stride), on,
-         number_of(request, message++));
-  }
-  for (int i = 0; i < all.destinations; ++i) {
-    post(TISIM_isend, &all.destination[i], bytes_of(&sent, i, stride), on,
-         number_of(request, message++));
-  }
+  if (on == NULL || !find(comm, &all)) return;
+  const struct amount bytes = {1, BYTE_TYPE};
+  const struct amount out = sent.types == NULL ? amount_of(sent.type) : bytes;
+  const struct amount in = received.types == NULL ? amount_of(received.type) : bytes;
+  const size_t neighbours = (size_t)all.sources + (size_t)all.destinations;
+  struct arguments arguments = {tisim_numbers(MOST_SCALARS + 2 * neighbours), 0};
+  put_ranks(&arguments, all.destination, all.destinations);
+  put_ranks(&arguments, all.source, all.sources);
+  put_counts(&arguments, &sent, out, sent.is_one ? 1 : all.destinations, 0, stride);
+  put_counts(&arguments, &received, in, received.is_one ? 1 : all.sources,
+             all.is_grid && !received.is_one, stride);
   free(all.source);
-  if (posted != NULL) return;
-  if (total != 0) {
-    struct tisim_named named = tisim_on(0);
-    int64_t* const numbers = tisim_numbers((size_t)total);
-    for (int i = 0; i < total; ++i) numbers[i] = number_of(request, i);
-    named.requests = numbers;
-    named.request_count = (size_t)total;
-    tisim_write(TISIM_waitall, NULL, 0, &named, false);
-  }
-  tisim_request_done(request);
+  put(&arguments, out.type);
+  put(&arguments, in.type);
+  write_call(word, &arguments, on, posted);
 }

@@ -249,14 +249,16 @@ bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_
                                     struct tisim_counts received, MPI_Datatype received_type,
                                     MPI_Comm comm, const struct tisim_posted* posted);
 
-/* neighbours.c. What a collective of neighbours sends or receives. */
+/* What a collective of neighbours sends or receives. */
 struct tisim_side {
   struct tisim_counts counts; /* of each neighbour */
+  bool is_one;                /* one count is for all */
   MPI_Datatype type;          /* of all, unless there are `types` */
   const void* types;          /* of each neighbour: handles as the program's language has them */
 };
-void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, size_t stride,
-                            MPI_Comm comm, const struct tisim_posted* posted);
+void tisim_after_neighbours(enum tisim_word word, struct tisim_side sent,
+                            struct tisim_side received, size_t stride, MPI_Comm comm,
+                            const struct tisim_posted* posted);
 
 void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted* posted);
 void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,

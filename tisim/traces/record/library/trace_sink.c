@@ -181,8 +181,10 @@ static uint64_t ranks_among(const struct tisim_call* call) {
   uint64_t ranks = 0;
   size_t place = 0;
   for (const char* role = roles; *role != '\0' && place < call->count; ++role) {
-    if (*role == 'r' && place < 64) ranks |= UINT64_C(1) << place;
-    place += *role == 'v' ? per_vector : 1;
+    const size_t first = place;
+    place += *role == 'v' ? per_vector : *role == 'l' ? (size_t)call->arguments[place - 1] : 1;
+    if (*role != 'r' && *role != 'l') continue;
+    for (size_t i = first; i < place && i < 64; ++i) ranks |= UINT64_C(1) << i;
   }
   return ranks;
 }
