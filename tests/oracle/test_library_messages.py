@@ -26,7 +26,7 @@ _OPERATIONS = (
 _SIZES = (1, 12, 100, 703, 3001, 12000, 60000, 200000, 700000, 1 << 20)
 _MOST = max(_SIZES)
 _MANY_RANKS = (0, 12, 3001, 60000, 700000)
-_FEW_ROOTS = range(campaign(2, 9))  # few ranks try them all
+_FEW_ROOTS = range(campaign(1, 0), campaign(2, 9))  # few ranks try them all
 
 Call = tuple[str, int, int]  # operation, bytes, root
 Messages = list[list[tuple[int, int]]]  # of each rank: destination and bytes

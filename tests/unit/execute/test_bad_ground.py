@@ -52,10 +52,10 @@ def wait_until_all_ranks_run(directory: Path) -> None:
     pytest.fail("the ranks have not started within 60 s")
 
 
-def test_a_deadlock_is_told_with_its_lines(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_deadlock_is_told_with_its_lines(one_mpi: Mpi, tmp_path: Path) -> None:
     trace = trace_of(tmp_path, "recv 1 0 1; send 1 0 1", "recv 0 0 1; send 0 0 1")
     with pytest.raises(ExecutionError) as caught:
-        execute(trace, [mpi.run], compiler=mpi.cc, time_limit=6)
+        execute(trace, [one_mpi.run], compiler=one_mpi.cc, time_limit=6)
     text = str(caught.value)
     assert "nothing has ended within 6 s, after 0 repetitions" in text
     assert f"rank 0 is in recv ({trace.files[0]}:1)" in text

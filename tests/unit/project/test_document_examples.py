@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.command_line import CommandLine
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -101,6 +102,7 @@ def test_the_commands_of_the_readme_exist() -> None:
         assert re.search(rf"^{command}:", makefile, re.M), command
 
 
+@pytest.mark.skipif(not campaign(0, 1), reason="takes long; `make nightly` runs it")
 def test_the_pictures_of_the_gallery_are_drawn_again(tmp_path: Path) -> None:
     script = ROOT / "docs" / "pictures" / "gallery.py"
     subprocess.run([sys.executable, script, tmp_path], check=True, timeout=300)

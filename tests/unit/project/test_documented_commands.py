@@ -83,10 +83,14 @@ def help_texts(command: click.Command, path: str = "tisim") -> Iterator[tuple[st
 
 
 def documented() -> dict[str, list[str]]:
-    """The commands that each document or help text shows."""
+    """The commands that each document or help text shows; each calibration but once."""
     texts = {str(file.relative_to(ROOT)): "\n".join(blocks(file)) for file in DOCUMENTS}
     texts |= dict(help_texts(group))
     found = {name: list(dict.fromkeys(commands_of(text))) for name, text in texts.items()}
+    calibrated: set[str] = set()
+    for name, lines in found.items():
+        found[name] = [line for line in lines if line not in calibrated]
+        calibrated.update(line for line in lines if line.startswith("tisim calibrate "))
     return {name: commands for name, commands in found.items() if commands}
 
 
