@@ -108,10 +108,10 @@ def nccl_tests_command(
 ) -> None:
     """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
 
-    OPERATION is all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
-    All GPUs call the operation together, and nothing else runs. The last column is what NCCL
-    chooses: algorithm, protocol and channels. Between nodes, the time is that of the slowest link
-    with the bytes of all nodes on it.
+    OPERATION is all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather,
+    scatter or sendrecv. All GPUs call the operation together, and nothing else runs. The last
+    column is what NCCL chooses: algorithm, protocol and channels. Between nodes, the time is that
+    of the slowest link with the bytes of all nodes on it.
     """
     platform = Platform.load(Path(file))
     table = predict(

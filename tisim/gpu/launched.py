@@ -153,7 +153,8 @@ def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, i
     places: dict[int, int] = {}
     for lane in range(2 * tables.graph.ranks):
         node, gpu = divmod(lane // 2, machine.gpus)
-        places[lane] = numbers[f"node-{node}-nvlink-{gpu}_{_WAYS[lane % 2]}"]
+        inside = "pcie" if machine.pcie else "nvlink"
+        places[lane] = numbers[f"node-{node}-{inside}-{gpu}_{_WAYS[lane % 2]}"]
     for number, link in tables.link_numbers.items():
         if traffic.is_uplink(number):
             way, leaf = divmod(number - 2 * traffic.interfaces, traffic.uplinks)

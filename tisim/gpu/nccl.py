@@ -42,8 +42,9 @@ from tisim.gpu.nccl_trees import longest_way, tree_chunk
 OPERATIONS: Final = (
     *("all_reduce", "all_gather", "reduce_scatter"),
     *("broadcast", "reduce"),
-    *("alltoall", "sendrecv"),
+    *("alltoall", "gather", "scatter", "sendrecv"),
 )
+_FROM_POINT_TO_POINT: Final = OPERATIONS[5:]
 ALGORITHMS: Final = (
     *("ring", "tree", "nvls", "nvls_tree", "pat"),
     *("collnet_direct", "collnet_chain"),
@@ -193,14 +194,15 @@ class Communicator:
             rate = min(rate, machine.socket_rate if len(set(sockets)) > 1 else math.inf)
         return rate
 
-    def _pcie_exchange(self) -> float:
-        """Bytes/s of each GPU that sends as much to all, for what CPUs pass on."""
+    def _pcie_exchange(self, operation: str) -> float:
+        """Bytes/s of a GPU that sends as much to all, for what CPUs pass on."""
         machine, rate = self.machine, math.inf
         for gpus in self.by_node.values():
             sockets, switches = zip(*map(machine.pcie_place, gpus), strict=True)
             for places, most in ((switches, machine.bridge_rate), (sockets, machine.socket_rate)):
                 for below in Counter(places).values():
-                    passing = below * (len(gpus) - below) / self.size
+                    senders = below if operation == "alltoall" else 1
+                    passing = senders * (len(gpus) - below) / self.size
                     rate = min(rate, most / passing if passing else math.inf)
         return rate
 
@@ -271,13 +273,15 @@ class Communicator:
             raise InputError(f"an operation is one of {', '.join(OPERATIONS)}, not {operation!r}")
         if not 0 <= size < math.inf:
             raise InputError(f"a size is bytes, at least 0, not {size}")
-        if operation in ("alltoall", "sendrecv"):
+        if operation in _FROM_POINT_TO_POINT:
             return self._point_to_point(operation, size)
         choices = dict(self._choices(operation, size))
         if not choices:
+            reduces = "" if self.machine.sharp else ", whose switches between nodes do not reduce"
+            wants = any(algorithm.startswith("collnet") for algorithm in self.algorithms)
             raise InputError(
                 f"NCCL has none of {', '.join(self.algorithms)} with {', '.join(self.protocols)} "
-                f"for {operation} on these GPUs"
+                f"for {operation} on these GPUs{reduces if wants else ''}"
             )
         algorithm, protocol = min(choices, key=lambda name: choices[name][0])
         _, latency, rate = choices[algorithm, protocol]
@@ -611,8 +615,8 @@ class Communicator:
         if self.local > 1 or self.machine.pcie:
             within = min(within, self._links)
         a_byte = max(sent[0] / within, sent[1] / self._nic)
-        if operation == "alltoall" and self.machine.pcie:
-            a_byte = max(a_byte, 1 / self._pcie_exchange())
+        if operation != "sendrecv" and self.machine.pcie:
+            a_byte = max(a_byte, 1 / self._pcie_exchange(operation))
         hop = self.network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
         latency = tables(self.version).base["ring"]["Simple"] + hop
         return self._result(
@@ -622,10 +626,11 @@ class Communicator:
     def traffic(self, operation: str, algorithm: str) -> tuple[float, float]:
         """The load of a GPU's NVLinks, and of a network interface: bytes for a byte of the size."""
         ranks, nodes, pcie = self.size, self.nodes, self.machine.pcie
-        if operation == "alltoall":
+        if operation in ("alltoall", "gather", "scatter"):
             away = (ranks - ranks / nodes) / ranks
             near = (ranks - 1 if pcie else ranks / nodes - 1) / ranks
-            return near, away * (ranks / nodes) / self.rails
+            # All send from all interfaces of their node, or the root from its own.
+            return near, away * (ranks / nodes / self.rails if operation == "alltoall" else 1)
         if operation == "sendrecv":
             return float(self.local > 1 or pcie), float(nodes > 1)
         rails = self._ring_rails

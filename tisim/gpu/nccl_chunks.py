@@ -187,18 +187,22 @@ def _link_of_chain(number: int, way: tuple[int, int], call: Collective) -> Itera
 def _exchanges(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
     """The programs of channels that send to other ranks and receive from them, all at once."""
     ranks, channels = group.size, call.channels
-    distances = range(1, ranks) if call.operation == "alltoall" else range(1, 2)
-    size = math.ceil(call.size / channels / (ranks if call.operation == "alltoall" else 1))
+    distances = range(1, 2) if call.operation == "sendrecv" else range(1, ranks)
+    size = math.ceil(call.size / channels / (1 if call.operation == "sendrecv" else ranks))
 
     def program(rank: int, channel: int) -> Iterator[_Lines]:
         number = rank * channels + channel
         yield f"{number} init\n", 1
-        for distance in distances:
-            to = (rank + distance) % ranks * channels + channel
-            yield f"{number} send {to} 0 {size} 6\n", 1
-        for distance in distances:
-            source = (rank - distance) % ranks * channels + channel
-            yield f"{number} recv {source} 0 {size} 6\n", 1
+        goals = [(rank + distance) % ranks for distance in distances]
+        sources = [(rank - distance) % ranks for distance in distances]
+        if call.operation == "scatter":
+            goals, sources = ([], [0]) if rank else (goals, [])
+        elif call.operation == "gather":
+            goals, sources = ([0], []) if rank else ([], sources)
+        for other in goals:
+            yield f"{number} send {other * channels + channel} 0 {size} 6\n", 1
+        for other in sources:
+            yield f"{number} recv {other * channels + channel} 0 {size} 6\n", 1
         yield f"{number} finalize\n", 1
 
     return [program(rank, channel) for rank in range(ranks) for channel in range(channels)]

@@ -24,9 +24,9 @@ ELEMENTS: Final = {
 #: How finely calls are simulated.
 LEVELS: Final = ("flows", "chunks")
 _REDUCING: Final = ("all_reduce", "reduce_scatter", "reduce")
-_ROOTED: Final = ("broadcast", "reduce")
+_ROOTED: Final = ("broadcast", "reduce", "gather", "scatter")
 # A size is all that ranks gather, scatter or exchange: it has an equal part for each.
-_DIVIDED: Final = ("all_gather", "reduce_scatter", "alltoall")
+_DIVIDED: Final = ("all_gather", "reduce_scatter", "alltoall", "gather", "scatter")
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,14 @@ def better_machines(machine: StepMachine) -> Iterator[tuple[str, StepMachine]]:
     """Machines that are better in one thing, and in what."""
     hardware = machine.hardware
     gpu = hardware.gpu
-    faster = hardware.with_nvlinks(2 * gpu.nvlink_rate)
+    if hardware.pcie:
+        inside = "PCIe x2", replace(hardware, pcie_rate=2 * hardware.pcie_rate)
+    else:
+        inside = "NVLink x2", hardware.with_nvlinks(2 * gpu.nvlink_rate)
     peaks = {dtype: 2 * peak for dtype, peak in gpu.peaks.items()}
     for what, other in (
         ("network x2", replace(hardware, nic_rate=2 * hardware.nic_rate)),
-        ("NVLink x2", faster),
+        inside,
         ("SMs x2", replace(hardware, gpu=replace(gpu, sms=2 * gpu.sms, peaks=peaks))),
         (
             "memory bandwidth x2",

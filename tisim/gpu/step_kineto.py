@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -98,8 +99,8 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
                     sent.setdefault(value.get("tid"), []).append(own)
             elif category in _ON_GPU:
                 end = begin + float(value.get("dur", 0.0))
-                stream = f"s{args.get('stream')}"
-                title = str(value.get("name"))
+                stream = sys.intern(f"s{args.get('stream')}")
+                title = sys.intern(str(value.get("name")))
                 own_calls: tuple[_Call, ...] = ()
                 if "nccl" in title.lower():
                     call = (_message_of(args) if messages else None) or _call_of(args)

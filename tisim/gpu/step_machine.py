@@ -165,7 +165,9 @@ class StepMachine:
     @property
     def within_rate(self) -> float:
         """Bytes/s that communication reaches of the NVLinks of a GPU, in each direction."""
-        return self.hardware.gpu.nvlinks * self.hardware.gpu.nvlink_reached
+        hardware = self.hardware
+        reached = hardware.gpu.nvlinks * hardware.gpu.nvlink_reached
+        return hardware.pcie_rate if hardware.pcie else reached
 
     @property
     def between_rate(self) -> float:
@@ -215,14 +217,16 @@ class StepMachine:
 _HARDWARE = ("gpus", "nics", "nic_rate", "fabric", "oversubscription", "sharp")
 
 
-# Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No step of a GB200
-# was at hand; it is taken for an H100.
+# Fitted to measured steps: benchmarks/training_steps.py, docs/ai_validation.md. No steps of a GB200
+# and of an L40S were at hand; they are taken for an H100 and an A100.
 _REACHED = {"memory_efficiency": 0.592, "network_efficiency": 0.995}
+_AMPERE = {"gemm_efficiency": 0.849, "launch": 6.09e-5, **_REACHED}
 _HOPPER = {"gemm_efficiency": 0.687, "launch": 1e-5, **_REACHED}
 #: Machines of `tisim.gpu.MACHINES` with what programs reach on them.
 STEP_MACHINES = {
-    "a100": StepMachine(MACHINES["a100"], gemm_efficiency=0.849, launch=6.09e-5, **_REACHED),
+    "a100": StepMachine(MACHINES["a100"], **_AMPERE),
     "h100": StepMachine(MACHINES["h100"], **_HOPPER),
     "h200": StepMachine(MACHINES["h200"], **_HOPPER),
     "gb200": StepMachine(MACHINES["gb200"], **_HOPPER),
+    "l40s": StepMachine(MACHINES["l40s"], **_AMPERE),
 }

@@ -113,7 +113,9 @@ def test_nccl_tests_prints_the_table_of_nccl_tests(tisim: CommandLine) -> None:
         assert (refused.status, message in refused.err) == (2, True), refused.err
 
 
-@pytest.mark.parametrize(("operation", "parts"), [("all_gather", 16), ("alltoall", 16)])
+@pytest.mark.parametrize(
+    ("operation", "parts"), [("all_gather", 16), ("alltoall", 16), ("scatter", 16)]
+)
 def test_counts_are_those_of_a_rank_where_each_has_a_part(operation: str, parts: int) -> None:
     table = predict(gpu_cluster(machine("a100", 2)), operation, first=1 << 20, last=1 << 20)
     (row,) = table.rows

@@ -157,7 +157,7 @@ def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
             assert call.nvlink_bytes <= wire * call.time
             assert call.nic_bytes <= cluster.nic_rate * call.time
             assert (call.nic_bytes > 0) == (nodes > 1)
-            if operation in ("alltoall", "sendrecv"):
+            if operation in ("alltoall", "gather", "scatter", "sendrecv"):
                 assert call.time >= last
                 last = call.time
 
@@ -193,7 +193,10 @@ def test_chunks_as_messages_take_what_their_sum_says(
 
 @pytest.mark.parametrize(
     ("operation", "tolerance"),
-    [("alltoall", 0.01), ("sendrecv", 0.01), ("broadcast", 0.09), ("reduce", 0.09)],
+    [
+        *(("alltoall", 0.01), ("sendrecv", 0.01), ("broadcast", 0.09), ("reduce", 0.09)),
+        *(("gather", 0.01), ("scatter", 0.01)),
+    ],
 )
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_other_operations_as_messages(operation: str, tolerance: float, nodes: int) -> None:
@@ -294,7 +297,7 @@ def test_a_byte_more_never_saves_more_than_a_change_of_protocol() -> None:
         ({"ranks": 1}, "two GPUs or more, not 1"),
         ({"ranks": (0, 0)}, "named twice"),
         ({"ranks": 9}, "GPUs 0 to 7, not 0 to 8"),
-        ({"operation": "gather"}, "an operation is one of all_reduce, .*, not 'gather'"),
+        ({"operation": "scan"}, "an operation is one of all_reduce, .*, not 'scan'"),
         ({"size": -1}, "at least 0, not -1"),
         ({"version": "1.3"}, "NCCL 1.3 is not known; known are those from 2.12 to 2.30"),
         ({"version": "new"}, "such as 2.30, not 'new'"),
