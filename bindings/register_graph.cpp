@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "graph/graph_run.hpp"
+#include "simulation.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -70,6 +71,16 @@ void add_meetings(GraphPrograms& made, const GraphNumbers& calls, const GraphInt
 
 }  // namespace
 
+nb::ndarray<nb::numpy, double, nb::ndim<1>> span_rows(const GraphRun& run) {
+  std::vector<double> rows;
+  rows.reserve(5 * run.spans().size());
+  for (const GraphSpan& span : run.spans()) {
+    rows.insert(rows.end(), {static_cast<double>(span.stream), static_cast<double>(span.node),
+                             span.begin, span.start, span.end});
+  }
+  return to_numpy(std::move(rows));
+}
+
 void register_graph(nb::module_& m) {
   nb::class_<GraphPrograms>(m, "GraphPrograms", "Programs that are graphs.")
       .def(
@@ -125,18 +136,7 @@ void register_graph(nb::module_& m) {
             return to_numpy(std::move(rows));
           },
           "Six numbers a lane: its end, and the seconds of each occupation.")
-      .def(
-          "spans",
-          [](const GraphRun& run) {
-            std::vector<double> rows;
-            for (const GraphSpan& span : run.spans()) {
-              rows.insert(rows.end(),
-                          {static_cast<double>(span.stream), static_cast<double>(span.node),
-                           span.begin, span.start, span.end});
-            }
-            return to_numpy(std::move(rows));
-          },
-          "Five numbers a span: stream, node, arrival, start, end.");
+      .def("spans", &span_rows, "Five numbers a span: stream, node, arrival, start, end.");
 }
 
 }  // namespace tisim

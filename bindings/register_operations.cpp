@@ -201,7 +201,7 @@ std::int32_t transfer(Simulation& s, std::int32_t source, std::int32_t destinati
 
 bool add_gpus(Simulation& s, const GraphPrograms& programs,
               const std::vector<std::int32_t>& sources,
-              const std::vector<std::int32_t>& destinations) {
+              const std::vector<std::int32_t>& destinations, bool logs) {
   if (sources.size() != destinations.size())
     throw std::invalid_argument("each meeting has two hosts");
   std::vector<std::pair<std::int32_t, std::int32_t>> like;
@@ -212,7 +212,7 @@ bool add_gpus(Simulation& s, const GraphPrograms& programs,
   }
   for (const LinkUse& use : programs.uses)
     check_index(use.link, s.platform().link_bandwidth.size(), "link");
-  return s.add_gpus(programs, std::move(like));
+  return s.add_gpus(programs, std::move(like), logs);
 }
 
 std::vector<std::int32_t> graph_mismatch(const Simulation& s) {
@@ -246,13 +246,20 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
   simulation
       .def("needed_action", &needed_action,
            "What `Stop.NEED_ACTION` or `Stop.NEED_LAUNCH` asks for.")
-      .def("add_gpus", &add_gpus, "programs"_a, "sources"_a, "destinations"_a,
+      .def("add_gpus", &add_gpus, "programs"_a, "sources"_a, "destinations"_a, "logs"_a,
            "Ranks are host threads of GPUs; of each meeting two hosts whose messages share links "
            "as one of its channels does. False: the route of two is missing (`missing_route`).")
       .def("launch", &Simulation::launch, "block"_a, "times"_a,
            "Answers `Stop.NEED_LAUNCH`: the rank launches that block.")
       .def("graph_mismatch", &graph_mismatch, "Two nodes of a graph that meet and do not fit.")
       .def("graph_standing", &graph_standing, "Streams that have not ended, and their nodes.")
+      .def(
+          "graph_spans",
+          [](const Simulation& s) {
+            if (s.gpus() == nullptr) throw std::logic_error("ranks launch nothing");
+            return span_rows(s.gpus()->graph());
+          },
+          "As `GraphRun.spans`.")
       .def("resume", &resume, "rank"_a, "The custom action of a rank is over.")
       .def("missing_route", &Simulation::missing_route, "The source and the destination.")
       .def("add_route", &add_route, "source"_a, "destination"_a, "links"_a, "latency"_a)

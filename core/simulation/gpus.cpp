@@ -13,8 +13,8 @@ constexpr double kNeverNext = std::numeric_limits<double>::infinity();
 }  // namespace
 
 Gpus::Gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like,
-           const Runtime& runtime, Network& network, Activities& activities)
-    : graph_(std::move(programs), false),
+           bool logs, const Runtime& runtime, Network& network, Activities& activities)
+    : graph_(std::move(programs), logs),
       like_(std::move(like)),
       runtime_(runtime),
       network_(network),

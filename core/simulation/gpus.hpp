@@ -22,8 +22,8 @@ class Gpus {
  public:
   // The links of the graph are those of the platform, and its lanes the ranks. `like`: of each
   // meeting two hosts; a channel has the share of a link that a message from the one to the other
-  // would have. Throws std::invalid_argument.
-  Gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like,
+  // would have. `logs`: keep the spans. Throws std::invalid_argument.
+  Gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like, bool logs,
        const Runtime& runtime, Network& network, Activities& activities);
   Gpus(const Gpus&) = delete;
   Gpus& operator=(const Gpus&) = delete;

@@ -221,15 +221,15 @@ void Simulation::retry() {
 }
 
 bool Simulation::add_gpus(GraphPrograms programs,
-                          std::vector<std::pair<std::int32_t, std::int32_t>> like) {
+                          std::vector<std::pair<std::int32_t, std::int32_t>> like, bool logs) {
   if (jobs_.count() > 0) throw std::logic_error("a job has been added before add_gpus");
   if (transfers_.may_fail() || ChangingLinks::any(*platform_) || steady_)
     throw std::invalid_argument("GPUs of a graph are on a platform that does not change or fail");
   for (const auto& [source, destination] : like) {
     if (network_.pair(source, destination) < 0) return false;
   }
-  gpus_ =
-      std::make_unique<Gpus>(std::move(programs), std::move(like), runtime_, network_, activities_);
+  gpus_ = std::make_unique<Gpus>(std::move(programs), std::move(like), logs, runtime_, network_,
+                                 activities_);
   return true;
 }
 

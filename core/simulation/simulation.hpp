@@ -121,7 +121,8 @@ class Simulation {
 
   // Ranks are host threads of GPUs from now on, see `Gpus`. To be called before jobs are added;
   // nothing may fail or be skipped. False: a route is missing.
-  bool add_gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like);
+  bool add_gpus(GraphPrograms programs, std::vector<std::pair<std::int32_t, std::int32_t>> like,
+                bool logs);
   const Gpus* gpus() const { return gpus_.get(); }
   // The rank that asks for a block launches it so many times.
   void launch(std::int32_t block, std::int32_t times);

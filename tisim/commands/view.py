@@ -115,14 +115,21 @@ def _ended_in_order() -> Iterator[None]:
 
 def _replay(trace_file: str, platform_file: str, hosts: str | None, made: Path) -> None:
     from tisim.simulation.replay import replay
+    from tisim.traces import Trace
 
+    trace, gpus = Trace.open(trace_file), None
+    if trace.has_graph:
+        from tisim.gpu.launched import LaunchedGraph
+
+        gpus = LaunchedGraph(trace_file)
     with ProgressBar("replay") as bar:
         replay(
-            trace_file,
+            trace,
             platform=platform_file,
             hosts=None if hosts is None else named_hosts(hosts),
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=made,
+            gpus=gpus,
         )
 
 

@@ -25,6 +25,7 @@ from tisim.gpu.step_traffic import Traffic
 if TYPE_CHECKING:
     from tisim._core import Simulation
     from tisim.gpu.step_graph import Graph
+    from tisim.gpu.step_run import Span
     from tisim.kernel.driver import Driver
     from tisim.platform import Platform
 
@@ -58,8 +59,28 @@ class LaunchedGraph:
         self.graph: Graph = replace(graph, programs=[(0, graph.ranks - 1, nodes)])
         self._tables: Tables | None = None
 
-    def start(self, driver: Driver, hosts: Sequence[int]) -> None:
+    @property
+    def lanes(self) -> list[tuple[int, str]]:
+        """Rank and name of each stream of all GPUs."""
+        nodes = (node for block in self.graph.blocks.values() for node in block)
+        names = dict.fromkeys(node.stream for node in nodes if node.stream)
+        return [(rank, name) for rank in range(self.graph.ranks) for name in names]
+
+    def lane_states(self, core: Simulation, first: int) -> bytes:
+        """What the streams did, as rows of a run file without gaps; they are ranks from `first`."""
+        from tisim.gpu.step_run_file import state_rows
+
+        assert self._tables is not None
+        of_lane: dict[tuple[int, str], list[Span]] = {lane: [] for lane in self.lanes}
+        for row in core.graph_spans().reshape(-1, 5):
+            span = self._tables.span(row)
+            of_lane[span.lane, span.stream].append(span)
+        return state_rows([*of_lane.values()], core.now, first)
+
+    def start(self, driver: Driver, hosts: Sequence[int], *, logs: bool = False) -> None:
         """Put the GPUs on the hosts of ranks, given by their indices, in a new simulation.
+
+        `logs`: keep when each node began and ended, for `lane_states`.
 
         Raises
         ------
@@ -103,7 +124,7 @@ class LaunchedGraph:
         ]
         sources, destinations = zip(*map(self._like, tables.meetings), strict=True) or ((), ())
         programs = tables.core_programs(rows, shares)
-        while not driver.core.add_gpus(programs, list(sources), list(destinations)):
+        while not driver.core.add_gpus(programs, list(sources), list(destinations), logs):
             driver.add_route(*driver.core.missing_route())
 
     def _like(self, key: tuple[str | int, ...]) -> tuple[int, int]:

@@ -51,13 +51,10 @@ def write_step_run(result: StepResult, path: str, title: str) -> None:
         for stream in dict.fromkeys(span.stream for span in of_gpu[number]):
             own = [span for span in of_gpu[number] if span.stream == stream]
             lanes.append((gpu, stream, own))
-    rows = [_rows(lane, spans, result.seconds) for lane, (_, _, spans) in enumerate(lanes)]
-    states = np.zeros(sum(map(len, rows)), row_types()["states"])
-    np.concatenate(rows, out=states)
     hosts = list(dict.fromkeys(gpu for gpu, _, _ in lanes))
     writer = RunFileWriter(Path(path), len(lanes))
     try:
-        writer.add("states", states[np.argsort(states["end"], kind="stable")].tobytes())
+        writer.add("states", state_rows([spans for *_, spans in lanes], result.seconds))
         writer.drain(True)
         writer.finish(
             RunDescription(
@@ -74,6 +71,16 @@ def write_step_run(result: StepResult, path: str, title: str) -> None:
     except BaseException:
         writer.discard()
         raise
+
+
+def state_rows(lanes: list[list[Span]], end: float, first: int = 0) -> bytes:
+    """What each of some lanes did until the end, as rows of a run file whose ranks they are,
+    from `first`.
+    """
+    rows = [_rows(first + number, spans, end) for number, spans in enumerate(lanes)]
+    states = np.zeros(sum(map(len, rows)), row_types()["states"])
+    np.concatenate(rows, out=states)
+    return states[np.argsort(states["end"], kind="stable")].tobytes()
 
 
 def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:

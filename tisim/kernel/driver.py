@@ -52,8 +52,23 @@ class EventConsumer(Protocol):
 class Launcher(Protocol):
     """GPUs on which ranks launch (`tisim.gpu.launched.LaunchedGraph`)."""
 
-    def start(self, driver: Driver, hosts: Sequence[int], /) -> None:
-        """Put GPUs on the hosts of ranks, given by their indices, in a new simulation."""
+    def start(self, driver: Driver, hosts: Sequence[int], /, *, logs: bool) -> None:
+        """Put GPUs on the hosts of ranks, given by their indices, in a new simulation.
+
+        `logs`: for `lane_states`.
+        """
+        ...
+
+    @property
+    def lanes(self) -> Sequence[tuple[int, str]]:
+        """Rank and name of each stream."""
+        ...
+
+    def lane_states(self, core: Simulation, first: int, /) -> bytes:
+        """What the streams did, as rows of a run file (`tisim.analysis.timeline`) without gaps.
+
+        Their numbers as ranks are `first` and those that follow.
+        """
         ...
 
     def launch(self, core: Simulation, /) -> None:

@@ -180,7 +180,7 @@ def replay(
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
-    logged = _capture(opened, settings, placements, event_log, timeline, timeline_part)
+    logged = _capture(opened, settings, placements, event_log, timeline, timeline_part, gpus)
     with _discarded_on_error(logged) as capture:
         result = _simulate(opened, settings, placements, progress, capture, skip_steady, gpus)
     result.jitter = spread
@@ -310,6 +310,7 @@ def _capture(
     event_log: bool,
     timeline: _Path | Sequence[_Path],
     part: tuple[float, float] | None,
+    gpus: Launcher | None,
 ) -> EventCapture | None:
     files = [timeline] if isinstance(timeline, (str, os.PathLike)) else list(timeline)
     if not event_log and not files:
@@ -327,6 +328,7 @@ def _capture(
         trace=str(trace.name),
         changes=changes,
         part=part,
+        lanes=() if gpus is None else gpus.lanes,
     )
 
 
@@ -363,7 +365,7 @@ def _simulate(
     if gpus is not None:
         if lives(placements)[1]:
             raise InputError("ranks that launch a graph are not killed")
-        gpus.start(driver, hosts)
+        gpus.start(driver, hosts, logs=capture is not None and capture.wants_lanes)
         driver.gpus = gpus
     job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
     with _interruptible(driver):
@@ -378,6 +380,8 @@ def _simulate(
     check_whole(driver.core, job)
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
+        if gpus is not None and capture.wants_lanes:
+            capture.add_lane_states(gpus.lane_states(driver.core, trace.ranks))
         result.event_log = capture.finish(driver.core, result.column("finish"))
         result.warnings += capture.warnings
     if skip_steady is not None:

@@ -51,6 +51,8 @@ class EventCapture:
         What was changed of the machine and the mapping, by name; None: nothing.
     part
         The part of the time that timelines show, in seconds; None: all of it.
+    lanes
+        Streams of GPUs: the rank that each belongs to, and its name.
 
     Raises
     ------
@@ -69,8 +71,9 @@ class EventCapture:
         trace: str | None = None,
         changes: Mapping[str, str] | None = None,
         part: tuple[float, float] | None = None,
+        lanes: Sequence[tuple[int, str]] = (),
     ) -> None:
-        self._run = Run(title, settings, hosts, trace, changes or {}, part=part)
+        self._run = Run(title, settings, hosts, trace, changes or {}, part=part, lanes=lanes)
         self._outputs: list[Output] = []
         self._store: EventStore | None = None
         try:
@@ -103,6 +106,15 @@ class EventCapture:
     def warnings(self) -> list[str]:
         """Observations that may matter."""
         return self._run.warnings
+
+    @property
+    def wants_lanes(self) -> bool:
+        """Whether an output shows streams of GPUs."""
+        return self._run.wants_lanes
+
+    def add_lane_states(self, rows: bytes) -> None:
+        """Take what streams did, as rows of a run file; the lanes are numbered after ranks."""
+        self._run.lane_states = rows
 
     def start(self, core: _core.Simulation) -> None:
         """Make a simulation log its events from now on."""
@@ -140,6 +152,8 @@ class EventCapture:
         """
         run = self._run
         run.end = max(finish)
+        if run.wants_lanes:  # GPUs may go on after the last rank
+            run.end = max(run.end, core.now)
         if run.wants_links:
             from tisim.analysis.timeline.links import Links
 

@@ -32,6 +32,11 @@ class Run:
     links: Links | None = None  # known then too, with `wants_links`
     # The seconds from and up to which timelines show what happens, in formats that can.
     part: tuple[float, float] | None = None
+    # Further lanes, which are no ranks: streams of GPUs, with the rank that each belongs to and its
+    # name, and what they did, if an output wants to know it.
+    lanes: Sequence[tuple[int, str]] = ()
+    wants_lanes: bool = False
+    lane_states: bytes = b""
     warnings: list[str] = field(default_factory=list)  # what outputs have noticed
 
     def send_states_to(self, sink: _core.StateSink) -> None:

@@ -278,8 +278,9 @@ class RunFileOutput(RunFileWriter):
     """The run file of a simulation."""
 
     def __init__(self, path: Path, run: Run) -> None:
-        super().__init__(path, run.ranks)
+        super().__init__(path, run.ranks + len(run.lanes))
         self._run = run
+        run.wants_lanes = bool(run.lanes)
         for sink in self.sinks:
             run.send_states_to(sink)
         self._xml: str | None = None
@@ -290,6 +291,8 @@ class RunFileOutput(RunFileWriter):
             # By the thread that writes, while the simulation goes on.
             self._xml = _xml_of(self._run.settings.platform)
             self._has_begun = True
+        if last and self._run.lanes:
+            self.add("states", self._run.lane_states)
         super().drain(last)
         if last:
             self.finish(self._description())
@@ -298,12 +301,15 @@ class RunFileOutput(RunFileWriter):
         run = self._run
         used = list(dict.fromkeys(int(host) for host in run.hosts))
         place = {host: number for number, host in enumerate(used)}
+        ranks = [*range(run.ranks), *(rank for rank, _ in run.lanes)]
+        names = [*map(str, range(run.ranks)), *(f"{rank} {name}" for rank, name in run.lanes)]
         return RunDescription(
             title=run.title,
-            ranks=run.ranks,
+            ranks=len(ranks),
             end=run.end,
             hosts=[run.settings.host_name(host) for host in used],
-            host_of=[place[int(host)] for host in run.hosts],
+            host_of=[place[int(run.hosts[rank])] for rank in ranks],
+            lanes=names if run.lanes else None,
             trace=run.trace,
             changes=run.changes,
             config=run.settings.config.as_dict(),
