@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.campaign import campaign
 from tisim import InputError, Platform, PlatformBuilder
 
 NAMES = st.sampled_from(["a", "b", "c", "l", "m", "z", "c-router", "a-0", "", "\x01", 3, None])
@@ -68,7 +69,7 @@ ROUTINGS = st.sampled_from(["Full", "Floyd", "Dijkstra", "Cluster", "Vivaldi", "
 
 
 @given(st.lists(st.tuples(ROUTINGS, st.lists(CALLS, max_size=8)), max_size=3), st.randoms())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=campaign(100, 300), deadline=None)
 def test_a_platform_or_an_input_error(zones: list[tuple[str, list[Any]]], random: Any) -> None:
     try:
         platform = built(zones)

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.campaign import campaign
 from tests.unit.collectives.schedule_checks import PARTIAL, check, execute
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm, algorithm
 from tisim.actions.script import Script
@@ -67,7 +68,7 @@ def drawn_arguments(
     placement=placements(),
     data=st.data(),
 )
-@settings(max_examples=900, deadline=None)
+@settings(max_examples=campaign(200, 900), deadline=None)
 def test_every_call_does_the_operation(
     operation: str, selects: bool, placement: list[int], data: st.DataObject
 ) -> None:

@@ -14,7 +14,7 @@ from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
 
-PROGRAMS = campaign(100, 500)
+PROGRAMS = campaign(500, 2000)
 TOGETHER = 20  # programs of one test
 
 RELATIVE = 1e-9
