@@ -77,12 +77,15 @@ def test_a_steered_program_replays(seed: int, mpi: Mpi, programs: Path, tmp_path
 
 @pytest.mark.parametrize("pattern", range(PATTERNS))
 def test_tasks_in_fortran_replay_and_execute(
-    pattern: int, one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pattern: int, one_mpi: Mpi, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need_fortran(one_mpi)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    program = compile_program(SOURCES / "steered.f90", tmp_path, one_mpi)
+    program = programs / "fortran" / f"steered{one_mpi.suffix}"
+    if not program.exists():
+        program.parent.mkdir(exist_ok=True)
+        compile_program(SOURCES / "steered.f90", program.parent, one_mpi)
     trace = record_program(program, tmp_path, one_mpi, str(pattern), ranks=4)
     calls = ("waitany", "waitsome", "waitany", "waitsome", "recv -555", "probe -555")
     chosen = [line for line in trace.calls(0) if line.startswith(calls[pattern])]
