@@ -29,6 +29,12 @@ Examples:
     "TOML file as of tisim generate llm.",
 )  # fmt: skip
 @click.option("--tp", type=_COUNT, default=1, show_default=True, help="GPUs that share a matrix.")
+@click.option("--pp", type=_COUNT, default=1, show_default=True,
+              help="Stages of a pipeline, through which as many parts of the batch follow each "
+              "other.")  # fmt: skip
+@click.option("--chunk", type=_COUNT, help="Tokens of a prompt at once (default: all).")
+@click.option("--transfer", is_flag=True,
+              help="As many other GPUs decode; keys and values go there by layer.")  # fmt: skip
 @click.option("--batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
 @click.option("--prompt", type=_COUNT, default=1024, show_default=True, help="Tokens of a prompt.")
 @click.option("--tokens", type=_COUNT, default=128, show_default=True,
@@ -49,6 +55,9 @@ Examples:
 def inference_command(
     model: str,
     tp: int,
+    pp: int,
+    chunk: int | None,
+    transfer: bool,
     batch: int,
     prompt: int,
     tokens: int,
@@ -60,17 +69,20 @@ def inference_command(
     """Write the inference of a large language model as a graph for tisim step.
 
     All prompts of a batch are computed at once (prefill), which gives the first token of each; the
-    others come one by one (decode). With --tokens 1 there is only the prefill.
+    others come one by one (decode). With --tokens 1 there is only the prefill; with --transfer,
+    --tp times --pp GPUs compute it, and as many others decode.
     """
     described = read_model(model)
-    serving = Serving(tp, batch, prompt, tokens, dtype)
+    serving = Serving(tp, batch, prompt, tokens, dtype, pp, chunk or 0, transfer)
     text = write_inference(described, serving)
     if memory_check:
         parts = serving_memory(described, serving)
-        check_fit("this batch", parts, GPUS[gpu].memory, gpu, "more --tp, or a smaller --batch")
+        less = "more --tp or --pp, or a smaller --batch"
+        check_fit("this batch", parts, GPUS[gpu].memory, gpu, less)
     write_graph(output, text)
+    gpus = tp * pp * (2 if transfer else 1)
     click.echo(
-        f"{output}: {described.name}, {tp:,} GPUs, {batch:,} sequences of {prompt:,} tokens and "
+        f"{output}: {described.name}, {gpus:,} GPUs, {batch:,} sequences of {prompt:,} tokens and "
         f"{tokens:,} more"
     )
     report_written(output)

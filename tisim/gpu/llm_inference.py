@@ -16,6 +16,8 @@ from tisim.gpu.llm_memory import RESERVED
 if TYPE_CHECKING:
     from tisim.gpu.llm import Model
 
+_DONE = ("record main done", "wait out done")
+
 
 @dataclass(frozen=True)
 class Serving:
@@ -29,6 +31,12 @@ class Serving:
         Sequences, tokens of each prompt, and tokens that are made of each after it.
     dtype
         Of matrices; keys and values have 16 bits.
+    stages
+        Of a pipeline.
+    chunk
+        Tokens of a prompt that are computed at once; 0: all.
+    transfers
+        Whether other GPUs decode than those of the prefill, to which keys and values are sent.
     """
 
     tensor: int = 1
@@ -36,6 +44,14 @@ class Serving:
     prompt: int = 1024
     tokens: int = 128
     dtype: str = "bf16"
+    stages: int = 1
+    chunk: int = 0
+    transfers: bool = False
+
+    @property
+    def piece(self) -> int:
+        """Tokens of a prompt that are computed at once."""
+        return self.chunk or self.prompt
 
     def check(self, model: Model) -> None:
         """Raise InputError where the model cannot be divided so."""
@@ -47,36 +63,96 @@ class Serving:
         ):
             if number % self.tensor:
                 raise InputError(f"--tp {self.tensor} does not divide the {what}, {number}")
+        for option, by, what, number in (
+            ("--pp", self.stages, "layers", model.layers),
+            ("--pp", self.stages, "sequences of the batch", self.batch),
+            ("--chunk", self.piece, "tokens of a prompt", self.prompt),
+        ):
+            if number % by:
+                raise InputError(f"{option} {by} does not divide the {what}, {number}")
 
 
 def write_inference(model: Model, serving: Serving) -> str:
     """The graph file of a prefill and of the decoding of all tokens after it.
 
-    A decoded token reads as many keys and values as there are in the mean, so that all together
-    read what they do.
+    A decoded token, and a piece of a prompt, reads as many keys and values as there are in the
+    mean, so that all together read what they do. With stages, the batch is as many groups, which
+    follow each other through the stages: the last one sends the tokens of a group to the first.
     """
     serving.check(model)
-    t, batch = serving.tensor, serving.batch
-    prompt = batch * serving.prompt
+    t, stages = serving.tensor, serving.stages
+    batch, pieces = serving.batch // stages, serving.prompt // serving.piece
+    rows = batch * serving.piece
     # The first token comes of the prefill.
     steps = serving.tokens - 1
-    context = serving.prompt + serving.tokens / 2
+    instances = 2 if serving.transfers else 1
     lines = ["graph 1", "inference"]
-    lines += [f"# {model.name}: {batch} sequences, {serving.prompt} tokens, {serving.tokens} more"]
-    lines += [f"ranks {t}", f"dtype {serving.dtype}"]
+    lines += [f"# {model.name}: {serving.batch} sequences, {serving.prompt} tokens, "
+              f"{serving.tokens} more"]  # fmt: skip
+    lines += [f"ranks {instances * t * stages}", f"dtype {serving.dtype}"]
     lines += [f"communicator tp {t} 1"] if t > 1 else []
-    # Half of the scores of a prompt are masked.
-    flops = 2 * prompt * serving.prompt * model.hidden // t
-    lines += _layer("prefill", model, serving, prompt, flops, 0)
-    kept = round(batch * context)
-    read = 4 * kept * model.kv_width // t
-    lines += _layer("decode", model, serving, batch, 4 * kept * model.hidden // t, read)
-    lines += ["block token", f"memory main {4 * batch * model.hidden}",
-              f"do decode {model.layers}", *_logits(model, serving), "end"]  # fmt: skip
-    lines += [f"program 0-{t - 1}", f"memory main {4 * prompt * model.hidden}",
-              f"do prefill {model.layers}", *_logits(model, serving)]  # fmt: skip
-    lines += [f"do token {steps}"] if steps else []
-    return "\n".join([*lines, "end"]) + "\n"
+    # Half of the scores of a prompt are masked; a piece reads what the pieces before it have kept.
+    flops = 2 * rows * serving.prompt * model.hidden // t
+    kept = 4 * rows * model.kv_width // t
+    lines += _layer("prefill", model, serving, rows, flops, kept * (pieces - 1) // 2)
+    if serving.transfers:
+        lines[-1:] = ["record main kept", "wait kv kept", f"send kv {t * stages} {kept}", "end"]
+    read = round(batch * (serving.prompt + serving.tokens / 2))
+    lines += _layer("decode", model, serving, batch, 4 * read * model.hidden // t,
+                    4 * read * model.kv_width // t)  # fmt: skip
+    everything: list[str] = []
+    for stage in range(stages):
+        layers = model.layers // stages
+        piece = [*_into(model, serving, stage, rows, False), f"do prefill {layers}"]
+        last = [*piece, *_out_of(model, serving, stage, rows, batch)]
+        first = [*piece, *(_out_of(model, serving, stage, rows, 0))]
+        token = [*_into(model, serving, stage, batch, True), f"do decode {layers}",
+                 *_out_of(model, serving, stage, batch, batch)]  # fmt: skip
+        answers = [f"receive in {(stages - 1) * t} {4 * batch} 1"] * stages
+        prefill = [*first * (pieces - 1), *last] * stages
+        decode = [f"do token{stage} {steps}"] if steps else []
+        lines += [f"block token{stage}", *token * stages, "end"]
+        ranks = [f"program {(i * stages + stage) * t}-{(i * stages + stage + 1) * t - 1}"
+                 for i in range(instances)]  # fmt: skip
+        ends = answers if stages > 1 and not stage else []
+        if serving.transfers:
+            came = [f"receive kv {-t * stages} {kept}"] * (stages * pieces * layers)
+            # The last stage has the first tokens too, and passes them on.
+            is_last = stages > 1 and steps and stage == stages - 1
+            decode = [*(_back(serving, batch) * stages if is_last else []), *decode]
+            everything += [ranks[0], *prefill, *ends, "end"]
+            everything += [ranks[1], *came, "record kv arrived", "wait main arrived", *decode,
+                           *(ends if steps else []), "end"]  # fmt: skip
+        else:
+            everything += [ranks[0], *prefill, *decode, *ends, "end"]
+    return "\n".join([*lines, *everything]) + "\n"
+
+
+def _into(model: Model, serving: Serving, stage: int, rows: int, decodes: bool) -> list[str]:
+    """What comes to a stage: tokens, or activations of the stage before."""
+    t, came = serving.tensor, ["record in came", "wait main came"]
+    if stage:
+        return [f"receive in {-t} {2 * rows * model.hidden // t}", *came]
+    embedded = [f"memory main {4 * rows * model.hidden}"]
+    if decodes and serving.stages > 1:
+        return [f"receive in {(serving.stages - 1) * t} {4 * rows} 1", *came, *embedded]
+    return embedded
+
+
+def _out_of(model: Model, serving: Serving, stage: int, rows: int, made: int) -> list[str]:
+    """What a stage sends: activations, or the tokens that are made of the logits, if any are."""
+    t = serving.tensor
+    if stage < serving.stages - 1:
+        return [*_DONE, f"send out {t} {2 * rows * model.hidden // t}"]
+    if not made:
+        return []
+    back = _back(serving, made) if serving.stages > 1 else []
+    return [*_logits(model, serving, made), *back]
+
+
+def _back(serving: Serving, made: int) -> list[str]:
+    """Tokens that the last stage sends to the first."""
+    return [*_DONE, f"send out {-(serving.stages - 1) * serving.tensor} {4 * made} 1"]
 
 
 def _layer(
@@ -110,9 +186,9 @@ def _layer(
     ]
 
 
-def _logits(model: Model, serving: Serving) -> list[str]:
-    """The next token of each sequence."""
-    t, batch = serving.tensor, serving.batch
+def _logits(model: Model, serving: Serving, batch: int) -> list[str]:
+    """The next token of each of some sequences."""
+    t = serving.tensor
     all_of_them = [f"all_gather main tp {2 * batch * model.vocab}"] if t > 1 else []
     return [f"gemm main {batch} {-(-model.vocab // t)} {model.hidden}", *all_of_them,
             f"memory main {10 * batch * model.vocab}"]  # fmt: skip
@@ -120,13 +196,14 @@ def _logits(model: Model, serving: Serving) -> list[str]:
 
 def serving_memory(model: Model, serving: Serving) -> dict[str, float]:
     """Bytes of a GPU by what they hold."""
-    t = serving.tensor
+    t, stages = serving.tensor, serving.stages
     weights = 2.0 if serving.dtype in ("fp16", "bf16") else 1.0 if serving.dtype == "fp8" else 4.0
     length = serving.prompt + serving.tokens
-    rows = serving.batch * serving.prompt
+    rows = serving.batch * serving.piece / stages
+    kept = 4.0 * serving.batch * length * model.layers * model.kv_width
     return {
-        "parameters": weights * (model.parameters + model.vocab * model.hidden) / t,
-        "keys and values": 4.0 * serving.batch * length * model.layers * model.kv_width / t,
+        "parameters": weights * (model.parameters + model.vocab * model.hidden) / (t * stages),
+        "keys and values": kept / (t * stages),
         "activations": 2.0 * rows * (2 * model.hidden + 3 * model.ffn / t),
         "reserved": RESERVED,
     }

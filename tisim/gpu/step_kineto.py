@@ -89,6 +89,8 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
             if not isinstance(args, dict):
                 continue
             category, begin = value.get("cat"), float(value["ts"])
+            if category not in _ON_GPU + _CALLS:
+                lost[f"events of category {category}"] += 1
             if category in _CALLS:
                 calls[args.get("correlation")] = begin, value.get("tid")
                 if value.get("name") in _WAITS:

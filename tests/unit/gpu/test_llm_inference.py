@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.gpu.llm import MODELS, Model
 from tisim.gpu.llm_inference import Serving, serving_memory, write_inference
 from tisim.gpu.machines import MACHINES
-from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_graph import node_counts, parse_graph
 from tisim.gpu.step_machine import StepMachine
 from tisim.gpu.step_run import run_step
 
@@ -74,3 +74,58 @@ def test_keys_and_values_are_kept(tisim: CommandLine, tmp_path: Path) -> None:
     shown = tisim("step", str(graph), "--machine", "h100", "--set", "launch=0")
     assert shown.status == 0
     assert "interval" not in shown.out  # the measured steps are of training
+
+
+def test_prefill_in_pieces_computes_the_same_and_reads_what_was_kept() -> None:
+    whole = Serving(batch=4, prompt=4096, tokens=1)
+    fast = changed(memory_rate=1e18)
+    pieces = seconds(replace(whole, chunk=1024), fast)
+    assert pieces == pytest.approx(seconds(whole, fast), rel=0.05)
+    # Weights are read four times, and what was kept 0, 1, 2 and 3 times.
+    slow = changed(peaks={"bf16": 1e20, "fp16": 1e20})
+    read = 3 * 2 * (LLAMA.parameters - LLAMA.vocab * LLAMA.hidden)
+    read += 6 * 4 * 4 * 1024 * LLAMA.layers * LLAMA.kv_width
+    more = seconds(replace(whole, chunk=1024), slow) - seconds(whole, slow)
+    assert more == pytest.approx(read / PLAIN.hardware.gpu.memory_rate, rel=0.05)
+
+
+def test_groups_follow_each_other_through_stages() -> None:
+    serving = Serving(batch=16, prompt=1000, tokens=101, stages=2)
+    token = (seconds(serving) - seconds(replace(serving, tokens=1))) / 100
+    # For each of two groups a stage reads its half of the weights, the last one the logits' too;
+    # and its half of what is kept.
+    kept = 16 * 1050.5 * 4 * LLAMA.layers * LLAMA.kv_width
+    read = 2 * (LLAMA.parameters + LLAMA.vocab * LLAMA.hidden) + kept / 2
+    assert token == pytest.approx(read / PLAIN.hardware.gpu.memory_rate, rel=0.05)
+    for wrong, message in (
+        (replace(serving, stages=3), "--pp 3 does not divide the layers, 32"),
+        (replace(serving, stages=32), "--pp 32 does not divide the sequences of the batch, 16"),
+        (replace(serving, chunk=300), "--chunk 300 does not divide the tokens of a prompt, 1000"),
+    ):
+        with pytest.raises(InputError, match=message):
+            write_inference(LLAMA, wrong)
+    halves = serving_memory(LLAMA, serving)
+    assert (
+        halves["parameters"] == serving_memory(LLAMA, replace(serving, stages=1))["parameters"] / 2
+    )
+
+
+@pytest.mark.parametrize(("stages", "chunk"), [(1, 0), (2, 500)])
+def test_keys_and_values_go_to_those_that_decode(stages: int, chunk: int) -> None:
+    serving = Serving(8, 16, 1000, 11, stages=stages, chunk=chunk, transfers=True)
+    graph = parse_graph(write_inference(LLAMA, serving))
+    assert graph.ranks == 16 * stages
+    sent = sum(
+        nbytes for word, _, nbytes in node_counts(graph) if word == "send"
+    )  # and activations and tokens
+    kept = 16 * 1000 * 4 * LLAMA.layers * LLAMA.kv_width
+    activations = (stages - 1) * 2 * 16 * (1000 + 10) * LLAMA.hidden
+    assert sent == pytest.approx(kept + activations, rel=1e-3)
+    together, apart = (
+        run_step(parse_graph(write_inference(LLAMA, one)), PLAIN).seconds
+        for one in (replace(serving, transfers=False), serving)
+    )
+    # Layer by layer they go beside the prefill of the next.
+    assert together < apart < 1.05 * together
+    slow = replace(PLAIN, hardware=replace(PLAIN.hardware, nic_rate=1e9))
+    assert run_step(graph, slow).seconds > kept / (8 * stages * 1e9)
