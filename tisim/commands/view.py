@@ -114,10 +114,12 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _replay(trace_file: str, platform_file: str, hosts: str | None, made: Path) -> None:
+    from tisim.platform import Platform
     from tisim.simulation.replay import replay
     from tisim.traces import Trace
 
-    trace, gpus = Trace.open(trace_file), None
+    platform, gpus = Platform.load(platform_file), None
+    trace = Trace.open(trace_file)
     if trace.has_graph:
         from tisim.gpu.launched import LaunchedGraph
 
@@ -125,7 +127,7 @@ def _replay(trace_file: str, platform_file: str, hosts: str | None, made: Path) 
     with ProgressBar("replay") as bar:
         replay(
             trace,
-            platform=platform_file,
+            platform=platform,
             hosts=None if hosts is None else named_hosts(hosts),
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=made,

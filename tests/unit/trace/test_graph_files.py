@@ -133,6 +133,8 @@ def test_a_trace_carries_the_graph_that_its_ranks_launch(
     for file in (packed, again):
         shown = json.loads(tisim("replay", *words, file).out)
         assert shown["simulated_time"] == expected["simulated_time"]
+    page = ("view", "--static", str(tmp_path / "page"), *words[:2], again)
+    assert tisim(*page).status == 0
     assert tisim("check", again).status == 0
     assert "graph (optional)" in tisim("inspect", again).out
     assert tisim("unpack", again, "-o", str(tmp_path / "two")).status == 0
