@@ -8,6 +8,7 @@ import click
 
 from tisim.commands import opened_name, report_written
 from tisim.commands.record import packed_parts, report_recording
+from tisim.errors import InputError
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
@@ -135,21 +136,35 @@ def _holds_parts(path: Path) -> bool:
     epilog="""\b
 Examples:
   tisim unpack lu.tit -o lu/
+  tisim unpack lu.tit --calls          # recorded with --arguments all
 """,
 )
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="DIR",
     help="New directory for the files; of a graph of GPUs alone, the file.",
 )
+@click.option(
+    "--calls",
+    is_flag=True,
+    help="Print each call of MPI with all its arguments instead; needs a trace that was recorded "
+    "with --arguments all.",
+)
 @click.argument("packed")
-def unpack_command(output: str, packed: str) -> None:
+def unpack_command(output: str | None, calls: bool, packed: str) -> None:
     """Restore the text files of a packed trace, byte by byte.
 
     A graph of GPUs that was packed with the trace becomes DIR.graph.
     """
+    if calls:
+        from tisim.traces.given_calls import given_calls
+
+        for rank, text in given_calls(Path(packed)):
+            click.echo(f"{rank} {text}")
+        return
+    if output is None:
+        raise InputError("-o DIR is missing: where the files go")
     from tisim.traces.graph_files import packed_graph
 
     graph = packed_graph(packed) if is_packed(packed) else None

@@ -95,6 +95,14 @@ Examples:
     "name functions and lines.",
 )
 @click.option(
+    "--arguments",
+    type=click.Choice(["replayed", "all"]),
+    default="replayed",
+    show_default=True,
+    help="Arguments of calls to keep: those that a replay needs, or all of them, for tisim unpack "
+    "--calls: buffers, derived types, statuses, hints and topologies too.",
+)
+@click.option(
     "--sample",
     is_flag=True,
     help="Sample the program's computations, so that tisim inspect and the report can name "
@@ -161,6 +169,7 @@ def record_command(
     spawned: bool,
     io: Io,
     call_sites: bool,
+    arguments: str,
     sample: bool,
     times: bool,
     timeline: str | None,
@@ -202,6 +211,7 @@ def record_command(
         longest_poll=longest_poll,
         spawned=spawned,
         call_sites=call_sites,
+        arguments=arguments == "all",
         sample=sample,
         times=times,
         timeline=timeline,

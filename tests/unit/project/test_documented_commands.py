@@ -26,6 +26,7 @@ DOCUMENTS += sorted((ROOT / "docs").glob("[hr]*/*.md"))
 #: What is read only, and why.
 READ_ONLY = {
     r"record |execute |benchmark --run": "needs MPI; the tests of these commands run it",
+    r"unpack .*--calls": "a trace that was recorded with --arguments all",
     r"view (?!--static)": "serves until it is stopped",
     r"import ": "files of other tools; tests/unit/importers make them",
     r"step .*(recorded|\.et|\.sqlite)": "files of the profilers and of Chakra",

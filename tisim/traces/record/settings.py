@@ -31,6 +31,8 @@ class Settings:
     spawned: bool = False
     #: Whether calls say where in the program they are made.
     call_sites: bool = False
+    #: Whether calls say all that their functions of MPI are given.
+    arguments: bool = False
     sample: bool = False
     #: Whether calls say how long they took.
     times: bool = False
@@ -66,6 +68,7 @@ class Settings:
             "TISIM_RECORD_TIMES": self.times,
             "TISIM_RECORD_TIMELINE": self.timeline is not None,
             "TISIM_RECORD_CALL_SITES": self.call_sites,
+            "TISIM_RECORD_ARGUMENTS": self.arguments,
             "TISIM_RECORD_SAMPLE": self.sample,
             "TISIM_RECORD_SPAWN": self.spawned,
         }

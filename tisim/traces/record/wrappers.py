@@ -8,6 +8,7 @@ from tisim.traces.record.table import Function, Parameter
 
 _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of C. */
+#include "arguments.h"
 #include "record.h"
 
 /* MPICH 4.0 has large counts, but not of files. */
@@ -48,6 +49,7 @@ def _wrapper(function: Function) -> str:
         "    return error;",
         "  }",
     ]
+    lines += _described(function)
     if function.is_counted:
         lines.append("  tisim_unsupported();")
     if function.before:
@@ -61,14 +63,72 @@ def _wrapper(function: Function) -> str:
             f"{function.statuses.count}, {function.statuses.condition});",
         ]
         arguments = re.sub(rf"\b{passed}\b", "passed", arguments)
+        lines.append(f"  values[{[p.name for p in function.parameters].index(passed)}] = &passed;")
         after = re.sub(rf"\b{passed}\b", f"passed == {ignored} ? NULL : passed", after)
     lines.append(f"  const int error = P{name}({arguments});")
+    lines.append("  tisim_returned();")
     if after:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
     lines += ["  tisim_leave();", "  return error;", "}"]
     if function.since:
         lines = [f"#if {_condition(function)}", *lines, "#endif"]
     return "\n".join([*lines, ""])
+
+
+def _described(function: Function) -> list[str]:
+    """What tells the recorder the values of all parameters (`library/arguments.c`)."""
+    letters = "".join(f"{_letter(function, one)}{one.name}," for one in function.parameters)
+    values = ", ".join(f"&{one.name}" for one in function.parameters)
+    return [
+        f"  const void *values[] = {{{values}}};",
+        f'  tisim_describe("{function.name}", "{letters}", values);',
+    ]
+
+
+_LETTERS = {
+    "MPI_Datatype": "d", "MPI_Comm": "c", "MPI_Op": "o", "MPI_Info": "n", "MPI_Aint": "l",
+    "MPI_Offset": "l", "MPI_Count": "l", "int": "i",
+}  # fmt: skip
+
+
+def _letter(function: Function, parameter: Parameter) -> str:
+    """The letter that stands for the kind of a parameter."""
+    name, is_large = parameter.name, parameter.type in ("MPI_Count", "MPI_Aint")
+    by_rank = name.endswith(("counts", "displs", "types"))
+    if function.name.startswith("MPI_Comm_spawn"):  # its root alone gives the rest
+        return {"root": "t", "comm": "c"}.get(name, "-")
+    match parameter.type, parameter.depth:
+        case "void", 1:
+            return "b"
+        case "MPI_Request", _:
+            return "r"
+        case "MPI_Status", _:
+            return "S" if parameter.is_array else "s"
+        case "char", 1:
+            return "z" if name in ("filename", "datarep") else "-"
+        case "MPI_Comm", 1:
+            return "C" if name.startswith("new") or function.name == "MPI_Comm_free" else "-"
+        case "MPI_Win" | "MPI_File", _:
+            return "h"
+        case "int", 0 if name in ("dest", "source"):
+            return "p"
+        case "int", 0 if name == "root":
+            return "t"
+        case "int", 0 if name.endswith("tag"):
+            return "g"
+        case "MPI_Datatype", 1:
+            return "D"
+        case "int", 1 if by_rank:
+            return "V"
+        case _, 1 if by_rank and is_large:
+            return "U"
+        case "int", 1 if function.name in ("MPI_Dist_graph_create", "MPI_Cart_sub"):
+            return "-"
+        case "int", 1:
+            return "v" if parameter.is_array else "I"
+        case kind, 0:
+            return _LETTERS.get(kind, "-")
+    return "-"
 
 
 def _condition(function: Function) -> str:

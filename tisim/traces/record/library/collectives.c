@@ -355,6 +355,16 @@ static bool find(MPI_Comm comm, struct neighbours* all) {
   return topology == MPI_DIST_GRAPH && distributed_graph(comm, all);
 }
 
+struct tisim_degrees tisim_degrees_of(MPI_Comm comm) {
+  struct neighbours all;
+  struct tisim_degrees degrees = {0, 0};
+  if (!find(comm, &all)) return degrees;
+  degrees.in = all.sources;
+  degrees.out = all.destinations;
+  free(all.source);
+  return degrees;
+}
+
 static void put_ranks(struct arguments* arguments, const int* ranks, int count) {
   put(arguments, count);
   for (int i = 0; i < count; ++i) {

@@ -88,6 +88,11 @@ static int64_t agree(MPI_Comm parent) {
 
 static void release(int64_t number) { used[number / 64] &= ~(UINT64_C(1) << (number % 64)); }
 
+int64_t tisim_number_of_comm(MPI_Comm comm) {
+  const struct entry* const entry = entry_of(comm);
+  return entry != NULL && entry->expressible ? entry->comm.number : -1;
+}
+
 const struct tisim_comm* tisim_comm_of_messages(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return &world;
   if (comm == MPI_COMM_SELF) return &self;

@@ -56,6 +56,8 @@ struct tisim_comm {
  * intercommunicators, of which only messages can be written. */
 const struct tisim_comm* tisim_comm_of(MPI_Comm comm);
 const struct tisim_comm* tisim_comm_of_messages(MPI_Comm comm);
+/* -1: it has none. */
+int64_t tisim_number_of_comm(MPI_Comm comm);
 void tisim_begin_communicators(void);
 void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made);
 void tisim_after_dup(MPI_Comm parent, MPI_Comm made);
@@ -256,6 +258,12 @@ struct tisim_side {
   MPI_Datatype type;          /* of all, unless there are `types` */
   const void* types;          /* of each neighbour: handles as the program's language has them */
 };
+struct tisim_degrees {
+  int in;
+  int out;
+};
+/* How many neighbours this rank has. */
+struct tisim_degrees tisim_degrees_of(MPI_Comm comm);
 void tisim_after_neighbours(enum tisim_word word, struct tisim_side sent,
                             struct tisim_side received, size_t stride, MPI_Comm comm,
                             const struct tisim_posted* posted);

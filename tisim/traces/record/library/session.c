@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "counting.h"
 #include "layers.h"
 #include "places.h"
@@ -30,6 +31,7 @@ struct settings {
   bool keeps_failed_tests;
   bool has_spawned;      /* spawned processes are ranks too */
   uint64_t longest_poll; /* the volume of a round of polling, at most */
+  bool has_arguments;    /* calls say what they are given */
   bool has_call_sites;   /* calls say where in the program they are made */
   bool has_samples;      /* call paths of the computation are sampled */
   bool has_times;        /* calls say how long they take */
@@ -94,6 +96,7 @@ static struct settings read_settings(void) {
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
       .has_spawned = is_asked_for("TISIM_RECORD_SPAWN"),
       .longest_poll = poll == NULL ? 1000 : strtoull(poll, NULL, 10),
+      .has_arguments = is_asked_for("TISIM_RECORD_ARGUMENTS"),
       .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
       .has_times = is_asked_for("TISIM_RECORD_TIMES"),
@@ -179,6 +182,7 @@ bool tisim_begin_region(const void* caller) {
 }
 
 void tisim_leave(void) {
+  tisim_describe(NULL, NULL, NULL);
   if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
@@ -350,6 +354,7 @@ bool tisim_prepare(int threads) {
     tisim_name_further_counters(sink);
   }
   if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
+  if (settings.has_arguments) tisim_begin_arguments();
   has_clock = settings.has_times || settings.has_timeline;
   if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
   recording_process = getpid();
@@ -391,7 +396,7 @@ static void write_volume(void) {
     struct tisim_named named = tisim_on(0);
     named.threads = threads.count;
     named.sum = (int64_t)threads.sum;
-    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1};
+    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1, -1};
     tisim_sink_call(sink, &call);
   } else {
     tisim_sink_volume(sink, threads.sum);
@@ -465,8 +470,14 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
   if (sink == NULL || (tisim_state.paused && !always)) return -1;
   write_volume();
   tisim_write_samples(calls++);
-  const struct tisim_call call = {
-      word, arguments, count, named, call_site, take_duration(), tisim_layer(sink)};
+  const struct tisim_call call = {word,
+                                  arguments,
+                                  count,
+                                  named,
+                                  call_site,
+                                  take_duration(),
+                                  tisim_layer(sink),
+                                  tisim_arguments(sink)};
   const int64_t ticket = tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();
   return ticket;

@@ -44,6 +44,7 @@ struct tisim_call {
   int64_t call_site; /* the number of a text that the sink has given; -1: unknown */
   int64_t duration;  /* of the call of MPI, in nanoseconds; -1: unknown */
   int64_t layer;     /* the text of the functions of libraries that make it; -1: none */
+  int64_t given;     /* the text of what the function of MPI is given; -1: none */
 };
 
 /* The functions of a sink. The functions below call these. */

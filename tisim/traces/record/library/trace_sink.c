@@ -44,6 +44,7 @@ struct trace_sink {
   int call_site; /* attributes; -1: not declared yet */
   int duration;
   int layer;
+  int given;
   int matched;
   pthread_mutex_t lock; /* of the rank and the error */
 };
@@ -356,6 +357,10 @@ static void set_attributes(struct trace_sink* sink, const struct tisim_call* cal
     const int layer = attribute(sink, &sink->layer, "library_call", TT_TEXT);
     if (layer >= 0) tisim_trace.attribute(sink->rank, layer, call->layer);
   }
+  if (call->given >= 0) {
+    const int given = attribute(sink, &sink->given, "mpi_call", TT_TEXT);
+    if (given >= 0) tisim_trace.attribute(sink->rank, given, call->given);
+  }
 }
 
 /* Waits complete several receives: only the receives themselves say what they have matched. */
@@ -439,6 +444,7 @@ tisim_sink* tisim_open_trace_sink(const char* directory, int rank, int ranks, si
   sink->call_site = -1;
   sink->duration = -1;
   sink->layer = -1;
+  sink->given = -1;
   const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
   if (length < 0 || (size_t)length >= sizeof sink->path) {
     free(sink);

@@ -1,0 +1,433 @@
+/* What calls of MPI are given. So that the texts of all ranks are alike, peers are relative to the
+ * own rank, "{+1}"; those in statuses, whose communicator a wait does not know, to that in the
+ * world, "{rank+1}". A buffer has the number of its address, by first use. What the line says,
+ * requests, new communicators, windows and files, stands as "{}", "{comm}" and "{handle}". */
+#include "arguments.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record.h"
+
+#define LONGEST_TEXT 65536
+#define DEEPEST_TYPE 16
+
+static bool is_wanted;
+static bool is_back;
+static const char* function; /* NULL: none */
+static const char* parameters;
+static const void* const* values;
+static char text[LONGEST_TEXT];
+static size_t length;
+
+void tisim_begin_arguments(void) { is_wanted = true; }
+
+void tisim_describe(const char* name, const char* its_parameters, const void* const* its_values) {
+  function = its_values == NULL ? NULL : name;
+  parameters = its_parameters;
+  values = its_values;
+  is_back = false;
+}
+
+void tisim_returned(void) { is_back = true; }
+
+static void add(const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  const int more = vsnprintf(text + length, sizeof text - length, format, list);
+  va_end(list);
+  if (more > 0) length += (size_t)more;
+  if (length >= sizeof text) length = sizeof text - 1;
+}
+
+/* Buffers */
+
+struct buffer {
+  const void* address; /* NULL: free */
+  int64_t number;
+};
+static struct buffer* buffers; /* a hash table */
+static size_t room;
+static size_t known;
+
+static struct buffer* place_of(struct buffer* table, size_t size, const void* address) {
+  size_t place = (size_t)(((uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (size - 1);
+  while (table[place].address != NULL && table[place].address != address) {
+    place = (place + 1) & (size - 1);
+  }
+  return &table[place];
+}
+
+static int64_t number_of(const void* address) {
+  if (2 * known >= room) {
+    const size_t larger = room == 0 ? 256 : 2 * room;
+    struct buffer* const table = calloc(larger, sizeof *table);
+    if (table == NULL) return -1;
+    for (size_t i = 0; i < room; ++i) {
+      if (buffers[i].address != NULL) *place_of(table, larger, buffers[i].address) = buffers[i];
+    }
+    free(buffers);
+    buffers = table;
+    room = larger;
+  }
+  struct buffer* const buffer = place_of(buffers, room, address);
+  if (buffer->address == NULL) {
+    buffer->address = address;
+    buffer->number = (int64_t)known++;
+  }
+  return buffer->number;
+}
+
+static void add_buffer(const void* address) {
+  if (address == MPI_IN_PLACE) {
+    add("MPI_IN_PLACE");
+  } else if (address == MPI_BOTTOM) {
+    add("MPI_BOTTOM");
+  } else {
+    add("buffer%lld", (long long)number_of(address));
+  }
+}
+
+/* Handles */
+
+static void add_type(MPI_Datatype type, int depth);
+
+static void add_derived(MPI_Datatype type, const char* combiner, int integers, int addresses,
+                        int types, int depth) {
+  int* const integer = calloc((size_t)integers + 1, sizeof *integer);
+  MPI_Aint* const address = calloc((size_t)addresses + 1, sizeof *address);
+  MPI_Datatype* const inner = calloc((size_t)types + 1, sizeof *inner);
+  if (integer != NULL && address != NULL && inner != NULL) {
+    PMPI_Type_get_contents(type, integers, addresses, types, integer, address, inner);
+    add("%s(", combiner);
+    for (int i = 0; i < integers; ++i) add("%d, ", integer[i]);
+    for (int i = 0; i < addresses; ++i) add("%lld, ", (long long)address[i]);
+    for (int i = 0; i < types; ++i) {
+      add_type(inner[i], depth + 1);
+      add(i + 1 < types ? ", " : ")");
+      int of_it[4];
+      PMPI_Type_get_envelope(inner[i], &of_it[0], &of_it[1], &of_it[2], &of_it[3]);
+      if (of_it[3] != MPI_COMBINER_NAMED) PMPI_Type_free(&inner[i]);
+    }
+  }
+  free(integer);
+  free(address);
+  free(inner);
+}
+
+static const char* name_of_combiner(int combiner) {
+  switch (combiner) {
+    case MPI_COMBINER_DUP:
+      return "dup";
+    case MPI_COMBINER_CONTIGUOUS:
+      return "contiguous";
+    case MPI_COMBINER_VECTOR:
+      return "vector";
+    case MPI_COMBINER_HVECTOR:
+      return "hvector";
+    case MPI_COMBINER_INDEXED:
+      return "indexed";
+    case MPI_COMBINER_HINDEXED:
+      return "hindexed";
+    case MPI_COMBINER_INDEXED_BLOCK:
+      return "indexed_block";
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return "hindexed_block";
+    case MPI_COMBINER_STRUCT:
+      return "struct";
+    case MPI_COMBINER_SUBARRAY:
+      return "subarray";
+    case MPI_COMBINER_DARRAY:
+      return "darray";
+    case MPI_COMBINER_RESIZED:
+      return "resized";
+    default:
+      return "other";
+  }
+}
+
+static void add_type(MPI_Datatype type, int depth) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  if (type == MPI_DATATYPE_NULL) {
+    add("MPI_DATATYPE_NULL");
+    return;
+  }
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  if (combiner != MPI_COMBINER_NAMED && types > 0 && depth < DEEPEST_TYPE) {
+    add_derived(type, name_of_combiner(combiner), integers, addresses, types, depth);
+    return;
+  }
+  char name[MPI_MAX_OBJECT_NAME + 1] = "";
+  int letters = 0;
+  PMPI_Type_get_name(type, name, &letters);
+  add("%s", name);
+}
+
+static void add_comm(MPI_Comm comm) {
+  const int64_t number = tisim_number_of_comm(comm);
+  if (comm == MPI_COMM_WORLD) {
+    add("MPI_COMM_WORLD");
+  } else if (comm == MPI_COMM_SELF) {
+    add("MPI_COMM_SELF");
+  } else if (comm == MPI_COMM_NULL) {
+    add("MPI_COMM_NULL");
+  } else if (number >= 0) {
+    add("comm%lld", (long long)number);
+  } else {
+    add("comm");
+  }
+}
+
+static void add_op(MPI_Op op) {
+  static const struct {
+    const char* name;
+    MPI_Op op;
+  } all[] = {
+#define OP(name) {#name, name}
+      OP(MPI_SUM),     OP(MPI_MAX),   OP(MPI_MIN),    OP(MPI_PROD), OP(MPI_LAND),   OP(MPI_BAND),
+      OP(MPI_LOR),     OP(MPI_BOR),   OP(MPI_LXOR),   OP(MPI_BXOR), OP(MPI_MINLOC), OP(MPI_MAXLOC),
+      OP(MPI_REPLACE), OP(MPI_NO_OP), OP(MPI_OP_NULL)
+#undef OP
+  };
+  const char* name = "user's";
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (all[i].op == op) name = all[i].name;
+  }
+  add("%s", name);
+}
+
+static void add_info(MPI_Info info) {
+  if (info == MPI_INFO_NULL) {
+    add("MPI_INFO_NULL");
+    return;
+  }
+  int keys = 0;
+  PMPI_Info_get_nkeys(info, &keys);
+  add("<");
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1];
+    char value[MPI_MAX_INFO_VAL + 1];
+    int is_there = 0;
+    PMPI_Info_get_nthkey(info, i, key);
+    PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &is_there);
+    add("%s%s=%s", i == 0 ? "" : ", ", key, is_there ? value : "");
+  }
+  add(">");
+}
+
+static void add_status(const MPI_Status* status) {
+  int bytes = 0;
+  int world = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world);
+  PMPI_Get_count(status, MPI_BYTE, &bytes);
+  if (status->MPI_SOURCE < 0) {
+    add("<nobody>");
+    return;
+  }
+  add("<{rank%+d} %d %d bytes>", status->MPI_SOURCE - world, status->MPI_TAG, bytes);
+}
+
+/* The call at hand */
+
+static const void* value_of(const char* kind) {
+  size_t place = 0;
+  for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
+    if (*at == *kind) return values[place];
+  }
+  return NULL;
+}
+
+static MPI_Comm comm_of_call(void) {
+  const MPI_Comm* const comm = value_of("c");
+  return comm == NULL ? MPI_COMM_NULL : *comm;
+}
+
+/* How many elements arrays by rank or neighbour have. */
+static int members(const char* name) {
+  const MPI_Comm comm = comm_of_call();
+  int size = 0;
+  int is_inter = 0;
+  PMPI_Comm_test_inter(comm, &is_inter);
+  if (strstr(function, "eighbor") != NULL) {
+    const struct tisim_degrees degrees = tisim_degrees_of(comm);
+    return name[0] == 's' ? degrees.out : degrees.in;
+  }
+  if (is_inter) {
+    PMPI_Comm_remote_size(comm, &size);
+  } else {
+    PMPI_Comm_size(comm, &size);
+  }
+  return size;
+}
+
+/* Whether MPI does not look at the arguments behind this buffer on this rank. */
+static bool is_ignored(const char* name, const void* buffer) {
+  if (buffer == MPI_IN_PLACE) return true;
+  const int* const root = value_of("t");
+  if (root == NULL) return false;
+  if (*root == MPI_PROC_NULL) return true;
+  int rank = 0;
+  PMPI_Comm_rank(comm_of_call(), &rank);
+  const bool gathers = strcasestr(function, "gather") != NULL;
+  if (!gathers && strcasestr(function, "scatter") == NULL) return false;
+  const bool is_roots = (name[0] == 'r') == gathers;
+  return *root == MPI_ROOT ? !is_roots : is_roots && *root != rank;
+}
+
+static void add_peer(int peer) {
+  int rank = 0;
+  if (peer == MPI_PROC_NULL || peer == MPI_ANY_SOURCE) {
+    add(peer == MPI_PROC_NULL ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE");
+    return;
+  }
+  if (comm_of_call() != MPI_COMM_NULL) PMPI_Comm_rank(comm_of_call(), &rank);
+  add("{%+d}", peer - rank);
+}
+
+static void add_numbers(const void* numbers, int count, bool are_large) {
+  if (numbers == NULL || numbers == MPI_UNWEIGHTED || numbers == MPI_WEIGHTS_EMPTY) {
+    add(numbers == NULL             ? "NULL"
+        : numbers == MPI_UNWEIGHTED ? "MPI_UNWEIGHTED"
+                                    : "MPI_WEIGHTS_EMPTY");
+    return;
+  }
+  add("[");
+  for (int i = 0; i < count; ++i) {
+    const long long number = are_large ? ((const int64_t*)numbers)[i] : ((const int*)numbers)[i];
+    add(i == 0 ? "%lld" : ", %lld", number);
+  }
+  add("]");
+}
+
+static void add_types(const MPI_Datatype* types, int count) {
+  add("[");
+  for (int i = 0; i < count; ++i) {
+    if (i != 0) add(", ");
+    add_type(types[i], 0);
+  }
+  add("]");
+}
+
+static void add_statuses(const MPI_Status* statuses, int count) {
+  if (statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE) {
+    add(count < 0 ? "MPI_STATUS_IGNORE" : "MPI_STATUSES_IGNORE");
+    return;
+  }
+  if (count >= 0) add("[");
+  for (int i = 0; i < (count < 0 ? 1 : count); ++i) {
+    if (i != 0) add(", ");
+    add_status(&statuses[i]);
+  }
+  if (count >= 0) add("]");
+}
+
+int64_t tisim_arguments(tisim_sink* sink) {
+  if (!is_wanted || function == NULL) return -1;
+  int last = 0; /* the whole number before: how long an array is */
+  bool ignored = false;
+  size_t place = 0;
+  length = 0;
+  add("%s(", function);
+  for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
+    const void* const value = values[place];
+    const char* const name = at + 1;
+    const bool is_given_back = strchr("IsS", *at) != NULL;
+    add("%s%.*s=", place == 0 ? "" : ", ", (int)strcspn(name, ","), name);
+    if ((is_given_back && !is_back) || (ignored && strchr("idlVUD", *at) != NULL)) {
+      add("-");
+      continue;
+    }
+    switch (*at) {
+      case 'b': /* a buffer */
+        ignored = is_ignored(name, *(const void* const*)value);
+        if (ignored && *(const void* const*)value != MPI_IN_PLACE) {
+          add("-");
+        } else {
+          add_buffer(*(const void* const*)value);
+        }
+        break;
+      case 'i': /* a whole number */
+        last = *(const int*)value;
+        add("%d", last);
+        break;
+      case 't': /* the root */
+        add("%d", *(const int*)value);
+        break;
+      case 'l': /* a large one */
+        add("%lld", (long long)*(const int64_t*)value);
+        break;
+      case 'p':
+        add_peer(*(const int*)value);
+        break;
+      case 'g': /* a tag */
+        if (*(const int*)value == MPI_ANY_TAG) {
+          add("MPI_ANY_TAG");
+        } else {
+          add("%d", *(const int*)value);
+        }
+        break;
+      case 'd':
+        add_type(*(const MPI_Datatype*)value, 0);
+        break;
+      case 'c':
+        add_comm(*(const MPI_Comm*)value);
+        break;
+      case 'C': /* one that is made or freed */
+        add("{comm}");
+        break;
+      case 'h': /* a window or file */
+        add("{handle}");
+        break;
+      case 'o':
+        add_op(*(const MPI_Op*)value);
+        break;
+      case 'n':
+        add_info(*(const MPI_Info*)value);
+        break;
+      case 'r': /* requests */
+        add("{}");
+        break;
+      case 'I': /* a whole number that MPI gives */
+        if (strncmp(name, "outcount,", 9) == 0) last = **(const int* const*)value;
+        add("%d", **(const int* const*)value);
+        break;
+      case 'v': /* as many as the number before says */
+        add_numbers(*(const void* const*)value, last, false);
+        if (strncmp(name, "index,", 6) == 0 && last > 0)
+          last = (*(const int* const*)value)[last - 1];
+        break;
+      case 'V': /* by rank or neighbour */
+        add_numbers(*(const void* const*)value, members(name), false);
+        break;
+      case 'U':
+        add_numbers(*(const void* const*)value, members(name), true);
+        break;
+      case 'D':
+        add_types(*(const MPI_Datatype* const*)value, members(name));
+        break;
+      case 's':
+        add_statuses(*(const MPI_Status* const*)value, -1);
+        break;
+      case 'S':
+        add_statuses(*(const MPI_Status* const*)value, last);
+        break;
+      case 'z':
+        add("\"%s\"", *(const char* const*)value);
+        break;
+      default: /* what a text cannot say */
+        add("-");
+        break;
+    }
+  }
+  add(")");
+  for (char* c = text; *c != '\0'; ++c) {
+    if ((unsigned char)*c < 32 || *c == 127) *c = '_';
+  }
+  function = NULL;
+  return tisim_sink_text(sink, text);
+}

@@ -1,0 +1,20 @@
+/* What calls of MPI are given, as text: with `--arguments all` each line of a trace says so. */
+#ifndef TISIM_ARGUMENTS_H
+#define TISIM_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sink.h"
+
+/* From here on texts are made. */
+void tisim_begin_arguments(void);
+/* A function is entered. `parameters`: of each a letter, which says what it is (arguments.c), its
+ * name and a comma. `values`: where each of them is; NULL: the function is left. */
+void tisim_describe(const char* function, const char* parameters, const void* const* values);
+/* MPI has come back: what it gives is there. */
+void tisim_returned(void);
+/* The number in the sink of the text of the call at hand, for the first line that it writes. */
+int64_t tisim_arguments(tisim_sink* sink);
+
+#endif
