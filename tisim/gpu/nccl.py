@@ -640,6 +640,11 @@ class Communicator:
         if algorithm in ("nvls", "collnet_direct", "collnet_chain") and nodes > 1:
             # Switches reduce: a byte goes there once, and back.
             within = 2.0 if algorithm == "collnet_chain" else 1.0
+            if algorithm == "collnet_direct":
+                # A GPU sends parts to all heads; a head sends its part to all others.
+                to_heads = (rails - 1) / rails if operation != "all_gather" else 0.0
+                back = (self.local - 1) / rails if operation != "reduce_scatter" else 0.0
+                within = to_heads + back
             return within, 1.0 / rails
         within = 1.0 if algorithm.startswith("nvls") else 2.0
         # On PCIe, half of what the node inside a tree sends to two children and its parent, too.

@@ -7,6 +7,7 @@ The host thread launches and waits as in recordings of PyTorch.
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -72,32 +73,39 @@ _Waits = dict[int, list[tuple[float, float]]]  # by process
 def _launched(base: sqlite3.Connection, lost: Counter[str]) -> tuple[_Kernels, _Waits]:
     tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
     names: dict[int, str] = dict(base.execute("SELECT id, value FROM StringIds"))
-    calls: dict[tuple[int, int], float] = {}
     waits: _Waits = {}
+    begin_of_call, calls = "NULL", ""
     if _CALLS in tables:
-        rows = base.execute(f"SELECT start, end, globalTid, correlationId, nameId FROM {_CALLS}")
-        for start, end, thread, correlation, name in rows:
-            calls[thread & _PROCESS, correlation] = start * 1e-3
-            if names.get(name, "").startswith(_WAITS):
-                waits.setdefault(thread & _PROCESS, []).append((start * 1e-3, (end - start) * 1e-3))
+        waiting = ",".join(str(number) for number, name in names.items() if name.startswith(_WAITS))
+        for start, end, thread in base.execute(
+            f"SELECT start, end, globalTid FROM {_CALLS} WHERE nameId IN ({waiting})"
+        ):
+            waits.setdefault(thread & _PROCESS, []).append((start * 1e-3, (end - start) * 1e-3))
+        # The database joins calls and kernels: there may be more than memory holds.
+        begin_of_call, calls = (
+            "c.start",
+            (
+                f"LEFT JOIN {_CALLS} c ON c.correlationId = k.correlationId "
+                f"AND c.globalTid & {_PROCESS} = k.globalPid & {_PROCESS}"
+            ),
+        )
     kernels: _Kernels = {}
     for table, name_column in _ON_GPU.items():
         if table not in tables:
             continue
         rows = base.execute(
-            f"SELECT start, end, globalPid, deviceId, streamId, correlationId, {name_column} "
-            f"FROM {table}"
+            f"SELECT k.start, k.end, globalPid, deviceId, streamId, {begin_of_call}, {name_column} "
+            f"FROM {table} k {calls}"
         )
-        for start, end, process, device, stream, correlation, name in rows:
+        for start, end, process, device, stream, called, name in rows:
             begin = start * 1e-3
-            launch = calls.get((process & _PROCESS, correlation))
-            lost["kernels whose launch was not recorded"] += launch is None
+            lost["kernels whose launch was not recorded"] += called is None
             kernels.setdefault((process & _PROCESS, device), []).append(
                 Launched(
-                    f"s{stream}",
+                    sys.intern(f"s{stream}"),
                     begin,
                     end * 1e-3,
-                    begin if launch is None else min(begin, launch),
+                    begin if called is None else min(begin, called * 1e-3),
                     "nccl" in names.get(name, "").lower(),
                 )
             )

@@ -102,9 +102,9 @@ def test_switches_reduce_where_a_machine_says_so() -> None:
     ring = collective(plain, 128, "all_reduce", 1 << 30)
     direct = collective(sharp, 128, "all_reduce", 1 << 30)
     assert (ring.algorithm, direct.algorithm) == ("ring", "collnet_direct")
-    # NCCL's figures: 8 heads of 48 GB/s within nodes, half of it; 7 turns, there and back. Each of
-    # 8 interfaces sends an eighth, of 25 GB/s 96 %.
-    assert direct.rate == pytest.approx(8 * 25e9 * 0.96)
+    # NCCL's figures: 7 turns, there and back. On NVLinks, a GPU sends 7 eighths to heads and, as
+    # one, 7 back; each of 8 interfaces sends an eighth.
+    assert direct.rate == pytest.approx(plain.gpu.nvlinks * plain.gpu.nvlink_reached * 8 / 14)
     assert direct.latency == pytest.approx(2 * (3.7e-6 + 7 * 0.4e-6) + 31e-6)
     assert direct.nic_bytes == (1 << 30) / 8
     chain = collective(sharp, 128, "all_reduce", 1 << 30, algorithms=["collnet_chain"])
