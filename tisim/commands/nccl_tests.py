@@ -82,7 +82,8 @@ def _bytes(text: str, what: str) -> int:
     default=LEVELS[0],
     show_default=True,
     help="flows: a latency and a rate; chunks: each chunk of rings and trees with Simple, of "
-    "all-to-alls and of send-receives is a message.",
+    "rings with other protocols within a node, and of all that is sent from point to point is a "
+    "message.",
 )
 @click.option(
     "--msccl",

@@ -219,8 +219,8 @@ class Machine:
         The link of a switch of PCIe to its CPU then carries what its GPUs send and what its
         interfaces receive in one direction, and the rest in the other.
         """
-        each = self.pcie_gpus * self.nics / self.gpus
-        bounced = self.pcie_rate / (2 * each) if each else math.inf
+        each = max(1.0, self.pcie_gpus * self.nics / self.gpus)  # interfaces of a switch
+        bounced = self.pcie_rate / (2 * each) if self.pcie_gpus else math.inf
         return replace(self, nic_rate=min(self.nic_rate, bounced))
 
     def with_nvlinks(self, rate: float) -> Machine:

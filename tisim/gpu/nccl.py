@@ -513,7 +513,7 @@ class Communicator:
         least = _BYTES_A_CHANNEL[protocol] * (self.size if protocol == "LL" else 1)
         return max(1, min(self.channels, int(size // least)))
 
-    def _least_chunk(self, protocol: str, channels: int) -> float:
+    def least_chunk(self, protocol: str, channels: int) -> float:
         """Bytes that a step costs at least; calls for one channel have fewer threads."""
         least = _LEAST_CHUNK[protocol]
         return least if channels > 1 else least * _FEWEST_THREADS
@@ -526,7 +526,7 @@ class Communicator:
         pace = self._pace(primitive.rate, channels)
         chunk = size / (channels * self.size)
         loops = max(1, math.ceil(chunk / MOST_CHUNK[protocol]))
-        short = max(self._least_chunk(protocol, channels) - chunk, 0)
+        short = max(self.least_chunk(protocol, channels) - chunk, 0)
         latency, seconds = loops * (steps + 1) * primitive.hop, steps * pace
         if self.nodes > 1:
             # A chunk goes to another node once in as many steps as a node has GPUs. Nodes are not
@@ -558,7 +558,7 @@ class Communicator:
         # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
         near = self._free_pace(pace, primitive) if far else pace
         fill = (self.size - 1 - far) * near + (far - 1) * pace
-        latency += max(chunk, self._least_chunk(protocol, channels)) * fill
+        latency += max(chunk, self.least_chunk(protocol, channels)) * fill
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 

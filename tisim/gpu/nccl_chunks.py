@@ -56,11 +56,13 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
     InputError
         If the call is not one of these, or its GPUs do not reach one another on NVLinks.
     """
-    if call.algorithm not in ("ring", "tree", "p2p") or call.protocol != "Simple":
+    # LL and LL128 bound what a channel carries, which only links within nodes do.
+    near = group.nodes == 1 and not group.machine.cables and call.algorithm == "ring"
+    if call.algorithm not in ("ring", "tree", "p2p") or not (near or call.protocol == "Simple"):
         raise InputError(
-            "chunks are messages for rings and trees with Simple and for point-to-point, not for "
-            f"{call.operation} by {call.algorithm} with {call.protocol} (--algo ring --proto "
-            "Simple)"
+            "chunks are messages for rings and trees with Simple, for rings within a node with a "
+            f"switch, and for point-to-point, not for {call.operation} by {call.algorithm} with "
+            f"{call.protocol} (--algo ring --proto Simple)"
         )
     if call.algorithm == "tree":
         programs, hosts = _along_trees(platform, group, call)
@@ -77,8 +79,8 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
         programs = _along_rings(group, call)
         if call.operation not in ("broadcast", "reduce"):
             copying = call.size / group.size / group.machine.gpu.copy_rate
-    seconds = message_time(platform, group, hosts, programs)
-    return tables(group.version).base["ring"]["Simple"] + seconds + copying
+    seconds = message_time(platform, group, hosts, programs, protocol=call.protocol)
+    return tables(group.version).base["ring"][call.protocol] + seconds + copying
 
 
 def message_time(
@@ -87,6 +89,7 @@ def message_time(
     hosts: Sequence[str],
     programs: Sequence[Iterable[_Lines]],
     *,
+    protocol: str = "Simple",
     trees: bool = False,
 ) -> float:
     """Seconds of some programs of messages on a platform, as NCCL uses it.
@@ -99,15 +102,15 @@ def message_time(
         Of each program.
     programs
         Lines of a trace, each piece with how often it follows.
-    trees
-        Whether latencies and interfaces are those of trees.
+    protocol, trees
+        Whose latencies and bandwidth of channels count; whether those of trees do.
     """
     with tempfile.TemporaryDirectory(prefix="tisim-nccl-") as directory:
         file = Path(directory) / "chunks.tit"
         with write_trace(file, len(programs)) as writer:
             for number, lines in enumerate(programs):
                 writer.write_repeated(number, lines)
-        links = _as_nccl_uses(platform, group, trees=trees)
+        links = _as_nccl_uses(platform, group, protocol=protocol, trees=trees)
         return replay(file, platform=links, hosts=hosts, config=_PLAIN).simulated_time
 
 
@@ -153,7 +156,7 @@ def _along_rings(group: Communicator, call: Collective) -> list[Iterator[_Lines]
             if call.operation in ("broadcast", "reduce"):
                 # The way of a reduction ends where that of a broadcast begins, and is as long.
                 way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
-                programs[number] = _link_of_chain(number, way, call)
+                programs[number] = _link_of_chain(number, way, group, call)
             else:
                 programs[number] = _program(number, ends, group, call)
     return [programs[number] for number in sorted(programs)]
@@ -163,21 +166,26 @@ def _program(
     number: int, ends: tuple[int, int], group: Communicator, call: Collective
 ) -> Iterator[_Lines]:
     """One channel of a rank of a ring in which all send."""
-    steps = group.steps(call.operation)
+    steps, protocol = group.steps(call.operation), call.protocol
+    chunk = max(call.size / call.channels / group.size, group.least_chunk(protocol, call.channels))
     yield f"{number} init\n", 1
-    for size, count in _parts(call.size / (call.channels * group.size), MOST_CHUNK["Simple"]):
+    for size, count in _parts(chunk, MOST_CHUNK[protocol]):
         send = f"{number} send {ends[1]} 0 {size} 6\n"
         receive = f"{number} recv {ends[0]} 0 {size} 6\n"
-        last = receive + f"{number} sleep {group.primitive('Simple').hop!r}\n"
+        last = receive + f"{number} sleep {group.primitive(protocol).hop!r}\n"
         middle = [(receive + send, steps - 1)] if steps > 1 else []
         yield from [(send, 1), *middle, (last, 1)] * count
     yield f"{number} finalize\n", 1
 
 
-def _link_of_chain(number: int, way: tuple[int, int], call: Collective) -> Iterator[_Lines]:
+def _link_of_chain(
+    number: int, way: tuple[int, int], group: Communicator, call: Collective
+) -> Iterator[_Lines]:
     """One channel of a rank that passes on what comes to it; -1: from or to nobody."""
+    most = min(PIPELINE_CHUNK, MOST_CHUNK[call.protocol])
+    passed = max(call.size / call.channels, group.least_chunk(call.protocol, call.channels))
     yield f"{number} init\n", 1
-    for size, count in _parts(call.size / call.channels, PIPELINE_CHUNK):
+    for size, count in _parts(passed, most):
         receive = f"{number} recv {way[0]} 0 {size} 6\n" if way[0] >= 0 else ""
         send = f"{number} send {way[1]} 0 {size} 6\n" if way[1] >= 0 else ""
         yield receive + send, count
@@ -272,12 +280,14 @@ def _relay(
     yield f"{number} finalize\n", 1
 
 
-def _as_nccl_uses(platform: Platform, group: Communicator, *, trees: bool) -> Platform:
+def _as_nccl_uses(
+    platform: Platform, group: Communicator, *, protocol: str, trees: bool
+) -> Platform:
     """The platform with what NCCL reaches of its bandwidths, and the latencies of hops."""
     machine = group.machine
     platform = platform.scaled(latency="x0")
-    hop = group.tree_hop if trees else group.primitive("Simple").hop
-    far = group.network_hop("tree" if trees else "ring", "Simple")
+    hop = group.tree_hop if trees else group.primitive(protocol).hop
+    far = group.network_hop("tree" if trees else "ring", protocol)
     interface = group.tree_interface() / machine.nic_rate if trees else NIC_EFFICIENCY
     if machine.pcie:
         # Messages between nodes take two PCIe links beside those of interfaces.
@@ -292,7 +302,7 @@ def _as_nccl_uses(platform: Platform, group: Communicator, *, trees: bool) -> Pl
     ):
         platform = platform.scaled(links=links, bandwidth=f"x{share!r}", latency=f"{latency!r}s")
     if not machine.cables:
-        share = group.primitive("Simple").rate / machine.nvlink_rate
+        share = group.primitive(protocol).rate / machine.nvlink_rate
         platform = platform.scaled(links="*-channel", bandwidth=f"x{share!r}")
     return platform
 

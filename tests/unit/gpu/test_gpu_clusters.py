@@ -76,6 +76,8 @@ def test_the_command_writes_a_platform_on_which_mpi_programs_replay(tisim: Comma
     assert tisim(*words, "--gpu", "a100", "--no-gpudirect").status == 0
     # Two GPUs send and two interfaces receive on 24 GB/s to the CPU.
     assert machine_of(Platform.load(file)).nic_rate == 6e9
+    assert replace(machine("a100"), nics=1).without_gpudirect().nic_rate == 12e9
+    assert machine("gb200").without_gpudirect() == machine("gb200")
     assert "a l40s has no NVLinks" in tisim(*words, "--gpu", "l40s", "--nvlink", "1GBps").err
     refused = tisim(
         *("platform", "new", "gpu-cluster", "--nodes", "2", "--gpu", "a100", "--rails", "3"),

@@ -191,6 +191,25 @@ def test_chunks_as_messages_take_what_their_sum_says(
             assert chunk_time(platform, group, call) == pytest.approx(call.time, rel=tolerance)
 
 
+@pytest.mark.parametrize(("name", "ranks"), [("a100", 8), ("h100", 3), ("l40s", 8)])
+@pytest.mark.parametrize("protocol", ["LL", "LL128"])
+def test_rings_of_other_protocols_are_messages_within_a_node(
+    name: str, ranks: int, protocol: str
+) -> None:
+    cluster = machine(name, 2)
+    if protocol == "LL128" and name == "l40s":
+        pytest.skip("NCCL does not use LL128 on PCIe")
+    group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), (protocol,))
+    for operation in ("all_reduce", "all_gather"):
+        for size in (1024, 65536, 4 * MIB):
+            call = group.collective(operation, size)
+            took = chunk_time(gpu_cluster(cluster), group, call)
+            assert took == pytest.approx(call.time, rel=4e-3)
+    both = Communicator(cluster, tuple(range(8 + ranks)), "2.30", ("ring",), (protocol,))
+    with pytest.raises(InputError, match="rings within a node with a switch"):
+        chunk_time(gpu_cluster(cluster), both, both.collective("all_reduce", MIB))
+
+
 @pytest.mark.parametrize(
     ("operation", "tolerance"),
     [
