@@ -173,7 +173,7 @@ $(VENV)/.tisim-docs: $(BUILT)
 	@touch $@
 
 docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; warnings are errors
-	$(PY) -m sphinx -b html -q -W --keep-going docs build/docs/html
+	$(PY) -m sphinx -b html -q -W --keep-going -j $(JOBS) docs build/docs/html
 
 bench: $(OPTIMISED_CORE) ## speed and memory, answers checked first
 	$(PY) -m benchmarks

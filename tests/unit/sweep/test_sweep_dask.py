@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import tisim
+from tests.campaign import campaign
 from tests.unit.sweep.samples import GRAPHENE, ROOT, same, write_trace
 from tisim.errors import InputError, TisimError
 from tisim.studies.sweep.store import Table
@@ -122,6 +123,7 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
         tisim.sweep(LU, **SPEC, workers="dask://127.0.0.1:9")
 
 
+@pytest.mark.skipif(not campaign(0, 1), reason="takes long; `make nightly` runs it")
 def test_a_cluster_of_processes_whose_workers_are_killed(
     expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
