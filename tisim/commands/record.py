@@ -193,7 +193,12 @@ def record_command(
     if print_source is not None:
         from tisim.traces.record.compiler import write_source
 
-        write_source(Path(print_source), posix=io in ("posix", "both"), layers=io != "none")
+        write_source(
+            Path(print_source),
+            posix=io in ("posix", "both"),
+            layers=io != "none",
+            allocations=arguments == "all",
+        )
         report_written(print_source)
         return 0
     if output is None:

@@ -55,6 +55,8 @@ def _closed(text: str, rank: int, words: list[str]) -> str:
             return words[_FIRST] if len(words) > _FIRST else "-"
         if offset is None:
             return f"[{requests}]" if "," in requests else requests
+        if "comm=MPI_COMM_WORLD" in text:
+            return f"{name}{rank + int(offset)}"
         place = _place_of_peer(action, name)
         return f"{name}rank{offset}" if place is None else f"{name}{words[place]}"
 

@@ -24,6 +24,12 @@ for (int i = 0; i < 3; ++i) {
 }
 MPI_Sendrecv(matrix, 1, places, MPI_PROC_NULL, 1, matrix, 8, MPI_DOUBLE,
   MPI_PROC_NULL, 2, ring, MPI_STATUS_IGNORE);
+for (int i = 0; i < 2; ++i) {
+  double *block = malloc(160);
+  MPI_Sendrecv(block, 8, MPI_DOUBLE, 1 - rank, 1, block + 10, 8, MPI_DOUBLE, 1 - rank, 1,
+    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(block);
+}
 if (rank == 0) MPI_Send(other, 3, MPI_DOUBLE, 1, 4, ring);
 else MPI_Recv(other, 8, MPI_DOUBLE, 0, MPI_ANY_TAG, ring, &status);
 MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT, MPI_MAX, copy);
@@ -65,8 +71,14 @@ def test_each_call_with_its_arguments(mpi: Mpi, tmp_path: Path) -> None:
         "recvtype=MPI_DOUBLE, source=MPI_PROC_NULL, recvtag=2, comm=comm1, "
         "status=MPI_STATUS_IGNORE)"
     )
-    assert calls[-5:] == [
-        in_ring,
+    # A block that is allocated anew has the number of the one before.
+    in_block = (
+        "MPI_Sendrecv(sendbuf=heap0, sendcount=8, sendtype=MPI_DOUBLE, dest=0, sendtag=1, "
+        "recvbuf=heap0+80, recvcount=8, recvtype=MPI_DOUBLE, source=0, recvtag=1, "
+        "comm=MPI_COMM_WORLD, status=MPI_STATUS_IGNORE)"
+    )
+    assert calls[-7:-4] == [in_ring, in_block, in_block]
+    assert calls[-4:] == [
         "MPI_Recv(buf=buffer0, count=8, datatype=MPI_DOUBLE, source=0, tag=MPI_ANY_TAG, "
         "comm=comm1, status=<0 4 24 bytes>)",
         "MPI_Allreduce(sendbuf=MPI_IN_PLACE, recvbuf=buffer3, count=2, datatype=MPI_INT, "

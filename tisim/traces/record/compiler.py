@@ -32,6 +32,8 @@ TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by defau
 TISIM_RECORD_TESTS     all: failed tests are recorded too
 TISIM_RECORD_LONGEST_POLL  the largest volume of a round of polling, 1000 by default; 0: none
 TISIM_RECORD_SPAWN     1: processes that the program spawns are ranks of the trace
+TISIM_RECORD_ARGUMENTS  1: calls say all that they are given; with the blocks of their buffers if
+                       the source has been written with --arguments all
 TISIM_RECORD_CALL_SITES  1: calls say where in the program they are made
 TISIM_RECORD_SAMPLE    1: parts/rank-N.samples say where computations are
 TISIM_RECORD_TIMES     1: calls say how long they take
@@ -52,32 +54,36 @@ def compiled_recorder(
     *,
     posix: bool = False,
     layers: bool = False,
+    allocations: bool = False,
 ) -> Path:
     """The recorder's shared library for an MPI library, compiled on first use. It is kept in
-    ``tisim/record`` of the user's cache, with `posix` records files in the words of POSIX, and
-    with `layers` knows the functions of I/O libraries. Raises InputError when it cannot be compiled
-    or kept.
+    ``tisim/record`` of the user's cache; `recorder_source` says what its variants do. Raises
+    InputError when it cannot be compiled or kept.
     """
-    code = recorder_code(posix=posix, layers=layers)
+    code = recorder_code(posix=posix, layers=layers, allocations=allocations)
     return mpi.compiled(code, library, directory or cache_directory())
 
 
-def write_source(directory: Path, *, posix: bool = False, layers: bool = False) -> list[Path]:
+def write_source(
+    directory: Path, *, posix: bool = False, layers: bool = False, allocations: bool = False
+) -> list[Path]:
     """Write the recorder's source into a directory, for machines without Python.
 
-    With `posix`, it records files in the words of POSIX; with `layers`, it knows the functions of
-    I/O libraries. Raises InputError when the directory
-    cannot be written.
+    `recorder_source` says what its variants do. Raises InputError when the directory cannot be
+    written.
     """
-    return mpi.write_source(recorder_code(posix=posix, layers=layers), directory)
+    code = recorder_code(posix=posix, layers=layers, allocations=allocations)
+    return mpi.write_source(code, directory)
 
 
-def recorder_code(*, posix: bool = False, layers: bool = False) -> SourceCode:
+def recorder_code(
+    *, posix: bool = False, layers: bool = False, allocations: bool = False
+) -> SourceCode:
     """The recorder's source, and how it is compiled."""
     return SourceCode(
         name="recorder",
         product="libtisim_record.so",
-        files=recorder_source(posix=posix, layers=layers),
+        files=recorder_source(posix=posix, layers=layers, allocations=allocations),
         options=(*C_OPTIONS, *_reserved_register()),
         link_options=LINK_OPTIONS,
         readme=_README,

@@ -63,7 +63,10 @@ def record(
     program = found[0] if found else None
     counters = choose_counters(settings.counter, program)
     recorder = compiled_recorder(
-        library, posix=settings.records_posix, layers=settings.io != "none"
+        library,
+        posix=settings.records_posix,
+        layers=settings.io != "none",
+        allocations=settings.arguments,
     )
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
     merged = parts / "trace.tit"

@@ -26,18 +26,21 @@ LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 _POSIX = ("posix.c", "posix.h")
 
 
-def recorder_source(*, posix: bool = False, layers: bool = False) -> dict[str, str]:
+def recorder_source(
+    *, posix: bool = False, layers: bool = False, allocations: bool = False
+) -> dict[str, str]:
     """The text of each file, by name.
 
     With `posix`, the recorder records files in the words of POSIX; with `layers`, it knows which
-    functions of I/O libraries make calls. Raises InputError when this installation has no trace
-    library, whose header is one of them.
+    functions of I/O libraries make calls; with `allocations`, in which block of memory a buffer
+    is. Raises InputError when this installation has no trace library, whose header is one of them.
     """
+    left_out = {*(() if posix else _POSIX), *(() if allocations else ("allocations.c",))}
     library = files("tisim.traces.record").joinpath("library")
     texts = {
         file.name: file.read_text(encoding="utf-8")
         for file in library.iterdir()
-        if file.name.endswith((".c", ".h")) and (posix or file.name not in _POSIX)
+        if file.name.endswith((".c", ".h")) and file.name not in left_out
     }
     texts["tisim_trace.h"] = library_header()
     texts["words.h"] = _words_header()

@@ -1,6 +1,7 @@
 /* What calls of MPI are given. So that the texts of all ranks are alike, peers are relative to the
  * own rank, "{+1}"; those in statuses, whose communicator a wait does not know, to that in the
- * world, "{rank+1}". A buffer has the number of its address, by first use. What the line says,
+ * world, "{rank+1}". A buffer is a block that was allocated and a place in it, "heap0+8"; others
+ * have the number of their address. Both numbers are by first use. What the line says,
  * requests, new communicators, windows and files, stands as "{}", "{comm}" and "{handle}". */
 #include "arguments.h"
 
@@ -86,7 +87,14 @@ static void add_buffer(const void* address) {
   } else if (address == MPI_BOTTOM) {
     add("MPI_BOTTOM");
   } else {
-    add("buffer%lld", (long long)number_of(address));
+    int64_t block;
+    size_t place;
+    if (tisim_find_allocation != NULL && tisim_find_allocation(address, &block, &place)) {
+      add("heap%lld", (long long)block);
+      if (place != 0) add("+%zu", place);
+    } else {
+      add("buffer%lld", (long long)number_of(address));
+    }
   }
 }
 

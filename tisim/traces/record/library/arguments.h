@@ -17,4 +17,9 @@ void tisim_returned(void);
 /* The number in the sink of the text of the call at hand, for the first line that it writes. */
 int64_t tisim_arguments(tisim_sink* sink);
 
+/* allocations.c, which is left out unless arguments are recorded: whether an address is in memory
+ * that the program has allocated, the number of that block, and where in it. */
+bool tisim_find_allocation(const void* address, int64_t* number, size_t* place)
+    __attribute__((weak));
+
 #endif
