@@ -11,15 +11,18 @@ from __future__ import annotations
 import heapq
 import json
 import re
+import sys
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_recording import Recording, check_ranks, shape_of
-from tisim.support.reading import read_input
+from tisim.support.reading import open_input
 
 # schema/protobuf/et_def.proto of mlcommons/chakra: kinds of nodes and of collectives.
 _METADATA, _LOAD, _STORE, _COMPUTE, _SEND, _RECEIVE, _COLLECTIVE = range(1, 8)
@@ -33,18 +36,24 @@ _WORDS = {
     9: "all_reduce",  # a barrier: of one number
 }
 _BARRIER, _ALL_GATHER = 9, 2
+# The attributes of nodes that count here.
+_ATTRIBUTES = (
+    *("is_cpu_op", "tid", "stream", "num_ops", "tensor_size"),
+    *("pg_name", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"),
+)
+# Bytes of a message, at most.
+_LONGEST = 1 << 26
 _OF_RANK = re.compile(r"(?P<stem>.*)\.(?P<rank>\d+)\.et")
 
 
 @dataclass(slots=True)
 class _Node:
     number: int = 0
-    name: str = ""
     kind: int = 0
-    needs: list[int] = field(default_factory=list)
+    needs: array[int] = field(default_factory=lambda: array("Q"))
     begin: int = 0  # us
     duration: int = 0  # us
-    values: str = ""  # of its inputs
+    values: str = ""  # of its inputs, if they name groups
     attributes: dict[str, int | str] = field(default_factory=dict)
 
     def integer(self, name: str, default: int = 0) -> int:
@@ -204,25 +213,44 @@ def _text(value: int | memoryview) -> str:
     return "" if isinstance(value, int) else bytes(value).decode(errors="replace")
 
 
+def _size(stream: BufferedReader) -> tuple[int, int] | None:
+    """The size of the next message and the bytes that say it; None at the end of the file."""
+    head = b""
+    while byte := stream.read(1):
+        head += byte
+        if byte[0] < 128:
+            return _varint(head, 0)
+        if len(head) > 10:
+            break
+    if head:
+        raise _DamagedError
+    return None
+
+
 def _read(file: Path) -> list[_Node]:
-    """The nodes of a file."""
-    data = memoryview(read_input(file, "this execution trace"))
+    """The nodes of a file, of which only one message at a time is in memory."""
     nodes: list[_Node] = []
     at, count = 0, 0
     try:
-        while at < len(data):
-            size, at = _varint(data, at)
-            if at + size > len(data):
-                raise _DamagedError
-            if count:  # the first message says what the file is
-                nodes.append(_node(data[at : at + size]))
-            at += size
-            count += 1
-    except (_DamagedError, UnicodeDecodeError):
+        with open_input(file) as stream:
+            while (head := _size(stream)) is not None:
+                size, width = head
+                message = stream.read(size) if size <= _LONGEST else b""
+                if len(message) < size:
+                    raise _DamagedError
+                if count:  # the first message says what the file is
+                    nodes.append(_node(memoryview(message)))
+                at += width + size
+                count += 1
+    except (_DamagedError, UnicodeDecodeError, OverflowError):
         raise InputError(
             f"this is not an execution trace of Chakra, or a damaged one: message {count + 1} at "
             f"byte {at}",
             file=file,
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot read this execution trace: {error.strerror or error}", file=file
         ) from None
     if not nodes:
         raise InputError("this execution trace has no nodes", file=file)
@@ -232,12 +260,11 @@ def _read(file: Path) -> list[_Node]:
 def _node(data: memoryview) -> _Node:
     node = _Node()
     for number, value in _fields(data):
-        if number == 2:
-            node.name = _text(value)
-        elif number == 5:
-            node.needs += _integers(value)
+        if number == 5:
+            node.needs.extend(_integers(value))
         elif number == 8 and not isinstance(value, int):
-            node.values = next((_text(text) for field, text in _fields(value) if field == 1), "")
+            values = next((_text(text) for field, text in _fields(value) if field == 1), "")
+            node.values = values if "pg_name" in values else ""
         elif number == 10 and not isinstance(value, int):
             _add_attribute(node, value)
         elif isinstance(value, int):
@@ -266,9 +293,9 @@ def _add_attribute(node: _Node, data: memoryview) -> None:
         elif number in (19, 21, 23, 25) and not isinstance(value, int):  # fixed sizes
             content = int.from_bytes(value, "little", signed=number > 22)
         elif number == 29:
-            content = _text(value)
-    if content is not None:
-        node.attributes[name] = content
+            content = sys.intern(_text(value))
+    if content is not None and name in _ATTRIBUTES:
+        node.attributes[sys.intern(name)] = content
 
 
 def _groups(nodes: list[_Node]) -> dict[str, tuple[int, ...]]:
@@ -351,7 +378,7 @@ class _Writer:
         for node in nodes:
             there = {need for need in node.needs if need in known}
             self.lost["dependencies on nodes that are not there"] += len(set(node.needs) - there)
-            node.needs = sorted(there)
+            node.needs = array("Q", sorted(there))
             missing[node.number] = len(there)
             for need in there:
                 later.setdefault(need, []).append(node)
