@@ -34,14 +34,15 @@ class Node:
     ----------
     word
         A kernel (``KERNELS``), a collective (``COLLECTIVES``), ``send``, ``receive``, ``record``,
-        ``wait``, ``delay``, ``host``, ``synchronize`` or ``do``.
+        ``wait``, ``copy``, ``delay``, ``host``, ``synchronize`` or ``do``.
     stream
         The stream's name; empty for ``host`` and ``do``.
     name
         The communicator, the event or the block; empty for others.
     numbers
-        Of a kernel as its word says; bytes of communication; the offset of the peer, bytes and tag
-        of ``send`` and ``receive``; seconds of ``host`` and ``delay``; how often of ``do``.
+        Of a kernel as its word says; bytes of communication and copies; the offset of the peer,
+        bytes and tag of ``send`` and ``receive``; seconds of ``host`` and ``delay``; how often of
+        ``do``.
     line
         In the file, from 1.
     """
@@ -109,8 +110,8 @@ def parse_graph(text: str, file: str = "graph") -> Graph:
 
 
 def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
-    """What all GPUs together do: words of nodes, how many there are, and bytes that they send,
-    those of a collective being the largest buffer of each rank.
+    """What all GPUs together do: words of nodes, how many there are, and bytes that they send
+    or copy, those of a collective being the largest buffer of each rank.
 
     Loops are counted, not unfolded.
     """
@@ -123,7 +124,7 @@ def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
             parts = {node.word: (1, 0.0)}
             if node.word == "do":
                 times, parts = int(node.numbers[0]), known[node.name]
-            elif node.word in COLLECTIVES:
+            elif node.word in (*COLLECTIVES, "copy"):
                 parts = {node.word: (1, node.numbers[0])}
             elif node.word == "send":
                 parts = {node.word: (1, node.numbers[1])}
@@ -265,7 +266,7 @@ class _Reader:
         if word in ("record", "wait"):
             self.count(word, rest, 2, 2)
             return Node(word, rest[0], rest[1], (), self.number)
-        if word == "delay":
+        if word in ("delay", "copy"):
             self.count(word, rest, 2, 2)
             return Node(word, rest[0], "", (self.amount(rest[1]),), self.number)
         if word == "synchronize":
@@ -280,7 +281,7 @@ class _Reader:
                 raise self.fail(f"no block {rest[0]!r} stands above")
             times = self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1
             return Node(word, "", rest[0], (times,), self.number)
-        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "delay"]
+        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "copy", "delay"]
         known += ["synchronize", "host", "group"]
         raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
 

@@ -238,6 +238,9 @@ class Tables:
             return (4, 0, 0, 0, node.numbers[0], 0.0)
         if node.word == "delay":
             return (7, stream, 0, 0, node.numbers[0], 0.0)
+        if node.word == "copy":
+            seconds = node.numbers[0] / self.machine.hardware.pcie_rate
+            return (7, stream, 0, 0, seconds, 0.0)
         if node.word == "synchronize":
             return (5, stream, 0, 0, 0.0, 0.0)
         if node.word == "do":

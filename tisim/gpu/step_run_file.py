@@ -122,7 +122,7 @@ def _changes(spans: Iterable[Span]) -> Iterable[tuple[float, int, int, int, int]
         if span.node.word in KERNELS:
             yield (span.start, 1, 0, 0, line)
             yield (span.end, -1, 0, 0, 0)
-        elif span.node.word != "delay":
+        elif span.node.word not in ("delay", "copy"):
             yield (span.arrival, 0, 0, 1, line)
             yield (span.start, 0, 1, -1, line)
             yield (span.end, 0, -1, 0, 0)

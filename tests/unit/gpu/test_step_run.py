@@ -51,6 +51,20 @@ def test_streams_do_their_nodes_in_order_and_wait_for_events() -> None:
     assert result.seconds == pytest.approx(4)
 
 
+def test_copies_take_the_time_of_pcie_beside_kernels() -> None:
+    result = executed(
+        f"""ranks 1
+        program 0
+          copy a {3 * PLAIN.hardware.pcie_rate}
+          record a there
+          seconds b 2
+          wait b there
+          seconds b 1
+        end"""
+    )
+    assert result.seconds == pytest.approx(4)
+
+
 def test_a_wait_is_for_the_record_before_it_and_blocks_repeat() -> None:
     result = executed(
         """ranks 1
