@@ -572,12 +572,15 @@ class Communicator:
         # Channels that begin at one GPU share its links; those of an interface share it.
         together = channels / min(self.rings, self.local)
         pace = max(1 / self.primitive("Simple").rate, together / self.tree_links())
-        latency = tables(self.version).base["tree"]["Simple"]
-        latency += 2 * near * (self.tree_hop + chunk * pace)
+        hop = self.tree_hop + chunk * pace
+        latency = tables(self.version).base["tree"]["Simple"] + 2 * near * hop
         if self.nodes > 1:
-            # A node receives from two children on each interface, the root from one.
             far = chunk * max(channels / self._ring_rails / 2, 1) / self.tree_interface()
-            latency += 2 * (steps * self.network_hop("tree", "Simple") + (2 * steps - 1) * far)
+            # A node receives from two children at once on each interface, and the root from one.
+            # Downwards the first child's chunk leaves a GPU later than that of the second.
+            both = max(0.0, 1 - hop / far) if self.local > 1 and far else 1.0
+            latency += 2 * steps * self.network_hop("tree", "Simple")
+            latency += (2 + (steps - 1) * (3 + both)) * far
         latency -= chunk * channels / rate
         return self._result("all_reduce", size, "tree", "Simple", channels, latency, rate)
 

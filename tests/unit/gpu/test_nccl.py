@@ -231,7 +231,7 @@ def test_other_operations_as_messages(operation: str, tolerance: float, nodes: i
     ("name", "nodes", "size", "tolerance"),
     [
         *(("a100", 2, MIB, 1e-3), ("a100", 2, 8 * MIB, 1e-3), ("h100", 2, 64 * MIB, 0.01)),
-        *(("h100", 4, 4 * MIB, 0.04), ("a100", 4, 64 * MIB, 0.08)),
+        *(("h100", 4, 4 * MIB, 1e-3), ("a100", 8, 8 * MIB, 1e-3), ("a100", 4, 64 * MIB, 0.04)),
     ],
 )
 def test_chunks_along_trees_as_messages(name: str, nodes: int, size: int, tolerance: float) -> None:
