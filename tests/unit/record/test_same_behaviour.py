@@ -175,9 +175,10 @@ def test_what_it_prints_and_returns(mode: str, source: Path, mpi: Mpi, tmp_path:
     is_lost = mode == "fatal error" and mpi.name == "MPICH"
     assert len(alone[1]) >= 2 or is_lost
     recorded = outcome(recording(program, mpi, mode, tmp_path / "trace.tit"))
-    if mode == "quick exit" and mpi.name == "MPICH":
-        # Its mpiexec takes such ranks for killed (1 for 6) in about one of thirty runs of its own.
-        assert {recorded[0], alone[0]} <= {1, 6}
+    status = {"quick exit": 6, "no finalize": 5}.get(mode)
+    if status is not None and mpi.name == "MPICH":
+        # Its mpiexec takes such ranks for killed (1) now and then, also without the recorder.
+        assert {recorded[0], alone[0]} <= {1, status}
         assert recorded[1] == alone[1]
     elif is_lost:
         assert recorded[0] == alone[0]

@@ -1,7 +1,7 @@
-"""Collectives among the neighbours of a topology, which have one algorithm in all libraries.
+"""Collectives among the neighbours of a topology, with one algorithm whatever the selector.
 
-Open MPI 4 and 5 (``coll/basic``), MPICH 4 (``linear``, its default) and SimGrid's tracer, where a
-program has no such call, post all receives, then all sends, and wait.
+All receives are posted, then all sends, and then the rank waits, as in Open MPI 4.1
+(``coll/basic``); MPICH 4 posts the sends first (``linear``).
 """
 
 from __future__ import annotations
