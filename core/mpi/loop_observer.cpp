@@ -42,7 +42,7 @@ std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
   const std::int32_t index = rank.first + rank.number;
   LoopPosition& position = positions_[static_cast<std::size_t>(index)];
   // Repetitions that are to be left out are left out in any case.
-  rank.reader->heed_turns(heeds_turns_ || position.to_skip > 0);
+  rank.reader->stop_at_turns(stops_at_turns_ || position.to_skip > 0);
   while (const std::optional<LoopTurn> turn = rank.reader->next_turn()) {
     pass(index, rank, *turn);
     if (position.to_skip == 0 || turn->left == 0) continue;
@@ -79,13 +79,13 @@ void LoopObserver::skip(std::int32_t index, std::uint64_t repetitions, std::uint
   position.actions += actions;
 }
 
-void LoopObserver::heed_turns(bool heeds) {
-  if (heeds && !heeds_turns_) {
+void LoopObserver::stop_at_turns(bool stops) {
+  if (stops && !stops_at_turns_) {
     for (LoopPosition& position : positions_) {
       if (position.to_skip == 0) position.left = 0;
     }
   }
-  heeds_turns_ = heeds;
+  stops_at_turns_ = stops;
 }
 
 void LoopObserver::look_at(std::int32_t index, std::span<const Op> ops) {

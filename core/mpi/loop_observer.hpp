@@ -63,11 +63,11 @@ class LoopObserver {
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
   // Communicators that ranks have begun to make or free.
   std::uint64_t communicators_made() const { return communicators_made_; }
-  // That ranks have read, and turns that they have passed as far as they are heeded.
+  // That ranks have read, and turns at which they have stopped.
   std::uint64_t operations() const { return operations_; }
   std::uint64_t turns() const { return turns_; }
-  // Ranks read on over turns as long as nobody heeds them. What loops they are in is unknown then.
-  void heed_turns(bool heeds);
+  // Ranks that do not stop at turns read on over them; the loops that they are in are unknown then.
+  void stop_at_turns(bool stops);
 
  private:
   void pass(std::int32_t index, const Rank& rank, const LoopTurn& turn);
@@ -84,7 +84,7 @@ class LoopObserver {
   std::uint64_t communicators_made_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t turns_ = 0;
-  bool heeds_turns_ = true;
+  bool stops_at_turns_ = true;
 };
 
 }  // namespace tisim

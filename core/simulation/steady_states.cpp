@@ -313,7 +313,7 @@ std::uint64_t SteadyStates::most_looks() const {
 void SteadyStates::stop_for_good(SteadyEnd end) {
   end_ = end;
   stop_comparing();
-  loops_.heed_turns(false);
+  loops_.stop_at_turns(false);
 }
 
 // A program of which too much was looked at goes on as if nobody looked, until it is twice as far.
@@ -321,13 +321,13 @@ bool SteadyStates::rests_after_much() {
   if (compares_) return false;
   if (looks() <= most_looks()) return false;
   rests_to_ = 2 * loops_.operations();
-  loops_.heed_turns(false);
+  loops_.stop_at_turns(false);
   return true;
 }
 
 void SteadyStates::end_rest() {
   rests_to_ = 0;
-  loops_.heed_turns(true);
+  loops_.stop_at_turns(true);
   loops_.take_last_turned();
   forget_pauses();
   follow(-1);

@@ -166,7 +166,7 @@ class SteadyStates {
   std::uint32_t pause_ = 1;      // periods without a comparison after the next failure
   std::uint32_t waits_ = 0;      // periods that are left of a pause
   std::uint64_t looked_at_ = 0;  // ranks, messages and so on, in all comparisons
-  std::uint64_t rests_to_ = 0;   // operations before which turns are not heeded
+  std::uint64_t rests_to_ = 0;   // operations before which ranks do not stop at turns
 
   bool compares_ = false;
   BoundaryState state_;        // at the last boundary

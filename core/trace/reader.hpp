@@ -32,8 +32,8 @@ class RankReader {
   // told it. Loops within a loop, and short ones, are none. False where no loop is known: then
   // nothing changes.
   virtual bool stop_at_loops() { return false; }
-  // Whether it does so for the time being, where it has been asked to; at first it does.
-  virtual void heed_turns(bool /*heeds*/) {}
+  // Stops there, or reads on for the time being, where it has been asked to stop; at first it does.
+  virtual void stop_at_turns(bool /*stops*/) {}
   // The turn in front of the next operation, each one once. To be asked when all that read() gave
   // has been used.
   virtual std::optional<LoopTurn> next_turn() { return std::nullopt; }

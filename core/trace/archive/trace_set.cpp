@@ -62,7 +62,7 @@ class MatchedSourcesReader final : public RankReader {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Only where each call matches the same rank each time, of what its attribute says.
   bool stop_at_loops() override;
-  void heed_turns(bool heeds) override { reader_->heed_turns(heeds); }
+  void stop_at_turns(bool stops) override { reader_->stop_at_turns(stops); }
   std::optional<LoopTurn> next_turn() override { return reader_->next_turn(); }
   void skip_repetitions(std::uint64_t count) override { reader_->skip_repetitions(count); }
   std::uint64_t bytes_read() const override { return reader_->bytes_read(); }

@@ -202,7 +202,7 @@ TEST("compressed: a reader stops at the turns of a loop and leaves repetitions o
   CHECK(!reader->next_turn() && reader->read(ops, 64) == 0);
 }
 
-TEST("compressed: a reader reads on over turns while nobody heeds them") {
+TEST("compressed: a reader reads on over turns at which it does not stop") {
   const Scratch scratch;
   std::string text;
   for (int i = 0; i < 100; ++i) text += "0 sleep 5\n0 sleep 6\n";
@@ -211,10 +211,10 @@ TEST("compressed: a reader reads on over turns while nobody heeds them") {
   const auto reader = set->open(0, calls);
   CHECK(reader->stop_at_loops());
   Op ops[64];
-  reader->heed_turns(false);
+  reader->stop_at_turns(false);
   CHECK(!reader->next_turn());
   CHECK(reader->read(ops, 64) == 64 && ops[63].line == 64);
-  reader->heed_turns(true);
+  reader->stop_at_turns(true);
   const auto turn = reader->next_turn();
   CHECK(turn && turn->left == 68 && turn->line == 64 && !turn->is_first);
   CHECK(reader->read(ops, 64) == 2 && ops[1].line == 66);

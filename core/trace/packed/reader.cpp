@@ -411,7 +411,7 @@ std::optional<std::uint64_t> PackedReader::repetitions_at_turn() {
 }
 
 std::optional<LoopTurn> PackedReader::next_turn() {
-  if (!loop_ || !loop_->heeded || loop_->told || at_ != end_ || has_waiting()) {
+  if (!loop_ || !loop_->stops || loop_->told || at_ != end_ || has_waiting()) {
     return std::nullopt;
   }
   const std::optional<std::uint64_t> left = repetitions_at_turn();
@@ -432,7 +432,7 @@ std::optional<LoopTurn> PackedReader::next_turn() {
 // Goes on at a turn that has been told, or that nobody wants to know of if it `may_pass`.
 bool PackedReader::pass_turn(bool may_pass) {
   while (const std::optional<std::uint64_t> left = repetitions_at_turn()) {
-    if (!loop_->told && loop_->heeded && !may_pass) return false;
+    if (!loop_->told && loop_->stops && !may_pass) return false;
     if (*left == 0) {
       loop_->inside = false;
       continue;

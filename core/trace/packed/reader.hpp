@@ -31,8 +31,8 @@ class PackedReader final : public RankReader {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Not for a rank whose values stand in a column: they are read one after the other.
   bool stop_at_loops() override;
-  void heed_turns(bool heeds) override {
-    if (loop_) loop_->heeded = heeds;
+  void stop_at_turns(bool stops) override {
+    if (loop_) loop_->stops = stops;
   }
   std::optional<LoopTurn> next_turn() override;
   void skip_repetitions(std::uint64_t count) override;
@@ -77,7 +77,7 @@ class PackedReader final : public RankReader {
   };
   // The outermost long loop around the cursor, where read() stops at its turns.
   struct Loop {
-    bool heeded = true;  // read() stops at turns
+    bool stops = true;  // read() stops at turns
     bool inside = false;
     bool is_stretch = false;  // one stretch is repeated; else a rule
     bool told = false;        // the turn at the cursor has been told
@@ -88,11 +88,11 @@ class PackedReader final : public RankReader {
     std::uint64_t calls_of_last = 0;
   };
 
-  // Whether the stretch at hand begins again, and nobody wants to know.
-  bool repeats_unheeded() const {
-    return !loop_->heeded && !loop_->told && loop_->inside && loop_->is_stretch && repeats_ > 0;
+  // The stretch at hand begins again, and read() does not stop for it.
+  bool repeats_without_stop() const {
+    return !loop_->stops && !loop_->told && loop_->inside && loop_->is_stretch && repeats_ > 0;
   }
-  bool pass_turns(bool may_pass) { return !loop_ || repeats_unheeded() || pass_turn(may_pass); }
+  bool pass_turns(bool may_pass) { return !loop_ || repeats_without_stop() || pass_turn(may_pass); }
   bool has_waiting() const { return waiting_ && waiting_->count > 0; }
   std::size_t take_waiting(Op* out, std::size_t capacity) {
     if (!has_waiting()) return 0;

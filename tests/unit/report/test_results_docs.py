@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.command_line import ROOT, CommandLine
 from tisim.analysis.timeline.columns import STATES
 
@@ -59,6 +60,7 @@ def test_every_state_is_explained() -> None:
         assert f"`{state}`" in TEXT
 
 
+@pytest.mark.skipif(not campaign(0, 1), reason="takes long; `make nightly` runs it")
 def test_pictures_are_drawn_again(tmp_path: Path) -> None:
     script = ROOT / "docs" / "pictures" / "results.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=300)

@@ -34,7 +34,7 @@ class _Content:
 _Alike = dict[Shape | None, dict[object, list[int]]]
 
 
-class Worths:
+class PairScores:
     """Scores of pairs of nodes taken as the same ones.
 
     Nodes that say the same are worth the same, so that each pair is compared once.

@@ -14,7 +14,7 @@ import numpy as np
 
 from tisim.traces.extrapolation.grids import Place, peer_forms
 from tisim.traces.extrapolation.kinds import CallKind, Forms, Kinds
-from tisim.traces.extrapolation.merging import Pairs, Worths, best, parted
+from tisim.traces.extrapolation.merging import Pairs, PairScores, best, parted
 from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, MergedCall, Node
 from tisim.traces.extrapolation.recorded import ClassProgram, Item, Repeat
 from tisim.traces.extrapolation.recorded import places as count_places
@@ -52,7 +52,7 @@ class _Merger:
         self._sizes = [place.ranks for place in places]
         self._kinds = Kinds()
         self._forms: dict[tuple[int, bytes, bytes], Forms] = {}
-        self._worths = Worths(self._kinds)
+        self._scores = PairScores(self._kinds)
 
     def nodes(self, made: ClassProgram) -> list[Node]:
         """The program of one class."""
@@ -100,7 +100,7 @@ class _Merger:
 
     def merge(self, left: list[Node], right: list[Node]) -> list[Node]:
         """Lay two sequences beside each other."""
-        pairs = self._worths.pairs(left, right)
+        pairs = self._scores.pairs(left, right)
         nodes: list[Node] = []
         at_left = at_right = 0
         for i, j in [*pairs, (len(left), len(right))]:
@@ -134,7 +134,7 @@ class _Merger:
         """
         chosen: list[list[Node]] = [[] for _ in whole]
         for part in parts:
-            for i, j in self._worths.pairs(whole, part):
+            for i, j in self._scores.pairs(whole, part):
                 chosen[i].append(part[j])
         if sum(map(len, chosen)) < sum(map(len, parts)):  # a class has calls that found no place
             return list(whole)

@@ -138,9 +138,9 @@ class Places {
     volumes_.emplace(volume, place);
     return place;
   }
-  std::uint32_t of_silence() {
-    if (silence_ == kNone) silence_ = of({kSilentShape, {}, {}}, {});
-    return silence_;
+  std::uint32_t of_silent_call() {
+    if (silent_call_ == kNone) silent_call_ = of({kSilentShape, {}, {}}, {});
+    return silent_call_;
   }
 
  private:
@@ -170,7 +170,7 @@ class Places {
   std::vector<std::uint32_t> place_;  // of each call of the part
   std::unordered_map<std::uint64_t, std::uint32_t> volumes_;
   std::map<Key, std::uint32_t> kept_;
-  std::uint32_t silence_ = kNone;
+  std::uint32_t silent_call_ = kNone;
 };
 
 void put_arguments(const RankPart& part, std::uint32_t call,
@@ -287,7 +287,7 @@ RankProgram with_column(const RankPart& part,
   };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
-      if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
+      if (waiting != 0) put(places.of_silent_call(), AttributeTrail::kNoStep);
       waiting = part.volume_of(i) + 1;
       volume_step = i;
       continue;
@@ -296,7 +296,7 @@ RankProgram with_column(const RankPart& part,
     put(places.of_call(call), i);
     put_arguments(part, call, columns[call], program);
   }
-  if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
+  if (waiting != 0) put(places.of_silent_call(), AttributeTrail::kNoStep);
   program.grammar = grammars.of(listed.calls);
   trail.finish(program);
   return program;
