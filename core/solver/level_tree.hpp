@@ -1,8 +1,6 @@
 // Numbered levels, of which the lowest is found: a tournament of all.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,17 +13,14 @@ class LevelTree {
  public:
   static constexpr double kNone = std::numeric_limits<double>::infinity();
 
-  void clear() { levels_.clear(); }
-  void push_back(double level) { levels_.push_back(level); }
-  double& unsorted(std::size_t number) { return levels_[number]; }  // before `build`
-
-  // Finds the lowest ones; levels are changed by `set` from now on.
-  void build() {
-    const std::size_t count = std::max<std::size_t>(levels_.size(), 1);
-    leaves_ = std::bit_ceil(count);
-    levels_.resize(leaves_, kNone);
-    lowest_.resize(leaves_, 0);
-    for (std::size_t i = leaves_ - 1; i > 0; --i) lowest_[i] = lower_child(i);
+  void clear() {
+    count_ = 0;
+    resize(kFewest);
+  }
+  // A level with the next number.
+  void add(double level) {
+    if (count_ == leaves_) resize(2 * leaves_);
+    set(count_++, level);
   }
   void set(std::size_t number, double level) {
     levels_[number] = level;
@@ -36,12 +31,22 @@ class LevelTree {
     }
   }
 
+  double operator[](std::size_t number) const { return levels_[number]; }
   double lowest() const { return levels_[number_of_lowest()]; }
-  std::size_t number_of_lowest() const { return leaves_ > 1 ? lowest_[1] : 0; }
+  std::size_t number_of_lowest() const { return lowest_[1]; }
   // Appends the numbers of the levels up to one, in ascending order.
   void append_within(double most, Stack<std::int32_t>& numbers) const { append(1, most, numbers); }
 
  private:
+  static constexpr std::size_t kFewest = 8;
+
+  void resize(std::size_t leaves) {
+    leaves_ = leaves;
+    if (count_ == 0) levels_.clear();
+    levels_.resize(leaves, kNone);
+    lowest_.resize(leaves, 0);
+    for (std::size_t i = leaves - 1; i > 0; --i) lowest_[i] = lower_child(i);
+  }
   // The number of the lowest level below a node: a leaf has one only.
   std::uint32_t lowest_below(std::size_t node) const {
     return node < leaves_ ? lowest_[node] : static_cast<std::uint32_t>(node - leaves_);
@@ -61,7 +66,7 @@ class LevelTree {
     append(2 * node + 1, most, numbers);
   }
 
-  std::size_t leaves_ = 1;
+  std::size_t count_ = 0, leaves_ = 0;  // all that are not in use are `kNone`
   Stack<double> levels_;
   Stack<std::uint32_t> lowest_;  // the number of the lowest level below each inner node
 };

@@ -1,14 +1,19 @@
-// Some variables of a large component, filled up on what all others leave of their constraints.
+// Some variables of a large component, which share what all others leave of their constraints.
 //
-// Only variables of the part move. A constraint that a single variable of the part crosses limits
-// that variable like a bound; the others are *open* while variables on them have no share. The sums
-// are kept apart from those of the system: the part is filled up again each time it grows, and a
-// filling touches nothing but these arrays.
+// The level of the variables without a share rises, as in progressive filling (filling.hpp, with
+// the same thresholds). Meanwhile variables may join: whoever decides that (local_solver.hpp) sees
+// to it that no variable joins below the level that has been reached, so that no share which was
+// found has to be found again. Constraints that did not saturate the last time are *idle*: they are
+// not looked at unless more of one is used than there is; then all begins anew.
 //
-// The class promises: after `fill` the variables of the part have the shares that progressive
-// filling (filling.hpp, with the same thresholds) would give them if no other variable moved.
+// The sums of the constraints are kept apart from those of the system, in arrays that are small
+// where the part is.
+//
+// The class promises: sums of the links are those of the part's variables without a share; the
+// lowest level at which something happens to a link that is not idle is known.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,18 +28,22 @@ class LocalPart {
  public:
   // A constraint that variables of the part cross.
   struct Link {
-    double remaining = 0.0;         // bytes/s, what variables outside the part leave of it
-    double usage = 0.0;             // 1/s, the sum of weight * priority of the part's flows
+    double remaining = 0.0;         // bytes/s, what variables with shares leave of it
+    double usage = 0.0;             // 1/s, the sum of weight * priority of flows without a share
     double negligible = 0.0;        // bytes/s; with less left it limits nobody
+    double unnoticed = 0.0;         // bytes/s that may be used of it beyond `remaining` while idle
     double before = kNotSaturated;  // the level at which it saturated in the last solution
     double level = kNotSaturated;   // the same in this one; kUnknownLevel: it limits nobody
-    double left = 0.0;              // bytes/s, of its capacity after the filling
+    double below = kNotSaturated;   // the levels of variables outside the part are lower
     std::int32_t constraint = -1;
-    std::int32_t crossings = 0;  // variables of the part
+    std::int32_t outside = 0;  // variables with flows that are not in the part
+    std::int32_t unfixed = 0;  // variables of the part without a share
     std::int32_t last_use = -1;
-    std::int32_t open = -1;  // among the open ones
-    bool slack = false;
-    bool held = false;  // it keeps that level; whether it can is found out after the filling
+    std::int32_t next_level = -1;  // its number among them, -1: idle
+    bool slack = false;            // it holds back nobody any more
+    bool released = false;         // it does not keep the level `before`
+    bool lenient = false;          // it keeps it if more is used of it, too, within the tolerance
+    bool outdated = false;         // its next level is a lower bound
   };
   // A variable on a link.
   struct Use {
@@ -54,46 +63,67 @@ class LocalPart {
   LocalPart(KnownLevels& known, double precision) : known_(known), precision_(precision) {}
 
   void clear();
-  std::int32_t add_link(const Link& link) {
-    links_.push_back(link);
-    return static_cast<std::int32_t>(links_.size()) - 1;
-  }
+  std::int32_t add_link(const Link& link);
   void add_member(std::int32_t index, const Variable& variable, const VariableType& type);
   // The member that was added last crosses a link.
   void add_use(std::int32_t link, const Variable& variable, const VariableType& type,
                double weight);
 
-  void fill();
+  // The level at which variables of the part saturate a link, kNone: never.
+  double saturation(const Link& link) const {
+    return can_saturate(link) ? std::max(link.remaining, 0.0) / link.usage : LevelTree::kNone;
+  }
+  // True if something happens to it at the level of the last solution before it saturates: it
+  // keeps that level, or whom it held back outside the part joins.
+  bool reaches_former_level(const Link& link) const {
+    if (link.released || link.outside == 0) return false;
+    return link.lenient || !can_saturate(link) || link.before * link.usage <= link.remaining;
+  }
+
+  // Gives shares to the variables whose limits are reached before the next level of a link, and
+  // finds the links to which something happens at that level. False: there is none, and all
+  // variables have shares.
+  bool rise(Stack<std::int32_t>& due);
+  // The properties of a link have been changed.
+  void reschedule(const Link& link) {
+    next_levels_.set(static_cast<std::size_t>(link.next_level), next_level(link));
+  }
+  // All begins anew: shares were found for another level of a link.
+  void start_over() { exceeded_ = true; }
+  // The links that are due saturate, at one level.
+  void saturate(const Stack<std::int32_t>& due);
 
   Stack<Link>& links() { return links_; }
   const Stack<Member>& members() const { return members_; }
-  // Of the members on a link, after a filling.
-  double highest_level(const Link& link) const;
-
   const Use& use(std::int32_t index) const { return uses_[static_cast<std::size_t>(index)]; }
-  Link& link(std::size_t use) { return links_[static_cast<std::size_t>(uses_[use].link)]; }
   const Member& member(const Use& use) const {
     return members_[static_cast<std::size_t>(use.variable)];
   }
   std::size_t uses() const { return uses_.size(); }
 
  private:
-  // The rest that variables without a share have of a link that several cross.
-  struct Open {
-    double remaining, usage;
-    std::int32_t unfixed, link;
-    bool outdated;  // its level is a lower bound
+  // The limit of a member.
+  struct Limit {
+    double level;
+    std::int32_t member;
+    bool operator<(const Limit& other) const {  // the lowest comes first in a heap
+      return level > other.level || (level == other.level && member > other.member);
+    }
   };
 
-  void open_links();
-  void limit_members(const Link& link);
-  void sort_by_limits();
+  bool can_saturate(const Link& link) const {
+    return link.unfixed > 0 && link.usage > precision_ && !link.slack;
+  }
+  double next_level(const Link& link) const {
+    return reaches_former_level(link) ? link.before : saturation(link);
+  }
+  Link& waiting(std::size_t number) { return links_[static_cast<std::size_t>(waiting_[number])]; }
+  void await(std::int32_t link);
+  void begin_again();
+  void update(Link& link);
   double lowest_level();
-  bool fix_bounded(double level);
-  void saturate(double lowest);
+  bool fix_limited(double level);
   void fix(std::size_t member, double share);
-  double update(std::size_t open);
-  void sum_up();
   std::size_t uses_end(std::size_t member) const {
     return member + 1 < members_.size() ? static_cast<std::size_t>(members_[member + 1].first_use)
                                         : uses_.size();
@@ -101,17 +131,14 @@ class LocalPart {
 
   KnownLevels& known_;
   double precision_;
+  double level_ = 0.0;  // that has been reached
   Stack<Link> links_;
   Stack<Member> members_;
-  Stack<Use> uses_;  // of each member in turn
-  // Scratch of a filling. Levels of the members, at which their own links saturate, then of the
-  // open links.
-  LevelTree levels_;
-  Stack<Open> open_;
-  Stack<std::int32_t> by_limit_;
-  Stack<std::int32_t> saturated_;  // at one level
-  std::size_t next_limit_ = 0;     // in `by_limit_`: all before have a share
-  std::size_t unfixed_ = 0;        // members
+  Stack<Use> uses_;              // of each member in turn
+  Stack<Limit> limits_;          // a heap
+  Stack<std::int32_t> waiting_;  // links that are not idle
+  LevelTree next_levels_;        // of these
+  bool exceeded_ = false;        // more is used of a link than there is
 };
 
 }  // namespace tisim::max_min

@@ -33,18 +33,14 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   part_.clear();
   possible_ = true;
   depart(changed);
-  for (const std::int32_t index : changed) {
-    if (possible_ && system_.variable(index).count > 0) arrive(index);
+  for (const std::int32_t index : changed) include(index);
+  while (possible_ && part_.rise(due_)) {
+    bool settled = true;
+    for (const std::int32_t link : due_) settled &= settle(static_cast<std::size_t>(link));
+    if (settled) part_.saturate(due_);
   }
-  released_ = false;
-  for (std::size_t filled = 0; possible_ && (released_ || part_.members().size() > filled);) {
-    released_ = false;
-    filled = part_.members().size();
-    effort_ += filled;
-    ++fillings_;
-    part_.fill();
-    extend();
-  }
+  effort_ += part_.members().size();
+  ++solves_;
   component_.allow_again();
   if (!possible_) effort_ = kNever;
   if (possible_) accept(changed);
@@ -100,34 +96,6 @@ void LocalSolver::assume_large() {
   }
 }
 
-// The flows of a variable have become more, or some are left. Where it has no room at the level
-// that its constraints allow, it pushes others back.
-void LocalSolver::arrive(std::int32_t index) {
-  const std::size_t first = part_.uses();
-  const std::size_t members = part_.members().size();
-  include(index);
-  if (!possible_ || part_.members().size() == members) return;
-  double highest = part_.members()[members].limit_level;
-  const std::size_t end = part_.uses();
-  for (std::size_t i = first; i < end; ++i) {
-    LocalPart::Link& link = part_.link(i);
-    if (link.slack) continue;
-    if (link.held && link.before < kNotSaturated) {
-      highest = std::min(highest, link.before);
-    } else if (link.remaining < link.usage * highest) {
-      link.held = false;
-      highest = std::min(highest, saturates_at(link, kNotSaturated));
-    }
-  }
-  for (std::size_t i = first; possible_ && i < end; ++i) {
-    const LocalPart::Link& link = part_.link(i);
-    if (link.slack || link.held ||
-        link.remaining >= link.usage * highest * (1 - tolerance::kSameLevel))
-      continue;
-    include_from(link.constraint, saturates_at(link, highest) * (1 - tolerance::kSameLevel));
-  }
-}
-
 // Some variables have no flows any more: whom their constraints held back may have more, if they
 // have room.
 void LocalSolver::depart(std::span<const std::int32_t> changed) {
@@ -142,19 +110,7 @@ void LocalSolver::depart(std::span<const std::int32_t> changed) {
   std::sort(abandoned_.begin(), abandoned_.end());
   const std::int32_t* const end = std::unique(abandoned_.begin(), abandoned_.end());
   for (const std::int32_t* index = abandoned_.begin(); possible_ && index != end; ++index) {
-    Constraint& constraint = system_.constraint(*index);
-    if (constraint.fatpipe || constraint.bottleneck >= 0) {
-      possible_ = false;
-      return;
-    }
-    examine(constraint);
-    if (!possible_) return;
-    const double before = constraint.saturation_level;
-    // One that its variables cannot fill any more holds back nobody.
-    const double unused = system_.slack(constraint) ? 0.0 : tolerance_;
-    const bool has_room =
-        constraint.remaining > constraint.capacity * std::max(unused, tolerance::kSameLevel);
-    if (has_room && before >= 0 && before < kNotSaturated) include_from(*index, before * kHeld);
+    if (system_.constraint(*index).count > 0) add_constraint(*index);
   }
 }
 
@@ -194,7 +150,7 @@ void LocalSolver::examine(Constraint& constraint) {
 
 void LocalSolver::include(std::int32_t index) {
   Variable& variable = system_.variable(index);
-  if (in_part(variable) || variable.count == 0) return;
+  if (!possible_ || in_part(variable) || variable.count == 0) return;
   if (variable.bottleneck >= 0 || part_.members().size() >= kLargest || part_.uses() > kMostUses) {
     possible_ = false;
     return;
@@ -224,12 +180,15 @@ void LocalSolver::add_constraint(std::int32_t index) {
   LocalPart::Link link;
   link.remaining = constraint.remaining;
   link.negligible = constraint.capacity * precision_;
-  if (constraint.saturation_level >= 0) link.before = constraint.saturation_level;
+  if (constraint.saturation_level >= 0 && constraint.saturation_level < kNotSaturated) {
+    link.before = constraint.saturation_level;
+    link.below = link.before * (1 + tolerance::kSameLevel);
+    link.lenient = tolerance_ > 0;
+  }
+  link.unnoticed = constraint.capacity * std::max(tolerance_, tolerance::kSameLevel);
   link.constraint = index;
+  link.outside = constraint.count;
   link.slack = system_.slack(constraint);
-  const double off = constraint.remaining / constraint.capacity;
-  link.held = off >= -tolerance_ && (link.before == kNotSaturated ||
-                                     (link.before > 0 && tolerance_ > 0 && off <= tolerance_));
   constraint.slot = part_.add_link(link);
 }
 
@@ -242,9 +201,62 @@ void LocalSolver::include_from(std::int32_t index, double from) {
   }
 }
 
-// A level up to which a link has room for all its variables, if those of the part that it holds
-// back want more than they have, but at most the level `most_of_part`.
-double LocalSolver::saturates_at(const LocalPart::Link& link, double most_of_part) {
+// True if a link saturates at the level that has been reached. False: variables have joined, or it
+// saturates at another one.
+bool LocalSolver::settle(std::size_t index) {
+  LocalPart::Link& link = part_.links()[index];
+  if (!part_.reaches_former_level(link)) {
+    const double level = part_.saturation(link);
+    return link.outside == 0 || level >= link.below || !squeeze(index, level);
+  }
+  // What is left where the variables without a share get the level of the last solution.
+  const double capacity = system_.constraint(link.constraint).capacity;
+  const double left = link.remaining - (link.unfixed > 0 ? link.usage * link.before : 0.0);
+  if (link.lenient && left < -tolerance_ * capacity) {
+    link.lenient = false;
+    part_.start_over();
+    part_.reschedule(link);
+    return false;
+  }
+  const bool keeps_level =
+      link.lenient       ? left <= tolerance_ * capacity
+      : link.unfixed > 0 ? part_.saturation(link) <= link.before * (1 + 2 * tolerance::kSameLevel)
+                         : left <= capacity * tolerance::kSameLevel;
+  if (keeps_level && !link.slack) return true;
+  link.released = true;
+  release(index, link.before * kHeld);
+  return false;
+}
+
+// Has the variables of a link join from a level on.
+void LocalSolver::release(std::size_t index, double from) {
+  include_from(part_.links()[index].constraint, from);
+  LocalPart::Link& link = part_.links()[index];
+  link.below = from;
+  part_.reschedule(link);
+}
+
+// Has variables join that are above the level at which a link would saturate without them.
+bool LocalSolver::squeeze(std::size_t index, double level) {
+  constexpr double kSame = tolerance::kSameLevel;
+  LocalPart::Link& link = part_.links()[index];
+  double top = 0.0;
+  for (const Member& member : system_.constraint(link.constraint).members) {
+    const Variable& variable = system_.variable(member.variable);
+    if (variable.count > 0 && !in_part(variable)) top = std::max(top, this->level(variable));
+  }
+  if (top <= level * (1 + kSame)) {
+    link.below = level;
+    return false;
+  }
+  const double squeezed = std::min(top, saturates_at(link)) * (1 - kSame);
+  release(index, std::max(level * (1 + kSame), squeezed));
+  return true;
+}
+
+// A level up to which a link has room for all its variables, if those without a share want as much
+// as their limits.
+double LocalSolver::saturates_at(const LocalPart::Link& link) {
   const Constraint& constraint = system_.constraint(link.constraint);
   demands_.clear();
   for (const Member& member : constraint.members) {
@@ -256,81 +268,10 @@ double LocalSolver::saturates_at(const LocalPart::Link& link, double most_of_par
   for (std::int32_t i = link.last_use; i >= 0; i = part_.use(i).next) {
     const LocalPart::Use& use = part_.use(i);
     const LocalPart::Member& member = part_.member(use);
-    const double held_at = member.share * member.penalty;
-    const bool held_elsewhere = member.fixed && held_at < link.level * (1 - tolerance::kSameLevel);
     demands_.push_back({use.weight * member.priority,
-                        held_elsewhere ? held_at : std::min(most_of_part, member.limit_level)});
+                        member.fixed ? member.share * member.penalty : member.limit_level});
   }
   return room_up_to(constraint.capacity, demands_, kNotSaturated);
-}
-
-// Takes in the variables outside that may move.
-void LocalSolver::extend() {
-  const std::size_t count = part_.links().size();
-  for (std::size_t i = 0; possible_ && i < count; ++i) {
-    LocalPart::Link& link = part_.links()[i];
-    const Constraint& constraint = system_.constraint(link.constraint);
-    if (link.held && !link.slack) {
-      if (!holds(link)) release(i);
-      continue;
-    }
-    if (constraint.count == link.crossings) continue;
-    // It holds back those whom it held back before, if none of the part has overtaken them.
-    if (link.level == kNotSaturated && link.before < kNotSaturated && !link.slack &&
-        link.left <= constraint.capacity * tolerance::kSameLevel &&
-        part_.highest_level(link) <= link.before * (1 + tolerance::kSameLevel)) {
-      link.level = link.before;
-      continue;
-    }
-    extend_at(i);
-  }
-}
-
-// Whether a constraint can keep its level.
-bool LocalSolver::holds(LocalPart::Link& link) const {
-  const double off = link.left / system_.constraint(link.constraint).capacity;
-  if (off < -tolerance_ || (link.before < kNotSaturated && off > tolerance_)) return false;
-  link.level = link.before;
-  return true;
-}
-
-// Has the part filled again with this constraint as one whose level is not known, and with those
-// whom it held back, or holds back from now on.
-void LocalSolver::release(std::size_t index) {
-  LocalPart::Link& link = part_.links()[index];
-  link.held = false;
-  released_ = true;
-  const Constraint& constraint = system_.constraint(link.constraint);
-  if (link.before == kNotSaturated || constraint.count == link.crossings) return;
-  double from = link.before * kHeld;
-  if (link.left < 0) {
-    const double squeezed = saturates_at(link, kNotSaturated) * (1 - tolerance::kSameLevel);
-    from = std::min(from, squeezed);
-  }
-  include_from(link.constraint, from);
-}
-
-void LocalSolver::extend_at(std::size_t index) {
-  constexpr double kSame = tolerance::kSameLevel;
-  LocalPart::Link& link = part_.links()[index];
-  if (link.level == kUnknownLevel) return include_from(link.constraint, 0.0);
-  // Whom it held back may have more, and nobody has more than whom it holds back.
-  double from = kNotSaturated;
-  if (link.before < link.level * (1 - 2 * kSame)) from = link.before * kHeld;
-  if (link.level < kNotSaturated && !(link.before <= link.level * (1 + kSame))) {
-    double top = 0.0;
-    for (const Member& member : system_.constraint(link.constraint).members) {
-      const Variable& variable = system_.variable(member.variable);
-      if (variable.count > 0 && !in_part(variable)) top = std::max(top, level(variable));
-    }
-    if (top > link.level * (1 + kSame)) {
-      const double squeezed = std::min(top, saturates_at(link, kNotSaturated)) * (1 - kSame);
-      from = std::min(from, std::max(link.level * (1 + kSame), squeezed));
-    }
-  }
-  if (from < kNotSaturated) return include_from(link.constraint, from);
-  // What is left to few of many variables is rounded: the level that the others have stays.
-  if (link.level < kNotSaturated) link.level = std::min(link.level, link.before);
 }
 
 // The shares become those of the component; the constraints know what is left of them.
@@ -357,7 +298,7 @@ void LocalSolver::accept(std::span<const std::int32_t> changed) {
     Constraint& constraint = system_.constraint(link.constraint);
     constraint.assumed_large = static_cast<std::uint8_t>(assumed - 1);
     constraint.saturation_level = link.slack ? kNeverSaturated : link.level;
-    constraint.remaining = link.left;
+    constraint.remaining = link.remaining;
     constraint.updates = static_cast<std::uint8_t>(link.slack ? 0 : constraint.updates + 1);
   }
 }

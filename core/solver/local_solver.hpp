@@ -2,18 +2,20 @@
 //
 // A constraint saturates at a *level*, and a variable's level (share times penalty) is the least of
 // those of its constraints and of its limit. So a change of a constraint moves the variables that
-// it holds back, and these move the other constraints that they cross. The part that is solved
-// grows until nothing outside of it can move: no variable outside is above the level of a
-// constraint that the part crosses, and none waits for such a constraint that now saturates at a
-// higher level, or has room. Then the whole is max-min fair.
+// it holds back, and these move the other constraints that they cross, all of them at higher
+// levels. The part that is solved begins with the variables whose flows have changed. While its
+// level rises (local_part.hpp), variables outside of it join
+//   - where a constraint would saturate below their levels: it holds them back from now on;
+//   - where it does not saturate at the level of the last solution: it held them back until now.
+// Neither joins below the level that has been reached. When all variables of the part have shares
+// and no constraint has anything left to give, the whole is max-min fair.
 //
 // What all variables use of a constraint is kept between solutions (`Constraint::remaining`), so
 // that most constraints which the part crosses cost the same however many variables they have:
-// only those that saturate, or did, are searched for variables that must join. Constraints that did
-// not saturate are not looked at before a filling has exceeded them.
+// only those that saturate, or did, are searched for variables that must join.
 //
-// With a tolerance, constraints that did saturate keep their levels, too, as long as what is used
-// of them differs from their capacities by no more than that.
+// With a tolerance, a constraint keeps its level as long as what is used of it differs from its
+// capacity by no more than that.
 #pragma once
 
 #include <cstddef>
@@ -69,22 +71,20 @@ class LocalSolver {
   // True if a variable that has changed is part of a component that was large the last times.
   bool is_large(const Variable& variable) const;
 
-  // Number of parts that have been filled up.
-  std::size_t fillings() const { return fillings_; }
+  // Number of parts that have been solved.
+  std::size_t solves() const { return solves_; }
 
  private:
   void note_departures();
-  void arrive(std::int32_t variable);
   void depart(std::span<const std::int32_t> changed);
   void include(std::int32_t variable);
   void include_from(std::int32_t constraint, double level);
   void add_constraint(std::int32_t constraint);
   void examine(Constraint& constraint);
-  double saturates_at(const LocalPart::Link& link, double most_of_part);
-  void extend();
-  bool holds(LocalPart::Link& link) const;
-  void release(std::size_t link);
-  void extend_at(std::size_t link);
+  bool settle(std::size_t link);
+  void release(std::size_t link, double from);
+  bool squeeze(std::size_t link, double level);
+  double saturates_at(const LocalPart::Link& link);
   void accept(std::span<const std::int32_t> changed);
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
@@ -97,13 +97,13 @@ class LocalSolver {
   LocalPart part_;
   Stack<Demand> demands_;
   Stack<std::int32_t> abandoned_;  // by variables that have no flows any more
+  Stack<std::int32_t> due_;        // links to which something happens at one level
   bool possible_ = true;
-  bool released_ = false;  // a constraint is not held any more
   bool any_large_ = false;
   bool always_ = false;  // worthwhile
   std::size_t least_ = 64;
   double mean_size_ = 64.0;
-  std::size_t fillings_ = 0;
+  std::size_t solves_ = 0;
   std::size_t effort_ = 0;  // of this solution, in variables of a component that is solved whole
 };
 

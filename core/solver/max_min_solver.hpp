@@ -66,7 +66,7 @@ class MaxMinSolver {
     component_.set_few_visits(variables);
   }
   // Components that have been filled up, or found in the cache.
-  std::size_t solves() const { return solves_ + local_.fillings(); }
+  std::size_t solves() const { return solves_ + local_.solves(); }
 
   // The rate of one flow, bytes/s, also for variables that follow a bottleneck.
   double share(std::int32_t variable) const;
