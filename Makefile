@@ -93,9 +93,8 @@ demo: $(CORE) ## predict LU on graphene from a real trace
 
 test: core-test verified pytest lint ## what CI checks: C++ and Python tests, golden cases, style
 
-# One worker more than processors: many tests wait for real ranks, signals and browsers.
 pytest: $(BUILT)
-	$(PY) -m pytest -n $$(($(JOBS) + 1)) --dist worksteal --durations=20
+	$(PY) -m pytest -n $(JOBS) --dist worksteal --durations=20
 
 # One build serves the C++ tests and the golden cases: all invariants are checked after every
 # instant, under the address and undefined-behaviour sanitizers.
