@@ -41,7 +41,7 @@ build: $(BUILT) ## make the virtual environment and compile the core into it
 
 $(PY):
 	@.ci/find-tools "$(PYTHON)" > /dev/null
-	@echo "tisim: makes the virtual environment $(VENV); with the core that takes about a minute on two processors"
+	@echo "tisim: makes the virtual environment $(VENV); with the core that takes one to three minutes on two processors"
 	@$$(.ci/find-tools "$(PYTHON)") -m venv $(VENV)
 
 $(CORE): $(PY) pyproject.toml CMakeLists.txt $(CORE_SOURCES)
