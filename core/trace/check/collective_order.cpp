@@ -91,7 +91,7 @@ std::uint64_t neighbours_balance(std::uint64_t me, const CollectiveCall& call) {
 
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
   const auto me = static_cast<std::uint64_t>(walk.group().rank);
-  if (traits_of(walk.call().operation).flow == DataFlow::neighbours) {
+  if (is_among_neighbours(walk.call().operation)) {
     return neighbours_balance(me, call);
   }
   const auto weight = [](std::uint64_t from, std::uint64_t to) { return mixed_three(from, to, 0); };
@@ -340,7 +340,7 @@ Transfers transfers_of(const CollectiveWalk& walk) {
                       {},
                       walk.at().reader().file(),
                       walk.at().op().line};
-  if (call.fits && traits_of(call.operation).flow == DataFlow::neighbours) {
+  if (call.fits && is_among_neighbours(call.operation)) {
     const auto ranks = static_cast<std::size_t>(walk.at().group().size);
     transfers.sent.resize(ranks);
     transfers.expected.resize(ranks);

@@ -216,7 +216,7 @@ void CallReader::measure_collective(const Call& call, CallMeaning& meaning) cons
   // One on a communicator whose size is not known here need not fit.
   if (!decoded.fits || call.operation == Operation::barrier) return;
   meaning.has_size = true;
-  if (traits_of(call.operation).flow == DataFlow::neighbours) {
+  if (is_among_neighbours(call.operation)) {
     meaning.size = decoded.bytes_to_neighbours();
   } else if (!decoded.send_counts.empty()) {
     meaning.size = bytes_of(decoded.send_counts, decoded.send_width);

@@ -151,7 +151,7 @@ class RankScript {
     named.tag = traits_of(call.operation).request_tag;
     named.flags = 0;
     put_fields(named, call.operation, 0, 0);
-    const bool has_neighbours = traits_of(call.operation).flow == DataFlow::neighbours;
+    const bool has_neighbours = is_among_neighbours(call.operation);
     fields_.varint(6 + call.send_counts.size() + call.receive_counts.size() +
                    (has_neighbours ? 2 + call.destinations.size() + call.sources.size() : 0));
     fields_.zigzag(walk.group().size);

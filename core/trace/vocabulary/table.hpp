@@ -524,6 +524,9 @@ constexpr bool names_one_request(Kind kind) {
 constexpr bool is_collective(Operation operation) {
   return static_cast<std::size_t>(operation) < kCollectives;
 }
+constexpr bool is_among_neighbours(Operation operation) {
+  return is_collective(operation) && traits_of(operation).flow == DataFlow::neighbours;
+}
 constexpr bool is_file_call(Operation operation) {
   const auto place = static_cast<std::size_t>(operation);
   return place >= kFirstFileCall && place < kFirstWindowCall;
