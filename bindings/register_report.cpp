@@ -216,7 +216,7 @@ std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   return ranks;
 }
 
-// Of each communicator of a job the oldest collective that some of its ranks have not entered.
+// For each communicator of a job, the oldest collective that some of its ranks have not entered.
 std::vector<CollectiveState> open_collectives(const Simulation& s, std::int32_t job) {
   checked_job(s, job);
   std::vector<CollectiveState> open;

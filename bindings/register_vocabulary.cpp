@@ -24,7 +24,7 @@ namespace tisim {
 
 namespace {
 
-// What numpy.dtype() takes to see an Op: names, formats, offsets and the size of a row.
+// Arguments of numpy.dtype() for an Op: names, formats, offsets and the size of a row.
 nb::dict op_layout() {
   nb::list names;
   nb::list formats;

@@ -79,8 +79,8 @@ class Agenda {
     static std::size_t place(std::uint32_t id) { return static_cast<std::size_t>(index(id)) + 1; }
   };
 
-  // Of the resources, after a place that takes the positions of all others: which type of event
-  // moves cannot be predicted.
+  // Positions of the resources, after a place that takes those of all others: the type of the event
+  // that moves cannot be predicted.
   std::vector<std::int32_t> positions_;
   EventHeap<Positions> heap_;
 };

@@ -62,8 +62,8 @@ class Clock {
 
   double now() const { return now_; }
   double precision() const { return precision_; }
-  // What is dated less than so many seconds after an instant happens at it: the precision, but for
-  // the few seconds by which somebody tries what happens if dates round otherwise (SteadyStates).
+  // Events dated less than so many seconds after an instant happen at it: the precision, but for
+  // the few seconds with which SteadyStates tries another rounding of dates.
   double together() const { return together_; }
   void widen_instants(double seconds) { together_ = precision_ + seconds; }
 

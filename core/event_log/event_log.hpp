@@ -120,7 +120,7 @@ class EventLog {
   void stop_rank(std::int32_t rank, double now) { stopped_[at(rank)].since = now; }
   // `message` is what the rank waits for, and wakes it.
   void note_waker(std::int32_t rank, std::int32_t message) { stopped_[at(rank)].waker = message; }
-  // What has woken the rank, if that was this message, is not a message but the access of a file.
+  // If this message has woken the rank, the waker is not a message but the access of a file.
   void mark_access(std::int32_t rank, std::int32_t message) {
     if (stopped_[at(rank)].waker == message) stopped_[at(rank)].waker = kAccess;
   }

@@ -97,7 +97,7 @@ class GoalRun {
   }
   const Overheads& overheads_of(std::int32_t rank) const;
   Rank& rank_of(std::int32_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  // Of a number that the rank, or one that sends to it, uses.
+  // The processor of a number that the rank, or one that sends to it, uses.
   Processor& processor(std::int32_t rank, std::uint32_t cpu) {
     std::vector<Processor>& processors = rank_of(rank).processors;
     if (cpu >= processors.size()) processors.resize(cpu + 1);

@@ -59,7 +59,7 @@ class GraphRun {
   const GraphPrograms& programs() const { return p_; }
 
   std::int64_t launched() const { return launched_; }
-  // Whether all lanes have ended; if not when nothing is left to happen, they wait in a circle.
+  // True once all lanes have ended; if false when nothing is left to happen, they wait in a circle.
   bool is_done() const { return ended_ == lanes_.size(); }
 
   std::size_t lanes() const { return lanes_.size(); }

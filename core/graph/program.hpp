@@ -45,7 +45,7 @@ struct Block {
 // In place of the block of a lane: whoever runs the graph says what it launches, and when.
 inline constexpr std::int32_t kNoBlock = -1;
 
-// What those who meet do, once all of them are there: some seconds, and then a channel moves its
+// Work of a meeting once all its members are there: some seconds, and then a channel moves its
 // bytes at the rate that links leave it.
 struct MeetingCall {
   double seconds = 0.0;

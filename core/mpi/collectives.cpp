@@ -12,7 +12,7 @@ namespace tisim {
 namespace {
 static_assert(kStepCodes == static_cast<std::int32_t>(StepCode::file_own) + 1);
 
-// Whether all ranks wait for one another before a collective of that kind
+// True if all ranks wait for one another before a collective of that kind
 // (smpi/barrier-collectives, a set of bits).
 bool synchronises(const Model& model, Operation operation) {
   static_assert(static_cast<unsigned>(Operation::custom) < 32, "each operation has a bit");
@@ -123,7 +123,7 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
       Kind::send,    Kind::ssend,    Kind::isend,       Kind::recv,    Kind::irecv, Kind::wait,
       Kind::waitall, Kind::sendrecv, Kind::recv_half,   Kind::compute, Kind::file,  Kind::file,
       Kind::file,    Kind::file,     Kind::file_offset, Kind::file};
-  // Of the rows that are of kind `file`.
+  // Calls of the rows of kind `file`.
   static constexpr Operation file_calls[] = {Operation::pread,
                                              Operation::pwrite,
                                              Operation::file_iread_at,

@@ -48,7 +48,7 @@ bool CommunicatorCreation::enter(Rank& rank, std::int32_t index) {
     formation.line = rank.op.line;
     formation.left = parent.size;
     formation.members.resize(index_of(parent.size));
-    // Of a duplicate everything is known at once.
+    // Everything about a duplicate is known at once.
     if (!split) make_communicators(parent, formation);
   }
   // The ranks of a comm_idup cannot agree on a number without waiting.

@@ -77,7 +77,7 @@ class CommunicatorTable {
   // The index of an empty one with a context of its own. References to others stay good.
   std::int32_t create();
 
-  // What a rank means by the id of a communicator: its index, and the rank's number in it. A
+  // The communicator that an id stands for on a rank: its index, and the rank's number in it. Throw
   // TraceError where the rank is in none of that id.
   std::int32_t index_of(const Rank& rank, std::uint16_t id) const {
     return id == 0 ? runtime_.jobs.of(rank).world : membership(rank, id).comm;

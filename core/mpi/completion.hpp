@@ -27,7 +27,7 @@ class PollingCost {
   void test_any_failed() { ++tests_any_; }
   void test_any_succeeded() { tests_any_ = 1; }
 
-  // Whether probes take no time, however many fail.
+  // True if probes take no time, however many fail.
   bool probe_is_free() const { return model_.iprobe_sleep * model_.iprobe_cpu_usage <= 0; }
   // On a host whose cores do `speed` flop/s.
   double probe_flops(double speed) const {

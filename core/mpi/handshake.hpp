@@ -13,15 +13,15 @@
 
 namespace tisim {
 
-// What the transfer of a message means for its two sides: who goes on when it is over, and whether
-// it can begin at all.
+// Effects of a message's transfer on its two sides: who goes on when it is over, and whether it can
+// begin at all.
 class Deliveries {
  public:
   Deliveries(const Runtime& runtime, Transfers& transfers, Matcher& matcher, RequestTable& requests)
       : runtime_(runtime), transfers_(transfers), matcher_(matcher), requests_(requests) {}
 
-  // Whether something that is off, or a dead rank, is on a message's way over a pair. It is noted
-  // as lost then.
+  // True if something that is off, or a dead rank, is on a message's way over a pair. The message
+  // is noted as lost then.
   bool is_lost(std::int32_t message, std::int32_t pair) {
     return transfers_.may_fail() && lose_if_obstructed(message, pair);
   }
@@ -92,8 +92,7 @@ class Handshake {
   // The fate of a message. It takes long.
   Standing standing(std::int32_t message) const;
 
-  // What has arrived and waits to be read is of messages that are under way. Throws
-  // BrokenInvariant.
+  // Packets that wait to be read belong to messages under way. Throws BrokenInvariant.
   void verify() const;
 
  private:

@@ -43,7 +43,7 @@ class Jobs {
   }
   const Call& collective_of(const Rank& rank) const { return of(rank).calls[rank.collective.call]; }
 
-  // Whether a job that follows traces has not come to their end.
+  // True while a job that follows traces has not come to their end.
   bool follow_traces() const;
   // Bytes of all traces, asked for once.
   std::uint64_t trace_bytes();

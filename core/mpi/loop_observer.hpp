@@ -17,7 +17,7 @@
 
 namespace tisim {
 
-// Of one rank, as of the last turn that it has passed.
+// Position of one rank in its loops, as of the last turn that it has passed.
 struct LoopPosition {
   std::uint64_t left = 0;        // repetitions to come, that at hand included; 0: it is in no loop
   std::uint64_t length = 0;      // repetitions of the loop
@@ -63,7 +63,7 @@ class LoopObserver {
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
   // Communicators that ranks have begun to make or free.
   std::uint64_t communicators_made() const { return communicators_made_; }
-  // That ranks have read, and turns at which they have stopped.
+  // Operations that ranks have read, and turns at which they have stopped.
   std::uint64_t operations() const { return operations_; }
   std::uint64_t turns() const { return turns_; }
   // Ranks that do not stop at turns read on over them; the loops that they are in are unknown then.

@@ -104,7 +104,7 @@ class PointToPoint {
 
   // The pair of the network between two ranks, or their connection; -1: a route is not known yet.
   std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
-  // What a transfer's owner has moved has arrived.
+  // The owner of a transfer, a message or a packet, has arrived.
   void end_transfer(std::int32_t owner) {
     handshake_ ? handshake_->end(owner) : deliveries_.arrive(owner);
   }

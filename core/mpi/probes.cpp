@@ -51,8 +51,8 @@ bool Probes::finish(Rank& rank, std::int32_t index) {
   return begin(rank, index);
 }
 
-// Whether everybody waits for somebody else, or probes for a message: then nobody will ever send
-// one. Asked the less often the longer this takes.
+// True if every rank waits for another one, or probes for a message: then no rank will ever send
+// one. Checked less often the longer this takes.
 bool Probes::nothing_will_come() {
   ++failures_;
   if ((failures_ & (failures_ - 1)) != 0) return false;

@@ -34,10 +34,10 @@ class Probes {
 
   // SimGrid computes for the time that a probe takes, so that probing shares the cores.
   bool begin(Rank& rank, std::int32_t index);
-  // That time is over. What the rank finds now it knows when all who act in this round of the
+  // That time is over. The rank learns the result once all ranks that act in this round of the
   // instant have done so.
   bool look_up(Rank& rank, std::int32_t index);
-  // It knows: a probe, and a receive without a size, go on until there is a message.
+  // The result is known: a probe, and a receive without a size, go on until there is a message.
   bool finish(Rank& rank, std::int32_t index);
 
  private:

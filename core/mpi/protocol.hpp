@@ -62,7 +62,7 @@ class Protocol {
     const Overheads& overheads = overheads_of(rank);
     return (as_isend ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
   }
-  // Of an access of a window, which costs what an isend does.
+  // Overhead of a window access, which costs as much as an isend.
   double access_overhead(const Rank& rank, std::int64_t bytes) const {
     return overheads_of(rank).isend.at(static_cast<double>(bytes));
   }

@@ -50,12 +50,12 @@ enum class Phase : std::uint8_t {
   dying,                 // killed at this instant
   dead                   // killed before
 };
-// Whether a rank in a phase is inside a call in which its library makes progress: it waits, tests
+// True if a rank in the phase is inside a call in which its library makes progress: it waits, tests
 // or probes.
 bool makes_progress(Phase phase);
 
-// What the making of a communicator goes through (communicator_creation.hpp), and a
-// collective read or write that an algorithm carries out (io/file/collective_transfers.hpp).
+// Stages of the creation of a communicator (communicator_creation.hpp), and of a collective read or
+// write that an algorithm carries out (io/file/collective_transfers.hpp).
 enum class Stage : std::uint8_t {
   none,
   colors,   // rank 0 gathers the colors and keys
@@ -156,7 +156,7 @@ struct Rank {
   std::int32_t awaited = 0;   // requests that are still to be finished
   PendingList pending;        // requests
 
-  // What it has done
+  // Its work so far
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;

@@ -185,7 +185,7 @@ void RequestTable::unlist(Rank& rank, std::int32_t index) {
   requests_.unlist(rank.pending, rank.first + rank.number, index);
 }
 
-// What a listed request that is finished came from: a persistent request, a collective, a number.
+// The origin of a finished listed request: a persistent request, a collective or a number.
 void RequestTable::forget_origin(Rank& rank, const Request& request) {
   std::int32_t number = request.origin;
   if (request.type == RequestType::persistent) {

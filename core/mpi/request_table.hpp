@@ -27,12 +27,12 @@ static_assert((kByNumber & kEndsCollectiveTest) == 0 &&
               ((kByNumber | kEndsCollectiveTest) &
                (kContinuation | kNullIsMistaken | kSourceLost | kNumbered)) == 0);
 
-// Whether a list of requests begins to be waited for or tested, and does not go on.
+// True where the wait for a list of requests, or a test of it, begins rather than goes on.
 inline bool begins_list(const Op& op) {
   return (op.flags & (kNumbered | kContinuation)) == kNumbered;
 }
 
-// What of a non-blocking collective is carried out after its call (class CollectiveRounds).
+// The part of a non-blocking collective carried out after its call (class CollectiveRounds).
 struct Rounds {
   std::int32_t rank = -1;
   std::int32_t request = -1;   // the collective's
@@ -152,7 +152,7 @@ class RequestTable {
       return requests_[at].message >= 0 && (requests_[at].complete || !complete);
     });
   }
-  // Whether a number is that of a message's request that is pending on a rank of a world.
+  // True if a number is that of a message's request that is pending on a rank of a world.
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
   // The parts of a pending non-blocking collective.
   StartedCollective& collective(std::int32_t origin) { return collectives_[origin]; }
@@ -162,8 +162,8 @@ class RequestTable {
   void await(Rank& rank, std::int32_t request);
   // Takes it out again, not finished.
   void stop_awaiting(Rank& rank, std::int32_t request);
-  // Of the awaited requests that are complete the one that was posted first, which is awaited no
-  // longer; -1: none is complete.
+  // The first posted of the awaited requests that are complete, which is awaited no longer; -1:
+  // none is complete.
   std::int32_t take_complete(Rank& rank);
   // The message of a request has arrived: whoever waits for it goes on. True: nobody ever will, and
   // the message is the caller's.

@@ -170,7 +170,7 @@ class ScheduleChecker {
     pending_[static_cast<std::size_t>(slot)] = false;
   }
 
-  // What follows a waitall of a non-blocking collective is carried out beside the program.
+  // Steps after a waitall of a non-blocking collective are carried out beside the program.
   void end_round() {
     if (std::find(pending_.begin(), pending_.end(), true) != pending_.end()) {
       fail("ends a round of a non-blocking collective, but does not wait for all of its requests");

@@ -24,8 +24,8 @@ enum class StepCode : std::int32_t {
   sendrecv,   // the sending half; a row `recv_half` follows
   recv_half,  // the receiving half
   compute,    // size: flops
-  // Of the file that the ranks of a collective read or write are about; a row `file_offset` with
-  // the offset as its size follows.
+  // Accesses to the file of a collective read or write; a row `file_offset` with the offset as its
+  // size follows.
   file_read,
   file_write,
   file_iread,  // starts the request of its slot
@@ -44,8 +44,8 @@ struct ScheduleRows {
   std::span<const std::int32_t> slots;  // of a request; -1: none
 };
 
-// What is wrong with a schedule. what() is "step 5: sends to rank 8 of ...". Steps are counted from
-// 1 as the algorithm makes its calls: a sendrecv or a waitall is one step of several rows.
+// An error in a schedule. what() is "step 5: sends to rank 8 of ...". Steps are counted from 1 as
+// the algorithm makes its calls: a sendrecv or a waitall is one step of several rows.
 struct ScheduleError : std::runtime_error {
   explicit ScheduleError(const std::string& what, std::int64_t bad_row = -1)
       : std::runtime_error(what), row(bad_row) {}

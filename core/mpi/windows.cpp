@@ -177,7 +177,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   const std::int32_t me = call.me;
   const std::int32_t target = op.peer;
   std::vector<StepOf>& steps = call.steps;
-  // What a rank does to its own memory is not a message, unless it combines.
+  // A rank's access to its own memory is not a message, unless it combines.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
   const bool stores = traits.stores && target != kProcNull && (!is_local || traits.combines);
@@ -363,7 +363,7 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
   bool all_complete = true;
   for (const Listed& one : all) {
     if (step.b < 0 || one.source == step.b || one.destination == step.b) {
-      // What is combined is so when all has arrived, one after the other.
+      // Data are combined once all of them have arrived, one after the other.
       if (one.combines) call.due += messages_.take_overhead(rank, requests_[one.request].message);
       all_complete = all_complete && requests_[one.request].complete;
       requests_.await_of_window(rank, index, one.request);
@@ -443,7 +443,7 @@ bool Windows::take_lock(Rank& rank, std::int32_t index, Lock& lock, bool exclusi
   return false;
 }
 
-// Whether it was held by one rank alone.
+// True if the lock was held by one rank alone.
 bool Windows::release_lock(std::int32_t index, Lock& lock) const {
   std::erase(lock.holders, index);
   const bool was_exclusive = lock.exclusive;

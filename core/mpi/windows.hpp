@@ -110,7 +110,7 @@ class Windows {
     std::int32_t tag = 0;  // of its operation
     std::int64_t bytes = 0;
     double due = 0;  // seconds that it pays for what it has combined
-    // Of the last send
+    // The last send
     std::int32_t message = -1;
     std::int32_t source = 0, destination = 0;  // members
     bool paid = false;                         // the overhead of the send that is next

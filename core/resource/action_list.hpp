@@ -52,8 +52,8 @@ class ActionList {
   bool is_heap() const { return std::is_heap(actions_.begin(), actions_.end(), later); }
 
  private:
-  // Of actions that end together the one that began last goes first: SimGrid dates those of a host
-  // from the newest to the oldest.
+  // Among actions that end together, the one that began last goes first: SimGrid dates those of a
+  // host from the newest to the oldest.
   static bool later(const RunningAction& a, const RunningAction& b) {
     return a.finish > b.finish || (a.finish == b.finish && a.order < b.order);
   }

@@ -14,7 +14,7 @@ std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
   return static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0)) * width;
 }
 
-// What a rank contributes and gets by its arguments. `number`: of the rank in the communicator.
+// Bytes that a rank sends and receives by its arguments. `number`: of the rank in the communicator.
 void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
   const CollectiveCall decoded(call, action.members);
   action.bytes = action.received = 0;
@@ -127,7 +127,7 @@ void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.comm = request.comm;
 }
 
-// Whether the rank's operation waits for a request, or tests one, and there is none.
+// True if the rank's operation waits for a request, or tests one, and there is none.
 bool ActionLog::finds_no_request(Rank& rank) {
   const KindTraits& traits = traits_of(rank.op.kind);
   switch (traits.role) {

@@ -11,7 +11,7 @@ namespace tisim {
 #pragma GCC diagnostic error "-Wswitch-enum"
 
 namespace {
-// Whether operations were inserted that belong to the one before.
+// True if operations were inserted that belong to the previous one.
 bool has_inserted(const Rank& rank) {
   return rank.cursor < rank.buffer.size() && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
 }

@@ -27,7 +27,7 @@ class Interpreter {
   bool run(std::int32_t rank);
 
  private:
-  // Whether the operation is done; otherwise the rank's phase says what comes next.
+  // True if the operation is done; otherwise the rank's phase gives the next step.
   bool resume(Rank& rank, std::int32_t index);
   bool begin(Rank& rank, std::int32_t index);
   bool proceed(Rank& rank, std::int32_t index);

@@ -18,8 +18,8 @@
 
 namespace tisim {
 
-// What happens when a host, a link or a rank fails (ADR 15). A rank dies with its host. What is
-// being transferred over a link that goes off, or to or from a rank that dies, is lost.
+// Failures of hosts, links and ranks (ADR 15). A rank dies with its host. Transfers over a link
+// that goes off, or to or from a rank that dies, are lost.
 struct Death {
   std::int32_t rank = 0;
   double date = 0.0;      // seconds
@@ -41,11 +41,11 @@ class Failures {
   // `host`: what the rank dies with, -1: nothing else. It is woken once more, to be closed.
   void kill(std::int32_t rank, std::int32_t host);
 
-  // Whether a rank that starts now would start on a host that is off.
+  // True if a rank that starts now would start on a host that is off.
   bool is_host_off(std::int32_t host) const { return transfers_.is_host_off(host); }
   const std::vector<Death>& deaths() const { return deaths_; }
 
-  // Who has died is dead. Throws BrokenInvariant.
+  // Ranks that have died stay dead. Throws BrokenInvariant.
   void verify() const;
 
  private:

@@ -126,7 +126,7 @@ void Simulation::skip_steady(double tolerance) {
   mpi_.source.observe_loops(steady_->loops());
 }
 
-// Of the schedule that was asked for.
+// Notes receives from any source in the schedule that was asked for.
 void Simulation::note_sources(std::span<const std::int32_t> peers) {
   if (std::find(peers.begin(), peers.end(), kAnySource) == peers.end()) return;
   steady_->loops().note_any_source(question().rank, ranks_[question().rank].collective.line);

@@ -34,7 +34,7 @@
 
 namespace tisim {
 
-// Whether the core was built with TISIM_VERIFY: `run` checks all invariants after every instant.
+// True if the core was built with TISIM_VERIFY: `run` checks all invariants after every instant.
 #ifdef TISIM_VERIFY
 inline constexpr bool kVerifies = true;
 #else
@@ -54,8 +54,8 @@ class Simulation {
   // The rank dies at a date, if it has not finished before.
   void kill_at(std::int32_t rank, double date) { changes_.kill_at(rank, date); }
 
-  // What happens at `until` itself is done (when `including`), but nothing that those who are
-  // woken then bring about. `wall_clock_limit`: real seconds after which the run pauses.
+  // Events at `until` itself happen (when `including`), but nothing that those woken then bring
+  // about. `wall_clock_limit`: real seconds after which the run pauses.
   Stop run(double until = std::numeric_limits<double>::infinity(),
            double wall_clock_limit = std::numeric_limits<double>::infinity(),
            bool including = true);
@@ -139,7 +139,7 @@ class Simulation {
   std::int32_t access(std::int32_t disk, Access kind, double bytes) {
     return activities_.access(disk, kind, bytes);
   }
-  // Of a file of a file system; -1: the route to a server is missing.
+  // Access to a file of a file system; -1: the route to a server is missing.
   std::int32_t access_file(std::int32_t file_system, std::string_view name,
                            const FileRequest& request, std::int32_t client);
   // -1: the route is missing.
@@ -166,7 +166,7 @@ class Simulation {
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }
   const Request& request(std::int32_t index) const { return mpi_.requests[index]; }
-  // Whether a number is that of a request that is pending on a rank of a world.
+  // True if a number is that of a request that is pending on a rank of a world.
   bool has_pending_request(const Rank& rank, std::int32_t request) const {
     return mpi_.requests.is_pending_message(rank, request);
   }

@@ -214,8 +214,8 @@ double SteadyStates::tie_margin(double date) const {
                   kUlps * (std::nextafter(date, 2 * date) - date));
 }
 
-// What ends within the precision after `date` ends with it. How dates round may decide whether that
-// is so, and they do it otherwise when the clock has gone on.
+// Events within the precision after `date` happen with it. The rounding of dates may decide whether
+// they are within it, and changes when the clock has gone on.
 void SteadyStates::look_for_ties(double date) {
   looked_at_ += kLooksPerInstant;
   const double precision = source_.clock.precision();
@@ -333,14 +333,14 @@ void SteadyStates::end_rest() {
   follow(-1);
 }
 
-// That a loop was unlike itself says nothing of the next one.
+// A loop whose periods differ says nothing about the next one.
 void SteadyStates::forget_pauses() {
   pause_ = 1;
   waits_ = 0;
   settling_ = 0;
 }
 
-// Whether the states at two boundaries can be compared in a small part of the time.
+// True if the states at two boundaries can be compared in a small part of the time.
 bool SteadyStates::may_look() const {
   return looks() + 2 * BoundaryState::things_in(source_) <= most_looks();
 }

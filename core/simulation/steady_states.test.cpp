@@ -51,7 +51,7 @@ struct SteadyReplay {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-// Whether all numbers of the ranks are those of a replay that skips nothing.
+// True if all numbers of the ranks are those of a replay that skips nothing.
 bool agree(const std::vector<Program>& programs, const SteadyReplay& skipping) {
   const SteadyReplay whole(programs, 0);
   bool same = near(skipping.simulation.now(), whole.simulation.now());

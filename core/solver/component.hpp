@@ -67,7 +67,7 @@ class Component {
   std::size_t kept() const { return kept_; }
 
  private:
-  // Of a constraint, before it was reached.
+  // State of a constraint before it was reached.
   struct Known {
     double saturation_level, remaining;
     std::uint8_t updates;

@@ -142,7 +142,7 @@ void LocalSolver::examine(Constraint& constraint) {
   }
   constraint.remaining = constraint.capacity - used;
   constraint.updates = 1;
-  // What departs now is needed once more if this attempt fails.
+  // Variables that depart now are needed once more if this attempt fails.
   if (!departs && System::has_many_idle_members(constraint)) {
     system_.remove_idle_members(constraint);
   }
@@ -209,7 +209,7 @@ bool LocalSolver::settle(std::size_t index) {
     const double level = part_.saturation(link);
     return link.outside == 0 || level >= link.below || !squeeze(index, level);
   }
-  // What is left where the variables without a share get the level of the last solution.
+  // Capacity left if the variables without a share get the level of the last solution.
   const double capacity = system_.constraint(link.constraint).capacity;
   const double left = link.remaining - (link.unfixed > 0 ? link.usage * link.before : 0.0);
   if (link.lenient && left < -tolerance_ * capacity) {

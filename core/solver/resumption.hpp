@@ -14,8 +14,8 @@
 
 namespace tisim::max_min {
 
-// What the variables of a constraint want of it: the weight of each, 1/s, and the level at which
-// something else holds it back.
+// Demand of a variable on a constraint: its weight, 1/s, and the level at which something else
+// holds it back.
 struct Demand {
   double weight, level;
 };

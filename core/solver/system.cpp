@@ -152,7 +152,7 @@ void System::change_count(std::int32_t index, std::int32_t by) {
   Constraint* const constraints = constraints_.data();
   const double* const weights = weights_.data();
   dirty_.make_room(elements.size());
-  // Whether a link becomes idle, or matters, cannot be predicted: no branch depends on it.
+  // It cannot be predicted whether a link becomes idle, or matters: no branch depends on it.
   for (Element& element : elements) {
     Constraint& constraint = constraints[element.constraint];
     constraint.count += step;

@@ -97,7 +97,7 @@ struct alignas(32) Constraint {
   std::int32_t bottleneck = -1;               // that holds its component, -1: none
 
   Stack<Member> members;
-  // Of a fat pipe: its number among them. Of another: the bottleneck that it was last, -1: none.
+  // For a fat pipe: its number among them. Otherwise: the bottleneck that it was last, -1: none.
   std::int32_t pipe_or_bottleneck = -1;
 };
 
@@ -195,8 +195,8 @@ class System {
     return constraint.demand <= most;
   }
 
-  // Whether variables without flows are so many of the members of a constraint that to take them
-  // off costs less than to meet them again.
+  // True if a constraint has so many variables without flows among its members that taking them off
+  // costs less than meeting them again.
   static bool has_many_idle_members(const Constraint& constraint) {
     const std::size_t idle = constraint.members.size() - static_cast<std::size_t>(constraint.count);
     return idle * 16 > constraint.members.size();

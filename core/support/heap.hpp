@@ -52,7 +52,7 @@ class EventHeap {
     return entries_[static_cast<std::size_t>(positions_.get(id))].date();
   }
 
-  // Of an event whose position may belong to another heap.
+  // For events whose position may belong to another heap.
   bool contains(std::uint32_t id) const {
     const std::int32_t position = positions_.get(id);
     return position >= 0 && static_cast<std::size_t>(position) < entries_.size() &&
@@ -61,7 +61,7 @@ class EventHeap {
 
   void pop() { remove_at(0); }
 
-  // What `f` is told, each event in no particular order, may not change the heap.
+  // Calls f(id) for each event, in no particular order; `f` may not change the heap.
   template <class F>
   void for_each(F f) const {
     for (const Entry& entry : entries_) f(entry.id());

@@ -27,8 +27,8 @@ struct PathPart {
 
 class StatePaths {
  public:
-  // Of states in the order of their ends, which live longer than this; std::invalid_argument where
-  // one is of a rank that is not below `ranks`. Everything began at 0.
+  // `states`: in the order of their ends; they outlive this. Throws std::invalid_argument where one
+  // is of a rank that is not below `ranks`. Everything began at 0.
   StatePaths(std::span<const StateRow> states, std::size_t ranks);
 
   // A state up to a time. `place` counts the states by rank and time.
@@ -59,7 +59,7 @@ class StatePaths {
   std::vector<std::uint32_t> first_;  // those of each rank
 };
 
-// Whether a rank waits for another one, which is known.
+// True if a rank waits for another one, which is known.
 inline bool is_wait(const StateRow& row) {
   return row.state >= static_cast<std::uint8_t>(State::late_sender) && row.cause >= 0;
 }

@@ -43,8 +43,8 @@ struct UnknownRank : std::runtime_error {
 // In place of a number of ranks.
 inline constexpr std::size_t kAnyRanks = std::numeric_limits<std::size_t>::max();
 
-// What events are played to, in the order in which they happened. An action ends before the next
-// one of its rank and level begins.
+// Receiver of played-back events, in the order in which they happened. An action ends before the
+// next one of its rank and level begins.
 class Listener {
  public:
   virtual ~Listener() = default;

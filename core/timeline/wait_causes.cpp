@@ -19,7 +19,7 @@ std::uint32_t WaitCauses::place_of(std::uint32_t row) const {
 
 std::uint32_t WaitCauses::place_in_rank(std::uint32_t row) const {
   const StateRow& state = states_[row];
-  // Of states without length several may end at once.
+  // Several states without length may end at once.
   for (auto node = paths_.at(state.rank, state.end); !node.is_none();
        node = paths_.previous(node.place))
     if (paths_.row_at(node.place) == row) return node.place;
@@ -74,7 +74,7 @@ void WaitCauses::explain(Room& room) {
     parts[open.back()].seconds = 0.0;
     open.pop_back();
   }
-  // What the rank that waits has more leaves the smallest of the rest unexplained. Most parts are
+  // The surplus of the waiting rank leaves the smallest of the rest unexplained. Most parts are
   // cancelled: few are sorted again.
   double spared = 0.0;
   order.clear();

@@ -24,8 +24,8 @@ struct CauseShare {
   double seconds;
 };
 
-// What is due to one state, or to all of a rank of one kind: the seconds that others waited, and
-// how many ranks did.
+// Waits due to one state, or to all of a rank of one kind: the seconds that others waited, and the
+// number of those ranks.
 struct CauseSum {
   double seconds = 0.0;
   std::uint32_t ranks = 0;

@@ -29,7 +29,7 @@ struct CollectiveTransfer {
   std::int32_t left = 0;              // ranks that are still in it
   std::vector<std::int64_t> offsets;  // by rank of the communicator
   std::vector<std::int64_t> bytes;
-  // Of each rank offsets and bytes, where views leave holes in some part; empty: nowhere.
+  // Offsets and bytes of each rank, where views leave holes in some part; empty: nowhere.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> pieces;
   std::int64_t count = 0;  // of pieces
 };

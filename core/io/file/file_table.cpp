@@ -47,7 +47,7 @@ std::string FileTable::name(std::int32_t file) const {
 std::int64_t FileTable::growth(std::int32_t file, std::int64_t offset, std::int64_t bytes) const {
   const std::int64_t length = (*this)[file].length;
   const std::int64_t end = end_of(offset, bytes);
-  // Of a file that was there before nobody knows what is overwritten.
+  // The overwritten part of a file that was there before is unknown.
   if (length == kUnknownSize || end <= length) return 0;
   return std::min(end - length, bytes);  // holes take no room
 }

@@ -20,7 +20,7 @@ std::vector<double> capacities_of(const PlatformData& platform) {
 // Reads and writes on a disk of a host are aligned to its pages.
 constexpr std::int64_t kPage = 4096;
 
-// Whether algorithms may carry out a call.
+// True if algorithms may carry out a call.
 bool may_be_two_phase(Operation call) {
   if (file_traits_of(call).is_shared) return false;
   const Operation does = own_part_of(call);
@@ -157,8 +157,8 @@ void Files::seek(Rank& rank, std::int32_t index) {
   ++sums_of(index).calls;
 }
 
-// What the rank sees of the file from here on. Positions are counted anew, but where they have been
-// and stay bytes of the file.
+// The rank's view of the file from here on. Positions are counted anew, unless they were and stay
+// bytes of the file.
 void Files::set_view(const Rank& rank, OpenFile& opened) {
   const std::vector<double>& numbers = runtime_.jobs.call_of(rank).arguments;
   if (opened.view || !numbers.empty()) {

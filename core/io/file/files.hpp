@@ -1,5 +1,5 @@
-// What ranks do with files: handles, positions, and the disks and file systems that calls take
-// their time on.
+// File calls of ranks: handles, positions, and the disks and file systems that calls take their
+// time on.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ class FileTransfers {
   }
 
   const FileHabits& habits() const { return habits_; }
-  // Of each use, the series of the bytes read, and behind it that of the bytes written.
+  // For each use, the series of the bytes read, followed by that of the bytes written.
   const std::vector<std::size_t>& series() const { return series_; }
 
  private:
@@ -147,9 +147,9 @@ class Files {
   // Why the run stopped with Stop::disk_full.
   const FullDisk& full_disk() const { return full_disk_; }
 
-  // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
+  // Sums of the ranks that have made file calls, by number; shorter where the last have made none.
   const std::vector<FileSums>& sums() const { return sums_; }
-  // Of files by name; `FileSystems::moved` has the series of their bytes over time.
+  // Transfers of files by name; `FileSystems::moved` has the series of their bytes over time.
   const FileTransfers& transfers() const { return transfers_; }
   // Throws BrokenInvariant.
   void verify() const {

@@ -52,7 +52,7 @@ bool Files::write_pieces(std::int32_t index, const PiecewiseAccess& access, std:
   const FileView& view = *access.view;
   const std::int64_t begin = access.position;
   const std::int64_t length = table_[access.file].length;
-  // What the view shows behind the end of the file takes room; holes take none.
+  // Bytes of the view behind the end of the file take room; holes take none.
   std::int64_t more = 0;
   if (length != kUnknownSize) {
     more = begin + bytes - std::clamp(view.position_before(length), begin, begin + bytes);
@@ -80,7 +80,7 @@ bool Files::next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access)
         return false;
       case Step::read: {
         access.step = access.writes ? Step::write : Step::piece;
-        // What lies behind the end of the file cannot be read.
+        // Bytes behind the end of the file cannot be read.
         const std::int64_t length = table_[access.file].length;
         const std::int64_t behind = length == kUnknownSize ? end : std::min(length, end);
         const std::int64_t bytes = std::max<std::int64_t>(behind - access.begin, 0);

@@ -177,12 +177,12 @@ class RangeLocks {
   }
 
  private:
-  // What nobody holds between two ranges that are held.
+  // A free range between two held ranges.
   struct Gap {
     std::int64_t begin = std::numeric_limits<std::int64_t>::min();
     std::int64_t end = std::numeric_limits<std::int64_t>::max();
   };
-  // Who gets a part of a gap first.
+  // The range that gets a part of a gap first.
   struct Next {
     Gap gap;
     LockedRange range;

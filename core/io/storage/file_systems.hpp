@@ -77,7 +77,7 @@ class FileSystems {
   };
   Wait wait_of(std::int32_t rank) const;
 
-  // Of a file system: of each server in its order, then of the metadata server.
+  // Sums of a file system: of each server in its order, then of the metadata server.
   const std::vector<ServerSums>& sums(std::int32_t file_system) const {
     return systems_[static_cast<std::size_t>(file_system)].sums;
   }
@@ -141,7 +141,7 @@ class FileSystems {
     Step step = Step::to_server;
     std::int64_t bytes = 0;
     double arrival = 0.0;  // at the server, seconds
-    // Of what goes from the cache of a server to its disk:
+    // For data on the way from the cache of a server to its disk:
     std::int32_t file_system = kNone;
     std::int32_t server = kNone;
     std::int64_t write = kNone;

@@ -77,7 +77,7 @@ class ServerWaits {
 
   // So many at most, the longest first.
   std::vector<ServerWait> longest(std::size_t most) const;
-  // Of all ranks together, for each of so many servers.
+  // Waits of all ranks together, for each of so many servers.
   std::vector<ServerWait> by_server(std::size_t servers) const;
 
  private:

@@ -20,9 +20,9 @@ struct Point {
 // The part of a route that lies in one zone. A zone appends to both vectors.
 struct LocalRoute {
   std::vector<std::int32_t>& links;  // in the order in which a message takes them
-  // What the latency is the sum of, in seconds and in the order of SimGrid's addition, which
-  // decides the last bit. Where a zone appends none, the latencies of its links in their order are
-  // meant.
+  // The terms that add up to the latency, in seconds and in the order of SimGrid's addition, which
+  // decides the last bit. Where a zone appends none, the terms are the latencies of its links in
+  // their order.
   std::vector<double>& terms;
   Point begin{}, end{};  // between zones: in those of the source and of the destination
 };

@@ -114,7 +114,7 @@ ParaverWriter::ParaverWriter(std::span<const std::int32_t> cpus, std::size_t win
   }
 }
 
-// Of lines in the order of their times only those that come too early need to be sorted.
+// Only lines that break the order of times need to be sorted.
 void ParaverWriter::end_line(std::int64_t time) {
   lines_text_ << '\n';
   if (time < newest_) {

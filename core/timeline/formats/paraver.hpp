@@ -25,8 +25,8 @@ struct ParaverCall {
 // By place in `kind_names`.
 const std::vector<ParaverCall>& paraver_calls();
 
-// Of collectives, as Extrae writes them: bytes, whether the rank is the root, and a number of the
-// communicator.
+// Event types of collectives, as Extrae writes them: bytes, whether the rank is the root, and a
+// number of the communicator.
 inline constexpr std::int32_t kParaverSendSize = 50100001;
 inline constexpr std::int32_t kParaverReceiveSize = 50100002;
 inline constexpr std::int32_t kParaverRoot = 50100003;

@@ -33,8 +33,8 @@ class FlatBuffer {
   // Where the first reference stands, to the table that everything begins with.
   static constexpr std::size_t kRoot = 0;
 
-  // What a reference leads to. A table: where its fields stand, in the order in which they are
-  // given, for those that are references.
+  // Targets of references. A table: the places of those of its fields that are references, in the
+  // order in which they are given.
   std::vector<std::size_t> table(std::size_t referred_at, std::initializer_list<Field> fields);
   void text(std::size_t referred_at, std::string_view text);
   // Numbers of structs, as bytes; `count` structs.

@@ -107,7 +107,7 @@ void write_deltas(Text& to, std::span<const std::uint64_t> values);
 template <class Value>
 class Distinct {
  public:
-  // Whether there are at most `most`; else what is found is of no use.
+  // True if there are at most `most`; else the result is of no use.
   bool find(std::span<const Value> rows, std::size_t most);
 
   const std::vector<Value>& values() const { return values_; }

@@ -117,7 +117,7 @@ struct WantedLanes {
 // By [lane][part][key]: seconds, the longest of the states that touch the part, how many end there.
 class SpanSums {
  public:
-  // Of `parts` equal parts of the time from `begin` to `end`.
+  // Sums over `parts` equal parts of the time from `begin` to `end`.
   SpanSums(double begin, double end, std::size_t lanes, std::size_t parts, std::size_t keys);
 
   std::size_t keys() const { return keys_; }
