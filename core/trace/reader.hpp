@@ -50,7 +50,8 @@ class RankReader {
   // The file that the operations' lines are in.
   virtual std::string file() const = 0;
 
-  // Whether a source of -333 was taken for ANY_SOURCE, or a type of unknown width for 0 bytes.
+  // True if a source of -333 was taken for ANY_SOURCE; true if a type of unknown width was taken
+  // for 0 bytes.
   virtual bool uses_mistaken_null() const = 0;
   virtual bool uses_lost_type() const = 0;
 };

@@ -37,7 +37,7 @@ bool is_receive(Kind kind) {
          kind == Kind::probe || kind == Kind::iprobe;
 }
 
-// Whether the comments that a text trace begins with say that ranks were cut off.
+// True if the leading comments of a text trace say that ranks were cut off.
 bool says_cut(const TraceFile& file) {
   LineBuffer lines(file, kLeastBuffer);
   while (lines.refill()) {

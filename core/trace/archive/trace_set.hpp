@@ -20,11 +20,11 @@ struct TraceFile;
 
 // How its lines are read.
 struct TraceOptions {
-  // Whether -333 as the source of a receive is ANY_SOURCE; else it is PROC_NULL.
+  // True: -333 as the source of a receive is ANY_SOURCE; false: it is PROC_NULL.
   bool mistaken_null_is_any = true;
-  // Whether a receive from any source is one from the rank that it matched, where the trace has it.
+  // True: receives from any source name the rank that they matched, where the trace has it.
   bool sources_are_matched = false;
-  // Whether recorded waitany and waitsome take what is complete first where nothing depends on it.
+  // True: recorded waitany and waitsome take the first complete requests if nothing depends on it.
   bool completions_are_free = false;
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
@@ -59,14 +59,14 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // How exactly its file keeps the volumes of computations: "exact", or the level at which it was
   // packed.
   std::string precision() const;
-  // Whether it was recorded, and says that ranks were cut off: their programs did not end.
+  // True if it was recorded and says that ranks were cut off: their programs did not end.
   bool is_cut() const;
-  // Whether it says whom receives from any source matched.
+  // True if it names the matched sources of receives from any source.
   bool has_matched_sources() const;
-  // Whether it says so, and what those of the rank take is not there for others of its receives.
-  // Then they are from the rank that they matched in any case.
+  // True if it names them and these receives of the rank compete with its others for messages. The
+  // matched sources then apply in any case.
   bool sources_decide(std::int32_t rank) const;
-  // Whether readers with the same call table share what they know of lines.
+  // True if readers with the same call table share their knowledge of lines.
   bool shares_lines() const { return packed() != nullptr; }
 
   // Calls of the trace are interned in `calls`, which must outlive the reader; the set lives as

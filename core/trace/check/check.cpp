@@ -60,7 +60,7 @@ class Pass {
       sums_.collectives().report(findings_);
     }
     sums_.written().report(set_, findings_);
-    // What does not match has been said; a rank that waits for it is no other mistake.
+    // Mismatches have been reported; a rank that waits on one is not a further error.
     if (findings_.errors() == 0 && !is_cut_) {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);
     }

@@ -1,4 +1,4 @@
-// Whether a trace is sound, and what is in it, without simulating anything.
+// Check and summary of a trace, without simulating anything.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tisim {
 
-// Of all actions of one name.
+// Totals of all actions of one name.
 struct ActionCount {
   std::string name;
   std::uint64_t actions = 0;

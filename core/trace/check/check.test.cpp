@@ -38,7 +38,7 @@ bool sound(const CheckReport& report) {
   return report.findings.errors() + report.findings.warnings() == 0;
 }
 
-// Whether the only finding is this one.
+// True if this is the only finding.
 bool says(const CheckReport& report, Severity severity, std::int32_t rank, std::uint64_t line,
           std::string_view part) {
   const std::vector<Finding>& kept = report.findings.kept();

@@ -13,7 +13,7 @@ std::uint64_t mixed_three(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return mixed(mixed(a + 1, b + 1), c + 1);
 }
 
-// Of vectors that have to be the same everywhere.
+// Hash of count vectors that have to be the same on all ranks.
 std::int64_t hash_of_counts(std::span<const double> counts, std::int64_t width) {
   std::uint64_t hash = static_cast<std::uint64_t>(width);
   for (const double count : counts) hash = mixed(hash, static_cast<std::uint64_t>(count));
@@ -261,7 +261,7 @@ void CollectiveOrder::end_rank(std::int32_t rank) {
   of_rank_.clear();
 }
 
-// What CollectiveOrder says about the calls that differ: the trace is read again to say where.
+// CollectiveOrder's report on calls that differ: the trace is read again to locate them.
 
 namespace {
 
@@ -306,7 +306,7 @@ std::string numbered(std::int32_t rank, const CollectiveWalk& walk) {
   return "rank " + std::to_string(rank) + " (" + walk.place() + ")";
 }
 
-// What one rank sends to another in a call, and what it expects of it; in bytes, -1: nothing said.
+// Bytes that one rank sends to others in a call, and expects from them; -1: not specified.
 struct Transfers {
   Operation operation;
   std::int32_t rank;

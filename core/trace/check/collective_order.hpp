@@ -24,23 +24,23 @@ struct CollectiveSignature {
   Kind kind = Kind::collective;
   Operation operation = Operation::barrier;
   std::int64_t root = 0;
-  // Of collectives whose counts are vectors, a hash of them; -1: need not be the same.
+  // For collectives with count vectors, a hash of them; -1: need not be the same.
   std::int64_t bytes = -1;
 
   friend bool operator==(const CollectiveSignature&, const CollectiveSignature&) = default;
 };
 
-// Of the collective at hand.
+// Signature of the collective at hand.
 CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call);
 std::uint64_t hash_of(const CollectiveSignature& signature);
 
-// What this rank sends less what it expects, each transfer with a weight of its own: the sum over
-// all ranks is 0 when every rank expects what it is sent. Of gatherv, scatterv, alltoallv and
-// collectives among neighbours.
+// Sent less expected data of this rank, each transfer with a weight of its own: the sum over all
+// ranks is 0 when every rank expects what it is sent. For gatherv, scatterv, alltoallv and
+// neighbourhood collectives.
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
-// What is wrong when a rank does not expect from the others what it sends them, where all have to
-// be alike.
+// Error of a rank that does not expect from the others what it sends them, where all have to be
+// alike.
 std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call);
 
 // The action that a signature is of.
@@ -50,8 +50,8 @@ std::string name_of(const CollectiveSignature& signature);
 std::string told_apart(const CollectiveSignature& mine, const CollectiveSignature& other,
                        const std::string& whose);
 
-// Whether all ranks of a communicator call the same collectives in the same order, with arguments
-// that fit.
+// Checks that all ranks of a communicator call the same collectives in the same order, with
+// matching arguments.
 
 // The calls of a communicator are taken in windows of so many; a window that differs is read again.
 class CollectiveOrder {

@@ -49,7 +49,7 @@ class Waiters {
       blocks_.push_back(run.block_of(rank));
       stuck_ += blocks_.back().wait != Wait::none ? 1 : 0;
     }
-    // Who waits for anyone waits for all others that wait, the first of them too.
+    // A rank that waits for anyone waits for all other waiting ranks, the first of them too.
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const Block& block = blocks_[static_cast<std::size_t>(rank)];
       next_.push_back(block.wait == Wait::none ? -1 : block.on >= 0 ? block.on : other_than(rank));

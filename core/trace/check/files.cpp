@@ -24,7 +24,7 @@ std::optional<Overlap> first_overlap(std::vector<Range> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
     return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank);
   });
-  // Of the ranges so far the one that ends last, and that of another rank.
+  // The range so far that ends last, and the last-ending one of another rank.
   Range last;
   Range other;
   for (const Range& range : ranges) {
@@ -119,7 +119,7 @@ void OpenFiles::skip(const SkippedLines& skipped) {
 
 namespace {
 
-// Whether all ranks of its communicator are in the collective at a time.
+// True if all ranks of the communicator are in the collective at one time.
 bool lets_all_wait(Operation operation) {
   switch (operation) {
     case Operation::barrier:
@@ -135,7 +135,7 @@ bool lets_all_wait(Operation operation) {
   }
 }
 
-// Whether what was written before a collective call on a file is there for all ranks behind it.
+// True if data written before a collective call on a file is visible to all ranks after it.
 bool orders_writes(Operation call) {
   switch (call) {
     case Operation::file_open:
@@ -279,8 +279,8 @@ void FileWrites::begin_repetition() {
 }
 
 void FileWrites::repeat(std::uint64_t times) {
-  // What is skipped is like the repetition that was read, and so is what it has in common with that
-  // of others, unless the ranks wait for each other in none of them.
+  // Skipped repetitions equal the one that was read, and so do their overlaps with those of other
+  // ranks, unless the ranks wait for each other in none of them.
   const bool is_one_interval = of_world_ == of_world_before_;
   of_world_ += times * (of_world_ - of_world_before_);
   for (const Write& write : writes_) {

@@ -69,7 +69,7 @@ void PermissiveRun::execute() {
   }
 }
 
-// Who can go on again comes first: then little is under way at a time.
+// Ranks that can continue go first, so that little is in flight at a time.
 void PermissiveRun::wake(std::int32_t rank) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
   if (state.queued || state.over || state.held) return;
@@ -222,7 +222,7 @@ bool PermissiveRun::take_window(RankState& state, std::int32_t rank) {
   return true;
 }
 
-// Whether what the rank waits for may have come; then the wait is over.
+// True if the event that the rank waits for may have happened; the wait is then over.
 bool PermissiveRun::pass(RankState& state) {
   switch (state.wait) {
     case Wait::none:
@@ -256,7 +256,7 @@ bool PermissiveRun::pass(RankState& state) {
       return true;
     }
     case Wait::any:
-      // Of requests in a list it is known which of them may have come.
+      // For listed requests it is known which of them may have come.
       if (!state.lists && state.arrived > state.completed) return true;
       if (find_awaited(state,
                        [&](const Request& request) { return may_have_come(state, request); }) < 0) {
@@ -278,7 +278,7 @@ bool PermissiveRun::pass(RankState& state) {
 
 namespace {
 
-// Whether every rank that sends data in a collective certainly sends some.
+// True if every rank that sends data in a collective is certain to send some.
 bool moves_data(const CollectiveCall& call) {
   if (!call.receive_counts.empty()) {
     return call.receive_width > 0 && std::ranges::all_of(call.receive_counts, is_positive);
@@ -545,7 +545,7 @@ constexpr int kMostMisses = 64;  // then nothing is held any more
 
 }  // namespace
 
-// Whether the rank stays at the turn.
+// True if the rank stays at the turn.
 bool PermissiveRun::hold(std::int32_t rank, LoopTurn turn) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
   const bool is_first = !state.in_loop;
@@ -611,7 +611,7 @@ std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
   const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
   mix(state.walk->signature());
   mix(state.arrived - state.completed);
-  // Of numbers, those that name a request.
+  // Numbers count only where they name a request.
   for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
     const Request& request = requests_[at];
     mix(request.source);

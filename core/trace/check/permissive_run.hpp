@@ -169,7 +169,7 @@ class PermissiveRun {
   std::deque<std::int32_t> ready_;
   std::map<std::pair<std::int32_t, std::int32_t>, Epochs> epochs_;  // by rank and window
   bool understood_ = true;
-  // Of loops.
+  // State of the loops.
   Loops loops_;
   std::vector<std::int32_t> held_;
   std::uint64_t signature_ = 0;  // when all were held before

@@ -35,7 +35,7 @@ class ProgramEnd {
 
   std::int32_t rank() const { return rank_; }
   std::uint32_t last_line() const { return last_line_; }
-  // Whether the program began and never ended.
+  // True if the program began and never ended.
   bool is_open() const { return has_init_ && finalize_line_ == 0; }
   bool is_finalized() const { return finalize_line_ != 0; }
 
@@ -128,7 +128,7 @@ class RankCheck {
   std::uint64_t decided_ = 0;        // calls of groups that decide
   std::uint32_t decided_first_ = 0;  // the line of the first one
 
-  // Of the loop at hand.
+  // State of the loop at hand.
   Repetition repetition_;  // what has been read of it since the turn before
   bool in_loop_ = false;
   bool records_ = false;

@@ -10,7 +10,7 @@ ActionCounter::Share ActionCounter::take(const RankWalk& walk,
                                          const std::vector<TraceMessage>& messages) {
   const Op& op = walk.op();
   Share share;
-  // What a line says beside its first operation counts for that.
+  // Further operations of a line count towards its first one.
   if ((op.flags & kContinuation) == 0) {
     current_ =
         &counts_[static_cast<std::size_t>(op.kind)][static_cast<std::size_t>(walk.operation())];

@@ -548,7 +548,7 @@ void LineParser::check_type(std::int64_t type) {
   }
 }
 
-// Of `elements` whose type is the word at `type_index`, if there is one.
+// Bytes of `elements` of the type named by the word at `type_index`, if there is one.
 std::int64_t LineParser::bytes(std::int64_t elements, std::size_t type_index) {
   const Words& words = calls_->scratch().words;
   std::int64_t width = double_default_ ? kDoubleWidth : kByteWidth;

@@ -49,7 +49,7 @@ class LineParser {
   bool double_default() const { return double_default_; }
   // For lines that follow an `init` which this parser has not read.
   void set_double_default(bool is_double) { double_default_ = is_double; }
-  // Whether a receive had -333 for its source, or a message a type of unknown width.
+  // True if a receive had -333 as its source; true if a message had a type of unknown width.
   bool uses_mistaken_null() const { return uses_mistaken_null_; }
   bool uses_lost_type() const { return uses_lost_type_; }
 

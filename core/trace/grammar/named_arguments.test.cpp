@@ -8,7 +8,7 @@ using test::Sample;
 
 namespace {
 
-// Whether a line makes one operation whose request has the number 3, and one that says so.
+// True if a line makes an operation whose request has number 3, and one that gives the number.
 bool makes_two(const std::string& line, Kind kind, Kind number) {
   const Sample s({line});
   return s.ops.size() == 2 && s.ops[0].kind == kind && s.ops[1].kind == number &&

@@ -13,7 +13,7 @@
 
 namespace tisim {
 
-// Of each class of sizes but the last, bytes that are in the next one (as in Darshan's counters
+// Exclusive upper bounds of all size classes but the last, in bytes (as in Darshan's counters
 // SIZE_READ_0_100 to SIZE_READ_1G_PLUS).
 inline constexpr std::array<std::int64_t, 9> kSizeBounds{
     100, 1'000, 10'000, 100'000, 1'000'000, 4'000'000, 10'000'000, 100'000'000, 1'000'000'000,

@@ -60,7 +60,7 @@ class CallReader {
   CallReader(const PackedFile& file, const TraceGrammar& grammar)
       : file_(file), grammar_(grammar), calls_(std::make_unique<CallTable>()) {}
 
-  // Of the call of `signature` with `numbers` in its holes, on `rank`.
+  // Meaning of the call of `signature` with `numbers` in its holes, on `rank`.
   CallMeaning read(std::uint32_t signature, const std::vector<std::int64_t>& numbers,
                    std::int32_t rank, bool double_default);
 
@@ -75,7 +75,7 @@ class CallReader {
   std::unique_ptr<CallTable> calls_;
 };
 
-// Whether a call of the class means the same on all its ranks but for its peers.
+// True if a call of the class means the same on all its ranks, except for its peers.
 bool is_same_on_all_ranks(const tit::TraceTables& tables, const tit::Signature& signature);
 bool has_columns(const tit::Signature& signature);
 

@@ -169,7 +169,7 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
     program_.numbers(call, position, numbers_);
     key.clear();
     for (std::size_t hole = 0; hole < numbers_.size(); ++hole) {
-      // Of peers only those below 0 differ: they are words.
+      // Only peers below 0 differ: they are words.
       const std::int64_t number = numbers_[hole];
       key.push_back(shape.is_rank(hole) ? std::min<std::int64_t>(number, 0) : number);
     }

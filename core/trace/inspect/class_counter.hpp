@@ -61,7 +61,7 @@ class ClassCounter {
     return uses_[call].times[0] + uses_[call].times[1];
   }
   const std::string& action(std::uint32_t call) const { return uses_[call].meanings[0]->action; }
-  // Whether the class starts persistent requests, and makes them alike on all its ranks.
+  // True if the class starts persistent requests; true if it makes them alike on all its ranks.
   bool starts_requests() const;
   bool has_same_requests() const;
   // Takes sizes and volumes from the column of the rank at a position of the class.

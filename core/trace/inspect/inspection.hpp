@@ -71,7 +71,7 @@ struct Inspection {
   std::uint64_t actions = 0;
   std::uint64_t comments = 0;
   std::uint64_t unreadable = 0;  // actions that are not known, or lines that are wrong
-  // Whether all sizes and volumes are counted; else those in columns are not.
+  // True if all sizes and volumes are counted; else those in columns are not.
   bool complete = false;
   std::vector<std::pair<std::string, ActionTotal>> by_action;
 

@@ -13,7 +13,7 @@
 
 namespace tisim {
 
-// Of values that are not negative.
+// Distribution of non-negative values.
 struct Distribution {
   // Bin 0 holds values below 1, bin i those from 2^(i - 1) up to 2^i; the last one all above.
   static constexpr std::size_t kBins = 81;
@@ -27,7 +27,7 @@ struct Distribution {
   void take(double value, std::uint64_t times);
 };
 
-// Of all calls of one action.
+// Totals of all calls of one action.
 struct ActionTotal {
   std::uint64_t actions = 0;
   std::uint64_t messages = 0;  // that they send from rank to rank; not those of collectives

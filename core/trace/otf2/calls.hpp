@@ -148,8 +148,8 @@ class Otf2Calls {
     return losses_[static_cast<std::size_t>(kind)];
   }
 
-  // What is computed before the first line of each call (below 0: nothing), and after the last
-  // one. `lines`: how many lines each record has. A volume is `computed` / `per_second` * `speed`,
+  // Volumes computed before the first line of each call (below 0: none) and after the last one.
+  // `lines`: number of lines of each record. A volume is `computed` / `per_second` * `speed`,
   // rounded; what is computed before a call without lines counts for the next one.
   std::vector<std::int64_t> volumes(const std::vector<std::uint32_t>& lines, double per_second,
                                     double speed) const;
@@ -226,8 +226,8 @@ class Otf2Calls {
   std::vector<std::uint32_t> table_;  // number of a record plus 1, or 0
 };
 
-// What OTF2's library calls for each kind of event, by the name in the names of its functions. The
-// user's data is the collector.
+// Callbacks for OTF2's library, one per kind of event, by the name in the names of its functions.
+// The user's data is the collector.
 struct Otf2Callback {
   const char* name;
   std::uintptr_t address;

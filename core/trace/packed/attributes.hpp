@@ -50,8 +50,8 @@ class AttributeWalk {
 
   // Goes to the next line that has some; false behind the last one. Throws TraceError.
   bool next();
-  // Whether each call of the rank has the same value of an attribute each time, or none each time.
-  // Nothing may have been walked before, and nothing is left to be walked behind it.
+  // True if each call of the rank has the same value of an attribute every time, or none every
+  // time. Nothing may have been walked before, and nothing is left to walk after it.
   bool repeats(std::uint32_t attribute);
   // The number of the line in the rank's file, as RankReader and PackedText count.
   std::uint64_t line() const { return line_; }

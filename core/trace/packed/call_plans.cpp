@@ -187,7 +187,7 @@ const std::int32_t* CallPlans::peers_of(std::uint32_t call, std::size_t hole) {
   return peers.data();
 }
 
-// Whether all patches can be said by the masks and peers of a plan.
+// True if the masks and peers of a plan can express all patches.
 bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan) {
   constexpr std::uint32_t kAll = ~std::uint32_t{0};
   if (details.count != 1 || details.step != 1 || plan.has_columns) return false;
@@ -225,7 +225,7 @@ bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallP
 
 namespace {
 
-// What goes through a patch; larger ones are parsed, with their errors.
+// Limits of numbers that go through a patch; larger ones are parsed, with their errors.
 constexpr std::int64_t kMostPatched = 1'000'000'000'000;
 constexpr std::int64_t kMostScale = 1'000'000;
 
@@ -235,8 +235,8 @@ constexpr std::int64_t kOtherTriedValue = 2;
 
 bool has_amount(const Op& op) { return op.kind == Kind::compute || op.kind == Kind::sleep; }
 
-// Whether lines of this kind are the same on all ranks but for their numbers, and whether they have
-// no call in the table, so that bytes are bytes.
+// True if lines of this kind are the same on all ranks except for their numbers and have no call in
+// the table, so that bytes are bytes.
 bool is_message(Form form) {
   return form == Form::send || form == Form::receive || form == Form::request;
 }
@@ -285,7 +285,7 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
   return true;
 }
 
-// Whether the call makes the same operations on all ranks that have it, but for what is patched.
+// True if the call makes the same operations on all its ranks, except for patched fields.
 bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& details) const {
   const tit::Signature& said = signature(call);
   const Action* const action = action_of(call);
@@ -298,7 +298,7 @@ bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& detail
   return patched == details.patches.size();
 }
 
-// Whether that is so for all calls of its kind, which have other ranks in them.
+// True if the same holds for all calls of its kind, which have other ranks in them.
 bool CallPlans::is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const {
   const tit::Signature& said = signature(call);
   const tit::Shape& shape = file_.tables().shapes[said.shape];
@@ -340,7 +340,7 @@ std::size_t CallPlans::parse(std::uint32_t call, const std::vector<std::int64_t>
   return count;
 }
 
-// Of a message: its lines on the first and the last rank of the class show which field follows the
+// For messages: the lines on the first and the last rank of the class show which field follows the
 // number of which hole. False where they do not.
 bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
   using Field = FieldPatch::Field;
@@ -389,7 +389,7 @@ bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
   return apply(details, others, applied, step) && same(ops, applied, details.count);
 }
 
-// Of the line of a call; nullptr: not known without parsing it.
+// Action of a call's line; nullptr: not known without parsing it.
 const Action* CallPlans::action_of(std::uint32_t call) const {
   const std::uint32_t shape = signature(call).shape;
   std::optional<const Action*>& known = known_.actions[shape];
@@ -517,7 +517,7 @@ bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {
   return false;
 }
 
-// Whether the numbers of all ranks go through the patch.
+// True if the numbers of all ranks go through the patch.
 bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole) {
   if (patch.mode == tit::Mode::column) return true;
   const std::vector<std::int32_t>& ranks = program_.ranks();
@@ -543,7 +543,7 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   return true;
 }
 
-// Whether the last rank of the class gets the operations that its own line stands for.
+// True if the last rank of the class gets the operations that its own line stands for.
 bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
   const std::int32_t rank = program_.ranks().back();
   const tit::Signature& said = signature(call);

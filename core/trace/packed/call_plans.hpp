@@ -22,7 +22,7 @@ enum class CallForm : std::uint8_t {
   silent,   // none
 };
 
-// Of a plan without peers by rank.
+// Peers of a plan without peers by rank.
 inline constexpr std::int32_t kNoPeers[1] = {0};
 
 // A call that each rank makes from the same operation:
@@ -87,7 +87,7 @@ struct KnownCalls {
   // By the kinds of signatures: a message of which it is known where its ranks go, which are all in
   // which it differs from others of its kind; none: it is not known.
   std::vector<const KnownCall*> by_kind;
-  // Of the lines of each shape, if it has been looked up; nullptr: not known without parsing one.
+  // Action of each shape's lines, once looked up; nullptr: not known without parsing one.
   std::vector<std::optional<const Action*>> actions;
 };
 

@@ -27,7 +27,7 @@ class ColumnStream {
   // `first_site`: one for each call, whether its site varies or not. Stops at what is special, and
   // where the block at hand ends. Nothing may be ahead.
   void read_ahead(const ProgramCall* calls, std::uint32_t count, std::uint32_t first_site);
-  // What is ahead.
+  // Values that have been read ahead.
   std::uint32_t ahead() const { return ahead_end_ - ahead_begin_; }
   const std::uint32_t* values_ahead() const { return ahead_values_ + ahead_begin_; }
   void take_ahead(std::uint32_t values) {

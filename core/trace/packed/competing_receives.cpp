@@ -28,7 +28,7 @@ bool is_open(std::int32_t number, std::int32_t any) {
   return number == any || number == Wanted::kVaries;
 }
 
-// Whether one that may be from any source competes with another one, or with itself.
+// True if a receive that may be from any source competes with another one, or with itself.
 bool compete(const Wanted& from_any, const Wanted& other) {
   if (!is_open(from_any.source, kAnySource) || from_any.comm != other.comm) return false;
   const bool same_tag =

@@ -8,8 +8,8 @@
 
 namespace tisim {
 
-// Whether the rank has a receive from any source, and another that could take the same message but
-// asks for another source or tag. If so, it matters which message the first one takes: what is left
+// True if the rank has a receive from any source and another that could take the same message but
+// asks for another source or tag. It then matters which message the first one takes: what is left
 // must be what the other one waits for.
 bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::int32_t rank);
 

@@ -35,7 +35,7 @@ class PackedFile {
     bool varies = false;
   };
 
-  // Whether the file begins as a packed trace does. Throws TraceError when it cannot be read.
+  // True if the file begins like a packed trace. Throws TraceError when it cannot be read.
   static bool recognises(const TraceFile& file);
 
   // Throws TraceError when the file is damaged, cut, of another version, or not a packed trace.
@@ -78,7 +78,7 @@ class PackedFile {
   std::uint64_t calls() const { return calls_; }
   std::uint64_t actions() const { return actions_; }
 
-  // Whether volumes before calls are not in the file but drawn by a seed.
+  // True if volumes before calls are drawn by a seed instead of stored in the file.
   bool draws_volumes() const { return seed_.has_value(); }
   // The value drawn at a site for a rank's call of this number, from 0.
   std::uint64_t drawn_volume(std::uint32_t site, std::int32_t rank, std::uint64_t call) const;

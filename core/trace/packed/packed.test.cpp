@@ -47,7 +47,7 @@ std::string error_of_reading(const std::string& bytes, const Scratch& scratch) {
   return "";
 }
 
-// Whether the operations of each rank are those of the texts.
+// Checks that the operations of each rank are those of the texts.
 void check_reading(const std::vector<std::string>& texts, const std::string& bytes) {
   const auto plain = TraceSet::open(test::files_of(texts), "text");
   const auto set = opened(bytes);

@@ -110,7 +110,7 @@ bool PackedReader::next_stretch() {
   return false;
 }
 
-// Whether the call before `at_` is the rank's last one.
+// True if the call before `at_` is the rank's last one.
 bool PackedReader::at_last_call() const {
   if (at_ != end_ || repeats_ > 0) return false;
   for (std::uint32_t i = 0; i < depth_; ++i) {
@@ -527,7 +527,7 @@ std::uint32_t PackedReader::put_with(Op* const out, const AmountOf& amount_of,
   Op* op = out;
   std::size_t taken = 0;
   for (; taken != count; ++taken) {
-    // Whether there is a volume cannot be foretold: one is written in any case.
+    // The presence of a volume is unpredictable: one is written in any case.
     const std::uint32_t value = values[taken];
     const std::uint32_t is_computed = value != 0 ? 1 : 0;
     put_compute(amount_of(value), line + 1, *op);
@@ -583,7 +583,7 @@ std::uint64_t PackedReader::value_at(std::uint32_t site) {
   return column_->next(found.model);
 }
 
-// Of the volume before a call.
+// Value of the volume before a call.
 std::uint64_t PackedReader::volume_at(std::uint32_t site) {
   if (shared_->file().draws_volumes()) {
     if (site == tit::SiteTable::kNone) return 0;

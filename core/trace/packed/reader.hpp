@@ -20,7 +20,7 @@ namespace tisim {
 // Follows the grammar of the rank's class with a cursor; nothing is unfolded.
 class PackedReader final : public RankReader {
  public:
-  // That operations can say; lines behind them count as the last of these.
+  // Largest line number of an operation; later lines count as this one.
   static constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
 
   // `owner` keeps `grammar` and `file` alive; `calls` must outlive the reader.
@@ -55,7 +55,7 @@ class PackedReader final : public RankReader {
   static constexpr std::uint32_t kBatch = 64;
   static constexpr std::int32_t kMostBatched = 16384;  // ranks
 
-  // What a call that is not plain was on this rank.
+  // Cached operations of a call that is not plain, on this rank.
   struct Cached {
     static constexpr std::size_t kMostOps = 2;  // those of calls with more are made each time
 

@@ -141,7 +141,7 @@ std::uint32_t LinePacker::number_of(std::string_view text) {
   return call_of_line_[line];
 }
 
-// Whether the line is a plain computation.
+// True if the line is a plain computation.
 bool LinePacker::take_volume(std::string_view text) {
   const std::size_t start = compute_prefix_.size();
   if (text.size() <= start || std::memcmp(text.data(), compute_prefix_.data(), start) != 0) {

@@ -81,7 +81,7 @@ class PackedWriter {
   std::string finish(tit::FileLayout layout);
 
  private:
-  // Of the rank at hand.
+  // Packer of the rank at hand.
   LinePacker& packer();
 
   std::uint64_t volume_code_of(std::int64_t volume);

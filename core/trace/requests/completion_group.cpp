@@ -7,7 +7,7 @@ namespace tisim {
 
 namespace {
 
-// Whether the operation neither communicates nor says anything about requests.
+// True if the operation neither communicates nor concerns requests.
 bool is_local(const Op& op) {
   const Role role = role_of(op.kind);
   return role == Role::nothing || role == Role::compute || role == Role::threads ||

@@ -1,4 +1,4 @@
-// Whether it matters which requests a recorded waitany or waitsome completed.
+// Decides if it matters which requests a recorded waitany or waitsome completed.
 #pragma once
 
 #include <cstddef>

@@ -29,9 +29,9 @@ struct Request {
   std::int32_t next = -1, previous = -1;              // in the order of posting
   std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
   std::uint32_t order = 0;
-  // Of a persistent request: its place in the rank. Of a collective of a simulation, and of a
-  // round: the StartedCollective. Of a window: the rank that waits for it, whoever is its receiver.
-  // Of others: the number by which the trace names the request, -1: none.
+  // For a persistent request, its place in the rank; for a simulated collective or a round, the
+  // StartedCollective; for a window, the rank that waits for it, whoever is its receiver; for
+  // others, the number by which the trace names the request, -1: none.
   std::int32_t origin = -1;
   std::uint16_t comm = 0;
   Side side = kSender;
@@ -51,7 +51,7 @@ struct PersistentRequest {
   bool active = false;       // or free
   std::int32_t number = -1;  // by which the trace names it, -1: none; of a free place the next one
 
-  // Whether a start, which names it by `key`, means it; `me` is the rank in the communicator.
+  // True if a start, which names it by `key`, refers to it; `me` is the rank in the communicator.
   bool has_key(const Op& key, std::int32_t me) const {
     const bool receives = traits_of(op.kind).receives;
     return op.tag == key.tag && op.comm == key.comm && (receives ? op.peer : me) == key.peer &&

@@ -80,7 +80,7 @@ class RankScript {
 
   void add(const RankWalk& walk) {
     const Op& op = walk.op();
-    // Of the threads of a computation, the one that computes most stands for all.
+    // The thread that computes most stands for all threads of a computation.
     if (op.kind == Kind::nop || op.kind == Kind::end || op.kind == Kind::threads) return;
     if (op.kind == Kind::compute) {
       add_computation(op.amount, op.line);
@@ -118,7 +118,7 @@ class RankScript {
   }
 
  private:
-  // Whether the operation's call is a list of numbers.
+  // True if the operation's call is a list of numbers.
   static bool has_numbers(const Op& op) {
     const Form form = traits_of(op.kind).form;
     return is_recorded_choice(op.kind) || (form == Form::requests && (op.flags & kNumbered) != 0) ||
@@ -192,7 +192,7 @@ class RankScript {
       fail_at(walk, "the action " + std::string(name_of(op.kind, call)) +
                         " works on a file; name a directory for files, which --scratch does");
     }
-    // Of a call that synchronises, what follows the barrier stands for all.
+    // A call that synchronises is represented by the operation after its barrier.
     if (file_traits_of(call).synchronises && (op.flags & kContinuation) == 0) return;
     file_call_ = op;
     numbers_.clear();
@@ -258,7 +258,7 @@ class RankScript {
     put_instruction(line);
   }
 
-  // Of an operation that is not a collective.
+  // Puts the fields of an operation that is not a collective.
   void put_fields_of(const RankWalk& walk) {
     const Op& op = walk.op();
     const bool is_sleep = op.kind == Kind::sleep;

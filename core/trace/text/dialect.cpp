@@ -44,7 +44,7 @@ Evidence of_point_to_point(const Action& action, std::span<const std::string_vie
   }
 }
 
-// Whether a word is an argument that no old trace has.
+// True if a word is an argument that no old trace has.
 bool is_named(std::string_view word) {
   return word.starts_with("comm=") || word.starts_with("request=") ||
          word.starts_with("requests=") || word.starts_with("completed=");

@@ -35,7 +35,7 @@ class LineBuffer {
   // The line at `p`, without its newline.
   static std::string_view line_at(const char* p, const char* end);
 
-  // Whether `end` is the end of a last line that has no newline in the file.
+  // True if `end_of_line` ends a last line that has no newline in the file.
   bool is_cut(const char* end_of_line) const { return newline_added_ && end_of_line == end() - 1; }
   // Bytes of the file that have been read.
   std::uint64_t position() const { return position_; }

@@ -42,7 +42,7 @@ class MergedFile {
   std::vector<TraceFile> split(const Progress& progress = {}) const;
 
  private:
-  // What a rank's part takes; while it is written, `length` counts what is written.
+  // Size of a rank's part; while it is written, `length` counts what is written.
   struct Part {
     std::uint64_t length = 0;
     std::uint64_t last_line = 0;

@@ -54,8 +54,8 @@ class CallTable {
   };
   Scratch& scratch() { return scratch_; }
 
-  // What all readers of one trace share, by the address of the trace; empty at first. It must keep
-  // the trace alive: another one could have the same address.
+  // Data that all readers of one trace share, by the address of the trace; empty at first. It must
+  // keep the trace alive: another one could have the same address.
   std::shared_ptr<void>& shared_by_readers(const void* trace) { return shared_[trace]; }
 
  private:

@@ -58,9 +58,9 @@ class CollectiveLayout {
   bool has_roles() const { return has_roles_; }
   bool has_flops() const { return flops_ > 0; }
   bool accepts(std::int64_t arguments) const;
-  // Whether so many arguments have displacements behind each vector of counts.
+  // True if that many arguments include displacements after each vector of counts.
   bool has_displacements_of_each(std::int64_t arguments) const;
-  // Of the argument at `index` when there are `arguments`.
+  // Role of the argument at `index` when there are `arguments`.
   ArgumentRole role(std::int64_t index, std::int64_t arguments) const;
   // How many the rank sends to, and receives from.
   std::int64_t destinations() const { return destinations_; }
@@ -89,10 +89,10 @@ struct CollectiveCall {
 
   std::int64_t send_bytes() const { return send_count * send_width; }
   std::int64_t receive_bytes() const { return receive_count * receive_width; }
-  // What goes to the neighbour at that place of its list, and comes from one.
+  // Bytes sent to the neighbour at that place of its list, and received from one.
   std::int64_t bytes_to(std::size_t destination) const;
   std::int64_t bytes_from(std::size_t source) const;
-  // What goes to all of them, and comes from all.
+  // Bytes sent to all of them, and received from all.
   std::int64_t bytes_to_neighbours() const;
   std::int64_t bytes_from_neighbours() const;
 

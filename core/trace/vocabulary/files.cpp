@@ -67,7 +67,7 @@ namespace {
 
 constexpr std::size_t kMostDigits = 19;
 
-// What stands behind a `%`: how many characters, and how many digits of the rank they ask for.
+// The directive after a `%`: its number of characters, and of the digits of the rank it asks for.
 struct Directive {
   std::size_t length = 0;  // 0: it is none
   std::size_t digits = 0;

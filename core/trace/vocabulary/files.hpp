@@ -32,7 +32,7 @@ struct Handle {
   std::string fault(Operation call, std::int32_t number) const;
 };
 
-// Whether a call names its file by a handle.
+// True if a call names its file by a handle.
 bool has_handle(Operation call);
 
 // How a trace names and opens files.

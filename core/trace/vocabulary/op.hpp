@@ -27,14 +27,14 @@ inline constexpr std::uint8_t kNullIsMistaken = 2;  // -333 in a receive, read a
 // A started persistent receive whose source SimGrid's tracer did not write (`peer` is kAnySource):
 // the wait for it names the true source.
 inline constexpr std::uint8_t kSourceLost = 4;
-// Of a nop: a `location` whose words are the call: its file and line.
+// A nop that stands for a `location`, whose words are the call: its file and line.
 inline constexpr std::uint8_t kHasLocation = 8;
-// Of a wait, test or start: its requests are given by their numbers. Of a non-blocking collective:
-// its request has one.
+// A wait, test or start whose requests are given by their numbers, or a non-blocking collective
+// whose request has one.
 inline constexpr std::uint8_t kNumbered = 8;
-// Of a compute: several threads compute; an operation `threads` follows.
+// A compute of several threads; an operation `threads` follows.
 inline constexpr std::uint8_t kThreaded = 16;
-// Of a nop: it is an `init`, a `finalize`.
+// A nop that stands for an `init`, a `finalize`.
 inline constexpr std::uint8_t kIsInit = 16;
 inline constexpr std::uint8_t kIsFinalize = 32;
 
@@ -96,7 +96,7 @@ static_assert(sizeof(Op) == 24);
 inline constexpr std::int64_t kNoPrecede = 1;  // nothing was accessed before it
 inline constexpr std::int64_t kNoSucceed = 2;  // nothing is accessed behind it
 
-// Of an operation of kind `window`.
+// The tag of an operation of kind `window` holds its call and its window.
 inline constexpr std::int32_t kMostWindows = 1 << 23;
 inline std::int32_t window_tag(Operation call, std::int32_t window) {
   return static_cast<std::int32_t>(call) | window << 8;

@@ -40,8 +40,8 @@ enum class Form : std::uint8_t {
   custom,  // whatever they are, kept as words
 };
 
-// What an operation does. The interpreter, the checks, the walks, the timelines and the C executor
-// switch on this; kinds of one role differ in the other columns alone.
+// The role of an operation. The interpreter, the checks, the walks, the timelines and the C
+// executor switch on this; kinds of one role differ in the other columns alone.
 // clang-format off
 #define TISIM_ROLES(ROW)                                                                           \
   ROW(end) /* of the trace */                                                                      \
@@ -397,8 +397,8 @@ enum class SendMode : std::uint8_t { TISIM_SEND_MODES(TISIM_ENUMERATOR) };
 // The kinds of operations. op.hpp says what the fields of each mean.
 enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 
-// What a call is: a collective, the making of a communicator, a custom action, a list of requests,
-// something that is done with a file.
+// The type of a call: a collective, the creation of a communicator, a custom action, a list of
+// requests, an operation on a file.
 enum class Operation : std::uint8_t {
   TISIM_COLLECTIVES(TISIM_ENUMERATOR) comm_split,  // arguments: parent, new, color, key
   comm_dup,                                        // arguments: parent, new
@@ -496,14 +496,14 @@ static_assert(static_cast<std::size_t>(Operation::comm_split) == kCollectives);
 constexpr const KindTraits& traits_of(Kind kind) {
   return kKindTraits[static_cast<std::size_t>(kind)];
 }
-// Of a collective.
+// Traits of a collective.
 constexpr const CollectiveTraits& traits_of(Operation collective) {
   return kCollectiveTraits[static_cast<std::size_t>(collective)];
 }
 
 constexpr Role role_of(Kind kind) { return traits_of(kind).role; }
 
-// Whether it sends a message, receives one, or does either.
+// True if it sends a message, receives one, or does either.
 constexpr bool sends(Kind kind) {
   return role_of(kind) == Role::send || role_of(kind) == Role::exchange;
 }
@@ -511,11 +511,11 @@ constexpr bool receives(Kind kind) {
   return role_of(kind) == Role::receive || role_of(kind) == Role::receive_half;
 }
 constexpr bool is_point_to_point(Kind kind) { return sends(kind) || receives(kind); }
-// Whether it waits for what a waitany or waitsome completed when it was recorded.
+// True if it waits for the requests that a recorded waitany or waitsome completed.
 constexpr bool is_recorded_choice(Kind kind) {
   return kind == Kind::waitany_recorded || kind == Kind::waitsome_recorded;
 }
-// Whether it names one request.
+// True if it names one request.
 constexpr bool names_one_request(Kind kind) {
   const Role role = role_of(kind);
   return role == Role::complete_one || role == Role::cancel || role == Role::free_request;
@@ -534,7 +534,7 @@ constexpr bool is_file_call(Operation operation) {
 constexpr bool is_window_call(Operation operation) {
   return static_cast<std::size_t>(operation) >= kFirstWindowCall;
 }
-// Of a call of one-sided communication.
+// Traits of a call of one-sided communication.
 constexpr const WindowTraits& window_traits_of(Operation call) {
   return kWindowTraits[static_cast<std::size_t>(call) - kFirstWindowCall];
 }
@@ -558,7 +558,7 @@ constexpr std::string_view usage_of(WindowForm form) {
   }
   return {};
 }
-// Of a call on files.
+// Traits of a call on files.
 constexpr const FileTraits& file_traits_of(Operation call) {
   return kFileTraits[static_cast<std::size_t>(call) - kFirstFileCall];
 }
@@ -567,7 +567,7 @@ constexpr Operation own_part_of(Operation call) {
   const Operation like = file_traits_of(call).like;
   return like == Operation::barrier ? call : like;
 }
-// Whether it is the first step of a split collective call, or the second.
+// True if it is the first step of a split collective call, or the second.
 constexpr bool begins_split(Operation call) {
   const FileTraits& traits = file_traits_of(call);
   return traits.part_of != Operation::barrier && traits.like != Operation::barrier;
@@ -576,7 +576,7 @@ constexpr bool ends_split(Operation call) {
   const FileTraits& traits = file_traits_of(call);
   return traits.part_of != Operation::barrier && traits.like == Operation::barrier;
 }
-// Whether the operation's call says which collective it is.
+// True if the operation's call says which collective it is.
 constexpr bool has_collective_call(Kind kind) {
   return kind == Kind::collective || kind == Kind::icollective;
 }

@@ -74,7 +74,7 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
       const Call& call = calls[static_cast<std::uint32_t>(ops[i].call)];
       const auto id = static_cast<std::uint16_t>(call.arguments[1]);
       if (ops[i].kind == Kind::comm_group) {
-        // Of no parent.
+        // Such a communicator has no parent.
         GroupMaking& group = of_groups.emplace_back();
         group.at = makings.size();
         for (std::size_t place = 2; place < call.arguments.size(); ++place) {

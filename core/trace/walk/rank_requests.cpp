@@ -334,7 +334,7 @@ bool RankRequests::may_be_complete(const Request& request) const {
   return request.complete || request.order < tested_;
 }
 
-// Whether a test or a waitany, of this number or of all that are pending, has had its request.
+// True if a test or a waitany, of this number or of all pending ones, may have had its request.
 bool RankRequests::may_be_complete(const NumberedRequest& numbered) const {
   return numbered.may_be_complete || complete_somewhere_ > 0 ||
          (numbered.pending >= 0 && may_be_complete(requests_[numbered.pending]));

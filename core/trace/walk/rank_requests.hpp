@@ -36,8 +36,8 @@ class RankRequests {
   // Takes the operation at hand into account.
   void take(const RankWalk& walk);
 
-  // Of the operation that was taken last: the messages that it posts, what is wrong with it, and
-  // the message that it withdraws, if nobody has matched that.
+  // Effects of the last operation taken: the messages that it posts, its errors, and the message
+  // that it withdraws, if nobody has matched that.
   const std::vector<TraceMessage>& messages() const { return messages_; }
   const std::vector<Problem>& problems() const { return problems_; }
   const std::optional<TraceMessage>& cancelled() const { return cancelled_; }
@@ -49,7 +49,7 @@ class RankRequests {
 
   // A hash of all that decides about what comes, at a turn of a loop.
   std::uint64_t signature(const LoopLines& lines) const;
-  // What is pending goes on as after the lines that are skipped, in which so many waitany more
+  // Pending requests continue as after the skipped lines, in which `complete_more` further waitany
   // complete a request.
   void skip(const SkippedLines& skipped, std::uint64_t complete_more);
 

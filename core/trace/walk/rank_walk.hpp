@@ -19,7 +19,7 @@ struct SkippedLines {
   std::uint64_t loop_begin = 0;  // the lines before the loop
   std::uint64_t by = 0;          // the lines that are skipped
 
-  // What is in the loop is so in the last repetition that was skipped.
+  // Lines in the loop move to the last repetition that was skipped.
   std::uint32_t moved(std::uint32_t line) const {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     return line <= loop_begin ? line : static_cast<std::uint32_t>(std::min(line + by, kMost));
@@ -37,7 +37,7 @@ struct LoopLines {
   }
 };
 
-// Whether loops that do the same each time are read to the end.
+// How to read loops that do the same each time: skip repetitions, or read them to the end.
 enum class Loops : std::uint8_t { by_repetition, by_action };
 
 class RankWalk {
@@ -94,8 +94,8 @@ class RankWalk {
   std::int32_t rank_;
   std::shared_ptr<CallTable> calls_;
   std::unique_ptr<RankReader> reader_;
-  // Of the batch at hand. Not a vector: to fill it takes longer than to read a rank that does
-  // little.
+  // Buffer of the batch at hand. Not a vector: filling one takes longer than reading a rank that
+  // does little.
   std::unique_ptr<std::byte[]> room_;
   Op* ops_;
   std::size_t batch_;
@@ -109,7 +109,7 @@ class RankWalk {
   std::uint64_t number_ = 0;
 };
 
-// Whether the operation is one that all ranks of a communicator have to call.
+// True if all ranks of a communicator have to call the operation.
 bool is_collective(Kind kind);
 
 }  // namespace tisim

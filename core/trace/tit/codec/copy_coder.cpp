@@ -22,7 +22,7 @@ unsigned size_in_bits(std::size_t number) {
   return bits;
 }
 
-// Of numbers from 1 on.
+// Counters of numbers from 1 on.
 struct NumberCounters {
   std::array<Counter, kMostNumberBits + 1> size;  // whether there are more bits
   std::array<std::array<Counter, kMostNumberBits>, kMostNumberBits + 1>

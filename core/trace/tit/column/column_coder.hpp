@@ -26,7 +26,7 @@ class ColumnEncoder {
   ColumnEncoder(const ColumnEncoder&) = delete;
   ColumnEncoder& operator=(const ColumnEncoder&) = delete;
 
-  // Whether the values of a site are coded.
+  // True if the values of a site are coded.
   bool is_coded(std::uint32_t site) const { return table_of_[site] != nullptr; }
   // The stream of `size` values and their sites; `coded` of them have a model, which must have bins
   // for them.
@@ -49,7 +49,7 @@ class ColumnEncoder {
     std::uint16_t width;
     std::uint16_t frequency;
   };
-  // What coding with a model needs. The bins of values that lie close together are in a table.
+  // Coding data of a model. The bins of values that lie close together are in a table.
   struct CodingTable {
     std::vector<CodedBin> bins;
     std::vector<std::uint16_t> slots;   // of all bins, each one's in the order of their numbers
@@ -89,7 +89,7 @@ class ColumnEncoder {
 constexpr std::uint64_t kLeastState = std::uint64_t{1} << 32;
 constexpr unsigned kStates = 4;
 
-// What loops over many values hold in registers.
+// Decoder state that loops over many values hold in registers.
 struct DecoderState {
   static constexpr char kNoWord[sizeof(std::uint32_t)] = {};
 
@@ -159,7 +159,7 @@ class ColumnDecoder {
   std::uint64_t next(const SiteModel& model) { return next(model.table()); }
   std::uint64_t next(const DecodingTable& table);
 
-  // Whether the stream ends here: no word is left, and the states are as its encoder began.
+  // True at the end of the stream: no word is left, and the states are its encoder's initial ones.
   bool finished() const {
     const std::uint64_t first = state_.states[0];
     for (const std::uint64_t other : state_.states) {

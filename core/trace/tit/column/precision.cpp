@@ -216,7 +216,7 @@ double Representatives::round_to(unsigned significant) {
     if (largest == nullptr || sum_left(bin) > sum_left(*largest)) largest = &bin;
   }
   if (largest == nullptr || largest->moved == largest->count) return 0;
-  // What those that were moved have too much, all others have less.
+  // The excess of moved volumes is taken from all others.
   const long double scale = moved_to_ > 0 ? (reduced - moved_to_) / left : 1;
   long double missing = 0;
   for (Bin& bin : bins_) {

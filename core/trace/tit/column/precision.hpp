@@ -24,8 +24,8 @@ struct Precision {
   Level level = Level::exact;
   double error = 0;  // of `bounded`
 
-  // Of "exact", "1e-3", "1e-2", "5e-2", "mean" or "histogram". Throws std::invalid_argument for
-  // other names.
+  // Precision named "exact", "1e-3", "1e-2", "5e-2", "mean" or "histogram". Throws
+  // std::invalid_argument for other names.
   static Precision of(std::string_view name);
   std::string name() const;
 };
@@ -49,9 +49,9 @@ class Representatives {
   // `mean`.
   Representatives(std::vector<double> volumes, const Precision& precision);
 
-  // Of one of the volumes; nullptr when it is kept as it is, because no other one is near.
+  // Representative of one of the volumes; nullptr when it is kept because no other one is near.
   const Decimal* of(double volume, Choice choice = Choice::bin) const;
-  // Whether a volume may have this representative: it is within the level of it.
+  // True if a volume may have this representative: it is within the level of it.
   bool may_be(double volume, Choice choice) const;
   // How many different volumes are left when each has that of its bin.
   std::size_t size() const { return bins_.size(); }
@@ -91,9 +91,9 @@ class Representatives {
   long double moved_to_ = 0;  // the sum of what stands for volumes that were moved
 };
 
-// What stands for the volumes of one rank at a site, in their order. It is the representative of
-// the bin unless these are too large or too small in sum by more than chance explains; then the
-// sum stays within four steps of the level, or a fiftieth of it.
+// Representatives of the volumes of one rank at a site, in their order. Each is that of the bin
+// unless these are too large or too small in sum by more than chance explains; then the sum stays
+// within four steps of the level, or a fiftieth of it.
 void choose(const Representatives& representatives, const Precision& precision,
             const double* volumes, std::size_t count, Choice* choices);
 

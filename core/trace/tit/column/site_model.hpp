@@ -19,7 +19,7 @@ class Histogram {
  public:
   Histogram() = default;
   explicit Histogram(std::vector<std::uint64_t> values);
-  // Of the values of both.
+  // Histogram of the values of both.
   static Histogram sum(const Histogram& a, const Histogram& b);
 
   bool empty() const { return counts_.empty(); }
@@ -95,9 +95,9 @@ struct LargeBin {
   unsigned width;
 };
 
-// What the decoder needs of a model. The 4,096 slots of a state are cut into equal buckets, at
-// least one for each bin; a bucket holds slots of at most two bins (the alias method), so that a
-// value is found in one look.
+// Decoding data of a model. The 4,096 slots of a state are cut into equal buckets, at least one for
+// each bin; a bucket holds slots of at most two bins (the alias method), so that a value is found
+// in one look.
 struct DecodingTable {
   const std::uint16_t* limits = nullptr;  // of each bucket: its own bin has the slots below
   const BinChoice* choices = nullptr;     // of each bucket: the other bin, then its own
@@ -117,7 +117,7 @@ struct DecodingTable {
 
 class SiteModel {
  public:
-  // Of one value, 0.
+  // Model of one value, 0.
   SiteModel();
 
   // The model with which these values and itself take about the fewest bits. There must be a value.

@@ -28,7 +28,7 @@ constexpr std::size_t kMostAttributes = 64;
 struct Attribute {
   std::string name;
   AttributeKind kind = AttributeKind::number;
-  // Whether it is the same each time that a call is made.
+  // True if it is the same each time that a call is made.
   bool is_fixed() const { return kind == AttributeKind::number || kind == AttributeKind::text; }
 
   // The error of a name, or of a text that is a value; or an empty text.

@@ -32,7 +32,7 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Whether the text is the only one that its number is printed as.
+// True if the text is the canonical form of its number.
 bool read_plain_number(std::string_view text, std::int64_t& value) {
   const bool negative = !text.empty() && text.front() == '-';
   const std::string_view digits = text.substr(negative ? 1 : 0);

@@ -20,7 +20,7 @@ constexpr std::uint32_t kComputeShape = 0;  // "compute" and a volume
 constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume that no call follows
 constexpr std::uint32_t kFirstShape = 2;
 
-// Of a call: the numbers of holes behind these do not make its kind.
+// Leading holes of a call whose numbers make its kind; those of later ones do not.
 constexpr std::size_t kMostKindArguments = 6;
 
 struct Shape {
@@ -220,12 +220,12 @@ class VolumeSites {
   }
   const VolumeSite* data() const { return sites_.data(); }
 
-  // Whether the trace lists its volumes; else values are 1 plus the code of a volume.
+  // True if the trace lists its volumes; else values are 1 plus the code of a volume.
   bool is_listed() const { return is_listed_; }
   // The amounts of values: those below known(), and of more that a damaged file may give.
   const double* amounts() const { return amounts_.data(); }
   std::uint64_t known() const { return known_; }
-  // Whether a damaged file may give values that are not known.
+  // True if a damaged file may give values that are not known.
   bool may_exceed() const { return amounts_.size() > known_; }
 
  private:

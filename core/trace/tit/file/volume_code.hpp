@@ -10,14 +10,14 @@
 
 namespace tisim::tit {
 
-// Of texts that have no code.
+// The code of texts that have none.
 constexpr std::uint64_t kNoVolumeCode = ~std::uint64_t{0};
 
 // The code of a text like 14571, 956140.000000 or 1.59373e+06; kNoVolumeCode when
 // append_volume would print another text for the same number, or when it is not a number.
 std::uint64_t volume_code(std::string_view text);
 
-// Whether volume_code gives it for some text.
+// True if it is the volume_code of some text.
 bool is_volume_code(std::uint64_t code);
 
 // The text of a code, and its value, rounded as the text would be. The code must be one.

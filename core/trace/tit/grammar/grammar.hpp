@@ -29,7 +29,7 @@ inline bool operator!=(Item a, Item b) { return !(a == b); }
 
 // Terminals and rules are numbered from 0 to this, exclusive.
 constexpr std::uint32_t kMostSymbols = std::uint32_t{1} << 31;
-// What read() refuses: more rules around a terminal than this. A cursor keeps a frame for each.
+// Most rules around a terminal that read() accepts. A cursor keeps a frame for each.
 constexpr std::size_t kDeepestGrammar = 128;
 
 // Rule 0 is the sequence; it is the only one that may be empty. Rules have the numbers in which an

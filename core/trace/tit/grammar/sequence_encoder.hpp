@@ -104,7 +104,7 @@ class Sequitur {
   void release(std::uint32_t rule);
 
   bool empty() const { return nodes_[rules_[0].guard].next == rules_[0].guard; }
-  // Of the sequence, which must not be empty.
+  // Last node of the sequence, which must not be empty.
   NodeId last() const { return nodes_[rules_[0].guard].prev; }
   NodeId first_of(std::uint32_t rule) const { return nodes_[rules_[rule].guard].next; }
   NodeId next_of(NodeId node) const { return nodes_[node].next; }
@@ -182,7 +182,7 @@ class Sequitur {
 class LoopCursor {
  public:
   bool active() const { return !path_.empty(); }
-  // Whether the sequence ends with a repeated rule; if so the cursor stands at its start.
+  // True if the sequence ends with a repeated rule; the cursor then stands at its start.
   bool start(const Sequitur& grammar);
   void stop() { path_.clear(); }
 

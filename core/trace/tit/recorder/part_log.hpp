@@ -164,7 +164,7 @@ class ValueStream {
 
   // The next value, which must be of this site. Throws FormatError.
   std::uint64_t next(std::uint32_t site);
-  // Whether all values were taken.
+  // True once all values have been taken.
   bool at_end() const { return left_ == 0 && next_block_ == blocks_->size(); }
 
  private:

@@ -31,7 +31,7 @@ struct PartStructure {
 
   // Throws FormatError for bytes that are none.
   static PartStructure read(std::string_view bytes);
-  // Of each number that is not in a column, in the order of the calls: those of its line, then
+  // Kind of each number that is not in a column, in the order of the calls: those of its line, then
   // values of fixed attributes.
   enum class Number : std::uint8_t { plain, rank, text };
   std::vector<Number> numbers() const;
@@ -53,7 +53,7 @@ struct PartGroup {
 
 class PartSet {
  public:
-  // Of one rank. A log that was cut gives what it has. Throws FormatError.
+  // The set of one rank. A truncated log gives what it has. Throws FormatError.
   static PartSet from_log(std::string_view log);
   // From what write() gave. Throws FormatError.
   static PartSet read(std::string_view bytes);

@@ -88,7 +88,7 @@ class AttributeRecorder {
   // The value of a ticket; false when there is no such ticket.
   bool tell(std::int64_t ticket, std::int64_t value);
 
-  // Whether the next call has attributes, and which: values of fixed ones follow `numbers`.
+  // Tests for attributes of the next call, and takes them: values of fixed ones follow `numbers`.
   bool has_next() const { return !next_.empty(); }
   void take_next(std::vector<std::uint32_t>& fixed, std::vector<std::uint32_t>& streamed,
                  std::vector<std::int64_t>& numbers);

@@ -1,4 +1,4 @@
-// What was recorded is what was called, in bounded memory, whatever cuts it off.
+// The recording equals the calls, in bounded memory, whatever cuts it off.
 #include "trace/tit/recorder/rank_recorder.hpp"
 
 #include <unistd.h>

@@ -72,7 +72,7 @@ TT_API int tt_call(tt_rank* rank, int word, const int64_t* arguments);
 /* The rank computes: so many instructions, flops, or what else the trace counts. */
 TT_API int tt_compute(tt_rank* rank, uint64_t amount);
 
-/* What a call has beside its line: an attribute. Calls have any of those that were declared; text
+/* Attributes: data of a call beside its line. Calls have any of those that were declared; text
  * cannot hold them, a trace keeps them in a section of its own. */
 enum {
   TT_NUMBER = 0,   /* a part of what a call is: calls with other values are other calls. A stream, a

@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     smallest.write(bytes);
     ByteReader again(bytes.data);
     require(RankVector::read(again, count).all(ranks) == values && again.at_end());
-    // What follows may be multiples of it.
+    // The next vector may be multiples of it.
     const RankVector other = RankVector::read(in, count, {vector});
     const std::vector<std::int64_t> others = other.all(ranks);
     for (std::size_t i = 0; i < count; ++i) require(other.at(i, ranks[i]) == others[i]);

@@ -76,11 +76,11 @@ class RankVector {
                                                : decoded(code, static_cast<std::int32_t>(rank)));
     }
   }
-  // Whether all ranks have this value, and which.
+  // True if all ranks have the same value.
   bool is_constant() const { return form_ == Form::constant; }
 
   void write(Bytes& out) const;
-  // Of `count` ranks. Throws FormatError for bytes that are no such vector.
+  // Vector of `count` ranks. Throws FormatError for bytes that are not a vector of them.
   static RankVector read(ByteReader& in, std::size_t count);
   static RankVector read(ByteReader& in, std::size_t count, const std::vector<RankVector>& before);
 
@@ -128,7 +128,7 @@ class RankVector {
 
   friend class RankVectorFit;
 
-  // Whether a vector of multiples may refer to it. Its file has a byte or more for each of its
+  // True if a vector of multiples may refer to it. Its file has a byte or more for each of its
   // values, and all multiples share them: so memory stays in proportion to the file.
   bool may_have_multiples() const { return form_ == Form::plain || form_ == Form::plain_steps; }
   bool is_sequence() const { return form_ >= Form::sequence && form_ < Form::plain; }

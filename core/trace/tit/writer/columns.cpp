@@ -459,7 +459,7 @@ std::uint64_t value_of(const Decimal& decimal, bool is_before_call) {
   return is_before_call ? code + 1 : code << 1;
 }
 
-// What stands for each bin's volumes, by the choice; empty: one of it has no code.
+// Values for each bin's volumes, by the choice; empty: one of them has no code.
 using BinValues = std::array<std::uint64_t, 3>;
 
 std::vector<BinValues> values_of(const Representatives& representatives, bool is_before_call) {

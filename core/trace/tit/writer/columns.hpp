@@ -30,7 +30,7 @@ class VolumeHistograms {
   // Least and largest volumes must be in order, not negative and below 1e15; there is a volume.
   // Throws std::invalid_argument.
   std::uint32_t add(std::vector<VolumeBin> bins);
-  // That of one volume, which is always the same.
+  // Adds the histogram of a single volume, which is always the same.
   std::uint32_t add(std::uint64_t volume_code);
   bool empty() const { return histograms_.empty(); }
   std::size_t size() const { return histograms_.size(); }

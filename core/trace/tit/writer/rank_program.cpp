@@ -96,7 +96,7 @@ std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse
   return columns;
 }
 
-// Of each call of the part, the holes that are to be in columns.
+// For each call of the part, the holes that are to be in columns.
 std::vector<std::vector<std::uint32_t>> choose_columns(const RankPart& part) {
   std::unordered_map<std::uint32_t, ShapeUse> shapes;
   std::vector<std::vector<std::uint32_t>> columns(part.calls().size());
@@ -302,7 +302,7 @@ RankProgram with_column(const RankPart& part,
   return program;
 }
 
-// What the volumes of a rank take, about: in its column their entropy by the calls around them, and
+// Estimated cost of a rank's volumes: in its column, their entropy by the calls around them, and
 // models of them.
 struct VolumeCosts {
   double column_bits = 0;
@@ -318,8 +318,8 @@ std::optional<VolumeCosts> measure_volumes(const CallsAndVolumes& listed, std::s
   std::size_t different = 0;
   constexpr double kBitsPerColumn = 160;
   constexpr double kBitsPerSite = 40;
-  // What a value in a column takes at least. All ranks share the models of columns: where each rank
-  // has one volume only, others have other ones.
+  // Minimum cost of a value in a column. All ranks share the models of columns: where each rank has
+  // one volume only, others have other ones.
   constexpr double kLeastBitsPerValue = 1;
   struct Use {  // of a volume in a context
     std::uint32_t context;

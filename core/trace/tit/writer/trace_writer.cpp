@@ -61,7 +61,7 @@ void HoleNumbers::add(std::int64_t number, std::int32_t rank,
 }
 
 Argument HoleNumbers::argument(bool alone) const {
-  // What one rank alone does says nothing; other classes do the same relative to their ranks.
+  // One rank alone shows no pattern; other classes do the same relative to their ranks.
   if (alone && relative_ && first_ > 0) return {Mode::relative, first_ - rank_};
   if (constant_) return {Mode::constant, first_};
   if (relative_) return {Mode::relative, first_ - rank_};

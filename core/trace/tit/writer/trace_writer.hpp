@@ -21,10 +21,10 @@ namespace tisim::tit {
 // that is kept.
 class HoleNumbers {
  public:
-  // Of the first rank.
+  // Takes the number of the first rank.
   HoleNumbers(std::int64_t number, std::int32_t rank, bool is_rank)
       : first_(number), rank_(rank), relative_(is_rank), exclusive_(is_rank) {}
-  // Of the next rank; `ranks` are those of the class, of which `before` come before it.
+  // Adds that of the next rank; `ranks` are those of the class, `before` of which precede it.
   void add(std::int64_t number, std::int32_t rank, const std::vector<std::int32_t>& ranks,
            std::size_t before);
   // `alone`: the class has no further rank.
