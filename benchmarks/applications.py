@@ -22,7 +22,7 @@ from benchmarks.process import ROOT, TISIM, ProgramError, run
 
 _TABLE = Path(__file__).with_suffix(".toml")
 _LAUNCH = ("mpirun", "--oversubscribe")
-# Of the actions that the table says: more or less are another program, or another recorder.
+# Relative tolerance on the table's number of actions: beyond it, program or recorder differ.
 _DEVIATION = 0.1
 _HEAD = "| program | ranks | actions | trace | calls that decide | simulated |"
 _RULE = "|---|--:|--:|--:|--:|--:|"

@@ -558,7 +558,7 @@ class CodedColumns:
         models = [SiteModel(reader) for _ in range(max(model_of, default=-1) + 1)]
         varying = iter(model_of)
         self.sites = [code - 1 if code else models[next(varying)] for code in codes]
-        #: Of each rank, for each of its values, the block that has it.
+        #: By rank: for each of its values, the decoder of the block that holds it.
         self.decoders: dict[int, Iterator[BlockDecoder]] = {}
         rank = at = 0
         for _ in range(reader.varint()):

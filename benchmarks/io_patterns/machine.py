@@ -14,9 +14,9 @@ from tisim import Platform, PlatformBuilder
 from tisim.studies.calibration.disk import calibrate_disk, read_results
 
 READ: Final = "direct-file-per-process-read"
-#: What is measured of a disk, with fio: a mode of writing in a pattern of the program, and reads. A
-#: disk has no cost of a call or a file in the simulation, and one writer reaches less than several,
-#: or several in one file other than in a file each. So fio writes as the program does.
+#: Jobs of fio that measure a disk: each mode of writing in each pattern of the program, and reads.
+#: The simulation has no cost of a call or a file on a disk, and bandwidth depends on the number of
+#: writers and on whether they share a file. So fio writes as the program does.
 JOBS = {
     **{f"{mode}-{pattern}": "write" for mode in ("direct", "fsync") for pattern in PATTERNS},
     READ: "read",

@@ -14,7 +14,7 @@ _SOURCE = Path(__file__).resolve().parents[2] / "examples" / "mpi" / "checkpoint
 PATTERNS = ("serial", "file-per-process", "shared")
 #: How the data reach the disk; what is left in the page cache is reported and not judged.
 MODES = ("direct", "fsync", "cached")
-# Of one run.
+# Time limit of one run, in seconds.
 _TIME_LIMIT = 120.0
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 _PREFIX = "tisim-v"
 _NETWORK = "10.99.0"
-# What a token bucket lets through at once, and how long its queue may be, in bytes: so long that no
-# packet is lost. Lost ones cost 0.2 s each, which no model of shares predicts.
+# Burst of a token bucket and length of its queue, in bytes: the queue is so long that no packet is
+# lost. A lost one costs 0.2 s, which no bandwidth-sharing model predicts.
 BURST = 4500
 _QUEUE = 16 << 20
 # Bytes of one connection in its node's queue, two packets: connections take turns, as behind the
@@ -23,12 +23,12 @@ _TURN = 3000
 
 
 _COMMANDS = (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"))
-# What starts ranks and compiles for them, and the packages.
+# Launchers and compilers of MPI programs, with their packages.
 _LIBRARIES = {
     "openmpi": (("mpirun.openmpi", "openmpi-bin"), ("mpicc.openmpi", "libopenmpi-dev")),
     "mpich": (("mpiexec.mpich", "mpich"), ("mpicc.mpich", "libmpich-dev")),
 }
-# What is preloaded there, so that ranks without work wait for their sockets.
+# Preloaded libraries that let ranks without work wait for their sockets.
 _WAITING = {"openmpi": "block_when_idle", "mpich": "block_when_idle_ucx"}
 
 

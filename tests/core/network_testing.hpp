@@ -1,5 +1,5 @@
-// What the tests of the network share: a system of links and flows that is described in a few
-// lines, its run through `Network`, and a brute-force run to compare with.
+// Helpers shared by the tests of the network: a system of links and flows described in a few lines,
+// its run through `Network`, and a brute-force run to compare with.
 #pragma once
 
 #include <cstddef>

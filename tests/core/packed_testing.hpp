@@ -1,4 +1,4 @@
-// What the tests of packed traces share.
+// Helpers shared by the tests of packed traces.
 #pragma once
 
 #include <filesystem>

@@ -10,7 +10,7 @@
 
 namespace tisim::test {
 
-// What came out of reading a rank: its operations, and the error that ended them, if one did.
+// Outcome of reading a rank: its operations, and the error that ended them, if any.
 struct Outcome {
   std::vector<Op> ops;
   std::string error;
@@ -64,7 +64,7 @@ inline Outcome outcome_of_parser(const TraceGrammar& grammar, std::int32_t rank,
   return outcome;
 }
 
-// Whether the reader of rank 0 of `ranks` makes of `text` what the parser makes of it.
+// True if the reader of rank 0 of `ranks` and the parser agree on `text`.
 inline bool reads_alike(const std::string& text, std::int32_t ranks, Dialect dialect,
                         std::size_t batch) {
   std::vector<std::string> texts = {"0 init\n" + text};

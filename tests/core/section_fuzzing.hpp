@@ -1,4 +1,4 @@
-// What the fuzz targets of packed traces of version 2 share.
+// Helpers shared by the fuzz targets of packed traces of version 2.
 #pragma once
 
 #include <algorithm>

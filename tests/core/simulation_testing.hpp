@@ -1,5 +1,5 @@
-// What the tests of the MPI layer and of the interpreter share: programs in memory on a cluster
-// whose times can be worked out by hand.
+// Helpers shared by the tests of the MPI layer and of the interpreter: programs in memory on a
+// cluster whose times can be worked out by hand.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the tests of traces share: files out of text, and all operations of a rank.
+// Helpers shared by the tests of traces: files out of text, and all operations of a rank.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ inline std::vector<Op> read_all(const TraceSet& set, std::int32_t rank, CallTabl
 
 // A trace of `ranks` ranks of which rank 0 does something.
 struct Sample {
-  // What `lines` say, without their rank.
+  // From `lines`, given without their rank.
   explicit Sample(const std::vector<std::string>& lines, std::int32_t ranks = 4,
                   Dialect dialect = Dialect::modern, const TraceOptions& options = {}) {
     std::string text;
@@ -50,7 +50,7 @@ struct Sample {
     open(std::move(text), ranks, dialect, options);
   }
 
-  // What a whole file says.
+  // From the text of a whole file.
   static Sample of_file(std::string text, std::int32_t ranks) {
     Sample sample;
     sample.open(std::move(text), ranks, Dialect::modern, {});
@@ -76,7 +76,7 @@ struct Sample {
   }
 };
 
-// Whether two operations are the same in every field.
+// True if two operations are equal in every field.
 inline bool same(const Op& a, const Op& b) {
   return a.kind == b.kind && a.flags == b.flags && a.comm == b.comm && a.peer == b.peer &&
          a.bytes == b.bytes && a.tag == b.tag && a.line == b.line;

@@ -174,8 +174,8 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-#: What counts in SimGrid with another model than SMPI's only, and in tisim with any: without the
-#: model the two would disagree for another reason than the one looked for.
+#: Options that count in SimGrid only with a model other than SMPI's, and in tisim with any: without
+#: the model the two would disagree for another reason than the one looked for.
 WITH_MODEL = {"network/model": ("network/latency-factor", "network/bandwidth-factor")}
 
 

@@ -38,7 +38,7 @@ NAMES = ("lu", "cg", "mg", "ft", "is", "bt", "sp", "ep", "dt")
 #: DT's graph, a black hole, has so many ranks.
 DT_GRAPH = "BH"
 DT_RANKS = {"S": 5, "W": 11}
-#: What SimGrid's tracer writes for MPI_ANY_SOURCE and MPI_PROC_NULL.
+#: Values that SimGrid's tracer writes for MPI_ANY_SOURCE and MPI_PROC_NULL.
 NO_RANK = {"-555": "-333", "-666": "-333"}
 LOST = {"location", "comm_size", "comm_split", "comm_dup", "comm_free"}
 LEFT_OUT = {"compute", "init", "finalize", *LOST}

@@ -30,7 +30,7 @@ FIXED = (
     "--cfg=network/optim:Full",
     "--log=root.thres:error",
 )
-# What SimGrid 4 has and 3.32 has not, or under another name.
+# Options of SimGrid 4 that 3.32 lacks or names differently.
 SYNCHRONISED = "smpi/barrier-collectives:yes"
 RENAMED = {"smpi/barrier-finalization:yes": "smpi/finalization-barrier:yes"}
 

@@ -20,7 +20,7 @@ from tisim.traces.generate.patterns import ACCESSES
 ROOT = Path(__file__).resolve().parents[2]
 
 sizes = st.integers(0, 300_000)
-# What the patterns have beside the common parameters.
+# Parameters of the patterns beside the common ones.
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "ring": {"nbytes": sizes},
     "halo2d": {"nbytes": sizes | st.tuples(sizes, sizes), "periodic": st.booleans()},

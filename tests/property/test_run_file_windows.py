@@ -115,7 +115,7 @@ def test_sums_count_the_states_that_overlap_a_window(run: RunFile, data: st.Data
     expected = np.bincount(rows.numbers("state")[inside], minlength=256)
     counted = np.zeros(256, np.int64)
     counted[tile.key] = tile.count
-    # Of states without length only those inside count.
+    # States without length count only if they lie inside.
     timed = rows.reals("end") > rows.reals("start")
     least = np.bincount(rows.numbers("state")[inside & timed], minlength=256)
     assert (counted >= least).all() and (counted <= expected).all()

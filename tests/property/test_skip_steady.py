@@ -18,7 +18,7 @@ from tests.campaign import campaign
 from tests.property.test_check_by_repetition import Lines, joined, write
 from tisim.traces import pack
 
-# Of each eight programs.
+# Number of programs in each of eight batches.
 PROGRAMS = campaign(12, 60)
 
 #: Flops that take 1e-9 s on a host of `CLUSTER`.
@@ -166,7 +166,7 @@ def skipped(trace: Path, platform: tisim.Platform, tolerance: float = 1e-6) -> i
     for count in ("actions", "bytes_sent", "messages_sent"):
         assert result.column(count) == whole.column(count)
     assert result.steady is not None
-    # What is together up to the precision ends so much earlier, in each iteration.
+    # Events that coincide up to the precision end this much earlier in each iteration.
     together = 1e-9 * result.steady["iterations"] * len(result.hosts)
     allowed = 2 * tolerance * whole.simulated_time + together
     sums = [(result.column(name), whole.column(name)) for name in ("compute", "other")]

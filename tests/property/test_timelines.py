@@ -87,7 +87,7 @@ def check_paje(result: tisim.Result, folder: Path) -> None:
     assert all(not math.isnan(link.end) for link in trace.links.values())
     messages = result.messages[~result.messages["collective"]]
     pairs = zip(messages["source"], messages["destination"], strict=True)
-    # What a rank exchanges with itself is not a message.
+    # An exchange of a rank with itself is not a message.
     actions = result.timeline
     own = actions[(actions["kind"] == "sendrecv") & (actions["rank"] == actions["peer"])]
     expected = Counter(pairs) + Counter((rank, rank) for rank in own["rank"])

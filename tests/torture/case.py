@@ -100,7 +100,7 @@ class Case:
     amount: float
     #: The inputs that differ from the sound ones.
     changed: dict[str, bytes] = field(repr=False)
-    #: Whether files of earlier runs are in the place of the outputs.
+    #: True if files of earlier runs stand in the place of the outputs.
     overwrites: bool = False
 
 

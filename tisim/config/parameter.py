@@ -32,11 +32,11 @@ class Parameter(Generic[_ValueT]):
     smpi_key: str = ""  # the name under which the SMPI model reads it, if that is another one
     above_zero: bool = False  # whether zero is refused
     at_most: float = inf  # of a number
-    # Whether it has an effect on a replay. If it has none and has a default, other values would
+    # True if it has an effect on a replay. If it has none and has a default, other values would
     # change SimGrid's results and are worth a warning.
     used: bool = True
     changes_results: bool = True  # whether it can change what a replay predicts
-    # Whether the core has a field for it (`tisim._core.Model`), of the name of its record's.
+    # True if the core has a field for it (`tisim._core.Model`), named like its record's.
     core: bool = True
 
     def read(self, written: object) -> _ValueT:

@@ -53,7 +53,7 @@ _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchroniz
 _PARAMETERS = "record_param_comms"
 # A call of NCCL: its word, its ranks, how many they are, or the other rank, and bytes.
 _Call = tuple[str, tuple[int, ...] | int, int]
-# What a GPU did: stream, begin, end, correlation, title, calls (those of a group).
+# An activity of a GPU: stream, begin, end, correlation, title, calls (those of a group).
 _Found = tuple[str, float, float, object, str, tuple[_Call, ...]]
 # Bytes that are read at once.
 _PIECE = 1 << 20

@@ -197,8 +197,8 @@ class StepMachine:
         call = group.collective(_OPERATIONS.get(word, word), nbytes)
         channels = _MESSAGE_CHANNELS if word in ("send", "shift") else call.channels
         within, between = group.traffic(call.operation, call.algorithm)
-        # What all channels carry of a byte: those of a ring go on from node to node, and for
-        # messages each GPU has its own.
+        # Bytes that all channels carry of one byte: those of a ring go on from node to node, and
+        # for messages each GPU has its own.
         carried = between * group.rails if group.nodes > 1 else within
         if call.algorithm == "p2p":
             carried /= group.local

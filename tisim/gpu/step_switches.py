@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from tisim.gpu.nccl_trees import double_tree
 
-#: Who sends to whom among the nodes of a group, in their order: each to the next one, to the last
-#: one's the first; along NCCL's two binary trees; as PAT does; each to all others; each to the
-#: switches, which reduce.
+#: Communication patterns among the nodes of a group, in their order: each node sends to the next
+#: one, the last to the first; along NCCL's two binary trees; as PAT does; each to all others; each
+#: to the switches, which reduce.
 PATTERNS: Final = ("ring", "tree", "pat", "all", "sharp")
 #: Patterns that the collectives of graph files may have.
 PATTERNS_OF: Final = {

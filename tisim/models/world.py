@@ -69,7 +69,7 @@ class World:
         self._groups: dict[tuple[int, ...], list[tuple[Communicator, set[int]]]] = {}
         self._schedules: dict[tuple[object, ...], Script] = {}
         self.communicator = self._communicator(list(range(len(hosts))))
-        #: Whether each rank waits for others, or has finished.
+        #: For each rank, returns true if it waits for others or has finished.
         self.is_stuck: list[Callable[[], bool]] = []
 
     def nothing_will_come(self) -> bool:

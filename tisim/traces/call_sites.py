@@ -13,8 +13,8 @@ BETWEEN = " > "
 _MODULE = re.compile(r"# module: (\S+) (\S+) (.*)")
 _PLACE = re.compile(r"(.+)\+0x([0-9a-f]+)")
 _ADDRESSES_PER_RUN = 4096
-# What stands above a program's own code: the start of the process, and the main program that
-# compilers of Fortran write.
+# Frames above a program's own code: the start of the process, and the main program that compilers
+# of Fortran write.
 _BEGINNINGS = ("main", "MAIN__")
 _STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
 # The frames of an interpreter say nothing of the program that it runs: they are one.

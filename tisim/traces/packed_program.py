@@ -68,7 +68,7 @@ class RankClass:
     vectors: list[NDArray[np.int64]]
     #: The grammar of its sequence of calls; terminals are places in `calls`.
     rules: Rules
-    #: Whether computations before calls stand in the columns of its ranks.
+    #: True if computations before calls stand in the columns of its ranks.
     has_volumes: bool
 
 

@@ -21,7 +21,7 @@ class Phase:
     calls: int
     #: The actions of one iteration, and how many there are of each, as far as the outline goes.
     actions: tuple[tuple[str, int], ...]
-    #: Whether the outline has all of it.
+    #: True if the outline has all of it.
     whole: bool
 
 

@@ -29,7 +29,7 @@ class RecordedPart:
 
     rank: int
     ranks: int
-    #: Whether the rank has ended as it should.
+    #: True if the rank has ended as it should.
     is_complete: bool
     #: The comments in the part: ``# counter: time``.
     comments: list[str]

@@ -37,7 +37,7 @@ class Spread:
     #: relative to that; the median of this, weighted by what was counted. None where the recordings
     #: have different numbers of calls.
     of_one: float | None
-    #: Whether each computation has the same count in all recordings.
+    #: True if each computation has the same count in all recordings.
     is_none: bool
 
     @property

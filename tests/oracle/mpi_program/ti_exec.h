@@ -1,4 +1,4 @@
-/* What the parts of ti_exec share: one rank's state, one line, and the actions by their names. */
+/* Shared by the parts of ti_exec: one rank's state, one line, and the actions by name. */
 #ifndef TI_EXEC_H
 #define TI_EXEC_H
 
@@ -21,7 +21,7 @@ typedef struct {
   request_t* at; /* in the order of posting; those of `persistent` in the order of their making */
 } requests_t;
 
-/* What one rank knows. `rank`, `size` and `comm` are those of the line's communicator. */
+/* State of one rank. `rank`, `size` and `comm` are those of the line's communicator. */
 typedef struct {
   int world_rank;
   int rank, size;

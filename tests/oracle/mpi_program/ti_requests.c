@@ -19,7 +19,7 @@ request_t* add(requests_t* list, request_t request) {
 }
 
 void remember(rank_t* me, int src, int dst, int tag, MPI_Request request) {
-  /* Who had the number is complete, or was tested, and goes without from now on. */
+  /* The request that had the number is complete, or was tested, and loses it now. */
   for (int i = 0; me->number != NO_NUMBER && i < me->pending.n; i++)
     if (me->pending.at[i].number == me->number) me->pending.at[i].number = NO_NUMBER;
   if (request != MPI_REQUEST_NULL)

@@ -5,7 +5,7 @@
 
 #include "ti_exec.h"
 
-/* Of the memory of each rank: enough for all accesses that are tested. */
+/* Size of each rank's memory: enough for all accesses that are tested. */
 #define WINDOW_BYTES ((MPI_Aint)1 << 28)
 
 static MPI_Win window_of(const rank_t* me, const line_t* line) {
@@ -136,7 +136,7 @@ static void do_fetch_and_op(rank_t* me, const line_t* line) {
   const access_t a = access_of(me, line);
   MPI_Fetch_and_op(outgoing, incoming, a.type, a.target, 0, a.op, a.window);
 }
-/* What is compared are the zeros of a memory that nothing else was written to. */
+/* The values compared are zeros: nothing else is written to this memory. */
 static void do_compare_and_swap(rank_t* me, const line_t* line) {
   const access_t a = access_of(me, line);
   MPI_Compare_and_swap(outgoing, outgoing, incoming, a.type, a.target, 0, a.window);

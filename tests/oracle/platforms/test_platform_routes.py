@@ -40,7 +40,7 @@ def check(path: Path, seed: int = 0) -> None:
 def check_resources(platform: Platform, theirs: SimgridPlatform) -> None:
     assert {h.name: (h.speed, h.cores) for h in platform.hosts} == theirs.hosts
     links = {link.name: (link.bandwidth, link.latency, link.fatpipe) for link in platform.links}
-    # Whether the network model's own loopback is listed is a matter of taste.
+    # Listing the network model's own loopback is a matter of taste.
     links.pop("__loopback__", None)
     theirs.links.pop("__loopback__", None)
     assert links == theirs.links

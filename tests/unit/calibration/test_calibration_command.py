@@ -19,7 +19,7 @@ from tisim.commands.benchmark import benchmark_command
 from tisim.commands.calibrate import calibrate_command
 from tisim.errors import InputError
 
-# What examples/calibration/truth.xml says; one latency and one bandwidth factor a segment.
+# Factors in examples/calibration/truth.xml: one of latency and one of bandwidth a segment.
 LATENCY_FACTORS, BANDWIDTH_FACTORS = [0.9, 2.2, 9], [0.45, 0.9, 0.94]
 
 

@@ -181,7 +181,7 @@ def test_the_loopback_is_fitted_and_written(tmp_path: Path) -> None:
     assert found.loopback is not None
     assert found.loopback.bandwidth == pytest.approx(BANDWIDTH, rel=0.05)
     assert found.loopback.error < 0.05
-    # What is between hosts is what it would be without.
+    # The factors between hosts are the same without the loopback.
     (tmp_path / "other").mkdir()
     other = found_in(written(tmp_path / "other", shift=1))
     assert found.factors == other.factors

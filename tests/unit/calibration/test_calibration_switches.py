@@ -85,7 +85,7 @@ def test_two_switches_and_their_trunk(tmp_path: Path) -> None:
     usual = near.links[0].bandwidth
     assert far.links[1].bandwidth == pytest.approx(0.5 * usual, rel=0.03)
     assert far.latency - near.latency == pytest.approx(1e-4, rel=0.1)
-    # What holds up a shift is the trunk: no limiter, no warning that something is shared.
+    # The bottleneck of a shift is the trunk: no limiter, no warning that something is shared.
     assert found.limiter is None
     assert not [text for text in found.warnings if "share" in text]
 

@@ -40,7 +40,7 @@ def test_bounds_ascend_and_nothing_is_left_over(selector: str) -> None:
             assert not bounds or bounds[-1] == math.inf, operation
 
 
-# What the decisions of a selector depend on beside ranks and bytes.
+# Inputs of a selector's decisions beside ranks and bytes.
 FLAGS: dict[str, dict[str, tuple[int | None, ...]]] = {
     "ompi": {},
     "mpich": {"part": (False, True), "per_host": (None, 1)},

@@ -55,7 +55,7 @@ def test_the_command_line_itself(tisim: CommandLine, arguments: list[str], messa
     assert outcome.err.splitlines()[1].startswith("Try 'tisim")
 
 
-# What would be written
+# Outputs of failed runs
 
 
 def test_nothing_is_left_behind(tisim: CommandLine) -> None:

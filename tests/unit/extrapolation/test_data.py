@@ -73,7 +73,7 @@ def test_data_are_drawn_from_a_distribution(tmp_path: Path) -> None:
         calls += [[int(word) for word in line[2:]] for line in lines if line[1] == "alltoallv"][:1]
     table = np.array(calls)
     sent, received = table[:, 1:33], table[:, 34:66]
-    # What one sends is what the other receives.
+    # Each count sent equals the count received.
     assert (sent == received.T).all()
     # The recorded numbers are -2 to 2 around the mean.
     assert len(np.unique(sent)) > 1

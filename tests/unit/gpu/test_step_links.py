@@ -67,7 +67,7 @@ def test_channels_of_a_message_have_the_share_of_channels() -> None:
     call = machine.communication("all_reduce", SIZE, tuple(range(16)))
     sent = machine.communication("send", SIZE / 10, (0, 8))
     assert sent.between == 2
-    # Of the interface into node 1, two channels of the message and `call.between` of the ring.
+    # Two channels of the message and `call.between` of the ring share the interface into node 1.
     each = machine.between_rate / (2 + call.between)
     text = f"""ranks 16
         communicator one 16 1

@@ -72,7 +72,7 @@ def test_messages_and_collectives(tmp_path: Path) -> None:
         "0 gatherv 4 4 8 0",
     ]
     assert kept[1][0] == "1 recv 0 3 80"
-    # What is no root has an array that means nothing.
+    # The array is meaningless on ranks other than the root.
     assert kept[1][-1] == "1 gatherv 8 0 0 0"
     assert not made.notes
     assert check(tmp_path / "trace").errors == 0

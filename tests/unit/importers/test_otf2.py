@@ -345,7 +345,7 @@ def test_damage_to_any_file_ends_with_one_message(
             assert "\n" not in str(error)
             refused += 1
         file.write_bytes(whole)
-    # What the library makes of some damage depends on its uninitialised memory.
+    # The library's reading of some damage depends on its uninitialised memory.
     assert refused > rounds / 3
     # The library prints nothing of its own.
     assert capfd.readouterr().err == ""

@@ -94,7 +94,7 @@ def test_hardware_counters_are_volumes(tmp_path: Path) -> None:
         "2:1:1:1:1:20:42000050:9",
         *call(1, 10, 20, COLLECTIVE, 8, counted.format(300) + ":50100004:1"),
     ]
-    # What is counted up to the end of a call is not computation.
+    # Counts up to the end of a call are not computation.
     records[1] += ":42000050:50"
     del records[2]
     kept, _ = imported(tmp_path, records, speed=None, counter="PAPI_TOT_INS")
@@ -203,7 +203,7 @@ def test_the_times_of_calls_are_those_of_the_prediction(tmp_path: Path, nas_trac
         with file.open(newline="") as stream:
             rows = list(csv.DictReader(stream))
         spent = [(row["kind"], float(row["end"]) - float(row["start"])) for row in rows]
-        # What a rank computes before its first call and after its last one is in no call's gap.
+        # Computation before a rank's first call and after its last one is in no call's gap.
         left_out = ("nop", "compute")
         sums.append({k: time for k, time in sum_by_kind(spent).items() if k not in left_out})
     assert sums[0].keys() == sums[1].keys()

@@ -319,7 +319,7 @@ def test_damage_ends_with_one_message(
 ) -> None:
     directory = exchange(tmp_path_factory.mktemp("damage") / "logs")
     whole = (directory / name).read_bytes()
-    # What the strategy changed in zeros is changed in the file.
+    # The strategy's bytes are a mask: the file is XORed with them.
     damaged = bytes(
         a ^ b for a, b in zip(whole, data[: len(whole)].ljust(len(whole), b"\0"), strict=True)
     )[: len(data)]

@@ -228,7 +228,7 @@ def test_communicators_are_of_the_ranks_that_name_them(tmp_path: Path) -> None:
     ]
     assert lines_of(tmp_path, 1)[1] == "1 comm_split 0 1 -1 0"
     assert lines_of(tmp_path, 2)[1] == "2 comm_split 0 1 0 1"
-    # That of all ranks in their order is the world.
+    # The communicator of all ranks in their order is the world.
     assert any("in the world's order (first at communicator all)" in str(n) for n in made.notes)
     assert check(tmp_path / "trace").errors == 0
 

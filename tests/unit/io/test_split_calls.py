@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.traces import Trace, check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
-# What the barriers of a call take on a disk that takes seconds.
+# Time of a call's barriers, on a disk that takes seconds.
 BARRIERS = 1e-3
 
 

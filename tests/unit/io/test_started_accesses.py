@@ -12,7 +12,7 @@ from tisim.errors import InputError
 from tisim.traces import check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
-# What the barrier of file_open takes.
+# Time of the barrier of file_open.
 BARRIER = 1e-3
 
 

@@ -58,7 +58,7 @@ def test_romio_reads_a_buffer_with_holes_before_it_writes_it(replay: Replay) -> 
     enabled = _config("romio", cb_write="enable")
     # The file ends at 60 bytes, so that 60 of the 70 bytes can be read.
     assert _sums(replay(*ranks, config=enabled)) == ([60, 0], [70, 0])
-    # Of buffers of 10 bytes those that lie in parts are only written, and holes are left alone.
+    # Buffers of 10 bytes that lie in parts are written without a read; holes are left alone.
     small = enabled | {"tisim/cb-buffer-size": "10"}
     assert _sums(replay(*ranks, config=small)) == ([0, 0], [50, 0])
     uneven = enabled | {"tisim/cb-buffer-size": "40"}

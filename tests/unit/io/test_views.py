@@ -15,7 +15,7 @@ from tisim.errors import DiskFullError, InputError
 from tisim.traces import Trace, check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
-# What the barriers of a call take on a disk that takes seconds.
+# Time of a call's barriers, on a disk that takes seconds.
 BARRIERS = 1e-3
 ROMIO = {"tisim/collective-io": "romio"}
 # The disk of the hosts reads 200 bytes a second and writes 80.
@@ -91,7 +91,7 @@ def test_buffers_of_several_ranks_are_written_one_after_the_other(replay: Replay
     ]
     result = replay(*ranks, config=ROMIO)
     each = 70 / READ + 70 / WRITE
-    # Of the third buffer, 20 to 89, the file has 60 bytes.
+    # The file has 60 bytes of the third buffer, 20 to 89.
     third = 60 / READ + 70 / WRITE
     finish = sorted(result.finish.tolist())
     assert finish == pytest.approx([each, 2 * each, 2 * each + third], abs=BARRIERS)
@@ -116,7 +116,7 @@ def test_a_request_with_holes_is_over_when_its_call_returns(replay: Replay) -> N
 def test_what_a_view_shows_behind_the_end_takes_room(
     replay: Replay, length: int, wanted: int
 ) -> None:
-    # What the first file leaves of the disk's 1000 bytes is one too few, or enough.
+    # The first file leaves one byte too few of the disk's 1000, or just enough.
     text = (
         f"open 1 /scratch/g wc; write 1 {{}}; {OPEN}; file_set_size 0 {length}; "
         "file_set_view 0 5 10 30; file_write 0 40"

@@ -109,7 +109,7 @@ def test_late_imports_count() -> None:
 
 # The simulator reads operations and knows nothing of the formats that they are stored in.
 SIMULATOR = tuple(f"{room}/" for room in ROOMS if not room.startswith(("core/trace", "bindings")))
-# What the simulator may see of traces, directly or through other headers.
+# Parts of traces that the simulator may see, directly or through other headers.
 IN_SIGHT = (
     "core/trace/archive/trace_set.hpp",
     "core/trace/error.hpp",

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs").glob("[hr]*/*.md"))
 
-#: What is read only, and why.
+#: Commands that are only read, and why.
 READ_ONLY = {
     r"record |execute |benchmark --run": "needs MPI; the tests of these commands run it",
     r"unpack .*--calls": "a trace that was recorded with --arguments all",

@@ -89,7 +89,7 @@ def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path) -> Non
     assert "no MPI_Finalize of rank 0, 1" in run.stderr
     assert any(line.startswith("# incomplete: ") for line in lines[0])
     assert [part[-1] for part in lines] == ["0 bcast 1 0 1", "1 bcast 1 0 1"]
-    # What the ranks called until then can be checked and replayed.
+    # The ranks' calls until then can be checked and replayed.
     report = check(AnyTrace.open(tmp_path / "trace.tit"))
     assert report.errors == 0
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     reason="GCC on x86-64 is needed",
 )
 
-# What a program without MPI prints: its own counts, through the functions that the recorder uses.
+# Lets a program without MPI print its own counts, through the functions of the recorder.
 TAKE = """
 #include <stdint.h>
 extern uint64_t *tisim_counted_elsewhere(void);

@@ -21,7 +21,7 @@ from tisim.analysis.timeline.columns import STATES
 from tisim.errors import InputError
 from tisim.platform import new
 
-# What people see who lack a kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.
+# Colour vision without one kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.
 MATRICES = {
     "normal": np.eye(3),
     "protanopia": np.array(

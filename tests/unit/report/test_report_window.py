@@ -118,7 +118,7 @@ def test_the_address_holds_the_window(driver: Any, report: Path) -> None:
     again = Page(driver, report, "#" + driver.current_url.partition("#")[2])
     assert (again.seen(), again.lanes()) == (shown, (4, 11))
     assert again.picture("#gantt-chart") == picture
-    # What makes no sense in an address is as if it were not there.
+    # Meaningless parts of an address are ignored.
     strange = Page(driver, report, "#gantt?t=2..x&r=9..1")
     assert strange.lanes() == (0, 15)
     assert strange.complaints() == []

@@ -59,8 +59,8 @@ def test_two_phases_one_after_the_other(
         ]
         return float(store(ONE, *ranks, config=config).simulated_time)
 
-    # What depends on the size of a part: messages to the aggregator, requests of the server. Both
-    # ranks that write by themselves share its link and disk, and one of them may be ahead.
+    # Messages to the aggregator and requests of the server depend on the size of a part. Both ranks
+    # that write by themselves share its link and disk, and one of them may be ahead.
     longer = seconds(200_000) - seconds(100_000)
     expected = 1e5 * (sent / BANDWIDTH + written / BANDWIDTH + written / 5e5)
     tolerance = 1e-9 if nodes else 0.2

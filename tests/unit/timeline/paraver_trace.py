@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tisim
 
-# What MPI calls the actions of a trace, where it is not the same word.
+# MPI's names of the actions of a trace, where they differ.
 CALLS = {"reducescatter": "MPI_Reduce_scatter", "exscan": "MPI_Scan"}
 NO_CALLS = ("nop", "compute", "sleep")
 

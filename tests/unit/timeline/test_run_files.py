@@ -108,7 +108,7 @@ def test_levels_say_what_the_records_say(
         grid = np.zeros((columns, 4, len(keys)))
         np.add.at(grid, (tile.column, tile.lane, tile.key), tile.seconds)
         sums.append(grid)
-    # What lies in a part of a level is spread evenly over it, and no part is wider than a column.
+    # The times in a part of a level are spread evenly over it; no part is wider than a column.
     moved = np.abs(np.cumsum(sums[0] - sums[1], axis=0)).max()
     assert moved <= (1e-4 if columns == 256 else 1) * run.end / columns
     assert of_levels.count.sum() == of_records.count.sum() == run.info["records"]["states"]

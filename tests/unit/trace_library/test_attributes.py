@@ -232,5 +232,5 @@ def test_matched_sources_that_repeat_let_iterations_be_skipped(
     result = tisim.replay(trace, platform=PLATFORM, config=config, skip_steady=1e-6)
     assert result.steady is not None
     assert result.simulated_time == pytest.approx(whole.simulated_time, rel=1e-6)
-    # Who matched whom must be known of what is skipped.
+    # Skipping is possible only where the matches of receives are known.
     assert (result.steady["skipped"] > 300) == (not alternates)

@@ -91,7 +91,7 @@ def test_programs_that_are_alike_count_more() -> None:
     one = (1.0,)
     assert Interval.of(one, 0, programs, {"transfers": 1.0}).high == pytest.approx(1.01, abs=1e-3)
     assert Interval.of(one, 0, programs, {"short messages": 0.9, "transfers": 0.1}).high > 1.6
-    # What is computing was measured apart: errors are those of the rest.
+    # Computing is measured apart: errors are those of the rest.
     computing = Interval.of(one, 0, programs, {"computing": 0.9, "short messages": 0.1})
     assert computing.high == pytest.approx(1 + 0.1 * np.expm1(0.5), rel=1e-3)
     # Without shares, all count alike.
@@ -117,7 +117,7 @@ def test_a_replay_with_sets(found: Calibration, tmp_path: Path) -> None:
     assert len(first.times) == 4
     assert first.low < first.high
     assert first == interval()
-    # What the user sets is not varied.
+    # Options that the user sets are not varied.
     assert len(set(interval(config=found.config).times)) == 1
     with pytest.raises(InputError, match="2 replays or more"):
         replay_with_sets(RING, sets, 1, platform=platform)

@@ -185,7 +185,7 @@ def test_without_call_sites_there_are_calls(run_file: Path) -> None:
     depths = shown["depths"]
     assert isinstance(depths, list) and len(depths) == 1 and not shown["known"]
     assert {"recv", "send", "compute"} <= {name for *_, name in depths[0]}
-    # Of a long window, the longest calls; never more than the picture has room for.
+    # A long window has its longest calls, never more than the picture has room for.
     whole = CallPathView(lu, Sites(lu)).within(Window(lu, 0.0, lu.end, 0, 3), 1)["depths"]
     assert isinstance(whole, list) and len(whole[0]) <= 4000
 

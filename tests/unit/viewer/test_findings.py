@@ -44,7 +44,7 @@ def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
     told = [unescape(re.sub("<[^>]*>", "", one)) for one in listed.split("</li>") if one]
     own = [str(one["text"]).replace("**", "") for one in found(run)]
     assert own[:-1] == told[:-1]
-    # Of links a run file knows the means only, and hosts are named without their domain.
+    # A run file knows only the means of links, and hosts are named without their domain.
     link = told[-1].replace(".nancy.grid5000.fr", "")
     assert link.startswith(own[-1].removesuffix("."))
     assert len(own) > 3
@@ -84,10 +84,10 @@ def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.Mon
     fewer = [str(one["text"]) for one in found(run_file)]
     (said,) = (text for text in fewer if "single wait" in text)
     assert not any("is due to" in text or "because of it" in text for text in fewer)
-    # What does not need it is said as it was.
+    # Findings that do not need it are unchanged.
     assert all(any(text[:60] == one[:60] for one in every) for text in fewer if text != said)
     assert any("Most of that waiting is" in text for text in fewer)
-    # Who waits because of a state is not looked for either; what a wait is due to is.
+    # Waits because of a state are not looked for either; the causes of a wait are.
     answers = Answers([RunFile(run_file)])
     wait = json.loads(answers.answer("search", {"q": "late sender", "most": "1"}) or b"")["states"][
         0

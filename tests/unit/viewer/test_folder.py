@@ -56,7 +56,7 @@ def test_its_answers_are_those_of_the_server(folder: Path, run_file: Path) -> No
     tile = {**query, "columns": "1024", "lanes": "4", "by": "key"}
     written = zlib.decompress((folder / "answers" / "tile-0-0.z").read_bytes())
     assert written == answers.answer("tile", tile)
-    # Of each level of the pyramid all parts are there, and windows overlap by half.
+    # All parts of each level of the pyramid are there, and windows overlap by half.
     index = json.loads((folder / "answers" / "index.json").read_bytes())
     names = {one.name for one in (folder / "answers").iterdir()}
     for level in range(index["levels"]):

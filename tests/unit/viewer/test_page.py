@@ -223,7 +223,7 @@ def test_a_bar_has_its_name_and_a_tooltip(page: Any, viewer: Viewer) -> None:
     tip_says(page, f"{longest['state']} in {longest['kind']}, ")
     tip_says(page, "rank 1 on graphene-1.nancy.grid5000.fr")
     tip_says(page, "with rank ")
-    # Of many states in a column, their shares.
+    # The tip on a column of many states has their shares.
     keys(page, "0")
     wait_for(page, f"{named} === '0'")
     for _ in range(200):  # the picture may be that of the window before
@@ -358,7 +358,7 @@ def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: View
     panel_says(page, "Ranks that it is on")
     drawn = "return document.getElementById('chart').dataset.path"
     wait_for(page, f"{drawn} === '44'")
-    # Of its longest parts, that of rank 3.
+    # Its longest parts include that of rank 3.
     rows = "[...document.querySelectorAll('#panel tr.clickable')]"
     page.execute_script(f"{rows}.find((one) => /compute/.test(one.textContent)).click()")
     panel_says(page, "compute, 105.2 us")
@@ -376,7 +376,7 @@ def test_links_are_drawn_on_the_platform(page: Any, viewer: Viewer) -> None:
 
 def test_a_selected_receive_has_its_message_and_its_route(page: Any, viewer: Viewer) -> None:
     page.get("about:blank")
-    # Of a receive whose message is there already, and of one that waits for it.
+    # A receive whose message is there already, and one that waits for it.
     for at in ("2@0.0302", "0@0.03005"):
         page.get(viewer.address + f"#t=0.03..0.0305&tab=selected&s={at}")
         panel_says(page, "Its route: 4 links")
@@ -446,7 +446,7 @@ def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path
     with viewers.viewer(tmp_path / "late.tir") as running:
         driver.get(running.address + "#tab=statistics")
         panel_says(driver, "By call and state")
-        # What computes: the longest first.
+        # Computations, the longest first.
         rows = "[...document.querySelectorAll('#panel tr.clickable')]"
         driver.execute_script(f"{rows}.find((one) => /^compute/.test(one.textContent)).click()")
         panel_says(driver, "the longest first")

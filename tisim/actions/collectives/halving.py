@@ -212,7 +212,7 @@ def halving_steps(worker: int, workers: int, end: Callable[[int], int]) -> list[
     return steps
 
 
-#: What gives a worker its steps: of its number, the workers, the elements and the size of one.
+#: Returns a worker's steps, given its number, the workers, the elements and the size of one.
 StepsOf = Callable[[int, int, int, int], list[HalvingStep]]
 
 

@@ -1,4 +1,4 @@
-// What a bar of the viewer's chart is, beside the mouse: the server knows the state under it.
+// Tooltip of a bar of the viewer's chart: the server knows the state under the mouse.
 
 import { tip } from "./canvas.js";
 import { bytes, instant, laneName, time } from "./format.js";

@@ -1,4 +1,4 @@
-// What there is to say about the run first: sentences that lead to the part that shows it.
+// Findings about the run, shown first: sentences that lead to the part that shows them.
 
 import { element, note, title } from "./tables.js";
 

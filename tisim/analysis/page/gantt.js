@@ -160,7 +160,7 @@ export class Gantt {
     };
   }
 
-  // What the tile has under a point: lines of words; "" where there is nothing.
+  // Content of the tile under a point: lines of words; "" where there is nothing.
   sharesAt({ time, position }) {
     const { tile } = this;
     if (!tile) return { count: 0, lines: [] };
@@ -385,7 +385,7 @@ export class Gantt {
     }
   }
 
-  // Whether lanes are groups of ranks, which a click on their names opens.
+  // True if lanes are groups of ranks, which a click on their names opens.
   get hasGroups() {
     const { tile } = this;
     return !this.run.rowSize && tile !== null && tile.lanes < tile.last - tile.first + 1;
@@ -461,7 +461,7 @@ export class Gantt {
     this.canvas.addEventListener("pointerleave", () => tip.hide());
   }
 
-  // What is under the mouse: a run that has all its states describes them, another is asked.
+  // Shows the state under the mouse: a run that has all its states describes it, another is asked.
   point(event, point) {
     const { run, view, rowSize } = this;
     const { isInside, position, time } = point;

@@ -112,7 +112,7 @@ export class Selection {
     return box;
   }
 
-  // What a wait is due to: shares that add up to it, and the ranks on the way to the largest.
+  // Causes of a wait: shares that add up to it, and the ranks on the way to the largest.
   chainParts({ chain, causes }) {
     if (!causes.length) return [];
     const steps = chain.map((step) => {

@@ -40,7 +40,7 @@ export function cellsAt(tile, column, lane) {
   return { from: first(wanted), to: first(wanted + 1) };
 }
 
-// What is alone in at least so many columns of a lane: a bar from column to column.
+// Bars, from column to column, of keys alone in at least so many columns of a lane.
 export function barsOf(tile, least) {
   const bars = [];
   const open = new Array(tile.lanes).fill(null);

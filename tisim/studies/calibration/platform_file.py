@@ -33,7 +33,7 @@ class PlatformFile:
     ) -> None:
         self._tree = tree
         self._source = source
-        #: Whether `measured` has made it: what one of its links has, all have.
+        #: True if `measured` has made it: a property of one of its links is one of all.
         self.is_measured = is_measured
 
     @classmethod

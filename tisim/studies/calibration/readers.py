@@ -45,7 +45,7 @@ class Sample(NamedTuple):
     # once
     pairs: int = 1
     directions: int = 1
-    # Whether the processes were on one host; None where the format does not say.
+    # True if the processes were on one host; None where the format does not say.
     same_host: bool | None = None
     # Seconds since the call before it ended; nan where the format does not say.
     idle: float = math.nan

@@ -50,7 +50,7 @@ class Range:
     # low, high: the ends
     low: float
     high: float
-    # Whether the logarithm of the values is distributed uniformly, not the values.
+    # True if the logarithm of the values is distributed uniformly, not the values.
     logarithmic: bool = False
     # The form of a change of the drawn size: ``"x"`` for a factor, else the unit.
     unit: str | None = None

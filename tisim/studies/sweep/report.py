@@ -47,7 +47,7 @@ class Effect(NamedTuple):
     # low_value, high_value: the values with these times
     low_value: str
     high_value: str
-    # Whether it is from a fit to a random sample and not from scenarios that differ in this axis
+    # True if it is from a fit to a random sample and not from scenarios that differ in this axis
     # only.
     fitted: bool = False
 

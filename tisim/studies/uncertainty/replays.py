@@ -220,8 +220,8 @@ class ParameterSets:
 
     seed: int  # of the random numbers by which they were drawn
     sets: tuple[Mapping[str, str], ...]  # options and their values
-    # What the parameters do not explain: how wrong predictions of programs were that `tisim
-    # validate` has compared on this platform.
+    # Errors that the parameters do not explain: those of the predictions that `tisim validate` has
+    # compared on this platform.
     validated: tuple[Validated, ...] = ()
     measured: tuple[str, ...] = ()  # files of the measurements of the calibration
     # The options that the platform was calibrated with.

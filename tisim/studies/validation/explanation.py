@@ -51,7 +51,7 @@ class Explanation:
     predicted: float
     whole: Part  # when a rank ended, mean over the ranks
     parts: tuple[Part, ...]  # the largest difference first; together they are `whole`
-    # Whether the trace says how long the ranks had a processor between their calls.
+    # True if the trace says how long the ranks had a processor between their calls.
     knows_processor_time: bool
 
     def share(self, part: Part) -> float:

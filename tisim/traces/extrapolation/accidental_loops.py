@@ -91,13 +91,13 @@ def _call(calls: Sequence[ClassCall]) -> ClassCall:
 
 # So many equal calls in a row may be no loop.
 _SHORT = 4
-# What may be spelled out of one loop, and of calls that it repeats. Laying long sequences beside
-# each other takes time by the square of their lengths, on each grid that is tried.
+# Limits on the calls of a loop that is spelled out, and on the calls that it repeats. Aligning long
+# sequences takes time quadratic in their lengths, on each grid that is tried.
 _MOST_CALLS = 20
 _LONGEST_ROOT = 16
 # Sequences are hashed modulo a prime, so that loops need not be unfolded.
 _PRIME, _BASE = 2**61 - 1, 1_000_003
-#: Whether a loop is none.
+#: True for a loop that is to be spelled out.
 _Choice = Callable[[Repeat], bool]
 #: The calls that loops repeat, begun with the first of them in an order that means nothing.
 _Root = tuple[int, ...]

@@ -124,7 +124,7 @@ def _indicator(condition: Condition) -> Feature:
     return Feature(f"[{condition.text}]", lambda scene: condition.holds(scene).astype(np.int64))
 
 
-# Of n points each place has floor(n / side), and the first n mod side places have one more. A
+# With n points, each place has floor(n / side), and the first n mod side places have one more. A
 # program that distributes a grid of points so shows n where its numbers fall by one share from one
 # place to the next.
 

@@ -48,7 +48,7 @@ class Grid:
     name: str
     #: Its sides for a number of ranks.
     sides: Sides
-    #: Whether one side is the same for all of them.
+    #: True if one side is the same for all of them.
     is_fixed: bool = False
 
 

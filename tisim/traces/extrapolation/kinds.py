@@ -29,8 +29,8 @@ _NO_RANK = 1 << 62
 class Peers:
     """The ranks that a call names."""
 
-    #: Of each hole that takes a rank, the formulas that hold so far; below 0, of the holes of the
-    #: calls that started the requests that it names.
+    #: By hole that takes a rank, the formulas that hold so far; below 0, by hole of the calls that
+    #: started the requests that it names.
     forms: Mapping[int, Forms]
 
 
@@ -74,7 +74,7 @@ class Kinds:
         self._peers: dict[object, Peers] = {}
         self._plain: dict[object, Plain] = {}
         self._known: dict[tuple[Shape, Peers, Plain], CallKind] = {}
-        # Of pairs.
+        # Results by pair.
         self._joined: dict[tuple[CallKind, CallKind], CallKind] = {}
         self._worths: dict[tuple[CallKind, CallKind], int] = {}
         self._fewer: dict[tuple[Peers, Peers], int | None] = {}

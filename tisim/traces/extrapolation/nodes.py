@@ -135,7 +135,7 @@ class StagedForm:
     #: As in `PeerForm`; the distance has this sign.
     kind: str
     sign: int = 1
-    #: Whether the distance is 2^stage, and not stage + 1.
+    #: True if the distance is 2^stage, and not stage + 1.
     doubles: bool = True
     #: The formula of all stages, where it does not depend on them.
     fixed: PeerForm | None = None
@@ -155,7 +155,7 @@ class Stages:
     sites: list[list[MergedCall]]
     #: How many stages each trace has.
     counts: list[int]
-    #: Whether the last stage comes first.
+    #: True if the last stage comes first.
     falls: bool
     #: The formulas that hold in all stages, by call and hole that takes a rank.
     forms: list[dict[int, list[StagedForm]]]
@@ -193,7 +193,7 @@ def staged(nodes: Sequence[Node]) -> list[Node]:
         node = rest[0]
         if isinstance(node, Loop):
             before, loop, rest = _turned(node, rest[1:])
-            # What is now before the loop may end the stages that it follows.
+            # The calls that are now before the loop may end the stages that it follows.
             if before:
                 made = staged([*made, *before])
             made.append(loop)

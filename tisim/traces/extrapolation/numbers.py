@@ -284,8 +284,8 @@ class NumberFitter:
         asked = [fit for fit in usable if self.findings.prefers(*_names(fit))]
         if by_asked := _by_value(asked, min(values) < 0):
             usable, by_value = asked, by_asked
-        # Of several: what differs by a constant from what explains another number, then what
-        # depends on the sides of a grid that the user has named.
+        # Preference among several: a constant difference from what explains another number, then
+        # dependence on the sides of a grid that the user has named.
         for simpler in (
             [fit for fit in usable if fit.slope in self.slopes],
             [fit for fit in usable if is_of_side(fit, self.findings.prefer)],

@@ -34,7 +34,7 @@ class Recordings:
     #: Reads the same with means of volumes that are fitted, for where the volumes of the ranks
     #: follow no function; None where `classes` has the means already, or all volumes are exact.
     means: Callable[[], tuple[ClassProgram, ...]] | None
-    #: Whether lines are of the legacy dialect.
+    #: True if lines are of the legacy dialect.
     legacy: bool
     scaling: str
     approximation: Approximation

@@ -56,7 +56,7 @@ class SiteCurve:
     #: The call, and where it stands; or the kind of calls, where only that is known. Empty for all
     #: computations together, and for the whole program.
     site: str
-    #: Whether it is computations; else it is the time in calls.
+    #: True for computations, false for the time in calls.
     computes: bool
     #: By the number of ranks, ascending.
     points: tuple[SitePoint, ...]

@@ -21,7 +21,7 @@ class Shape:
     rank_holes: int
     #: Which holes stand for a number for each rank.
     vectors: tuple[int, ...] = ()
-    #: Whether its numbers are means of what is data.
+    #: True if its numbers are means of data-dependent numbers.
     is_data: bool = False
     #: The texts of the calls that started the requests that it names.
     started_by: tuple[bytes, ...] = ()

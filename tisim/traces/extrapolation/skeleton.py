@@ -84,7 +84,7 @@ class _Merger:
                 forms[hole] = self._peer_forms(made, values)
             else:
                 plain[hole] = values
-        # Of what started the requests that it names, below those of the call itself.
+        # The calls that started the requests that it names, below those of the call itself.
         for starter in call.starters:
             for hole, values in enumerate(starter.numbers):
                 if starter.shape.is_rank(hole):

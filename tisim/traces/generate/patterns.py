@@ -439,7 +439,7 @@ class TreeAllreduce(Training):
         return [*program, *(f"send {child} 0 {nbytes}" for child in reversed(children))]
 
 
-#: Who writes what where; IOR has the last three.
+#: Patterns of file access; IOR has the last three.
 Access = Literal["serial", "file-per-process", "shared", "strided"]
 ACCESSES: Final[tuple[Access, ...]] = get_args(Access)
 _HANDLE = 3

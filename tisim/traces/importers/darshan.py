@@ -202,7 +202,7 @@ class AccessReader(RankConverter):
             calls.compute(self._options.volume_of(max(access.start - ended, 0.0)))
             ended = max(ended, access.end)
             if not files.is_open(access.file):
-                # Who made a file is not known: without the flag c it was there before.
+                # The creator of a file is not known: without the flag c the file existed before.
                 files.open(access.file, access.file, "".join(sorted(ways[access.file])))
             files.transfer(access.file, access.nbytes, writes=access.writes, offset=access.offset)
             word = "pwrite" if access.writes else "pread"

@@ -98,7 +98,7 @@ class Field:
     name: str
     #: ``i32``, ``i16[]``, ``text``, ``status`` and so on.
     kind: str
-    #: Whether only the root's record has it.
+    #: True if only the root's record has it.
     at_root_only: bool
 
 

@@ -37,7 +37,7 @@ class MpiCall:
     lists: dict[str, list[int]] = field(default_factory=dict)
     #: The source of each status.
     sources: list[int] = field(default_factory=list)
-    #: Whether the trace says which requests a test or a wait for some has found complete.
+    #: True if the trace says which requests a test or a wait for some has found complete.
     outcome_known: bool = True
 
 

@@ -9,7 +9,7 @@ from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import Communicators
 from tisim.traces.importers.words import all_to_all_of_totals, vector_collective
 
-#: What a rank contributes to a collective, by its name, what the rank sends and receives in all,
+#: A rank's contribution to a collective, given its name, what the rank sends and receives in all,
 #: the ranks of the communicator, and whether it is the root.
 Share = Callable[[str, int, int, int, bool], int]
 #: By rank and communicator: what it sends and receives in each of its vector collectives, in order.

@@ -20,7 +20,7 @@ class Executable:
 
     #: The names of the libraries that it asks for itself.
     libraries: tuple[str, ...]
-    #: Whether no dynamic linker loads it, so that no library can be put before its own.
+    #: True if no dynamic linker loads it, so that no library can be put before its own.
     is_static: bool
 
 

@@ -24,29 +24,29 @@ class Settings:
     #: For the counter `time`: units per second of processor time.
     reference_speed: float = 1e9
     failed_tests: bool = False
-    #: What lies between two failed tests of the same requests is polling, and in no volume, if it
-    #: is at most so much (in units of the counter); 0: nothing is polling.
+    #: Computation between two failed tests of the same requests is polling, and in no volume, if it
+    #: is at most so long (in units of the counter); 0: nothing is polling.
     longest_poll: int = 1000
-    #: Whether processes that the program spawns are ranks of the trace.
+    #: True if processes that the program spawns are ranks of the trace.
     spawned: bool = False
-    #: Whether calls say where in the program they are made.
+    #: True if calls say where in the program they are made.
     call_sites: bool = False
-    #: Whether calls say all that their functions of MPI are given.
+    #: True if calls have all arguments of their MPI functions.
     arguments: bool = False
     sample: bool = False
-    #: Whether calls say how long they took.
+    #: True if calls say how long they took.
     times: bool = False
     #: Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
     #: `times`.
     timeline: str | os.PathLike[str] | None = None
-    #: What is recorded of files: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
+    #: Recorded file accesses: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
     #: I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
     #: (``both``); or ``none``.
     io: Io = "none"
     #: The directory on each host for its parts, which the ranks send to rank 0; None: one that all
     #: hosts share.
     gather: str | None = None
-    #: What of the run is recorded; all of it by default.
+    #: The part of the run that is recorded; all of it by default.
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

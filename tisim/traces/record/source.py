@@ -13,8 +13,8 @@ from tisim.traces.record.table import read_table
 from tisim.traces.record.trace_library import library_header
 from tisim.traces.record.wrappers import c_wrappers
 
-# What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
-# programs compiled by `tisim cc` count.
+# Options of mpicc for the recorder: C11 and POSIX; the code must leave r15 alone, in which programs
+# compiled by `tisim cc` count.
 C_OPTIONS = (
     *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
     "-ftls-model=initial-exec",

@@ -23,9 +23,9 @@ class Parameter:
     name: str
     #: How often it is dereferenced: 0 for a value, 1 for a pointer or an array.
     depth: int
-    #: Whether it is declared with brackets.
+    #: True if it is declared with brackets.
     is_array: bool
-    #: Whether it is declared ``const``.
+    #: True if it is declared ``const``.
     is_const: bool
 
     @property
@@ -57,11 +57,11 @@ class Function:
     after: str = ""
     #: The statuses that the statements may need.
     statuses: Statuses | None = None
-    #: Whether a trace cannot express the function.
+    #: True if a trace cannot express the function.
     is_counted: bool = False
     #: The version of MPI that has it first, if that is newer than 3.1: ``4``.
     since: str = ""
-    #: Whether its counts are large; some libraries have all of MPI 4.0 but such functions.
+    #: True if its counts are large; some libraries have all of MPI 4.0 but such functions.
     has_large_counts: bool = False
 
     def used(self, statement: str) -> list[Parameter]:

@@ -218,7 +218,7 @@ def test_files_of_parts_of_the_ranks(
         ]
 
 
-# Of two writes under way, the second is waited for first.
+# The second of two writes under way is waited for first.
 STARTED = """
   MPI_File file;
   MPI_Request requests[2];

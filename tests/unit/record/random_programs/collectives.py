@@ -74,7 +74,7 @@ class Collectives(Ranks):
         n = len(group.ranks)
         root = self.rng.randrange(n)
         comm = group.comm
-        # What each rank sends to each other one; for the others than alltoall: the first row.
+        # Counts from each rank to each other one; collectives but alltoall use the first row.
         table = [[self.rng.randrange(20) for _ in group.ranks] for _ in group.ranks]
         zeros = ["0"] * n
 

@@ -9,8 +9,8 @@ static int compare(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-/* Whether the 95 % interval of the median lies within 3 % of it: between two order statistics, the
-   ranks of which follow from a binomial distribution. */
+/* True if the 95 % interval of the median lies within 3 % of it: the interval is between two order
+   statistics, the ranks of which follow from a binomial distribution. */
 static int is_well_known(double* times, int count) {
   double probability = pow(0.5, count), below = probability, middle;
   int k = 0; /* so many times are below the interval with a probability of at most 2.5 % */

@@ -4,7 +4,7 @@
 
 void prepare_computations(void);
 void compute(double volume);
-/* Of the trace's own `sleep`. */
+/* Executes the trace's own `sleep`. */
 void sleep_for(double seconds);
 /* Instructions a second of the loop that `instructions` executes; 0 in other modes. */
 double loop_speed(void);

@@ -17,9 +17,9 @@ struct handle {
   int file;         /* of POSIX */
   MPI_File mpi;     /* of MPI-IO */
   int64_t position; /* in the rehearsal */
-  /* Of a view: where it begins, and how many bytes it shows of how many. 0: it shows all. */
+  /* The view: where it begins, and how many bytes it shows of how many. 0: it shows all. */
   int64_t displacement, shown, distance;
-  /* Of a split collective call that is under way. */
+  /* The split collective call that is under way. */
   void* room;
   const void* data;
   int64_t bytes;

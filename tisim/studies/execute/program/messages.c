@@ -9,7 +9,7 @@
 
 #define LARGE_BLOCK (1 << 20)
 
-/* Of more bytes than a count can tell. */
+/* A datatype of more bytes than a count can express. */
 static MPI_Datatype large_type(int64_t bytes) {
   MPI_Datatype block, made;
   PMPI_Type_contiguous(LARGE_BLOCK, MPI_BYTE, &block);

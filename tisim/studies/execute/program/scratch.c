@@ -16,7 +16,7 @@ enum { BUCKETS = 4096, BLOCK = 1 << 20 };
 
 static struct scratch_file* all;
 static struct scratch_file* buckets[BUCKETS];
-/* Of the files that any rank creates, in ascending order. */
+/* Hashes of the files that any rank creates, in ascending order. */
 static uint64_t* created;
 static int created_count = -1; /* not known yet */
 

@@ -16,7 +16,7 @@ struct window {
 
 static struct window* windows;
 static int capacity;
-/* Of all accesses, which the memory of a dynamic window must hold. */
+/* Size of the largest access, which the memory of a dynamic window must hold. */
 static int64_t largest;
 
 static int number_of(const struct instruction* instruction) { return instruction->tag >> 8; }
@@ -122,7 +122,7 @@ static void access_with_request(const struct instruction* instruction, int targe
   }
 }
 
-/* What fetches gets room that is kept until the window is freed: nobody says when it is done. */
+/* A fetch gets room that is kept until the window is freed: nothing tells when it is done. */
 static void access_window(const struct instruction* instruction) {
   const int64_t bytes = instruction->bytes;
   const int count = (int)bytes;

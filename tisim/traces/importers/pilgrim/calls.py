@@ -42,7 +42,7 @@ _UNNAMED_REQUESTS = {
     *("Start", "Startall", "Cancel", "Ibsend", "Issend", "Irsend", "Imrecv", "Mrecv", "Comm_idup"),
     *(f"I{name}" for name in (*COLLECTIVES, "neighbor_allgather", "neighbor_alltoall")),
 }
-# Who is in the communicators that these make is not in the trace.
+# Constructors of communicators whose members are not in the trace.
 _UNKNOWN_MEMBERS = {"Comm_split", "Comm_split_type", "Comm_create", "Comm_create_group", "Cart_sub"}
 _VAGUE = frozenset({"Waitany", "Waitsome", "Testany", "Testsome"})
 # Calls that are the same as others here.

@@ -44,7 +44,7 @@ class Step:
     channel: Channel = (0, 0, 0)
     #: The rank that a receive names, or None for any. The run fills it in.
     source: int | None = None
-    #: Whether the message was matched.
+    #: True once the message is matched.
     done: bool = False
 
 
@@ -333,7 +333,7 @@ class Receives:
 class Sizes:
     """The findings from sizes about messages without tags."""
 
-    #: Whether each rank receives as many messages of each size as others send to it.
+    #: True if each rank receives as many messages of each size as others send to it.
     match: bool
     #: Those from any source.
     receives: Receives

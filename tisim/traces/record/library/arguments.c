@@ -1,8 +1,8 @@
-/* What calls of MPI are given. So that the texts of all ranks are alike, peers are relative to the
- * own rank, "{+1}"; those in statuses, whose communicator a wait does not know, to that in the
- * world, "{rank+1}". A buffer is a block that was allocated and a place in it, "heap0+8"; others
- * have the number of their address. Both numbers are by first use. What the line says,
- * requests, new communicators, windows and files, stands as "{}", "{comm}" and "{handle}". */
+/* Arguments of MPI calls. So that the texts of all ranks are alike, peers are relative to the own
+ * rank, "{+1}"; those in statuses, whose communicator a wait does not know, to that in the world,
+ * "{rank+1}". A buffer is a block that was allocated and a place in it, "heap0+8"; others have the
+ * number of their address. Both numbers are by first use. What the line says, requests, new
+ * communicators, windows and files, stands as "{}", "{comm}" and "{handle}". */
 #include "arguments.h"
 
 #include <stdarg.h>
@@ -273,7 +273,7 @@ static int members(const char* name) {
   return size;
 }
 
-/* Whether MPI does not look at the arguments behind this buffer on this rank. */
+/* True if MPI ignores the arguments behind this buffer on this rank. */
 static bool is_ignored(const char* name, const void* buffer) {
   if (buffer == MPI_IN_PLACE) return true;
   const int* const root = value_of("t");

@@ -1,4 +1,4 @@
-/* What calls of MPI are given, as text: with `--arguments all` each line of a trace says so. */
+/* Arguments of MPI calls, as text: with `--arguments all` each line of a trace has them. */
 #ifndef TISIM_ARGUMENTS_H
 #define TISIM_ARGUMENTS_H
 

@@ -49,8 +49,8 @@ static void receive_from(const struct groups* groups, int64_t peer, int64_t byte
   write_message(TISIM_recv, groups, peer, bytes, -1);
 }
 
-/* What goes to and comes from each of some ranks of the other group at once. Of no bytes there is
- * no message, unless there is only one rank. */
+/* Exchanges messages with some ranks of the other group at once. Zero bytes make no message, unless
+ * there is only one rank. */
 static void exchange_with(const struct groups* groups, int ranks, const int64_t* sent,
                           const int64_t* received) {
   struct tisim_request* const all =
@@ -112,7 +112,8 @@ static void bcast_own(const struct groups* groups, int64_t bytes) {
   write_own(groups, TISIM_bcast, (const int64_t[]){bytes, 0, BYTES}, 3);
 }
 
-/* What each rank of the own group sends or receives; the sum of it. The caller frees `counts`. */
+/* Bytes that each rank of the own group sends or receives; returns their sum. The caller frees
+ * `counts`. */
 static int64_t counts_of_own(const struct groups* groups, int64_t bytes, int64_t** counts) {
   const int size = groups->own->size;
   int64_t sum = 0;
@@ -194,8 +195,8 @@ static bool post_messages(MPI_Comm comm, const struct tisim_posted* posted, int 
   return true;
 }
 
-/* Of a call with a root, where `sent` and `received` are those of a rank that sends and of one that
- * receives: the root sends to all, or receives from all. */
+/* For a call with a root, where `sent` and `received` are those of a rank that sends and of one
+ * that receives: the root sends to all, or receives from all. */
 static bool post_rooted(MPI_Comm comm, const struct tisim_posted* posted, int root, bool root_sends,
                         const struct side* sent, const struct side* received) {
   const bool sends = (root == MPI_ROOT) == root_sends;

@@ -305,8 +305,8 @@ static bool make_room(struct neighbours* all, int sources, int destinations) {
   return all->source != NULL;
 }
 
-/* What goes down a dimension arrives from above. So the neighbour above is listed first as a
- * source: where both are one rank, its first message is what it sent down. */
+/* Messages sent down a dimension arrive from above. So the neighbour above is listed first as a
+ * source: where both are one rank, its first message is the one that it sent down. */
 static bool cartesian(MPI_Comm comm, struct neighbours* all) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);

@@ -112,8 +112,8 @@ static _Thread_local uint64_t last;
 static uint64_t last_of_all; /* threads, of which QEMU's plug-in makes no difference */
 static char description[128];
 
-/* What a program has that `tisim cc` has linked: its instructions that are not in the register, and
- * whether an address is in code that counts. */
+/* Defined by programs that `tisim cc` has linked: their instructions that are not in the register,
+ * and whether an address is in code that counts. */
 extern uint64_t* tisim_counted_elsewhere(void) __attribute__((weak));
 extern int tisim_is_counted(const void* address) __attribute__((weak));
 

@@ -12,7 +12,7 @@ const char* tisim_counter_begin(const char* name, double reference_speed);
 /* Since the last restart. A counter in a register is read only where `caller`, which has called the
  * wrapper, is code of the program that counts: elsewhere the register has another meaning. */
 uint64_t tisim_counter_take(const void* caller);
-/* Whether each thread has a count of its own. */
+/* True if each thread has a count of its own. */
 bool tisim_counts_threads(void);
 /* Before the program goes on; what MPI has called back in the program is not counted. */
 void tisim_counter_restart(void);
@@ -33,7 +33,8 @@ struct tisim_perf_event {
   uint64_t last; /* the last reading */
 };
 
-/* Of this thread in user mode. `type` and `config` are those of struct perf_event_attr. */
+/* Opens a counter of this thread in user mode. `type` and `config` are as in struct
+ * perf_event_attr. */
 bool tisim_open_perf_event(struct tisim_perf_event* event, uint32_t type, uint64_t config);
 /* The count so far. Where other users share the counter, it runs for a part of the time, and is
  * extrapolated. */
@@ -52,7 +53,7 @@ void tisim_take_further_counts(void);
 void tisim_restart_further_counters(void);
 /* Says what was counted of the computation that the sink gets next; NULL: it gets none. */
 void tisim_write_further_counts(tisim_sink* sink);
-/* What was counted of it so far, and going back to that. */
+/* The counts of it so far, and a return to them. */
 #define TISIM_MOST_COUNTERS 16
 void tisim_copy_further_counts(uint64_t counts[]);
 void tisim_lower_further_counts(const uint64_t counts[]);

@@ -59,8 +59,8 @@ static bool is_left_out(const char* path) {
          is_library(path);
 }
 
-/* Whether a number of a name was another one before, in the same place of a name that was equal
- * otherwise: then it counts steps, and is no rank's where it happens to be equal. */
+/* True if a number in a name had another value before, in the same place of an otherwise equal
+ * name: then it counts steps, and is not a rank even where it happens to equal one. */
 static bool is_step(const char* name, const char* number, size_t digits) {
   static struct series {
     uint64_t key; /* of the name without the number */
@@ -325,7 +325,7 @@ size_t tisim_view_numbers(const struct tisim_layout* layout, int64_t displacemen
                           int64_t* numbers) {
   size_t count = 0;
   int levels = layout->levels;
-  /* What is repeated for ever may begin like the last level. */
+  /* The part that is repeated for ever may begin like the last level. */
   if (levels > 0 &&
       layout->extent == layout->level[levels - 1].count * layout->level[levels - 1].distance) {
     --levels;
@@ -359,7 +359,7 @@ struct file {
 };
 
 static struct file* files;
-/* Of the call at hand: where it begins, in elements of the view, or -1. */
+/* Where the call at hand begins, in elements of the view, or -1. */
 static MPI_Offset first_element;
 static bool has_offset;
 

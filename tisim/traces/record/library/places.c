@@ -142,8 +142,8 @@ const char* tisim_end_of_stack(void) {
   return stack_end;
 }
 
-/* Of the C library from 2.35 on. Where it is there, the unwinder finds the tables of a function by
- * it, without a lock, and may be called in a handler. */
+/* In the C library from 2.35 on. Where it exists, the unwinder uses it to find the tables of a
+ * function without a lock, and may be called in a handler. */
 extern int find_object(void* address, void* found) __asm__("_dl_find_object") __attribute__((weak));
 
 struct registers {

@@ -27,7 +27,7 @@ const char* tisim_end_of_stack(void);
  * innermost first, as if each were one behind a call; returns their number. Calls nothing that a
  * handler may not call. `context`: the handler's third argument. */
 int tisim_interrupted_frames(const void* context, const void** addresses);
-/* Whether signals can be told where they have interrupted the program on this kind of processor. */
+/* True if the place that a signal interrupts can be found on this kind of processor. */
 bool tisim_knows_interrupted_frames(void);
 
 /* Where in the program a call is made: its call path. */

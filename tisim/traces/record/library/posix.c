@@ -1,4 +1,4 @@
-/* What is done with files in the words of POSIX: descriptors and streams of regular files. */
+/* File accesses through POSIX: descriptors and streams of regular files. */
 #include "posix.h"
 
 #include <fcntl.h>

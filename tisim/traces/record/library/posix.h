@@ -1,5 +1,4 @@
-/* What is done with files in the words of POSIX: descriptors and streams of regular files, and
- * names.
+/* File accesses through POSIX: descriptors and streams of regular files, and names.
  *
  * All functions but those that only look are called between tisim_enter and tisim_leave. */
 #ifndef TISIM_POSIX_H
@@ -24,7 +23,7 @@ struct tisim_open_file {
   off_t end;      /* of the file, where it appends */
 };
 
-/* Whether this call of the program is recorded; then as tisim_enter. */
+/* True if this call of the program is recorded; then as tisim_enter. */
 bool tisim_enter_posix(const char* function, const void* caller);
 
 /* The file of a descriptor; NULL: it is not recorded. */
@@ -32,7 +31,7 @@ struct tisim_open_file* tisim_file_of(int descriptor);
 static inline bool tisim_is_open(int descriptor) { return tisim_file_of(descriptor) != NULL; }
 /* Greater than any that stands for a file. */
 int tisim_end_of_descriptors(void);
-/* Of open's flags: whether it has a mode. */
+/* True if open's flags imply a mode. */
 bool tisim_has_mode(int flags);
 void tisim_after_open(int directory, const char* path, int flags, int descriptor);
 /* The first function takes the descriptor away, since another thread may get its number next. */
@@ -51,7 +50,7 @@ void tisim_write_file(enum tisim_word word, const struct tisim_open_file* file, 
 
 /* Streams. */
 bool tisim_is_stream(FILE* stream);
-/* Whether a call for so many bytes may go beyond the buffer. */
+/* True if a call for so many bytes may go beyond the buffer. */
 bool tisim_may_read(FILE* stream, size_t bytes);
 bool tisim_may_read_until(FILE* stream, int delimiter, size_t bytes);
 bool tisim_may_write(FILE* stream, size_t bytes);

@@ -48,7 +48,7 @@ struct tisim_comm {
   int rank;
   int size;
   bool is_self; /* a communicator of this rank alone, which the trace does not know */
-  /* Of an intercommunicator: the trace has one communicator of both groups instead. */
+  /* An intercommunicator: the trace has one communicator of both groups instead. */
   bool is_inter;
   int remote_first; /* the number in it of the other group's first rank; 0 if it is none */
 };
@@ -62,7 +62,7 @@ void tisim_begin_communicators(void);
 void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made);
 void tisim_after_dup(MPI_Comm parent, MPI_Comm made);
 void tisim_after_create(MPI_Comm parent, MPI_Comm made);
-/* Of a call that only the members of `made` make. */
+/* After a call that only the members of `made` make. */
 void tisim_after_group(MPI_Comm parent, MPI_Comm made);
 /* `variable`, of the program, holds the new communicator when the request is complete. `stride`:
  * the size of a handle there. */
@@ -123,11 +123,11 @@ void tisim_after_request_of_comm(const struct tisim_request* request);
 struct tisim_request* tisim_request_find(MPI_Request handle, const void* variable);
 void tisim_begin_list(void);
 void tisim_request_done(struct tisim_request* request);
-/* Of a request that the program frees. The numbers of a call that is written as several are used
- * again only if it was not active. */
+/* Forgets a request that the program frees. The numbers of a call that is written as several are
+ * used again only if it was not active. */
 void tisim_request_forget(struct tisim_request* request);
 
-/* What `tisim_asked` is told: a question of this kind about things of these numbers. */
+/* Key for `tisim_asked`: a question of this kind about things of these numbers. */
 static inline uint64_t tisim_key(enum tisim_word kind, const uint64_t* numbers, size_t count) {
   uint64_t key = (uint64_t)kind;
   for (size_t i = 0; i < count; ++i) {
@@ -161,7 +161,7 @@ void tisim_after_start(MPI_Request request, const void* variable);
 void tisim_after_startall(int count, const MPI_Request* requests, const void* variables,
                           size_t stride);
 void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status* status, bool found);
-/* Of probes that may find nothing, before the two functions around this one. */
+/* For probes that may find nothing, before the two functions around this one. */
 void tisim_asked_for_message(int source, int tag, MPI_Comm comm, bool found);
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* status,
                         MPI_Message message, bool found);
@@ -201,7 +201,7 @@ static inline struct tisim_counts tisim_large_counts(const MPI_Count* counts) {
 static inline struct tisim_counts tisim_same_count(MPI_Count count) {
   return (struct tisim_counts){NULL, NULL, count};
 }
-/* Of an array of either type. */
+/* Counts from an array of either type. */
 #define tisim_counts_of(counts) \
   _Generic((counts), const int* : tisim_small_counts, const MPI_Count* : tisim_large_counts)(counts)
 static inline int64_t tisim_count(const struct tisim_counts* counts, int place) {
@@ -251,7 +251,7 @@ bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_
                                     struct tisim_counts received, MPI_Datatype received_type,
                                     MPI_Comm comm, const struct tisim_posted* posted);
 
-/* What a collective of neighbours sends or receives. */
+/* Data that a neighbourhood collective sends or receives. */
 struct tisim_side {
   struct tisim_counts counts; /* of each neighbour */
   bool is_one;                /* one count is for all */
@@ -313,7 +313,7 @@ void tisim_after_file_transfer(enum tisim_word word, MPI_File file, MPI_Count co
                                MPI_Datatype type, const MPI_Status* status);
 void tisim_after_file_shared(enum tisim_word word, MPI_File file, MPI_Count count,
                              MPI_Datatype type, const MPI_Status* status);
-/* Of calls that do not block. */
+/* After nonblocking calls. */
 void tisim_after_file_post(enum tisim_word word, MPI_File file, MPI_Count count, MPI_Datatype type,
                            MPI_Request request, const void* variable);
 void tisim_after_file_shared_post(enum tisim_word word, MPI_File file, MPI_Count count,
@@ -329,7 +329,7 @@ void tisim_after_file_view(MPI_File file);
 void tisim_after_window(enum tisim_word word, MPI_Aint size, MPI_Comm comm, MPI_Win window);
 void tisim_before_win_free(MPI_Win window);
 void tisim_after_win_fence(int assertion, MPI_Win window);
-/* Of a call with a group of ranks, without further arguments, with a target. */
+/* After calls with a group of ranks, without further arguments, with a target. */
 void tisim_after_win_group(enum tisim_word word, MPI_Group group, MPI_Win window);
 void tisim_after_win_call(enum tisim_word word, MPI_Win window);
 void tisim_after_win_test(bool done, MPI_Win window);

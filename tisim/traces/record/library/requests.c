@@ -317,7 +317,7 @@ static bool is_one(const struct tisim_request* request) {
   return request->number >= 0 && request->more_count == 0;
 }
 
-/* Whether an action that names requests is more than a failed test. */
+/* True if an action that names requests is more than a failed test. */
 static bool completes(enum tisim_word word) {
   return word == TISIM_waitall || word == TISIM_waitany || word == TISIM_waitsome;
 }
@@ -374,7 +374,7 @@ static void settle(struct tisim_request* request, const MPI_Status* status) {
   write_one(TISIM_cancel, request);
 }
 
-/* Of the message that a receive from any source has matched, which is told; -1: there is none. */
+/* Reports the source of the message that a receive from any source has matched; -1: none. */
 static int64_t source_of(int index, const MPI_Status* status) {
   if (!needs_statuses || status == NULL || !listed[index]->from_any) return -1;
   const int64_t source = status->MPI_SOURCE + listed[index]->source_offset;

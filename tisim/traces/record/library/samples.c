@@ -23,8 +23,8 @@
 #include "places.h"
 #include "state.h"
 
-/* Of processor time. Kernels look at such timers when they tick: 250 times a second, or up to 1,000
- * times, of which every third counts then. */
+/* Nanoseconds of processor time. Kernels check such timers at their ticks: 250 times a second, or
+ * up to 1,000 times, of which every third counts then. */
 #define INTERVAL 3000000
 #define MOST_NODES (1 << 16) /* of the tree */
 #define PLACES (2 * MOST_NODES)

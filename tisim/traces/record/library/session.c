@@ -1,4 +1,4 @@
-/* Whether this rank records, and the lines that it writes. */
+/* Decides whether this rank records, and writes its lines. */
 #include "session.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ static struct settings read_settings(void) {
   return settings;
 }
 
-/* Whether a rank is in a list such as "0-3,7". */
+/* True if a rank is in a list such as "0-3,7". */
 static bool is_listed(const char* ranks, int rank) {
   while (*ranks != '\0') {
     char* end;

@@ -24,7 +24,7 @@ void tisim_leave_unrecorded(void);
 /* The same of a function of MPI-IO, unless what it does in the words of POSIX is recorded instead.
  */
 bool tisim_enter_mpi_io(const char* function, const void* caller);
-/* Whether calls of MPI-IO are written; if not, they are counted. */
+/* True if calls of MPI-IO are written; if not, they are counted. */
 bool tisim_records_mpi_io(void);
 void tisim_leave(void);
 /* After MPI_Init, with the level of thread support that MPI provides. False: nothing is recorded;
@@ -32,11 +32,11 @@ void tisim_leave(void);
 bool tisim_prepare(int threads);
 /* The number of this rank in the trace: its rank in MPI_COMM_WORLD, unless it was spawned. */
 int tisim_own_rank(void);
-/* Whether spawned processes are ranks of the trace. */
+/* True if spawned processes are ranks of the trace. */
 bool tisim_records_spawned(void);
 /* Numbers for more ranks: how many there were before. */
 int tisim_claim_ranks(int count);
-/* What one of the parents has claimed; the children claim -1. A collective of both. */
+/* The number claimed by one of the parents; the children claim -1. A collective of both. */
 int tisim_agree_on_ranks(MPI_Comm between, int claimed);
 void tisim_begin(const void* caller);
 /* Before MPI_Finalize; before MPI_Abort. */

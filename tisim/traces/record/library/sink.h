@@ -82,7 +82,7 @@ static inline int64_t tisim_sink_text(tisim_sink* sink, const char* text) {
 static inline int64_t tisim_sink_count_name(tisim_sink* sink, const char* name) {
   return sink->count_name(sink, name);
 }
-/* Of the computation that is written next, what the counter with this number has counted. */
+/* The count of the counter with this number for the computation that is written next. */
 static inline void tisim_sink_count(tisim_sink* sink, int64_t number, int64_t count) {
   sink->count(sink, number, count);
 }

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Of functions that hide those of other libraries. */
+/* For functions that hide those of other libraries. */
 #define EXPORTED __attribute__((visibility("default")))
 
 enum tisim_phase { TISIM_BEFORE, TISIM_RECORDING, TISIM_OVER };
@@ -19,11 +19,11 @@ struct tisim_state {
 extern struct tisim_state tisim_state;
 extern _Thread_local int tisim_depth; /* 1: in a call of MPI, or in the recorder */
 
-/* Whether this thread is in a call of MPI, or in the recorder. */
+/* True if this thread is in a call of MPI, or in the recorder. */
 bool tisim_is_in_call(void);
-/* Whether this is the recorded thread, in the program's own code. */
+/* True if this is the recorded thread, in the program's own code. */
 bool tisim_is_recorded_thread(void);
-/* Whether calls are written now: MPI_Pcontrol and tisim_record may pause the recording. */
+/* True while calls are written: MPI_Pcontrol and tisim_record may pause the recording. */
 bool tisim_is_active(void);
 
 #endif

@@ -48,7 +48,7 @@ bool tisim_load_trace_library(const char* path) {
 
 static MPI_Comm comm = MPI_COMM_NULL;
 
-/* What a rank has at some turn. */
+/* State of a rank at some turn. */
 struct merged {
   tt_bytes part; /* no bytes: no rank had a part */
   bool is_whole; /* nothing has failed */

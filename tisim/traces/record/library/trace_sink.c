@@ -261,7 +261,7 @@ static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
-  /* What names completed requests has no other numbers. */
+  /* A call that names completed requests has no other numbers. */
   const uint64_t numbers = call->count + named->completed_count;
   const uint64_t plain =
       has | (uint64_t)call->word << 4 | numbers << 12 | (uint64_t)named->request_count << 38;

@@ -127,7 +127,7 @@ void tisim_after_win_lock(int type, int target, MPI_Win window) {
   write_call(TISIM_win_lock, on, numbers, 2, text);
 }
 
-/* What combines with MPI_NO_OP only fetches. */
+/* An accumulate with MPI_NO_OP only fetches. */
 static enum tisim_word word_of(enum tisim_word word, MPI_Op op) {
   if (op != MPI_NO_OP) return word;
   return word == TISIM_rget_accumulate ? TISIM_rget : TISIM_get;

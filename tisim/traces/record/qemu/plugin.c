@@ -42,7 +42,7 @@ EXPORTED int qemu_plugin_version = 1;
 
 static struct tisim_shared_count* shared;
 static bool counts_itself;
-/* Of each virtual processor: the instruction that it repeats; 0: none. */
+/* By virtual processor: the instruction that it repeats; 0: none. */
 static uint64_t repeated[MOST_CPUS];
 
 struct code {
@@ -107,7 +107,7 @@ static void end_repeating(unsigned cpu, void* nothing) {
   repeated[cpu % MOST_CPUS] = 0;
 }
 
-/* What stands before the block in memory may be a repeated instruction that has come to its end. */
+/* True if the code before the block may be a repeated instruction that has come to its end. */
 static bool follows_repeated(struct code first) {
   if ((first.address & 4095) < 3) return true; /* the page before may not be mapped */
   const unsigned char* const end = (const unsigned char*)(uintptr_t)first.address;
