@@ -13,9 +13,11 @@ from typing import TypeVar
 
 import click
 
+from tisim.errors import InputError
 from tisim.platform.description.node import WRITTEN_BY_CALIBRATE, WRITTEN_BY_NEW
 from tisim.support.files import check_own, write_file
 from tisim.support.quantities import DIGITS
+from tisim.support.reading import head_of, is_trace
 from tisim.support.tables import align
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -98,6 +100,24 @@ force_option = click.option(
     callback=_check_output,
     help="Replace the output even if another command, or you, wrote it.",
 )
+
+
+def check_trace_output(path: str | None) -> None:
+    """Refuse to replace a file that is not a trace of tisim's."""
+    if path is not None and head_of(path) and not is_trace(path):
+        raise InputError("is there and is not a trace of tisim; name another file", file=path)
+
+
+def _checked_output(_ctx: click.Context, _option: click.Parameter, path: str | None) -> str | None:
+    check_trace_output(path)
+    return path
+
+
+def trace_option(metavar: str, text: str, *, required: bool = True) -> Callable[[_F], _F]:
+    """The option ``--output`` of commands that write a trace: it replaces nothing but a trace."""
+    return click.option(
+        "-o", "--output", required=required, metavar=metavar, callback=_checked_output, help=text
+    )
 
 
 def number_option(

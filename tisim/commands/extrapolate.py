@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import report_written, trace_option
 from tisim.errors import InputError, TisimError
 from tisim.support.files import check_writable
 from tisim.support.quantities import count_of, format_bytes
@@ -44,9 +44,7 @@ Examples:
     help="Instead: make all ranks of a training job of one recorded rank of GPUs (PyTorch's "
     "profiler, Chakra), and write a graph for tisim step. tp and pp are those of the recorded job.",
 )
-@click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Packed trace, or graph, to write."
-)
+@trace_option("FILE", "Packed trace, or graph, to write.")
 @click.option(
     "--prefer",
     multiple=True,

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
-from tisim.commands import SentenceGroup, report_written
+from tisim.commands import SentenceGroup, report_written, trace_option
 from tisim.commands.generate_inference import inference_command
 from tisim.commands.generate_llm import llm_command
 from tisim.errors import InputError
@@ -144,20 +144,16 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
             made.write(output, bar.show)
         report_written(output)
 
-    target = click.Option(
-        ["-o", "--output"],
-        required=True,
-        metavar="DIR|FILE.tit",
-        help="Trace to write: a new directory, or a packed file.",
-    )
     examples = "\n".join(f"  tisim generate {name} {example}" for example in _EXAMPLES[name])
-    return click.Command(
+    command = click.Command(
         name,
         callback=run,
-        params=[*(_option(name, field) for field in fields(pattern)), target],
+        params=[_option(name, field) for field in fields(pattern)],
         help=_description(pattern),
         epilog=f"\b\nExamples:\n{examples}\n",
     )
+    target = trace_option("DIR|FILE.tit", "Trace to write: a new directory, or a packed file.")
+    return target(command)
 
 
 def _naming_the_option(message: str) -> str:

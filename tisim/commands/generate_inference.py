@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import report_written, trace_option
 from tisim.gpu.llm import MODELS, read_model
 from tisim.gpu.llm_inference import Serving, serving_memory, write_inference
 from tisim.gpu.llm_memory import check_fit
@@ -45,13 +45,7 @@ Examples:
               help="Whose memory is checked.")  # fmt: skip
 @click.option("--memory-check/--no-memory-check", default=True, show_default=True,
               help="Refuse what does not fit into a GPU.")  # fmt: skip
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Graph to write; packed, if its name ends in .tit.",
-)
+@trace_option("FILE", "Graph to write; packed, if its name ends in .tit.")
 def inference_command(
     model: str,
     tp: int,

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import report_written, trace_option
 from tisim.gpu.llm import MODELS, Attention, Layout, Recompute, Schedule, read_model, write_step
 from tisim.gpu.llm_memory import check_memory
 from tisim.gpu.machines import GPUS
@@ -77,13 +77,7 @@ Examples:
               help="Whose memory is checked.")  # fmt: skip
 @click.option("--memory-check/--no-memory-check", default=True, show_default=True,
               help="Refuse what does not fit into a GPU.")  # fmt: skip
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Graph to write; packed, if its name ends in .tit.",
-)
+@trace_option("FILE", "Graph to write; packed, if its name ends in .tit.")
 def llm_command(
     model: str,
     tp: int,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import report_written
+from tisim.commands import report_written, trace_option
 from tisim.errors import InputError
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
@@ -35,7 +35,7 @@ Examples:
   tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
 """,
 )
-@click.option("-o", "--output", required=True, metavar="FILE.tit|DIR", help="Trace to write.")
+@trace_option("FILE.tit|DIR", "Trace to write.")
 @click.option(
     "--format",
     "format_name",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import opened_name, report_written
+from tisim.commands import check_trace_output, opened_name, report_written, trace_option
 from tisim.commands.record import packed_parts, report_recording
 from tisim.errors import InputError
 from tisim.support.files import check_writable, write_file
@@ -34,7 +34,7 @@ Examples:
   tisim pack traces/ --graph step.graph -o step.tit   # ranks that launch its blocks
 """,
 )
-@click.option("-o", "--output", required=True, metavar="FILE.tit", help="Packed trace to write.")
+@trace_option("FILE.tit", "Packed trace to write.")
 @click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
@@ -169,6 +169,7 @@ def unpack_command(output: str | None, calls: bool, packed: str) -> None:
 
     graph = packed_graph(packed) if is_packed(packed) else None
     if graph is not None and graph_kind(packed):
+        check_trace_output(output)
         write_file(output, graph)
         report_written(output)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import compiler_option, number_option, report_written
+from tisim.commands import compiler_option, number_option, report_written, trace_option
 from tisim.errors import InputError
 from tisim.support.quantities import format_bytes, format_seconds, parse_size
 
@@ -39,7 +39,7 @@ Examples:
   tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
 """,
 )
-@click.option("-o", "--output", metavar="FILE.tit", help="Trace to write.")
+@trace_option("FILE.tit", "Trace to write.", required=False)
 @click.option(
     "--counter",
     metavar="NAME[,NAME...]",

@@ -52,8 +52,10 @@ def head_of(path: _Path) -> bytes:
 # A GOAL schedule begins with blanks, comments and this, or with the number 4223 in eight bytes.
 _GOAL = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s+\d", re.DOTALL)
 _GRAPH = re.compile(rb"(?:\s|#[^\n]*\n)*graph[ \t]+1\s")
+#: A packed file begins with it.
+PACKED_MAGIC = b"\x89TIT\r\n\x1a\n"
 # A packed file whose only section is a graph: version, checksum and length of the table are before.
-_PACKED_GRAPH = re.compile(rb"\x89TIT\r\n\x1a\n.{9}\x05graph", re.DOTALL)
+_PACKED_GRAPH = re.compile(re.escape(PACKED_MAGIC) + rb".{9}\x05graph", re.DOTALL)
 
 
 def graph_kind(path: _Path) -> str:
@@ -62,6 +64,11 @@ def graph_kind(path: _Path) -> str:
     if head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head):
         return "goal"
     return "graph" if _GRAPH.match(head) or _PACKED_GRAPH.match(head) else ""
+
+
+def is_trace(path: _Path) -> bool:
+    """True for a packed trace and for a graph of GPUs, packed or not."""
+    return head_of(path).startswith(PACKED_MAGIC) or graph_kind(path) == "graph"
 
 
 def read_input(path: _Path, what: str = "this file") -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tisim import _core
 from tisim.errors import InputError
 from tisim.support.files import new_directory, replacing
+from tisim.support.reading import PACKED_MAGIC, head_of
 from tisim.traces.dialects import dialect_number
 from tisim.traces.progress import Progress, part_of
 from tisim.traces.sources import Part, Source, find_source
@@ -18,7 +19,6 @@ from tisim.traces.trace import Trace
 
 # Finding and unpacking files is shown as the first half of the work, packing them as the second.
 _FOUND = 0.5
-_MAGIC = b"\x89TIT\r\n\x1a\n"
 #: How exactly volumes of computations can be kept.
 PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
 
@@ -91,13 +91,7 @@ def pack(
 
 def is_packed(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a packed trace."""
-    try:
-        if not Path(path).is_file():  # what can be read only once is left for those who read all
-            return False
-        with Path(path).open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+    return head_of(path).startswith(PACKED_MAGIC)
 
 
 def unpack(

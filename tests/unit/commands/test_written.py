@@ -71,6 +71,32 @@ def test_commands_that_write_one_file(tisim: CommandLine) -> None:
     assert said("compare", *arguments, "--json", path("c.json")) == ["c.json"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("pack", RING, "-o"),
+        ("generate", "halo3d", "--ranks", "8", "-o"),
+        ("generate", "llm", "--model", "gpt3-175b", "--tp", "8", "--pp", "8", "-o"),
+        ("record", "-o"),
+    ],
+    ids=["pack", "generate", "llm", "record"],
+)
+def test_a_trace_replaces_nothing_but_a_trace(
+    arguments: tuple[str, ...], tisim: CommandLine
+) -> None:
+    own = tisim.directory / "own.tit"
+    own.write_text("notes\n")
+    refused = tisim(*arguments, str(own))
+    assert refused.status == 2
+    assert "own.tit: is there and is not a trace of tisim; name another file" in refused.err
+    assert own.read_text() == "notes\n"
+
+
+def test_a_trace_replaces_a_trace(tisim: CommandLine) -> None:
+    for _ in range(2):
+        assert tisim("pack", "-o", str(tisim.directory / "ring.tit"), RING).status == 0
+
+
 def test_sweep_names_its_file_and_the_copy_of_an_older_one(tisim: CommandLine) -> None:
     study = tisim.directory / "study.toml"
     target = str(tisim.directory / "out.csv")
