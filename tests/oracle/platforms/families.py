@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, permutations
 
 HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 SPEEDS = ("1Gf", "3.68Gf", "500Mf", "1e9f", "2.5Gf")
@@ -51,9 +51,12 @@ class Builder:
     ----------
     rng
         The source of chance.
+    hard
+        Hard on routing: graphs with ties and one-way routes, and any host as gateway of a zone.
     """
 
     rng: random.Random
+    hard: bool = False
     names: dict[str, int] = field(default_factory=dict)
 
     def name(self, prefix: str) -> str:
@@ -154,7 +157,10 @@ class Builder:
         return Zone(name, self.zone(name, "Full", xml), hosts, gateway)
 
     def graph(self, routing: str) -> Zone:
-        """Hosts and routers joined by routes, with one shortest path between any two of them."""
+        """Hosts and routers joined by routes, with one shortest path between any two of them.
+
+        The hard ones have several, and routes in one direction.
+        """
         name = self.name("graph")
         hosts, xml = self.hosts_of(self.rng.randint(2, 8))
         routers = [self.name("router") for _ in range(self.rng.randint(1, 4))]
@@ -167,12 +173,16 @@ class Builder:
         for _ in range(self.rng.randint(0, 4)):
             a, b = self.rng.sample(nodes, 2)
             more = {**edges, (a, b): self.rng.randint(1, 3)}
-            if (b, a) not in edges and has_unique_paths(nodes, more):
+            if (b, a) not in edges and (self.hard or has_unique_paths(nodes, more)):
                 edges = more
+        pairs: list[tuple[str, str]] = []
         for (a, b), length in edges.items():
             pairs = [self.link() for _ in range(length)]
             xml += [own for _, own in pairs]
             xml.append(self.route((a, b, True), [reference for reference, _ in pairs]))
+        for a, b in permutations(nodes, 2) if self.hard else ():
+            if not {(a, b), (b, a)} & edges.keys() and self.rng.random() < 0.2:
+                xml.append(self.route((a, b, False), [self.rng.choice(pairs)[0]]))
         return Zone(name, self.zone(name, routing, xml), hosts, routers[0])
 
     def vivaldi(self) -> Zone:
@@ -192,6 +202,7 @@ class Builder:
         """A Cluster zone of hosts with a link each, perhaps with cabinets and a backbone."""
         name = self.name("hostlinks")
         hosts, xml = self.hosts_of(self.rng.randint(2, 6))
+        ways: list[tuple[str, str]] = []
         for i, host in enumerate(hosts):
             policy = self.rng.choice(["SHARED", "SPLITDUPLEX", "FATPIPE"])
             xml.append(
@@ -199,7 +210,10 @@ class Builder:
                 f'sharing_policy="{policy}"/>'
             )
             up, down = ("_UP", "_DOWN") if policy == "SPLITDUPLEX" else ("", "")
-            xml.append(f'<host_link id="{host}" up="{name}-{i}{up}" down="{name}-{i}{down}"/>')
+            ways.append((f"{name}-{i}{up}", f"{name}-{i}{down}"))
+            # Hosts may share their ways.
+            up, down = self.rng.choice(ways) if self.hard else ways[-1]
+            xml.append(f'<host_link id="{host}" up="{up}" down="{down}"/>')
         if self.rng.random() < 0.5:
             size = self.rng.randint(2, 5)
             xml.append(
@@ -246,6 +260,8 @@ class Builder:
             lambda: self.graph("Dijkstra"),
             lambda: self.graph("DijkstraCache"),
         ]
+        if self.hard:
+            makers += [self.host_links, self.vivaldi, self.torus, self.fat_tree, self.dragonfly]
         return self.rng.choice(makers)()
 
     def zones(self, depth: int = 1) -> Zone:
@@ -257,6 +273,8 @@ class Builder:
         ]
         routing = self.rng.choice(["Full", "Floyd", "Dijkstra"])
         xml = [line for zone in inner for line in zone.xml]
+        # SimGrid crashes on a Dijkstra zone that is entered by several gateways.
+        fixed = {zone.id: self.gateway_of(zone) for zone in inner}
         if routing == "Full":
             joined = list(combinations(inner, 2))
         else:
@@ -268,20 +286,28 @@ class Builder:
                 references, links = self.links(3)
                 kept = "" if symmetrical else ' symmetrical="NO"'
                 xml += links
+                gateways = [
+                    fixed[z.id] if routing == "Dijkstra" else self.gateway_of(z)
+                    for z in (start, end)
+                ]
                 xml.append(
-                    f'<zoneRoute src="{start.id}" dst="{end.id}" gw_src="{start.gateway}" '
-                    f'gw_dst="{end.gateway}"{kept}>{"".join(references)}</zoneRoute>'
+                    f'<zoneRoute src="{start.id}" dst="{end.id}" gw_src="{gateways[0]}" '
+                    f'gw_dst="{gateways[1]}"{kept}>{"".join(references)}</zoneRoute>'
                 )
         if self.rng.random() < 0.2:
             a, b = self.rng.sample(inner, 2)
             reference, link = self.link()
             xml.append(link)
             xml.append(
-                f'<bypassZoneRoute src="{a.id}" dst="{b.id}" gw_src="{a.gateway}" '
-                f'gw_dst="{b.gateway}">{reference}</bypassZoneRoute>'
+                f'<bypassZoneRoute src="{a.id}" dst="{b.id}" gw_src="{self.gateway_of(a)}" '
+                f'gw_dst="{self.gateway_of(b)}">{reference}</bypassZoneRoute>'
             )
         hosts = [host for zone in inner for host in zone.hosts]
         return Zone(name, self.zone(name, routing, xml), hosts, self.rng.choice(inner).gateway)
+
+    def gateway_of(self, zone: Zone) -> str:
+        """By which host or router a route enters or leaves a zone."""
+        return self.rng.choice(zone.hosts) if self.hard else zone.gateway
 
     def torus(self) -> Zone:
         # SimGrid refuses a platform with two sides of length 1: two links get the same name.
@@ -325,8 +351,17 @@ FAMILIES: dict[str, Callable[[Builder], Zone]] = {
 }
 
 
-def draw_platform(rng: random.Random, family: str) -> tuple[str, list[str]]:
+HARD = ("floyd", "dijkstra", "host_links", "zones", "nested", "nested")
+
+
+def draw_platform(rng: random.Random, family: str, *, hard: bool = False) -> tuple[str, list[str]]:
     """The text of a platform file, and the names of its hosts."""
-    zone = FAMILIES[family](Builder(rng))
+    zone = FAMILIES[family](Builder(rng, hard))
     body = "\n".join(zone.xml)
     return f'{HEAD}<platform version="4.1">\n{body}\n</platform>\n', zone.hosts
+
+
+def draw_hard_platform(seed: int) -> str:
+    """A platform that is hard on routing: ties, one-way routes, zones in zones, any gateway."""
+    rng = random.Random(seed)
+    return draw_platform(rng, rng.choice(HARD), hard=True)[0]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.platforms.families import FAMILIES, draw_platform
-from tests.oracle.platforms.random_platforms import HEAD, draw
+from tests.oracle.platforms.families import FAMILIES, HEAD, draw_hard_platform, draw_platform
 from tests.oracle.platforms.simgrid_routes import SimgridPlatform, ask_simgrid
 from tests.oracle.s4u import missing
 from tisim.errors import InputError
@@ -67,7 +66,7 @@ def test_platforms_that_come_along(root: Path, name: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_platforms(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "platform.xml"
-    path.write_text(draw(seed))
+    path.write_text(draw_hard_platform(seed))
     check(path, seed)
 
 
