@@ -1,20 +1,18 @@
 """Compare tisim with SimGrid on many random cases: ``make verify CASES=2000 SEED=1``.
 
-Every case is drawn from a number of its own, so a campaign can be stopped and started again: the
-cases that have agreed are not repeated. A case that disagrees is shrunk and written, with both
-answers, into ``build/verify/<seed>/``.
+Every case is drawn from a number of its own. One that disagrees is shrunk and written, with both
+answers, into ``build/verify/<number>/``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle import simgrid_exec
@@ -46,10 +44,6 @@ class Plan:
         author = GivingUpAuthor if number % 8 == 7 else CallAuthor
         return draw_calls(number, families=self.families, selectors=self.selectors, author=author)
 
-    def name(self) -> str:
-        """What results of the same numbers have in common."""
-        return f"{','.join(self.families)} {','.join(self.selectors)}"
-
 
 def examine(plan: Plan, number: int) -> tuple[int, str, Verdict]:
     """Judge one case; shrink it and write it down when the simulators disagree."""
@@ -75,62 +69,22 @@ def record(case: Case, verdict: Verdict, directory: Path) -> None:
     )
 
 
-class Ledger:
-    """The results of a campaign, one JSON object a line, kept between runs.
-
-    Parameters
-    ----------
-    plan
-        The campaign; results of other plans in the same file are left alone.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.path = plan.out / "results.jsonl"
-        self.verdicts: dict[int, Verdict] = {}
-        self.labels: dict[int, str] = {}
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                entry = json.loads(line)
-                if entry["plan"] == plan.name():
-                    self.note(entry["number"], entry["label"], Verdict(**entry["verdict"]))
-
-    def note(self, number: int, label: str, verdict: Verdict) -> None:
-        self.verdicts[number] = verdict
-        self.labels[number] = label
-
-    def add(self, number: int, label: str, verdict: Verdict) -> None:
-        self.note(number, label, verdict)
-        entry = {"plan": self.plan.name(), "number": number, "label": label}
-        with self.path.open("a") as file:
-            file.write(json.dumps({**entry, "verdict": asdict(verdict)}) + "\n")
-
-    def open_numbers(self, numbers: Iterable[int]) -> list[int]:
-        """The numbers without a result, or with one that should be better by now."""
-        return [
-            number
-            for number in numbers
-            if number not in self.verdicts or self.verdicts[number].kind in BAD
-        ]
-
-    def summary(self, numbers: Sequence[int]) -> str:
-        """What came out, in a few lines."""
-        verdicts = {number: self.verdicts[number] for number in numbers}
-        kinds = Counter(verdict.kind for verdict in verdicts.values())
-        causes = Counter(
-            verdict.cause for verdict in verdicts.values() if verdict.kind == ORACLE_FAILED
-        )
-        lines = [f"{count:6d}  {kind}" for kind, count in kinds.most_common()]
-        lines += [f"{count:6d}    because: {cause}" for cause, count in causes.most_common()]
-        for number, verdict in verdicts.items():
-            if verdict.kind in BAD:
-                place = self.plan.out / str(number)
-                lines.append(f"{verdict.kind}: {self.labels[number]}: {verdict.cause} -> {place}")
-        worst = max((v.worst for v in verdicts.values() if v.kind == AGREES), default=0.0)
-        lines.append(
-            f"largest relative difference, beyond 1e-9 s, of those that agree: {worst:.2g}"
-        )
-        return "\n".join(lines)
+def summary(outcomes: Sequence[tuple[int, str, Verdict]], out: Path) -> str:
+    """What came out, in a few lines."""
+    verdicts = [verdict for _, _, verdict in outcomes]
+    kinds = Counter(verdict.kind for verdict in verdicts)
+    causes = Counter(verdict.cause for verdict in verdicts if verdict.kind == ORACLE_FAILED)
+    lines = [f"{count:6d}  {kind}" for kind, count in kinds.most_common()]
+    lines += [f"{count:6d}    because: {cause}" for cause, count in causes.most_common()]
+    lines += [
+        f"{verdict.kind}: {label}: {verdict.cause} -> {out / str(number)}"
+        for number, label, verdict in outcomes
+        if verdict.kind in BAD
+    ]
+    worst = max((v.worst for v in verdicts if v.kind == AGREES), default=0.0)
+    return "\n".join(
+        [*lines, f"largest relative difference, beyond 1e-9 s, of those that agree: {worst:.2g}"]
+    )
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -153,21 +107,16 @@ def main(words: Sequence[str] | None = None) -> int:
     plan = Plan(tuple(chosen.families.split(",")), tuple(chosen.selectors.split(",")), chosen.out)
     plan.out.mkdir(parents=True, exist_ok=True)
     simgrid_exec.program()
-    ledger = Ledger(plan)
     numbers = range(chosen.seed * STRIDE, chosen.seed * STRIDE + chosen.cases)
-    todo = ledger.open_numbers(numbers)
-    print(f"{len(numbers) - len(todo)} of {len(numbers)} cases were done before", flush=True)
+    outcomes = []
     with ProcessPoolExecutor(chosen.jobs) as pool:
-        futures = [pool.submit(examine, plan, number) for number in todo]
+        futures = [pool.submit(examine, plan, number) for number in numbers]
         for done, future in enumerate(as_completed(futures), 1):
-            number, label, verdict = future.result()
-            ledger.add(number, label, verdict)
-            if verdict.kind in BAD:
-                print(f"{verdict.kind}: {label}: {verdict.cause}", flush=True)
+            outcomes.append(future.result())
             if done % 100 == 0:
-                print(f"{done} of {len(todo)}", flush=True)
-    print(ledger.summary(numbers))
-    return any(ledger.verdicts[number].kind in BAD for number in numbers)
+                print(f"{done} of {len(numbers)}", flush=True)
+    print(summary(outcomes, plan.out))
+    return any(verdict.kind in BAD for _, _, verdict in outcomes)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle import compare
-from tests.oracle.campaign import Ledger, Plan, Shrinker
+from tests.oracle.campaign import Shrinker
 from tests.oracle.cases import Case, run_simgrid
 from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, ROUNDING, TISIM_FAILED, judge
 from tests.oracle.programs.program import Each, Line, Peer, Program
@@ -133,13 +133,3 @@ def test_judge_survives_what_tisim_does(monkeypatch: pytest.MonkeyPatch) -> None
     assert (verdict.kind, verdict.cause) == (TISIM_FAILED, "ValueError: no such thing")
     monkeypatch.setattr(compare, "replay_here", lambda case, directory: os._exit(3))
     assert judge(case).cause == "crashed, exit status 3"
-
-
-def test_a_campaign_repeats_only_what_was_wrong(tmp_path: Path) -> None:
-    plan = Plan(("cluster",), ("default",), tmp_path)
-    ledger = Ledger(plan)
-    ledger.add(1, "one", compare.Verdict(AGREES, 1e-12))
-    ledger.add(2, "two", compare.Verdict(DISAGREES, 1e-3, "rank 0"))
-    assert Ledger(plan).open_numbers([1, 2, 3]) == [2, 3]
-    assert Ledger(Plan(("full",), ("default",), tmp_path)).open_numbers([1, 2, 3]) == [1, 2, 3]
-    assert "disagrees: two: rank 0" in ledger.summary([1, 2])
