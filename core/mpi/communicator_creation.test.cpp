@@ -18,18 +18,6 @@ TEST("a comm_split makes a communicator of each color, its ranks in the order of
   CHECK(replay.simulation.communicator(2).member(0) == 1);
 }
 
-TEST("peers are ranks of the communicator that an operation names") {
-  // Rank 0 of the new communicator is rank 1, which is in it after 2 s.
-  CHECK(finishes({{"comm_split 0 5 0 2", "recv 0 7 1000 comm=5"},
-                  {"comm_split 0 5 0 1", "send 1 7 1000 comm=5"}},
-                 {4, 2}));
-}
-
-TEST("messages of different communicators do not match") {
-  Replay replay({{"comm_dup 0 5", "recv 1 7 1000 comm=5"}, {"comm_dup 0 5", "send 0 7 1000"}});
-  CHECK(replay.run().stop == Stop::deadlock);
-}
-
 TEST("the index of a communicator that all have freed is used again") {
   Replay replay({Program{"comm_dup 0 5", "comm_free 5", "comm_dup 0 6", "comm_free 6"}});
   CHECK(replay.run().stop == Stop::done);

@@ -30,59 +30,6 @@ bool same(const std::vector<double>& a, const std::vector<double>& b, double rel
 
 }  // namespace
 
-TEST("network: a flow alone gets the narrowest link") {
-  FlowSystem s;
-  s.flow(s.pair({s.link(100), s.link(50), s.link(200)}), 1000);
-  CHECK(same(s.run(), {20.0}));
-}
-
-TEST("network: a latency comes before the bytes") {
-  FlowSystem s;
-  s.flow(s.pair({s.link(100)}, 0.25), 1000, 1.0);
-  CHECK(same(s.run(), {11.25}));
-}
-
-TEST("network: two pairs share a link equally, and what the shorter leaves goes to the other") {
-  FlowSystem s;
-  const std::int32_t shared = s.link(100);
-  s.flow(s.pair({shared}), 1000);
-  s.flow(s.pair({shared}), 500);
-  CHECK(same(s.run(), {15.0, 10.0}));
-}
-
-TEST("network: flows of one pair share as flows of several do") {
-  FlowSystem s;
-  const std::int32_t shared = s.link(100);
-  const std::int32_t pair = s.pair({shared});
-  s.flow(pair, 200);
-  s.flow(pair, 400);
-  s.flow(s.pair({shared}), 600, 3.0);
-  // 50 each for 3 s; then a third each until the first ends at 4.5 s; then half each ...
-  CHECK(same(s.run(), {4.5, 8.5, 12.0}));
-}
-
-TEST("network: fairness is max-min, not equal parts of every link") {
-  FlowSystem s;
-  const std::int32_t narrow = s.link(10);
-  const std::int32_t wide = s.link(20);
-  s.flow(s.pair({narrow, wide}), 50);
-  s.flow(s.pair({narrow}), 50);
-  s.flow(s.pair({wide}), 150);
-  // 5, 5, and the third gets what the first leaves: 15.
-  CHECK(same(s.run(), {10.0, 10.0, 10.0}));
-}
-
-TEST("network: a fat pipe bounds each flow and shares nothing") {
-  FlowSystem s;
-  const std::int32_t pipe = s.link(100, true);
-  s.flow(s.pair({pipe}), 1000);
-  s.flow(s.pair({pipe}), 500);
-  const std::int32_t pair = s.pair({pipe});
-  s.flow(pair, 200);
-  s.flow(pair, 200);
-  CHECK(same(s.run(), {10.0, 5.0, 2.0, 2.0}));
-}
-
 TEST("network: a full fat pipe holds back all flows that have no bound of their own") {
   // Latencies of many digits: in some the last bit of a bound would lie below the pipe's level.
   for (int digit = 1; digit < 40; ++digit) {
@@ -107,78 +54,6 @@ TEST("network: a shared link of a fat pipe's capacity saturates together with th
     // As if the first had no link of its own.
     CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
   }
-}
-
-TEST("network: a limiter bounds what both directions move together") {
-  FlowSystem s;
-  const std::int32_t up = s.link(100);
-  const std::int32_t down = s.link(100);
-  const std::int32_t limiter = s.link(150);
-  s.flow(s.pair({up, limiter}), 750);
-  s.flow(s.pair({down, limiter}), 375);
-  // 75 each for 5 s, then the first alone at 100.
-  CHECK(same(s.run(), {5.0 + 375.0 / 100.0, 5.0}));
-}
-
-TEST("network: shares are inverse to the penalties of flows with latencies") {
-  FlowSystem s;
-  const std::int32_t shared = s.link(90);
-  s.flow(s.pair({shared}, 0.001), 60e3);
-  s.flow(s.pair({shared}, 0.002), 30e3);
-  // 60 and 30 from 2 ms on; before that the first has 1 ms alone.
-  const double left = 60e3 - 0.09;
-  CHECK(same(s.run(), {0.002 + left / 60, 0.002 + left / 60 + (30e3 - left / 2) / 90}, 1e-9));
-}
-
-TEST("network: the weight of a flow counts the bandwidths of its links too") {
-  FlowSystem s;
-  s.model.weight_s = 1000;
-  const std::int32_t shared = s.link(1000);
-  // Penalties: 0.5 + 1 = 1.5; and 0.5 + 1 + 3 = 4.5.
-  s.flow(s.pair({shared}, 0.5), 7500);
-  s.flow(s.pair({shared, s.link(1000.0 / 3)}, 0.5), 2500);
-  CHECK(same(s.run(), {10.5, 10.5}));
-}
-
-TEST("network: a window of gamma bounds a flow by its latency") {
-  FlowSystem s;
-  s.model.tcp_gamma = 100;
-  const std::int32_t shared = s.link(2000);
-  s.flow(s.pair({shared}, 0.5), 1000);   // at most 100 a second
-  s.flow(s.pair({shared}, 0.05), 9000);  // at most 1000
-  CHECK(same(s.run(), {10.5, 9.05}));
-}
-
-TEST("network: without a window a flow with a latency has no bound of its own") {
-  FlowSystem s;
-  const std::int32_t shared = s.link(90);
-  s.flow(s.pair({shared}, 1.0), 90);
-  CHECK(same(s.run(), {2.0}));
-}
-
-TEST("network: crosstraffic loads the way back by 5 %") {
-  FlowSystem s;
-  s.model.crosstraffic = true;
-  const std::int32_t up = s.link(105);
-  const std::int32_t down = s.link(105);
-  s.flow(s.pair({up}, 0.0, {down}), 1000);
-  s.flow(s.pair({down}, 0.0, {up}), 1000);
-  CHECK(same(s.run(), {10.0, 10.0}));
-}
-
-TEST("network: alone, a flow whose way back is another link loses nothing") {
-  FlowSystem s;
-  s.model.crosstraffic = true;
-  s.flow(s.pair({s.link(100)}, 0.0, {s.link(100)}), 1000);
-  CHECK(same(s.run(), {10.0}));
-}
-
-TEST("network: a link on both ways is loaded by both") {
-  FlowSystem s;
-  s.model.crosstraffic = true;
-  const std::int32_t backbone = s.link(105);
-  s.flow(s.pair({backbone}, 0.0, {backbone}), 1000);
-  CHECK(same(s.run(), {10.0}));
 }
 
 TEST("network: factors depend on the size") {
