@@ -82,62 +82,6 @@ class Post {
 
 }  // namespace
 
-TEST("matcher: messages of one key match in order") {
-  Post post;
-  CHECK(post.send(0, 1, 5, 100) == -1);
-  CHECK(post.send(0, 1, 5, 101) == -1);
-  CHECK(post.receive(0, 1, 5, 200) == 100);
-  CHECK(post.receive(0, 1, 5, 201) == 101);
-  CHECK(post.receive(0, 1, 5, 202) == -1);
-  CHECK(post.receive(0, 1, 5, 203) == -1);
-  CHECK(post.send(0, 1, 5, 102) == 202);
-  CHECK(post.send(0, 1, 5, 103) == 203);
-  CHECK(post.matcher.messages().in_use() == 0);
-}
-
-TEST("matcher: source, destination, tag and context all count") {
-  Post post;
-  CHECK(post.send(0, 1, 5, 100) == -1);
-  CHECK(post.receive(2, 1, 5, 200) == -1);
-  CHECK(post.receive(0, 2, 5, 201) == -1);
-  CHECK(post.receive(0, 1, 6, 202) == -1);
-  CHECK(post.receive(0, 1, 5, 203, 1) == -1);
-  CHECK(post.receive(kAnySource, 1, kAnyTag, 204, 1) == -1);
-  CHECK(post.receive(0, 1, 5, 205) == 100);
-}
-
-TEST("matcher: a receive from any source takes the message that was sent first") {
-  Post post;
-  CHECK(post.send(3, 1, 5, 100) == -1);
-  CHECK(post.send(2, 1, 5, 101) == -1);
-  CHECK(post.send(2, 1, 6, 102) == -1);
-  CHECK(post.receive(kAnySource, 1, 5, 200) == 100);
-  CHECK(post.receive(2, 1, kAnyTag, 201) == 101);
-  CHECK(post.receive(kAnySource, 1, kAnyTag, 202) == 102);
-}
-
-TEST("matcher: a send takes the receive that was posted first, wherever it waits") {
-  Post post;
-  CHECK(post.receive(kAnySource, 1, kAnyTag, 200) == -1);
-  CHECK(post.receive(2, 1, 5, 201) == -1);
-  CHECK(post.receive(kAnySource, 1, 5, 202) == -1);
-  CHECK(post.receive(2, 1, kAnyTag, 203) == -1);
-  CHECK(post.send(2, 1, 5, 100) == 200);
-  CHECK(post.send(2, 1, 5, 101) == 201);
-  CHECK(post.send(2, 1, 5, 102) == 202);
-  CHECK(post.send(2, 1, 5, 103) == 203);
-  CHECK(post.send(2, 1, 5, 104) == -1);
-}
-
-TEST("matcher: a wildcard does not take what does not fit it") {
-  Post post;
-  CHECK(post.receive(kAnySource, 1, 5, 200) == -1);
-  CHECK(post.receive(3, 1, kAnyTag, 201) == -1);
-  CHECK(post.send(2, 1, 6, 100) == -1);
-  CHECK(post.send(3, 1, 6, 101) == 201);
-  CHECK(post.send(2, 1, 5, 102) == 200);
-}
-
 TEST("matcher: looking leaves the message there") {
   Post post;
   CHECK(!post.peek(kAnySource, 1, kAnyTag));

@@ -81,32 +81,6 @@ using Told = std::map<std::int32_t, double>;
 
 }  // namespace
 
-TEST("resource: a disk reads and writes at bandwidths of their own") {
-  Disks disks(200, 100);
-  disks.read(0, 1000, 1, 0.0);
-  disks.write(0, 1000, 2, 0.0);
-  CHECK((disks.run(0.0) == Told{{1, 5.0}, {2, 10.0}}));
-}
-
-TEST("resource: transfers of a disk share its bandwidth; disks share nothing") {
-  Disks disks(100, 100, 2);
-  disks.read(0, 100, 1, 0.0);
-  disks.read(0, 300, 2, 0.0);
-  disks.read(1, 300, 3, 0.0);
-  // 50 each for 2 s, then the second alone.
-  CHECK((disks.run(0.0) == Told{{1, 2.0}, {2, 4.0}, {3, 3.0}}));
-}
-
-TEST("resource: what is taken out leaves its part to the others") {
-  Disks disks(100, 100);
-  disks.read(0, 200, 1, 0.0);
-  disks.read(0, 200, 2, 0.0);
-  disks.channels().settle(0.0);
-  CHECK(disks.channels().drop(0, 1, 2.0));
-  CHECK(!disks.channels().drop(0, 1, 2.0));
-  CHECK((disks.run(2.0) == Told{{2, 3.0}}));
-}
-
 TEST("resource: without bandwidth nothing moves until there is some") {
   Disks disks(100, 100);
   disks.write(0, 300, 1, 0.0);

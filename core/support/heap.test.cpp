@@ -35,39 +35,6 @@ struct Sample {
 
 }  // namespace
 
-TEST("heap: events leave by date, equal dates in the order of pushing") {
-  Sample s(6);
-  const double dates[] = {3, 1, 2, 1, 3, 1};
-  for (std::uint32_t id = 0; id < 6; ++id) s.heap.push(dates[id], id);
-  CHECK(s.heap.size() == 6);
-  CHECK(s.heap.top_date() == 1);
-  CHECK((s.drained() == std::vector<std::uint32_t>{1, 3, 5, 2, 0, 4}));
-  for (const std::int32_t position : s.positions) CHECK(position == -1);
-}
-
-TEST("heap: a moved event comes after those of its new date") {
-  Sample s(4);
-  for (std::uint32_t id = 0; id < 4; ++id) s.heap.push(id, id);
-  s.heap.update(3, 0);
-  s.heap.update(1, 2);
-  s.heap.update(3, 3);
-  CHECK(s.heap.date_of(2) == 1);
-  CHECK((s.drained() == std::vector<std::uint32_t>{1, 2, 0, 3}));
-  s.heap.update(5, 1);  // not in the heap: it is pushed
-  CHECK(s.heap.size() == 1);
-  CHECK(s.heap.top_id() == 1);
-}
-
-TEST("heap: removing what is not there does nothing") {
-  Sample s(3);
-  s.heap.push(1, 0);
-  s.heap.push(2, 1);
-  s.heap.remove(2);
-  s.heap.remove(0);
-  s.heap.remove(0);
-  CHECK((s.drained() == std::vector<std::uint32_t>{1}));
-}
-
 namespace {
 void check_as_sorted_map(std::uint32_t sequence) {
   constexpr std::uint32_t kIds = 200;

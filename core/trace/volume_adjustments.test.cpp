@@ -45,13 +45,6 @@ TEST("compute noise: mean 1 and the standard deviation asked for") {
   }
 }
 
-TEST("compute noise: the same in batches of any size, another for each rank and seed") {
-  const ComputeNoise noise{0.1, 1};
-  CHECK(factors(noise, 0, 100, 100) == factors(noise, 0, 100, 7));
-  CHECK(factors(noise, 0, 100, 100) != factors(noise, 1, 100, 100));
-  CHECK(factors(noise, 0, 100, 100) != factors({0.1, 2}, 0, 100, 100));
-}
-
 TEST("compute noise: another variation stretches the same deviations") {
   const double narrow = std::sqrt(std::log1p(0.01));
   const double wide = std::sqrt(std::log1p(0.04));
@@ -61,20 +54,6 @@ TEST("compute noise: another variation stretches the same deviations") {
     const double z = std::log(a[i]) / narrow + narrow / 2.0;
     CHECK(test::close(std::log(b[i]), wide * (z - wide / 2.0), 1e-9));
   }
-}
-
-TEST("compute noise: only computations vary, and nothing without variation") {
-  ComputeNoiseStream stream({0.3, 1}, 0);
-  Op ops[2];
-  ops[0].kind = Kind::sleep;
-  ops[0].amount = 1.0;
-  ops[1].kind = Kind::send;
-  ops[1].bytes = 1000;
-  stream.apply(ops, 2);
-  CHECK(ops[0].amount == 1.0);
-  CHECK(ops[1].bytes == 1000);
-  CHECK(stream.is_on());
-  CHECK(!ComputeNoiseStream({0.0, 9}, 0).is_on());
 }
 
 namespace {

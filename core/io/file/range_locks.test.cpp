@@ -52,39 +52,6 @@ std::vector<std::int32_t> released(RangeLocks& locks, std::int32_t file, std::in
 
 }  // namespace
 
-TEST("range locks: ranges that touch do not overlap, and files are apart") {
-  RangeLocks locks;
-  CHECK(locks.take(0, 0, 10, 0));
-  CHECK(locks.take(0, 10, 20, 1));
-  CHECK(locks.take(1, 5, 15, 2));
-  CHECK(!locks.take(0, 9, 11, 3));
-  CHECK(released(locks, 0, 0).empty());
-  CHECK(released(locks, 1, 2).empty());
-  CHECK(released(locks, 0, 1) == std::vector<std::int32_t>{3});
-}
-
-TEST("range locks: who asked first goes on first, and others with what is left") {
-  RangeLocks locks;
-  CHECK(locks.take(0, 0, 100, 0));
-  CHECK(!locks.take(0, 40, 60, 1));
-  CHECK(!locks.take(0, 50, 70, 2));
-  CHECK(!locks.take(0, 60, 80, 3));
-  CHECK(!locks.take(0, 0, 40, 4));
-  CHECK(released(locks, 0, 0) == (std::vector<std::int32_t>{1, 3, 4}));
-  CHECK(released(locks, 0, 1).empty());
-  CHECK(released(locks, 0, 3) == std::vector<std::int32_t>{2});
-}
-
-TEST("range locks: a rank that waits can give up") {
-  RangeLocks locks;
-  CHECK(locks.take(0, 0, 10, 0));
-  CHECK(!locks.take(0, 0, 10, 1));
-  CHECK(!locks.take(0, 0, 10, 2));
-  CHECK(released(locks, 0, 1).empty());
-  CHECK(released(locks, 0, 0) == std::vector<std::int32_t>{2});
-  CHECK(released(locks, 0, 3).empty());
-}
-
 TEST("range locks: random ranges go to the ranks that a plain list gives them to") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);

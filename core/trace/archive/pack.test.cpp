@@ -158,15 +158,6 @@ TEST("pack: a damaged byte is noticed wherever it is") {
   }
 }
 
-TEST("pack: a file that is cut") {
-  const Scratch scratch;
-  const std::string bytes = test::packed(plain_texts(), scratch);
-  for (std::size_t size = tit::kMagic.size(); size < bytes.size(); ++size) {
-    CHECK(error_of(bytes.substr(0, size), scratch).find("packed.tit: is damaged: ") == 0);
-  }
-  CHECK(error_of(bytes + "x", scratch).find("packed.tit: is damaged: ") == 0);
-}
-
 TEST("pack: files outside the directory are refused") {
   const Scratch scratch;
   for (const char* name : {"../x", "/tmp/x", "a/../../x"}) {
@@ -177,35 +168,6 @@ TEST("pack: files outside the directory are refused") {
     CHECK(error_of(test::content_of(scratch.file("packed.tit")), scratch)
               .find("leads out of the directory") != std::string::npos);
   }
-}
-
-TEST("pack: the index file and names with directories come back") {
-  const Scratch scratch;
-  PackInput input;
-  input.files = test::files_of({"1 init\n", "0 init\n"});
-  input.names = {"run_files/a", "run_files/b"};
-  input.index_name = "run";
-  input.index_text = "run_files/a\nrun_files/b\n";
-  pack(input, scratch.file("packed.tit"));
-  std::filesystem::create_directory(scratch.file("out"));
-  unpack(test::file_of(test::content_of(scratch.file("packed.tit"))), scratch.file("out"));
-  CHECK(test::content_of(scratch.file("out/run")) == input.index_text);
-  CHECK(test::content_of(scratch.file("out/run_files/a")) == "1 init\n");
-  CHECK(test::content_of(scratch.file("out/run_files/b")) == "0 init\n");
-}
-
-TEST("pack: what cannot be packed or written") {
-  const Scratch scratch;
-  const auto to = [&](const std::vector<std::string>& texts, const std::string& output) {
-    PackInput input;
-    input.files = test::files_of(texts);
-    for (const TraceFile& file : input.files) input.names.push_back(file.name);
-    pack(input, output);
-  };
-  CHECK_THROWS(to({"0 init\n"}, scratch.file("no/such/directory")), TraceError,
-               "cannot be written: No such");
-  CHECK_THROWS(to({"0 init\n", "2 init\n"}, scratch.file("x")), TraceError,
-               "rank 1 of 0 to 2 has no file");
 }
 
 TEST("pack: another version is refused, and what is not packed") {

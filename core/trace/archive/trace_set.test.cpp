@@ -52,29 +52,6 @@ TEST("trace set: a recording that was cut off") {
   CHECK(!TraceSet::open(files_of({"0 init\n" + said, said + "1 init\n"}), "set")->is_cut());
 }
 
-TEST("trace set: a file that is not there") {
-  TraceFile absent;
-  absent.name = absent.path = "no/such/file";
-  CHECK_THROWS(TraceSet::open({absent}, "set"), TraceError,
-               "no/such/file: cannot be opened: No such");
-}
-
-TEST("trace set: one file with the lines of all ranks") {
-  const auto set = TraceSet::open(
-      {file_of("# all\n0 init\n1 init\n1 compute 5\n\n0 send 1 0 9\n1 recv 0 0 9\n0 compute 1\n",
-               "all")},
-      "all");
-  CHECK(set->ranks() == 2 && set->file(1) == "all");
-  CallTable calls;
-  const std::vector<Op> first = read_all(*set, 0, calls);
-  CHECK(first.size() == 3);
-  CHECK(first[0].line == 2 && first[1].line == 6 && first[2].line == 8);
-  CHECK(first[1].kind == Kind::send && first[1].bytes == 9);
-  const std::vector<Op> second = read_all(*set, 1, calls);
-  CHECK(second.size() == 3);
-  CHECK(second[0].line == 3 && second[1].line == 4 && second[2].line == 7);
-}
-
 TEST("trace set: what is wrong with a line of a file of several ranks is said with its number") {
   const auto set = TraceSet::open({file_of("0 init\n1 init\n0 barrier\n1 sen\n0 x", "all")}, "all");
   CallTable calls;

@@ -280,38 +280,6 @@ TEST("compressed: a wrong line is found where it stands, on the rank that it is 
   check_reading(texts, compressed(texts, scratch));
 }
 
-TEST("compressed: an optional section of the future is skipped") {
-  const Scratch scratch;
-  const std::vector<std::string> texts = ring(2, 3, 10);
-  std::vector<tit::Section> sections = sections_of(compressed(texts, scratch));
-  tit::Section future;
-  future.name = "call sites";
-  future.required = false;
-  future.version = 3;
-  future.bytes = "whatever";
-  sections.insert(sections.begin(), future);
-  const std::string bytes = tit::write_container(sections);
-  CHECK(test::unpacked(bytes, 2, scratch) == texts);
-  check_reading(texts, bytes);
-  const std::vector<tit::Section> kept = sections_of(tit::write_container(sections_of(bytes)));
-  CHECK(kept[0].name == "call sites" && kept[0].version == 3 && kept[0].bytes == "whatever");
-}
-
-TEST("compressed: a required section of the future is refused by its name") {
-  const Scratch scratch;
-  std::vector<tit::Section> sections = sections_of(compressed(ring(2, 3, 10), scratch));
-  tit::Section future;
-  future.name = "one-sided";
-  sections.push_back(future);
-  CHECK_THROWS(
-      opened(tit::write_container(sections)), TraceError,
-      "x.tit: needs what this tisim does not know: its section \"one-sided\" of version 1; "
-      "get a newer tisim");
-  sections.pop_back();
-  sections[0].version = 2;
-  CHECK_THROWS(opened(tit::write_container(sections)), TraceError, "its section \"trace\"");
-}
-
 TEST("compressed: lines without actions that never end are refused") {
   const Scratch scratch;
   std::string text = "0 init\n";

@@ -31,18 +31,6 @@ std::vector<std::int64_t> shown(const std::vector<double>& numbers, std::int64_t
 
 }  // namespace
 
-TEST("file view: places of a strided view") {
-  const std::vector<double> numbers{100, 4, 12};
-  const FileView view(numbers);
-  CHECK(view.place(0) == 100);
-  CHECK(view.place(3) == 103);
-  CHECK(view.place(4) == 112);
-  CHECK(view.end(2, 4) == 114);
-  const FileView::Piece piece = view.first_piece(1, 20);
-  CHECK(piece.offset == 101);
-  CHECK(piece.bytes == 3);
-}
-
 TEST("file view: random views show the bytes that counting finds") {
   std::mt19937 random(7);
   const auto draw = [&random](int least, int most) {
