@@ -16,7 +16,7 @@ from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_gains import gains
 from tisim.gpu.step_graph import MOST_RANKS, read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
-from tisim.gpu.step_kineto import read_kineto
+from tisim.gpu.step_kineto import is_kineto, read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_nsys import is_nsys, read_nsys
 from tisim.gpu.step_path import critical_path, path_seconds
@@ -51,6 +51,7 @@ Examples:
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
   tisim step 175b.graph --timeline step.tir && tisim view step.tir
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
+  tisim step recordings/ --machine h100   # a recording a rank, of all or of some
   tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
   tisim step report.sqlite   # nsys export --type sqlite
 """,
@@ -104,7 +105,7 @@ Examples:
     "--write-graph", "graph_file", metavar="FILE", help="Of a recording: write its graph."
 )
 @json_option("the result")
-@click.argument("graph")
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True)
 def step_command(
     machine: str,
     values: tuple[str, ...],
@@ -117,14 +118,15 @@ def step_command(
     ranks: int | None,
     graph_file: str | None,
     json_file: str | None,
-    graph: str,
+    graphs: tuple[str, ...],
 ) -> None:
     """Predict the time of a training step from its graph.
 
     GRAPH says what each GPU does, without times, as `tisim generate llm` writes it, or is what
     PyTorch's profiler recorded of one rank (JSON, may be in gzip), which then stands for all ranks,
-    or the execution traces of Chakra (one of the files NAME.RANK.et, or NAME), an export of Nsight
-    Systems (SQLite), or a table of layers of SimAI.
+    or of several (the files, or their directory), or the execution traces of Chakra (one of the
+    files NAME.RANK.et, or NAME), an export of Nsight Systems (SQLite), or a table of layers of
+    SimAI.
     Ranks that do the same at the same time are executed once.
     """
     if gantt is not None:
@@ -133,7 +135,8 @@ def step_command(
         if file is not None:
             check_writable(file)
     chosen = STEP_MACHINES[machine].with_values(values)
-    recording = _recording(graph, ranks, not keep_communication)
+    graph = graphs[0]
+    recording = _recording(graphs, ranks, not keep_communication)
     if recording is not None:
         read, chosen = recording.graph, replace(chosen, launch=0.0)  # which gaps of the host are
     elif ranks is not None:
@@ -194,16 +197,19 @@ def step_command(
         print_table(rows, 1, indent="  ")
 
 
-def _recording(path: str, ranks: int | None, communicates: bool) -> Recording | None:
-    """The graph that a path names, unless that is a graph file."""
+def _recording(paths: tuple[str, ...], ranks: int | None, communicates: bool) -> Recording | None:
+    """The graph that paths name, unless it is a graph file."""
+    if is_kineto(paths):
+        return read_kineto(paths, model=communicates)
+    if len(paths) > 1:
+        raise click.UsageError("only recordings of PyTorch's profiler are several files")
+    (path,) = paths
     if is_chakra(path):
         return read_chakra(path, ranks=ranks, communicates=communicates)
     if is_nsys(path):
         return read_nsys(path)
     if is_simai(path):
         return read_simai(path, ranks=ranks)
-    if path.endswith((".json", ".json.gz")):
-        return read_kineto(path, model=communicates)
     return None
 
 

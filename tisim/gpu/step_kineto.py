@@ -1,4 +1,4 @@
-"""Recordings of PyTorch's profiler (Kineto) as graphs: one rank, which stands for all.
+"""Recordings of PyTorch's profiler (Kineto): of one rank, which stands for all, or of several.
 
 Kernels keep their times. The host thread launches them when it did, by gaps between launches, and
 waits for streams where it did. A kernel that began just when one of another stream had ended, later
@@ -16,13 +16,14 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import MOST_RANKS, parse_graph
+from tisim.gpu.step_graph import MOST_RANKS
 from tisim.gpu.step_launches import Launched, Program
-from tisim.gpu.step_recording import Recording, check_ranks, shape_of
+from tisim.gpu.step_ranks import Call, RecordedRank, joined
+from tisim.gpu.step_recording import Recording, check_ranks
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import open_input
 
@@ -51,38 +52,70 @@ _CALLS = ("cuda_runtime", "cuda_driver")
 _WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
 # The host's record of a call of NCCL, with its sizes.
 _PARAMETERS = "record_param_comms"
-# A call of NCCL: its word, its ranks, how many they are, or the other rank, and bytes.
-_Call = tuple[str, tuple[int, ...] | int, int]
 # An activity of a GPU: stream, begin, end, correlation, title, calls (those of a group).
-_Found = tuple[str, float, float, object, str, tuple[_Call, ...]]
+_Found = tuple[str, float, float, object, str, tuple[Call, ...]]
+_SUFFIXES = (".json", ".json.gz")
 # Bytes that are read at once.
 _PIECE = 1 << 20
 
 
-def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False) -> Recording:
-    """Read a recording, JSON or JSON in gzip.
+def is_kineto(paths: Sequence[str | Path]) -> bool:
+    """Whether paths name recordings, or a directory that has some."""
+    return all(str(path).endswith(_SUFFIXES) or Path(path).is_dir() for path in paths)
+
+
+def read_kineto(
+    paths: str | Path | Sequence[str | Path], *, model: bool = True, messages: bool = False
+) -> Recording:
+    """Read recordings, JSON or JSON in gzip, as the graph of all ranks of their job.
 
     Parameters
     ----------
+    paths
+        A recording, several, or a directory of them: a file a rank.
     model
-        Make collectives of what is recorded as one; otherwise they keep their times.
+        Make collectives and messages of what is recorded as such; otherwise they keep their times.
     messages
-        Make messages of what is recorded as one; otherwise they keep their times, since not all
-        ranks send as the recorded one does.
+        Make all messages of what one rank has recorded, wherever they go.
+
+    Raises
+    ------
+    InputError
+        If a file is not a recording, or they are not of different ranks of one job.
     """
+    given = [paths] if isinstance(paths, str | Path) else paths
+    files = [file for path in given for file in _recordings_of(Path(path))]
+    ranks = [read_rank(file, several=len(files) > 1) for file in files]
+    return joined(ranks, given[0], model=model, messages=messages)
+
+
+def _recordings_of(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.name.endswith(_SUFFIXES))
+    if not found:
+        raise InputError("no recording (*.json, *.json.gz) is in this directory", file=path)
+    return found
+
+
+def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
+    """Read the recording of a rank; of `several`, each says which, or its name does."""
     calls: dict[object, tuple[float, object]] = {}  # date and thread
-    sent: dict[object, list[tuple[float, float, _Call]]] = {}  # messages by thread: begin, end
+    sent: dict[object, list[tuple[float, float, Call]]] = {}  # messages by thread: begin, end
     waits: list[tuple[float, float]] = []
     found: list[_Found] = []
     lost: Counter[str] = Counter()
-    world, rank = 1, 0
+    groups: dict[str, tuple[int, ...]] = {}
+    world = 0
+    rank = None
     try:
         reader = _Reader(_pieces(path), path)
         for name, value in reader.members():
             if name == "distributedInfo" and isinstance(value, dict):
                 world = int(value.get("world_size", 1))
                 check_ranks(world, path)
-                rank = int(value.get("rank", 0))
+                rank = None if value.get("rank") is None else int(value["rank"])
+                groups = _groups_of(value.get("pg_config"))
             if name != "traceEvents" or not isinstance(value, dict) or value.get("ph") != "X":
                 continue
             args = value.get("args")
@@ -95,7 +128,7 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
                 calls[args.get("correlation")] = begin, value.get("tid")
                 if value.get("name") in _WAITS:
                     waits.append((begin, float(value.get("dur", 0.0))))
-            elif messages and value.get("name") == _PARAMETERS:
+            elif value.get("name") == _PARAMETERS:
                 if (message := _message_of(args)) is not None:
                     own = begin, begin + float(value.get("dur", 0.0)), message
                     sent.setdefault(value.get("tid"), []).append(own)
@@ -103,55 +136,64 @@ def read_kineto(path: str | Path, *, model: bool = True, messages: bool = False)
                 end = begin + float(value.get("dur", 0.0))
                 stream = sys.intern(f"s{args.get('stream')}")
                 title = sys.intern(str(value.get("name")))
-                own_calls: tuple[_Call, ...] = ()
+                own_calls: tuple[Call, ...] = ()
                 if "nccl" in title.lower():
-                    call = (_message_of(args) if messages else None) or _call_of(args)
-                    own_calls = (call,) if call[0] else ()
+                    call = _message_of(args) or _call_of(args)
+                    own_calls = (call,) if call.word else ()
                 found.append((stream, begin, end, args.get("correlation"), title, own_calls))
         if not reader.has("traceEvents"):
             raise KeyError("traceEvents")
-        kernels = []
-        communicators: dict[str, tuple[int, int]] = {}
+        if not found:
+            raise ValueError("it has no kernels")
         _add_groups(found, calls, sent)
+        kernels: list[Launched] = []
+        of_kernel: dict[int, list[Call]] = {}
         for stream, begin, end, correlation, title, own_calls in found:
             launch = min(begin, calls[correlation][0]) if correlation in calls else begin
             lost["kernels whose launch was not recorded"] += correlation not in calls
-            line = None
-            if model and own_calls:
-                parts = [_line(call, world, rank, communicators) for call in own_calls]
-                known = [part for part in parts if part is not None]
-                # Messages stay in their order, in whichever groups they are.
-                if own_calls[0][0] in ("send", "receive"):
-                    known = ["group {stream}", *known, "end"]
-                line = "\n".join(known) if None not in parts else None
-            is_call = "nccl" in title.lower()
-            kernels.append(Launched(stream, begin, end, launch, is_call, line))
-        if not kernels:
-            raise ValueError("it has no kernels")
+            if own_calls:
+                of_kernel[len(kernels)] = [_with_members(call, groups) for call in own_calls]
+            kernels.append(Launched(stream, begin, end, launch, "nccl" in title.lower()))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
             f"this is not a recording of PyTorch's profiler: {type(error).__name__}: {error}",
             file=path,
         ) from None
+    if several and rank is None:
+        named = re.findall(r"rank[-_.]?(\d+)", Path(path).name)
+        if not named:
+            raise InputError(
+                "says in no distributedInfo of which rank it is, and has no name such as "
+                "rank3.json",
+                file=path,
+            )
+        rank = int(named[-1])
     program = Program(kernels, waits)
-    lines = ["graph 1", f"ranks {world}"]
-    lines += [f"communicator {name} {size} {step}" for name, (size, step) in communicators.items()]
-    text = "\n".join([*lines, f"program 0-{world - 1}", *program.lines(), "end"]) + "\n"
-    return Recording(
-        parse_graph(text, str(path)),
-        text,
-        program.seconds,
-        len(kernels),
-        sum(kernel.communicates for kernel in kernels),
-        sum(kernel.communicates and kernel.line is None for kernel in kernels),
-        +lost,
-    )
+    return RecordedRank(path, rank or 0, world, program, kernels, of_kernel, +lost)
+
+
+def _groups_of(config: object) -> dict[str, tuple[int, ...]]:
+    """The ranks of process groups by name."""
+    groups = {}
+    for group in config if isinstance(config, list) else ():
+        ranks = group.get("ranks") if isinstance(group, dict) else None
+        if isinstance(ranks, list) and all(isinstance(rank, int) for rank in ranks):
+            groups[str(group.get("pg_name"))] = tuple(sorted(ranks))
+    return groups
+
+
+def _with_members(call: Call, groups: dict[str, tuple[int, ...]]) -> Call:
+    """A call of a group of which it says no more than the size."""
+    if call.word not in _COLLECTIVES.values() or isinstance(call.members, tuple):
+        return call
+    members = groups.get(call.group, ())
+    return call._replace(members=members) if len(members) == call.members else call
 
 
 def _add_groups(
     found: list[_Found],
     calls: dict[object, tuple[float, object]],
-    sent: dict[object, list[tuple[float, float, _Call]]],
+    sent: dict[object, list[tuple[float, float, Call]]],
 ) -> None:
     """Give kernels of ``batch_isend_irecv``, which carry no sizes, the messages of their group.
 
@@ -176,8 +218,8 @@ def _add_groups(
                 found[number] = (*found[number][:5], tuple(group))
 
 
-def _call_of(args: dict[str, object]) -> _Call:
-    """The collective of a kernel: its word, its ranks or how many they are, bytes."""
+def _call_of(args: dict[str, object]) -> Call:
+    """The collective of a kernel; no word: none is known."""
     word = _COLLECTIVES.get(str(args.get("Collective name")), "")
     width = _BYTES.get(str(args.get("dtype")), 0)
     sizes = [args.get("In msg nelems"), args.get("Out msg nelems")]
@@ -193,37 +235,28 @@ def _call_of(args: dict[str, object]) -> _Call:
         and (isinstance(stride, int) and stride > 0)
     ):
         known = tuple(range(start, start + size * stride, stride))
-    return word if width else "", known or (size if isinstance(size, int) else 0), elements * width
+    number = args.get("Seq")
+    return Call(
+        word if width else "",
+        known or (size if isinstance(size, int) else 0),
+        elements * width,
+        _group_of(args),
+        number if isinstance(number, int) and number >= 0 else -1,
+    )
 
 
-def _message_of(args: dict[str, object]) -> _Call | None:
-    """The message of a kernel: its word, the other rank, bytes."""
+def _group_of(args: dict[str, object]) -> str:
+    return sys.intern(str(args.get("Process Group Name", "")))
+
+
+def _message_of(args: dict[str, object]) -> Call | None:
+    """The message of a kernel, if it is one."""
     word, other = _MESSAGES.get(str(args.get("Collective name")), ("", ""))
     peer, width = args.get(other), _BYTES.get(str(args.get("dtype")), 0)
     elements = args.get("In msg nelems" if word == "send" else "Out msg nelems")
     if not isinstance(peer, int) or not isinstance(elements, int) or not width:
         return None
-    return word, peer, elements * width
-
-
-def _line(
-    call: _Call,
-    world: int,
-    rank: int,
-    communicators: dict[str, tuple[int, int]],
-) -> str | None:
-    """Its line, without the stream, if its group is all ranks or has a regular stride."""
-    word, members, nbytes = call
-    if word in ("send", "receive") and isinstance(members, int):
-        return f"{word} {{stream}} {members - rank} {nbytes}"
-    if members == world:
-        members = tuple(range(world))
-    shape = shape_of(members, world) if isinstance(members, tuple) else None
-    if shape is None:
-        return None
-    name = f"g{shape[0]}x{shape[1]}"
-    communicators[name] = shape
-    return f"{word} {{stream}} {name} {nbytes}"
+    return Call(word, peer, elements * width, _group_of(args))
 
 
 def _pieces(path: str | Path) -> Iterator[bytes]:

@@ -42,13 +42,13 @@ class Program:
         self._kernels = sorted(kernels, key=lambda kernel: (kernel.launch, kernel.begin))
         self._waits = sorted(waits)
         dates = [date for date, _ in waits] + [self._kernels[0].launch]
-        self._begin = min(dates)
+        self.begin = min(dates)  # microseconds
         self._find_waits()
 
     @property
     def seconds(self) -> float:
         """From the first launch to the end of the last kernel."""
-        return (max(kernel.end for kernel in self._kernels) - self._begin) * 1e-6
+        return (max(kernel.end for kernel in self._kernels) - self.begin) * 1e-6
 
     def _find_waits(self) -> None:
         ends = sorted(self._kernels, key=lambda kernel: kernel.end)
@@ -69,11 +69,11 @@ class Program:
                     if other.number < 0:
                         other.number, number = number, number + 1
 
-    def lines(self) -> list[str]:
-        """The lines of a graph file."""
+    def lines(self, start: float = 0.0) -> list[str]:
+        """The lines of a graph file, if the host thread begins after so many seconds."""
         streams = sorted({kernel.stream for kernel in self._kernels})
-        lines: list[str] = []
-        host = self._begin  # the date of the host thread
+        lines = [f"host {start:.9g}"] if start > 0 else []
+        host = self.begin  # the date of the host thread
         waits = iter([*self._waits, (float("inf"), 0.0)])
         wait, length = next(waits)
         for kernel in self._kernels:

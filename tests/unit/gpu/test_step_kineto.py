@@ -93,7 +93,8 @@ def test_messages_of_a_batch_are_those_recorded_before_its_launch(tmp_path: Path
     path = tmp_path / "r.json"
     path.write_text(json.dumps(content))
     assert read_kineto(path).kept == 2
-    assert read_kineto(path).lost == {"events of category cpu_op": 4}
+    not_met = "meetings with calls that other ranks have not recorded; those here keep their times"
+    assert read_kineto(path).lost == {"events of category cpu_op": 4, not_met: 2}
     recording = read_kineto(path, messages=True)
     assert recording.kept == 0
     group = "group s9\nsend s9 1 2000\nsend s9 1 6000\nreceive s9 -1 6000\nend\n"

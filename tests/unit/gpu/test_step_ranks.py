@@ -1,0 +1,184 @@
+"""Recordings of several ranks of a job."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim.errors import InputError
+from tisim.gpu.step_kineto import read_kineto
+from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_run import run_step
+
+A100 = replace(STEP_MACHINES["a100"], launch=0.0)
+MEGA = 1 << 20
+NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
+COPIED = "recordings of other ranks, which do what the recorded one next below them does"
+# A kernel: its name, microseconds, and what PyTorch says of a call.
+Kernel = tuple[str, float, dict[str, object]]
+
+
+def gemm(length: float) -> Kernel:
+    return "gemm", length, {}
+
+
+def call(name: str, ranks: list[int], length: float, **more: object) -> Kernel:
+    sizes = {"In msg nelems": MEGA, "Out msg nelems": MEGA, "dtype": "Float"}
+    group = {"Process Group Ranks": str(ranks), "Group size": len(ranks)}
+    return "ncclDevKernel", length, {"Collective name": name, **sizes, **group, **more}
+
+
+def message(name: str, peer: int, length: float, elements: int = MEGA) -> Kernel:
+    sizes = {"In msg nelems": elements, "Out msg nelems": elements, "dtype": "Float"}
+    other = "Dst Rank" if name == "send" else "Src Rank"
+    return "ncclDevKernel", length, {"Collective name": name, **sizes, other: peer}
+
+
+def recorded(
+    directory: Path, rank: int, world: int, kernels: list[Kernel], *, begin: float = 0.0,
+    name: str = "", **job: object,
+) -> Path:  # fmt: skip
+    """A recording of kernels one after the other, all launched when the first began."""
+    directory.mkdir(exist_ok=True)
+    events = []
+    launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": begin, "dur": 0.1}
+    for number, (title, length, args) in enumerate(kernels):
+        time = {"ph": "X", "cat": "kernel", "ts": begin, "dur": length}
+        events.append({**launch, "args": {"correlation": number}})
+        events.append({**time, "name": title, "args": {"stream": 7, "correlation": number, **args}})
+        begin += length
+    told = {"world_size": world, **job} | ({} if name else {"rank": rank})
+    path = directory / (name or f"worker{rank}.json")
+    path.write_text(json.dumps({"traceEvents": events, "distributedInfo": told}))
+    return path
+
+
+def seconds(word: str, nbytes: int, ranks: int) -> float:
+    return A100.of_ranks(ranks).communication(word, nbytes, tuple(range(ranks))).seconds
+
+
+def test_ranks_meet_and_wait_for_each_other(tmp_path: Path) -> None:
+    """Two stages of two ranks: the second waits for what the first computes."""
+    job = tmp_path / "job"
+    for rank in (0, 1):
+        work = [gemm(300 + 100 * rank), call("allreduce", [0, 1], 50), message("send", rank + 2, 9)]
+        recorded(job, rank, 4, work, begin=1e6)
+    for rank in (2, 3):
+        work = [
+            message("recv", rank - 2, 159 + 100 * rank),
+            gemm(200),
+            call("allreduce", [2, 3], 50),
+        ]
+        recorded(job, rank, 4, work, begin=5e8)
+    recording = read_kineto(job)
+    assert (recording.graph.ranks, recording.kept, recording.lost) == (4, 0, {})
+    reduce, send = seconds("all_reduce", 4 * MEGA, 2), seconds("send", 4 * MEGA, 2)
+    # That messages end together says that all began together.
+    alone = run_step(recording.graph, A100).seconds
+    assert alone == pytest.approx(400e-6 + 2 * reduce + send + 200e-6, rel=1e-3)
+    # A slower rank of the first stage delays all.
+    recorded(job, 0, 4, [gemm(1000), call("allreduce", [0, 1], 50), message("send", 2, 9)])
+    assert run_step(read_kineto(job).graph, A100).seconds > alone + 550e-6
+
+
+def test_ranks_begin_so_that_calls_end_together(tmp_path: Path) -> None:
+    """The second rank's recording began 2 ms later, on another clock."""
+    recorded(tmp_path, 0, 2, [gemm(100), call("allreduce", [0, 1], 2500), gemm(50)])
+    path = recorded(tmp_path, 1, 2, [gemm(100), call("allreduce", [0, 1], 500), gemm(50)])
+    recording = read_kineto([tmp_path / "worker0.json", path])
+    assert "host 0.002\n" in recording.text
+    assert recording.seconds == pytest.approx(2650e-6)
+    expected = 2100e-6 + seconds("all_reduce", 4 * MEGA, 2) + 50e-6
+    assert run_step(recording.graph, A100).seconds == pytest.approx(expected, rel=1e-6)
+    # As recorded, it ends when it ended.
+    kept = read_kineto(tmp_path, model=False)
+    assert run_step(kept.graph, A100).seconds == pytest.approx(recording.seconds)
+
+
+def test_ranks_that_were_not_recorded_do_what_those_below_do(tmp_path: Path) -> None:
+    """One rank of each of two stages of four; copies send to copies."""
+    recorded(tmp_path, 0, 8, [call("allreduce", [0, 1, 2, 3], 50), message("send", 4, 9)])
+    recorded(tmp_path, 4, 8, [message("recv", 0, 59), call("allreduce", [4, 5, 6, 7], 50)])
+    recording = read_kineto(tmp_path)
+    assert recording.lost == {COPIED: 6}
+    assert recording.kept == 0
+    assert [(first, last) for first, last, _ in recording.graph.programs] == [(0, 3), (4, 7)]
+    assert recording.graph.communicators == {"g4x1": (4, 1)}
+    expected = seconds("all_reduce", 4 * MEGA, 4) * 2 + seconds("send", 4 * MEGA, 2)
+    assert run_step(recording.graph, A100).seconds == pytest.approx(expected, rel=1e-3)
+
+
+def test_what_does_not_meet_keeps_its_time(tmp_path: Path) -> None:
+    """The second rank recorded another call in between; what comes behind it is not of one call."""
+    both = [0, 1]
+    before, behind = call("allreduce", both, 50), call("_allgather_base", both, 70)
+    recorded(tmp_path, 0, 2, [before, behind, gemm(5), message("send", 1, 9), behind])
+    recorded(tmp_path, 1, 2, [before, before, message("recv", 0, 9, elements=5), behind])
+    recording = read_kineto(tmp_path)
+    assert recording.kept == recording.lost[NOT_MET] == 6
+    # With the numbers of calls in their group, only that one is left out.
+    for rank, more in ((0, []), (1, [call("allreduce", both, 50, Seq=7)])):
+        recorded(tmp_path, rank, 2, [
+            call("allreduce", both, 50, Seq=3), *more, call("_allgather_base", both, 70, Seq=9)
+        ])  # fmt: skip
+    assert read_kineto(tmp_path).lost[NOT_MET] == 1
+    run_step(read_kineto(tmp_path).graph, A100)
+
+
+def test_process_groups_of_the_same_ranks_are_communicators_of_their_own(tmp_path: Path) -> None:
+    """Two groups, the second known by its name only; parts of an all-to-all differ by rank."""
+    config = [{"pg_name": "5", "ranks": [0, 1]}, {"pg_name": "9", "ranks": [0, 1]}]
+    for rank in (0, 1):
+        own = call("all_to_allv", [], 50, **{"Process Group Name": "9", "Group size": 2})
+        own[2]["In msg nelems"] = own[2]["Out msg nelems"] = MEGA * (1 + rank)
+        first = call("allreduce", [0, 1], 50, **{"Process Group Name": "5", "stream": 20})
+        recorded(tmp_path, rank, 2, [first, own], pg_config=config)
+    recording = read_kineto(tmp_path)
+    assert recording.graph.communicators == {"g2x1": (2, 1), "g2x1.1": (2, 1)}
+    # Both ranks do the same.
+    assert recording.text.count(f"all_to_all s7 g2x1.1 {8 * MEGA}") == 1
+    assert recording.graph.programs[0][:2] == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([(0, 2, ""), (0, 2, "again.json")], "no distributedInfo of which rank it is"),
+        ([(0, 2, ""), (0, 2, "rank0.json")], "is of rank 0, as .*rank0.json is"),
+        ([(0, 2, ""), (1, 4, "")], "is of a job with 2 ranks, and others are of one with 4"),
+        ([(0, 2, ""), (2, 2, "")], "is of rank 2 of 2"),
+        ([], "no recording"),
+    ],
+)
+def test_files_that_are_not_of_one_job(
+    tmp_path: Path, files: list[tuple[int, int, str]], message: str
+) -> None:
+    for rank, world, name in files:
+        recorded(tmp_path, rank, world, [gemm(5)], name=name)
+    with pytest.raises(InputError, match=message):
+        read_kineto(tmp_path)
+
+
+def test_a_directory_replays(tmp_path: Path, tisim: CommandLine) -> None:
+    job = tmp_path / "job"
+    for rank in (0, 1):
+        work = [gemm(300), call("allreduce", [0, 1], 50)]
+        recorded(job, rank, 8, work, name=f"host_rank{rank}.pt.trace.json")
+    outcome = tisim("step", str(job))
+    assert outcome.status == 0
+    assert f"not in the graph: 6 {COPIED}" in outcome.out
+    assert "8 GPUs, of which 1 differs" in outcome.out
+    files = [str(job / f"host_rank{rank}.pt.trace.json") for rank in (0, 1)]
+    assert tisim("step", *files).out.splitlines()[1:] == outcome.out.splitlines()[1:]
+    assert tisim("step", str(job), str(tmp_path / "x.graph")).status == 2
+
+
+def test_the_samples_of_two_ranks_end_when_they_did(gpu_data: Path) -> None:
+    files = [gpu_data / "kineto" / f"sampled_rank-{rank}.json.gz" for rank in (0, 1)]
+    recording = read_kineto(files)
+    assert (recording.graph.ranks, recording.lost[COPIED]) == (128, 126)
+    assert run_step(recording.graph, A100).seconds == pytest.approx(recording.seconds, rel=0.05)

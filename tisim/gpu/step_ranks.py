@@ -1,0 +1,365 @@
+"""Recordings of some ranks of a job as one graph of all its ranks.
+
+A rank that was not recorded does what the recorded one next below it does, in its own groups. Calls
+of a communicator meet where all its members recorded them: by their number in the process group, or
+else one after the other. Messages meet between ranks that recorded each other, and between those
+that stand for them. What does not meet keeps its recorded time, so that nothing waits for what
+nobody sends.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from tisim.errors import InputError
+from tisim.gpu.step_graph import parse_graph
+from tisim.gpu.step_launches import Launched, Program
+from tisim.gpu.step_recording import Recording, shape_of
+
+_NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
+_COPIED = "recordings of other ranks, which do what the recorded one next below them does"
+
+
+class Call(NamedTuple):
+    """A call of NCCL.
+
+    Attributes
+    ----------
+    word
+        A collective, ``send`` or ``receive``.
+    members
+        The ranks of its group, or how many they are; the other rank of a message.
+    group, number
+        The process group's name, and the number of the call in it; -1: not recorded.
+    """
+
+    word: str
+    members: tuple[int, ...] | int
+    nbytes: int
+    group: str = ""
+    number: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRank:
+    """A recording of a rank, of which `calls` are those of each kernel that is one or more."""
+
+    file: str | Path
+    rank: int
+    world: int
+    program: Program
+    kernels: Sequence[Launched]
+    calls: Mapping[int, Sequence[Call]]  # by the number of the kernel
+    lost: Counter[str]
+
+
+# A communicator's name; or the word, the offset and the tag of a message.
+_Key = str | tuple[str, int, int]
+# Of a call: its number, or -1, and how many with that number stand before it.
+_Place = tuple[int, int]
+# What meets: the communicator and the recorded ranks that its members do the same as, or the two
+# ends of a message and its tag. None: nothing.
+_Meeting = tuple[str, frozenset[int]] | tuple[int, int, int] | None
+_Context = tuple[tuple[_Key, _Meeting], ...]
+
+
+def joined(
+    ranks: Sequence[RecordedRank], file: str | Path, *, model: bool, messages: bool = False
+) -> Recording:
+    """The graph of all ranks; `file` is what messages call it.
+
+    Parameters
+    ----------
+    model
+        Make collectives and messages of what is recorded as such; otherwise they keep their times.
+    messages
+        Make all messages of what one rank has recorded, wherever they go.
+
+    Raises
+    ------
+    InputError
+        If they are not different ranks of one job.
+    """
+    world, by_number = _job(ranks)
+    job = _Job(by_number, world)
+    if messages:
+        contexts: list[_Context] = [tuple((key, None) for key in job.keys[ranks[0].rank])] * world
+    else:
+        job.settle()
+        contexts = job.contexts
+    starts = job.starts()
+    kept = 0
+    lost = sum((rank.lost for rank in ranks), Counter())
+    bodies: dict[str, int] = {}
+    body_of: dict[object, int] = {}
+    for number, context in enumerate(contexts):
+        own = job.recorded[number]
+        if (own, context) not in body_of or number == own:
+            found = _set_lines(by_number[own], job, dict(context), model=model, free=messages)
+            if number == own:
+                kept += found[0]
+                lost[_NOT_MET] += found[1] if model else 0
+            body = "\n".join(by_number[own].program.lines(starts[own]))
+            body_of[own, context] = bodies.setdefault(body, len(bodies))
+    lines = ["graph 1", f"ranks {world}"]
+    lines += [f"communicator {name} {size} {step}" for name, (size, step) in job.shapes.items()]
+    numbers = [body_of[what] for what in zip(job.recorded, contexts, strict=True)]
+    ranges = list(_ranges(numbers))
+    often = Counter(number for _, _, number in ranges)
+    texts = list(bodies)
+    for number, times in often.items():
+        lines += [f"block b{number}", texts[number], "end"] if times > 1 else []
+    for first, last, number in ranges:
+        body = f"do b{number}" if often[number] > 1 else texts[number]
+        lines += [f"program {first}-{last}", body, "end"]
+    lost[_COPIED] += world - len(ranks) if len(ranks) > 1 else 0
+    text = "\n".join(lines) + "\n"
+    return Recording(
+        parse_graph(text, str(file)),
+        text,
+        max(starts[rank.rank] + rank.program.seconds for rank in ranks),
+        sum(len(rank.kernels) for rank in ranks),
+        sum(kernel.communicates for rank in ranks for kernel in rank.kernels),
+        kept,
+        +lost,
+    )
+
+
+def _job(ranks: Sequence[RecordedRank]) -> tuple[int, dict[int, RecordedRank]]:
+    """How many ranks a job has, and those that were recorded."""
+    found: dict[int, RecordedRank] = {}
+    world = max(rank.world for rank in ranks) or max(rank.rank for rank in ranks) + 1
+    for rank in sorted(ranks, key=lambda rank: rank.rank):
+        if rank.world not in (0, world):
+            raise InputError(
+                f"is of a job with {rank.world} ranks, and others are of one with {world}",
+                file=rank.file,
+            )
+        if not 0 <= rank.rank < world:
+            raise InputError(f"is of rank {rank.rank} of {world}", file=rank.file)
+        if rank.rank in found:
+            raise InputError(
+                f"is of rank {rank.rank}, as {found[rank.rank].file} is; one recording a rank",
+                file=rank.file,
+            )
+        found[rank.rank] = rank
+    return world, found
+
+
+class _Job:
+    """Which calls of the ranks meet."""
+
+    def __init__(self, ranks: Mapping[int, RecordedRank], world: int) -> None:
+        self.ranks, self.world = ranks, world
+        numbers = list(ranks)
+        # By rank: the recorded one that it does the same as.
+        self.recorded = [numbers[max(bisect_right(numbers, r) - 1, 0)] for r in range(world)]
+        self.shapes: dict[str, tuple[int, int]] = {}
+        every = [call for rank in ranks.values() for calls in rank.calls.values() for call in calls]
+        # Process groups of the same ranks are communicators of their own.
+        self._groups: dict[tuple[int, ...] | int, list[str]] = {}
+        self._tags = sorted({call.group for call in every if call.word in ("send", "receive")})
+        for call in sorted(set(every), key=lambda call: call.group):
+            if call.group not in (known := self._groups.setdefault(call.members, [])):
+                known.append(call.group)
+        # Of each call of each kernel of a rank: its key and place, or None: it stays as recorded.
+        self.places: dict[int, dict[int, list[tuple[_Key, _Place] | None]]] = {}
+        self.keys: dict[int, dict[_Key, dict[_Place, Call]]] = {}
+        for number, rank in ranks.items():
+            self._find_places(number, rank)
+        self._agreed: dict[_Meeting, dict[_Place, int]] = {}  # bytes
+        self.contexts: list[_Context] = []
+
+    def _find_places(self, number: int, rank: RecordedRank) -> None:
+        counts: Counter[tuple[_Key, int]] = Counter()
+        own = self.places.setdefault(number, {})
+        keys = self.keys.setdefault(number, {})
+        for kernel, calls in rank.calls.items():
+            own[kernel] = []
+            for call in calls:
+                key = self._key(number, call)
+                if key is None:
+                    own[kernel].append(None)
+                    continue
+                # Numbers of messages are those of one end.
+                which = call.number if isinstance(key, str) else -1
+                place = which, counts[key, which]
+                counts[key, which] += 1
+                own[kernel].append((key, place))
+                keys.setdefault(key, {})[place] = call
+
+    def _key(self, rank: int, call: Call) -> _Key | None:
+        members = call.members
+        if call.word in ("send", "receive"):
+            assert isinstance(members, int)
+            return call.word, members - rank, self._tags.index(call.group)
+        known = self._groups[members].index(call.group)
+        if members == self.world:
+            members = tuple(range(self.world))
+        shape = shape_of(members, self.world) if isinstance(members, tuple) else None
+        if shape is None:
+            return None
+        name = f"g{shape[0]}x{shape[1]}" + (f".{known}" if known else "")
+        self.shapes[name] = shape
+        return name
+
+    def settle(self) -> None:
+        """Find what meets what, for each rank."""
+        groups: dict[tuple[str, int], _Meeting] = {}
+        for rank, own in enumerate(self.recorded):
+            found: list[tuple[_Key, _Meeting]] = []
+            for key in self.keys[own]:
+                if isinstance(key, str):
+                    size, step = self.shapes[key]
+                    first = rank - rank // step % size * step
+                    if (key, first) not in groups:
+                        members = range(first, min(first + size * step, self.world), step)
+                        groups[key, first] = key, frozenset(self.recorded[m] for m in members)
+                    found.append((key, groups[key, first]))
+                else:
+                    found.append((key, self._message(rank, key)))
+            self.contexts.append(tuple(found))
+        distinct = dict.fromkeys(zip(self.recorded, self.contexts, strict=True))
+        for _, context in distinct:
+            for key, meeting in context:
+                if meeting is not None and meeting not in self._agreed:
+                    self._agreed[meeting] = self._agreement(key, meeting)
+        # A kernel of several calls is all of them or none.
+        changed = True
+        while changed:
+            changed = False
+            for rank, context in distinct:
+                meetings = dict(context)
+                for places in self.places[rank].values():
+                    if not self.meets(places, meetings):
+                        for place in places:
+                            own_meeting = meetings[place[0]] if place else None
+                            known = self._agreed.get(own_meeting, {})
+                            changed |= place is not None and known.pop(place[1], None) is not None
+
+    def _message(self, rank: int, key: tuple[str, int, int]) -> _Meeting:
+        word, offset, tag = key
+        peer, own = rank + offset, self.recorded[rank]
+        if not 0 <= peer < self.world or self.recorded[peer] != own + offset:
+            return None
+        ends = (own, own + offset) if word == "send" else (own + offset, own)
+        return *ends, tag
+
+    def _agreement(self, key: _Key, meeting: _Meeting) -> dict[_Place, int]:
+        """The calls that all sides of a meeting have, and their bytes."""
+        assert meeting is not None
+        if len(meeting) == 3:
+            source, goal, tag = meeting
+            sides = [
+                self.keys[source].get(("send", goal - source, tag), {}),
+                self.keys[goal].get(("receive", source - goal, tag), {}),
+            ]
+        else:
+            sides = [self.keys[rank].get(key, {}) for rank in sorted(meeting[1])]
+        agreed: dict[_Place, int] = {}
+        for place in sides[0]:
+            calls = [side[place] for side in sides if place in side]
+            sizes = {call.nbytes for call in calls}
+            # All-to-alls may have other parts on each rank, of which the largest takes longest.
+            same = len(sizes) == 1 or calls[0].word == "all_to_all"
+            words = {call.word for call in calls} - {"send", "receive"}
+            if len(calls) == len(sides) and len(words) <= 1 and same:
+                agreed[place] = max(sizes)
+            elif place[0] < 0:
+                break  # what follows is not of one call either
+        return agreed
+
+    def meets(
+        self, places: Sequence[tuple[_Key, _Place] | None], meetings: Mapping[_Key, _Meeting]
+    ) -> bool:
+        """Whether all calls of a kernel meet others."""
+        return all(
+            place is not None and place[1] in self._agreed.get(meetings[place[0]], ())
+            for place in places
+        )
+
+    def bytes_of(self, meeting: _Meeting, place: _Place) -> int:
+        """Bytes of what meets."""
+        return self._agreed[meeting][place]
+
+    def starts(self) -> dict[int, float]:
+        """When each recorded rank began, in seconds, if calls that meet end together.
+
+        Clocks of nodes differ by more than a call takes, and recordings begin when they like.
+        """
+        ends: dict[int, dict[tuple[_Meeting, _Place], float]] = {}
+        for number, rank in self.ranks.items():
+            meetings = dict(self.contexts[number]) if self.contexts else {}
+            own = ends.setdefault(number, {})
+            for kernel, places in self.places[number].items():
+                for place in places:
+                    meeting = meetings.get(place[0]) if place else None
+                    if place and meeting and place[1] in self._agreed[meeting]:
+                        date = (rank.kernels[kernel].end - rank.program.begin) * 1e-6
+                        own[meeting, place[1]] = date
+        starts: dict[int, float] = {}
+        for number in self.ranks:
+            starts.setdefault(number, 0.0)
+            found = [number]
+            for one in found:
+                for other in self.ranks:
+                    common = () if other in starts else ends[one].keys() & ends[other].keys()
+                    if common:
+                        later = median(ends[one][call] - ends[other][call] for call in common)
+                        starts[other] = starts[one] + later
+                        found.append(other)
+        first = min(starts.values())
+        return {number: start - first for number, start in starts.items()}
+
+
+def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Places from the first to the last that have the same number, and that."""
+    first = 0
+    for place, number in enumerate(numbers):
+        if place + 1 == len(numbers) or numbers[place + 1] != number:
+            yield first, place, number
+            first = place + 1
+
+
+def _set_lines(
+    rank: RecordedRank,
+    job: _Job,
+    meetings: Mapping[_Key, _Meeting],
+    *,
+    model: bool,
+    free: bool,
+) -> tuple[int, int]:
+    """Set the lines of the kernels of a rank that meet others.
+
+    Returns how many keep their times, and how many of these because others have not recorded them.
+    """
+    kept = not_met = 0
+    for number, kernel in enumerate(rank.kernels):
+        if not kernel.communicates:
+            continue
+        kernel.line = None
+        places = job.places[rank.rank].get(number, [None])
+        known = None not in places
+        if model and known and (free or job.meets(places, meetings)):
+            parts = []
+            for place, call in zip(places, rank.calls[number], strict=True):
+                assert place is not None
+                key, at = place
+                nbytes = call.nbytes if free else job.bytes_of(meetings[key], at)
+                name = key if isinstance(key, str) else f"{key[1]}"
+                tag = f" {key[2]}" if not isinstance(key, str) and key[2] else ""
+                parts.append(f"{call.word} {{stream}} {name} {nbytes}{tag}")
+            # Messages stay in their order, in whichever groups they are.
+            if rank.calls[number][0].word in ("send", "receive"):
+                parts = ["group {stream}", *parts, "end"]
+            kernel.line = "\n".join(parts)
+        else:
+            kept += 1
+            not_met += known
+    return kept, not_met
