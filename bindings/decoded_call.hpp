@@ -24,7 +24,7 @@ struct DecodedCall {
   std::int64_t receive_count = 0;
   std::vector<std::int64_t> send_counts;  // elements, by rank
   std::vector<std::int64_t> receive_counts;
-  std::vector<std::int64_t> destinations;  // of a collective among neighbours
+  std::vector<std::int64_t> destinations;  // of a neighbourhood collective
   std::vector<std::int64_t> sources;
   std::int64_t send_width = 0;  // bytes of an element; of the only type, where there is one
   std::int64_t receive_width = 0;

@@ -82,7 +82,7 @@ void register_calls(nb::module_& m) {
       .def_ro("receive_counts", &DecodedCall::receive_counts,
               "Elements that are received, by rank.")
       .def_ro("destinations", &DecodedCall::destinations,
-              "Ranks that a collective among neighbours sends to, -666: nobody; its counts are by "
+              "Ranks that a neighbourhood collective sends to, -666: nobody; its counts are by "
               "these.")
       .def_ro("sources", &DecodedCall::sources, "Ranks that it receives from.")
       .def_ro("send_width", &DecodedCall::send_width,

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int32_t kPointToPoint = 50000001;
 constexpr std::int32_t kCollective = 50000002;
 constexpr std::int32_t kOther = 50000003;
+constexpr std::int32_t kOneSided = 50000004;
 
 // Extrae's states.
 constexpr std::int32_t kIdle = 0, kRunning = 1, kReceive = 3, kSend = 4, kSynchronization = 5;
@@ -80,6 +81,33 @@ const std::map<std::string_view, ParaverCall>& calls_by_word() {
       {"iscatterv", {"MPI_Iscatterv", kCollective, 165, kGroup}},
       {"ireducescatter", {"MPI_Ireduce_scatter", kCollective, 166, kGroup}},
       {"iscan", {"MPI_Iscan", kCollective, 167, kGroup}},
+      {"neighbor_allgather", {"MPI_Neighbor_allgather", kCollective, 174, kGroup}},
+      {"ineighbor_allgather", {"MPI_Ineighbor_allgather", kCollective, 175, kGroup}},
+      {"neighbor_allgatherv", {"MPI_Neighbor_allgatherv", kCollective, 176, kGroup}},
+      {"ineighbor_allgatherv", {"MPI_Ineighbor_allgatherv", kCollective, 177, kGroup}},
+      {"neighbor_alltoall", {"MPI_Neighbor_alltoall", kCollective, 178, kGroup}},
+      {"ineighbor_alltoall", {"MPI_Ineighbor_alltoall", kCollective, 179, kGroup}},
+      {"neighbor_alltoallv", {"MPI_Neighbor_alltoallv", kCollective, 180, kGroup}},
+      {"ineighbor_alltoallv", {"MPI_Ineighbor_alltoallv", kCollective, 181, kGroup}},
+      {"win_create", {"MPI_Win_create", kOneSided, 63, kOthers}},
+      {"win_free", {"MPI_Win_free", kOneSided, 64, kOthers}},
+      {"put", {"MPI_Put", kOneSided, 65, kOthers}},
+      {"get", {"MPI_Get", kOneSided, 66, kOthers}},
+      {"accumulate", {"MPI_Accumulate", kOneSided, 67, kOthers}},
+      {"win_fence", {"MPI_Win_fence", kOneSided, 68, kOthers}},
+      {"win_start", {"MPI_Win_start", kOneSided, 69, kOthers}},
+      {"win_complete", {"MPI_Win_complete", kOneSided, 70, kOthers}},
+      {"win_post", {"MPI_Win_post", kOneSided, 71, kOthers}},
+      {"win_wait", {"MPI_Win_wait", kOneSided, 72, kOthers}},
+      {"win_lock", {"MPI_Win_lock", kOneSided, 74, kOthers}},
+      {"win_unlock", {"MPI_Win_unlock", kOneSided, 75, kOthers}},
+      {"get_accumulate", {"MPI_Get_accumulate", kOneSided, 172, kOthers}},
+      {"fetch_and_op", {"MPI_Fetch_and_op", kOneSided, 184, kOthers}},
+      {"compare_and_swap", {"MPI_Compare_and_swap", kOneSided, 185, kOthers}},
+      {"win_flush", {"MPI_Win_flush", kOneSided, 186, kOthers}},
+      {"win_flush_all", {"MPI_Win_flush_all", kOneSided, 187, kOthers}},
+      {"win_flush_local", {"MPI_Win_flush_local", kOneSided, 188, kOthers}},
+      {"win_flush_local_all", {"MPI_Win_flush_local_all", kOneSided, 189, kOthers}},
   };
   return calls;
 }

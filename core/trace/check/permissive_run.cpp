@@ -352,7 +352,7 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   return true;
 }
 
-// Collectives among neighbours are messages: each waits for those that it lists.
+// Neighbourhood collectives are messages: each waits for those that it lists.
 void PermissiveRun::exchange(RankState& state, const CollectiveCall& call) {
   for (const double other : call.destinations) {
     send(state, static_cast<std::int32_t>(other), kNeighbours);

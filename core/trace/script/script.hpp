@@ -18,13 +18,13 @@
 //   zigzag bytes, double amount, varint n, n zigzags
 //
 // The n numbers are, of a collective: ranks of the communicator, root, send count, receive count,
-// bytes of an element sent and received, of one among neighbours how many it sends to and who they
-// are and the same of those that it receives from, the send counts by rank or neighbour and the
-// receive counts where it has them; its tag is the one by which a wait without a number names it.
-// Of a list of requests: their numbers. Of a comm_split and the like: the arguments. Of an open:
-// the size of the file, how many flags there are, their letters, and those of the name as it is on
-// this rank; of a stat and the like the name; of an lseek from where (SeekFrom) and the offset; of
-// a pread and the like the offset. An `init` and the like makes no instruction.
+// bytes of an element sent and received, of a neighbourhood collective how many it sends to and who
+// they are and the same of those that it receives from, the send counts by rank or neighbour and
+// the receive counts where it has them; its tag is the one by which a wait without a number names
+// it. Of a list of requests: their numbers. Of a comm_split and the like: the arguments. Of an
+// open: the size of the file, how many flags there are, their letters, and those of the name as it
+// is on this rank; of a stat and the like the name; of an lseek from where (SeekFrom) and the
+// offset; of a pread and the like the offset. An `init` and the like makes no instruction.
 #pragma once
 
 #include <cstdint>

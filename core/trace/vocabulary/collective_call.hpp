@@ -51,7 +51,7 @@ const CollectiveGrammar& grammar_of(Operation collective);
 class CollectiveLayout {
  public:
   // size 0: not known. Then only the collectives without vectors have roles.
-  // Those among neighbours neither: the arguments say how many there are.
+  // Neighbourhood collectives neither: the arguments say how many there are.
   CollectiveLayout(Operation collective, std::int64_t size);
   CollectiveLayout(const Call& call, std::int64_t size);
 

@@ -138,7 +138,7 @@ def test_what_is_lost_is_noted(tmp_path: Path) -> None:
     assert all("compute" in line for line in kept[0])
     assert [note.text for note in made.notes] == [
         "MPI_Send without a message (to no rank, or never matched) is left out",
-        "MPI_call 50000004:65 is left out",
+        "MPI_Put is left out",
     ]
 
 

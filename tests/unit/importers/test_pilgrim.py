@@ -19,6 +19,10 @@ from tisim.traces.packed import unpack
 SEND, RECV, ISEND, IRECV, WAITALL, WAITANY, SENDRECV = 71, 293, 341, 301, 175, 352, 327
 BCAST, BARRIER, COMM_DUP, COMM_SPLIT = 332, 179, 310, 186
 TYPE_VECTOR, GATHERV, IBCAST, FREE, COMM_RANK = 277, 307, 151, 383, 86
+CART_CREATE, GRAPH, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV = 326, 251, 237, 135
+WIN_CREATE, WIN_FENCE, WIN_LOCK, WIN_UNLOCK = 2, 214, 65, 349
+WIN_POST, WIN_FREE, PUT, FETCH_AND_OP = 88, 270, 139, 258
+COMM_GROUP, GROUP_INCL = 101, 321
 WORLD, INT, DOUBLE, ANY = -9988, -6, -12, -99999
 POINTER = struct.pack("<iiqqbb6x", 0, 0, 0, 0, 0, -1)
 
@@ -238,9 +242,69 @@ def test_times_are_kept_for_the_viewer(tmp_path: Path) -> None:
         convert(directory, tmp_path / "t.tit", speed=1e9, timeline=tmp_path / "run.json")
 
 
+def test_neighbourhood_collectives_name_their_neighbours(tmp_path: Path) -> None:
+    """On a grid of 2 times 1, periodic in the first dimension, on a copy of it, and on a graph."""
+    both = POINTER + ints(3, INT) + POINTER + ints(3, INT)
+    counts = ints(1, 2, 0, 0) + ints(*4 * [0]) + ints(INT)
+    signatures = [
+        key(CART_CREATE, ints(WORLD, 2, 2, 1, 1, 0, 0, 0)),
+        key(COMM_DUP, ints(0, 1)),
+        key(NEIGHBOR_ALLTOALL, both + ints(1)),
+        key(GRAPH, ints(WORLD, 2, 1, 1, 0, 2, 1, -1, 0, 0, 0, 2)),
+        key(GRAPH, ints(WORLD, 1, 0, 0, 2, 0, 0, 0, 0, 0, 2)),
+        key(NEIGHBOR_ALLTOALLV, ints(4) + POINTER + counts + POINTER + counts + ints(2)),
+    ]
+    grammars: list[dict[int, Pairs]] = [
+        {-1: [(0, 1), (1, 1), (2, 2), (3, 1), (5, 1)]},
+        {-1: [(0, 1), (1, 1), (2, 2), (4, 1), (5, 1)]},
+    ]
+    directory = write(tmp_path / "logs", signatures, grammars, [0, 1], [6, 6])
+    lines, _ = imported(directory)
+    grid = "0 neighbor_alltoall 4 1 1 -666 -666 4 1 1 -666 -666 12 12 comm=2"
+    graph = "0 neighbor_alltoallv 2 1 -666 2 1 1 4 8 4 8 comm=3"
+    assert [line for line in lines[0] if "neighbor" in line] == [grid, grid, graph]
+    assert lines[1][-2] == "1 neighbor_alltoallv 2 0 0 1 0 4 8 4 comm=3"
+    for signature, message in (
+        (key(NEIGHBOR_ALLTOALL, both + ints(WORLD)), "neighbours of its communicator"),
+        (key(CART_CREATE, ints(WORLD, 1, 2, 0, 0, 0)), "one with other neighbours"),
+        (key(CART_CREATE, ints(WORLD, 1, 0, 0, 0, 0)), "no grid has the dimensions"),
+    ):
+        grammar: dict[int, Pairs] = {-1: [(0, 1), (1, 1)]}
+        directory = write(tmp_path / "logs", [signatures[0], signature], [grammar], [0, 0], [2, 2])
+        with pytest.raises(InputError, match=message):
+            convert(directory, tmp_path / "t.tit", speed=1e9)
+
+
+def test_one_sided_calls_are_imported(tmp_path: Path) -> None:
+    to = struct.pack("<iq", 1, 0)
+    signatures = [
+        key(WIN_CREATE, POINTER + struct.pack("<q", 4096) + ints(1, 0, WORLD, 7)),
+        key(WIN_FENCE, ints(8192, 7)),
+        key(PUT, POINTER + ints(2, INT) + to + ints(3, DOUBLE, 7)),
+        key(WIN_FENCE, ints(16384, 7)),
+        key(WIN_LOCK, ints(235, 1, 0, 7)),
+        key(FETCH_AND_OP, POINTER + POINTER + ints(INT) + to + ints(0, 7)),
+        key(WIN_UNLOCK, ints(1, 7)),
+        key(COMM_GROUP, ints(WORLD, 0)),
+        key(GROUP_INCL, ints(0, 1, 1, 1)),
+        key(WIN_POST, ints(1, 0, 7)),
+        key(WIN_FREE, ints(7)),
+    ]
+    grammar: dict[int, Pairs] = {-1: [(number, 1) for number in range(len(signatures))]}
+    directory = write(tmp_path / "logs", signatures, [grammar], [0, 0], [11, 11])
+    lines, made = imported(directory)
+    assert made.notes == ()
+    assert [line[2:] for line in lines[0][1:-1]] == [
+        *("win_create 7 4096", "win_fence 7 noprecede", "put 7 1 24 6", "win_fence 7 nosucceed"),
+        *("win_lock 7 1 shared", "fetch_and_op 7 1 4 6", "win_unlock 7 1", "win_post 7 1"),
+        "win_free 7",
+    ]
+
+
 @pytest.mark.parametrize(
     ("signature", "message"),
     [
+        (key(WIN_FENCE, ints(0, 3)), "no call of the trace has made this window"),
         (key(BCAST, POINTER + ints(1, INT, 0, 3)), "no call of the trace has made"),
         (key(IBCAST, POINTER + ints(1, INT, 0, WORLD)), "whose request that is"),
         (send(7, 1), "there is no rank -7"),

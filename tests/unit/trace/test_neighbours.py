@@ -1,4 +1,4 @@
-"""Collectives among neighbours: what is read, checked, packed, replayed."""
+"""Neighbourhood collectives: what is read, checked, packed, replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collectives among the neighbours of a topology, with one algorithm whatever the selector.
+"""Neighbourhood collectives, with one algorithm whatever the selector.
 
 All receives are posted, then all sends, and then the rank waits, as in Open MPI 4.1
 (``coll/basic``); MPICH 4 posts the sends first (``linear``).

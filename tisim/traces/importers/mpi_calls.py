@@ -151,6 +151,7 @@ class CallTrace(FormatTrace):
 
 
 _UNIFORM_CALLS = frozenset({"Barrier", "Bcast", "Reduce", "Allreduce", "Scan", "Exscan"})
+_CREATES = {"Cart_create", "Dist_graph_create_adjacent"}
 _REFUSED = {"Comm_spawn", "Comm_spawn_multiple", "Intercomm_create", "Comm_accept", "Comm_connect"}
 # The null request, and the numbers of any source and any tag.
 _NULL_REQUEST, _ANY = 1, -1
@@ -272,7 +273,7 @@ class CallReader(RankConverter):
             self._calls.action(f"probe {peer} {tag}", self._comm())
         elif function.startswith("Type_"):
             self._types.learn(call)
-        elif function.startswith("Comm_") or function == "Cart_create":
+        elif function.startswith("Comm_") or function in _CREATES:
             self._communicator()
         elif function == "Cancel":
             self._calls.cancel(call.numbers["request"])

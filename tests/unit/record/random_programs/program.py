@@ -20,7 +20,7 @@ _PROGRAM = """\
 #include <stdlib.h>
 
 {counts}
-static char in[1 << 16], out[1 << 16], buffered[1 << 22];
+static char in[1 << 16], out[1 << 16], fetched[1 << 16], buffered[1 << 22];
 static MPI_Comm comm[64];
 static MPI_Request request[256];
 static MPI_Datatype triple;

@@ -83,13 +83,13 @@ class OneSided(Ranks):
         name = self.rng.choice(["Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op"])
         kind = self.rng.choice(REDUCED if name not in ("Put", "Get") else list(TYPES))
         count, bytes_ = self.choose_count(kind)
-        origin = "in" if name == "Get" else "out"
+        origin = "fetched" if name == "Get" else "out"
         at_target = f"{target}, 0, {count}, {kind}"
         statement = {
             "Accumulate": f"{origin}, {count}, {kind}, {at_target}, MPI_SUM, window",
-            "Get_accumulate": f"out, {count}, {kind}, in, {count}, {kind}, {at_target}, MPI_SUM, "
-            "window",
-            "Fetch_and_op": f"out, in, {kind}, {target}, 0, MPI_SUM, window",
+            "Get_accumulate": f"out, {count}, {kind}, fetched, {count}, {kind}, {at_target}, "
+            "MPI_SUM, window",
+            "Fetch_and_op": f"out, fetched, {kind}, {target}, 0, MPI_SUM, window",
         }.get(name, f"{origin}, {count}, {kind}, {at_target}, window")
         if name == "Fetch_and_op":
             bytes_ = TYPES[kind][0]
@@ -103,7 +103,7 @@ class OneSided(Ranks):
         variable, number = me.make_request()
         place = f"&request[{variable}]"
         me.statements.append(
-            f"MPI_{name}({'in' if name == 'Rget' else 'out'}, {count}, {kind}, {target}, 0, "
+            f"MPI_{name}({'fetched' if name == 'Rget' else 'out'}, {count}, {kind}, {target}, 0, "
             f"{count}, {kind}, window, {place}); MPI_Wait({place}, MPI_STATUS_IGNORE);"
         )
         me.lines += [

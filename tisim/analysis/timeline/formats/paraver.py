@@ -93,6 +93,7 @@ _TYPES = {
     50000001: "MPI Point-to-point",
     50000002: "MPI Collective Comm",
     50000003: "MPI Other",
+    50000004: "MPI One-sided",
 }
 # Events with the sizes of collectives.
 _SIZES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from pathlib import Path
+from typing import NoReturn
 
 from tisim.errors import InputError
 from tisim.traces.importers.format import FormatTrace
@@ -17,6 +18,7 @@ from tisim.traces.importers.mpi_calls import (
     Datatypes,
     MpiCall,
 )
+from tisim.traces.importers.pilgrim import topologies, windows
 from tisim.traces.importers.pilgrim.files import (
     ANY_SOURCE,
     ANY_TAG,
@@ -40,7 +42,9 @@ _NO_REQUEST = 1
 # The trace does not say which request these make, start or cancel.
 _UNNAMED_REQUESTS = {
     *("Start", "Startall", "Cancel", "Ibsend", "Issend", "Irsend", "Imrecv", "Mrecv", "Comm_idup"),
-    *(f"I{name}" for name in (*COLLECTIVES, "neighbor_allgather", "neighbor_alltoall")),
+    *("Rput", "Rget", "Raccumulate", "Rget_accumulate"),
+    *(f"I{name}" for name in COLLECTIVES),
+    *(f"I{name.lower()}" for name in (*topologies.CALLS, "Neighbor_alltoallw")),
 }
 # Constructors of communicators whose members are not in the trace.
 _UNKNOWN_MEMBERS = {"Comm_split", "Comm_split_type", "Comm_create", "Comm_create_group", "Cart_sub"}
@@ -98,6 +102,8 @@ class CallLines(CallReader):
         self._derived: dict[int, int | None] = {}
         # Communicators whose ranks are not known, and the calls that made them.
         self._unknown: dict[int, str] = {}
+        self._neighbours: dict[int, topologies.Neighbours] = {}
+        self._windows = windows.Windows(self._size, self._comm, self._refuse)
 
     def spelled(self, signature: Signature, number: int, times: int) -> list[str]:
         """The lines of a call without newlines; none where it needs no line. Raises InputError if
@@ -107,7 +113,7 @@ class CallLines(CallReader):
         function = call.function = _SAME.get(signature.function, signature.function)
         if function in _UNNAMED_REQUESTS:
             raise self._refused(call, "Pilgrim does not keep whose request that is")
-        if function == "Alltoallw" or function.startswith("Neighbor_"):
+        if function in ("Alltoallw", "Neighbor_alltoallw"):
             raise self._refused(call, "it is not described")
         if function in layouts():
             self._translate(call)
@@ -118,6 +124,51 @@ class CallLines(CallReader):
             self._all_notes.add(note.text, note.first, note.count * times)
         self._notes.clear()
         return [line.rstrip("\n") for line in made]
+
+    def _write_call(self, call: MpiCall) -> None:
+        if call.function in windows.CALLS:
+            line = self._windows.line(call)
+            if line is not None:
+                self._calls.action(*line)
+        elif call.function in topologies.CALLS:
+            self._calls.action(self._among_neighbours(call), self._comm())
+        else:
+            super()._write_call(call)
+
+    def _communicator(self) -> None:
+        super()._communicator()
+        call = self._call
+        if "newcomm" in call.numbers:
+            self._learn_neighbours(call)
+
+    def _learn_neighbours(self, call: MpiCall) -> None:
+        made = self._neighbours.get(call.numbers["oldcomm"])
+        if call.function == "Cart_create":
+            dims, periods = call.lists["dims"], call.lists["periods"]
+            if min(dims, default=1) < 1:
+                raise self._refused(call, f"no grid has the dimensions {dims}")
+            made = topologies.of_grid(self._rank, dims, periods)
+        elif call.function == "Dist_graph_create_adjacent":
+            made = topologies.of_graph(call)
+        number = call.numbers["newcomm"]
+        if made is not None and self._neighbours.setdefault(number, made) != made:
+            raise self._refused(
+                call, "its communicator's number stood for one with other neighbours before"
+            )
+
+    def _among_neighbours(self, call: MpiCall) -> str:
+        among = self._neighbours.get(call.numbers["comm"])
+        if among is None:
+            raise self._refused(call, "the neighbours of its communicator are not described")
+        try:
+            return topologies.words(call, among, self._size)
+        except ValueError:
+            raise self._refused(
+                call, "Pilgrim does not keep the counts of more neighbours than there are ranks"
+            ) from None
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise self._refused(self._call, message)
 
     def _refused(self, call: MpiCall, message: str) -> InputError:
         return InputError(

@@ -286,7 +286,7 @@ void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
   write_call(word, &arguments, on, posted);
 }
 
-/* Collectives among the neighbours of a topology. */
+/* Neighbourhood collectives. */
 
 struct neighbours {
   int sources;
