@@ -13,7 +13,7 @@ namespace tisim {
 
 // A *round* is the messages of a schedule up to a waitall. The call itself starts those of the
 // first. The library starts the next ones when the round is complete and its rank is inside a call
-// that waits, tests or probes: no thread does that for it (libnbc in Open MPI, ADR 81).
+// that waits, tests or probes: no thread does that for it (libnbc in Open MPI, ADR 28).
 //
 // Between two rounds pass the overheads of what has been received and of what is sent next; they
 // delay the collective and not the rank.

@@ -38,7 +38,7 @@ TEST("network: a full fat pipe holds back all flows that have no bound of their 
     const double latency = 0.001 * digit / 7;
     s.flow(s.pair({pipe}, latency), 100);
     s.flow(s.pair({pipe}, 2 * latency), 100);
-    // 100 and 50 while both are there, as the weights have it (ADR 10); then the second gets 100.
+    // 100 and 50 while both are there, as the weights have it (ADR 3); then the second gets 100.
     CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
   }
 }
@@ -91,7 +91,7 @@ TEST("network: random systems run as the definition says") {
     s.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
     s.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
     s.model.crosstraffic = below(2) == 0;
-    // No fat pipes with flows of unequal penalties: there the last bit decides (ADR 10).
+    // No fat pipes with flows of unequal penalties: there the last bit decides (ADR 3).
     const bool fatpipes = below(2) == 0;
     const double latency = fatpipes ? 0.25 : 0.0;
     if (fatpipes) s.model.weight_s = 0.0;

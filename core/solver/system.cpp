@@ -74,7 +74,7 @@ std::uint16_t System::weight_number(double weight) {
 }
 
 // Folds what each constraint does to a variable alone into its bounds. A flow that has no bound of
-// its own does not meet one before a fat pipe saturates, which holds back all flows on it (ADR 10).
+// its own does not meet one before a fat pipe saturates, which holds back all flows on it (ADR 3).
 void System::fold_constraints(VariableType& type, std::size_t first) const {
   const double above = type.bound < 0 ? 1 + tolerance::kAboveSaturation : 1.0;
   type.joint_bound = -1.0;

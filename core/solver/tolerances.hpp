@@ -23,7 +23,7 @@ inline constexpr double kSameDate = 1e-12;
 inline constexpr double kSameSaturation = 1e-13;
 
 // The bound that a fat pipe sets for a flow without any other lies so far above the pipe's level
-// that the pipe saturates first (ADR 10): as far as levels can differ by rounding.
+// that the pipe saturates first (ADR 3): as far as levels can differ by rounding.
 inline constexpr double kAboveSaturation = 1e-13;
 
 // The solution of a bottleneck is kept as long as its level is this far away from every level at

@@ -41,7 +41,7 @@ class Verdict:
         instructions; measured only when it matters.
     rounding
         The same when the latencies of the platform change in their 14th digit (flows of unequal
-        weight on a fat pipe, docs/adr/0010-fat-pipes.md) or the precision of dates in its 6th
+        weight on a fat pipe, docs/adr/0003-exact-shares.md) or the precision of dates in its 6th
         (events 1e-9 s apart, docs/adr/0012-one-instant.md): the last bit of a comparison in
         SimGrid decides then.
     """

@@ -83,7 +83,7 @@ class Run:
         return [float(end) for end in result.finish]
 
 
-# -- docs/adr/0010-fat-pipes.md -----------------------------------------------------------------
+# -- docs/adr/0003-exact-shares.md -----------------------------------------------------------------
 
 
 def ends_of_the_far_pair(directory: Path, config: Mapping[str, str]) -> list[float]:
@@ -188,7 +188,7 @@ def test_lazy_shares_are_stale(trace: str, root: Path, nas_traces: Path) -> None
     assert lazy != pytest.approx(full, rel=1e-6)
 
 
-# -- docs/adr/0016-simgrid-4.md -----------------------------------------------------------------
+# -- docs/adr/0014-calls-simgrid-cannot-do.md -----------------------------------------------------------------
 
 
 def test_an_empty_message_has_overheads(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ filling raises one level for all open variables until a link is full, at
 
 or a variable reaches its bound, at :math:`p_i b_i`; fixes what is limited there; and goes on. The
 weights and the thresholds are those of SimGrid 3.32 (Velho et al., ACM TOMACS 23(4), 2013;
-``kernel/lmm/maxmin.cpp``); ADR 10 says why rounding decides on fat pipes.
+``kernel/lmm/maxmin.cpp``); ADR 3 says why rounding decides on fat pipes.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Sharing:
     def _limits(self) -> Floats:
         """The most that each variable gets when it is alone: its bound, and its links.
 
-        A flow without a bound of its own does not meet one before a fat pipe is full (ADR 10): the
+        A flow without a bound of its own does not meet one before a fat pipe is full (ADR 3): the
         pipe's lies a thousand roundings above its level.
         """
         above = np.where(np.isinf(self.bound), 1 + _SAME_LEVEL, 1.0)

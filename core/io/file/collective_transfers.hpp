@@ -1,4 +1,4 @@
-// Collective reads and writes that an algorithm carries out (two-phase I/O, ADR 51).
+// Collective reads and writes that an algorithm carries out (two-phase I/O, ADR 42).
 //
 // A call goes through two stages, each a schedule of its rank that Python writes: in `parts` the
 // ranks tell each other what they want of the file, so behind it all of them have come; in

@@ -1,5 +1,5 @@
 // File systems on servers: requests that travel over the network to a server, are served there, and
-// whose replies travel back (ADR 52).
+// whose replies travel back (ADR 33).
 //
 // A *call* of a client is one operation of the metadata server, or a read or write of bytes that
 // lie on some servers of the file. What a call moves at one server is a *stream*: requests of
