@@ -111,15 +111,6 @@ def test_what_the_cut_leaves_open_is_no_error(one_mpi: Mpi, tmp_path: Path) -> N
         assert [one.message.partition(":")[0] for one in report.findings] == ["was cut off"]
 
 
-def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path) -> None:
-    body = """MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1) { sleep(3); kill(getpid(), SIGKILL); } else pause();"""
-    run, lines = recorded(body, tmp_path, mpi)
-    assert run.returncode != 0
-    assert "no MPI_Finalize" in run.stderr
-    assert [part[-1] for part in lines] == ["0 barrier", "1 barrier"]
-
-
 def test_the_exit_status_is_that_of_the_program(mpi: Mpi, tmp_path: Path) -> None:
     run, lines = recorded("MPI_Finalize(); return 3;", tmp_path, mpi)
     assert run.returncode == 3
@@ -149,34 +140,6 @@ def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path) -
     assert ignored.returncode == 0
     assert "simulated time" in ignored.stdout
     assert tisim("check", "--ignore-unsupported", trace).returncode == 0
-
-
-def test_neighbours_and_groups_that_split_can_express(one_mpi: Mpi, tmp_path: Path) -> None:
-    body = """MPI_Comm ring, half, inter, merged, group; MPI_Group all;
-    int dims = 2, periodic = 1, to[2] = {10 * rank + 1, 10 * rank + 2}, from[2];
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &ring);
-    MPI_Neighbor_alltoall(to, 1, MPI_INT, from, 1, MPI_INT, ring);
-    if (from[0] != 10 * (1 - rank) + 2) MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 0, &inter);
-    MPI_Intercomm_merge(inter, 1 - rank, &merged);
-    MPI_Barrier(merged);
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &group);
-    MPI_Barrier(group);"""
-    run, lines = recorded(body, tmp_path, one_mpi)
-    assert "warning" not in run.stderr
-    calls = [line[2:] for line in lines[0] if "compute" not in line and line[0] != "#"]
-    assert calls[2:] == [
-        "comm_split 0 1 0 0",
-        "neighbor_alltoall 2 1 1 2 1 1 1 1 1 1 comm=1",
-        "comm_split 0 2 0 0",
-        "comm_group 3 0 1",  # of both groups
-        # Rank 1 is the first of the merged group.
-        *("comm_split 0 4 1 1", "barrier comm=4"),
-        *("comm_split 0 5 0 0", "barrier comm=5"),
-        "finalize",
-    ]
 
 
 def test_parts_are_packed_later(one_mpi: Mpi, tmp_path: Path) -> None:

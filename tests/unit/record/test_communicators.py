@@ -34,65 +34,6 @@ def recorded(body: str, directory: Path, mpi: Mpi) -> Trace:
     return trace
 
 
-def test_a_communicator_of_some_ranks(mpi: Mpi, tmp_path: Path) -> None:
-    body = """MPI_Group all, some; MPI_Comm made; int ranks[] = {3, 1, 2};
-    if (rank != 0) {
-      MPI_Comm_group(MPI_COMM_WORLD, &all);
-      MPI_Group_incl(all, 3, ranks, &some);
-      MPI_Comm_create_group(MPI_COMM_WORLD, some, 7, &made);
-      MPI_Barrier(made);
-      MPI_Comm_free(&made);
-    }"""
-    trace = recorded(body, tmp_path, mpi)
-    assert trace.calls(0) == ["init", "finalize"]
-    for rank in range(1, 4):
-        assert trace.calls(rank)[1:-1] == ["comm_group 1 3 1 2", "barrier comm=1", "comm_free 1"]
-
-
-def test_a_duplicate_that_does_not_block(mpi: Mpi, tmp_path: Path) -> None:
-    # Ranks that had to agree on a number would wait for each other here for ever.
-    body = """MPI_Comm made; MPI_Request request; int value = 0;
-    if (rank == 3) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
-    if (rank == 0) MPI_Send(&value, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Barrier(made);
-    MPI_Comm_free(&made);"""
-    trace = recorded(body, tmp_path, mpi)
-    assert trace.calls(0)[1:-1] == [
-        *("comm_idup 0 1", "ibcast 4 0 6 comm=1 request=0", "send 3 0 4", "wait request=0"),
-        *("barrier comm=1", "comm_free 1"),
-    ]
-
-
-def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path) -> None:
-    body = """MPI_Comm half, inter, copy, merged; int value = rank, got = -1; MPI_Status status;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
-    if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 9, inter);
-    if (rank == 3) MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 9, inter, &status);
-    CHECK(rank != 3 || (got == 0 && status.MPI_SOURCE == 0));
-    MPI_Comm_dup(inter, &copy);
-    if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 9, copy);
-    if (rank == 0) MPI_Recv(&got, 1, MPI_INT, 0, 9, copy, MPI_STATUS_IGNORE);
-    CHECK(rank != 0 || got == 1);
-    MPI_Intercomm_merge(copy, rank % 2 == 0, &merged);
-    MPI_Barrier(merged);
-    MPI_Comm_free(&copy); MPI_Comm_free(&inter);"""
-    trace = recorded(body, tmp_path, mpi)
-    calls = [trace.calls(rank)[1:-1] for rank in range(4)]
-    # The even ranks come first.
-    assert calls[0][1:3] == ["comm_group 2 0 2 1 3", "send 3 9 4 comm=2"]
-    assert calls[3][1:3] == ["comm_group 2 0 2 1 3", "recv -555 9 4 comm=2 # source=0"]
-    assert calls[1][1:4] == [
-        *("comm_group 2 0 2 1 3", "comm_group 3 0 2 1 3", "send 0 9 4 comm=3"),
-    ]
-    # In the merged one the odd ranks do.
-    assert calls[2][3:] == [
-        *("comm_split 0 4 1 3", "barrier comm=4", "comm_free 3", "comm_free 2"),
-    ]
-
-
 def test_collectives_between_groups(mpi: Mpi, tmp_path: Path) -> None:
     program = compile_program(EXAMPLES / "two_groups.c", tmp_path, mpi)
     trace = record_program(program, tmp_path, mpi, ranks=5)
