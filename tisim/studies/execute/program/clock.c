@@ -1,5 +1,3 @@
-#include "clock.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>

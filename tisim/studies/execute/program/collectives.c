@@ -1,12 +1,7 @@
-#include "collectives.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
-#include "communicators.h"
 #include "execute.h"
-#include "memory.h"
-#include "requests.h"
 
 /* A call with its buffers. Everything but reductions is moved as bytes. */
 struct call {

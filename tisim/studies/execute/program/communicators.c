@@ -1,5 +1,3 @@
-#include "communicators.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,5 @@
-#include "computation.h"
-
 #include <sys/prctl.h>
 
-#include "clock.h"
 #include "execute.h"
 
 /* A rank wakes some 50 us late, and short computations are many: each is added to a debt, which is

@@ -1,5 +1,3 @@
-#include "files.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +6,6 @@
 #include <unistd.h>
 
 #include "execute.h"
-#include "memory.h"
 
 static struct handle* handles;
 static int capacity;

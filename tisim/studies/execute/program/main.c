@@ -6,19 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "collectives.h"
-#include "communicators.h"
-#include "computation.h"
 #include "execute.h"
-#include "files.h"
-#include "memory.h"
-#include "messages.h"
-#include "requests.h"
-#include "results.h"
-#include "scratch.h"
-#include "script.h"
-#include "windows.h"
 
 struct program program;
 
@@ -29,6 +17,7 @@ static void execute(const struct instruction* instruction) {
     case ROLE_CUSTOM:
     case ROLE_THREADS:
     case ROLE_FILE_OFFSET:
+    case ROLE_LAUNCH:
       break; /* no script has them */
     case ROLE_COMPUTE:
       compute(instruction->amount);

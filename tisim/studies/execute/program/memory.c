@@ -1,11 +1,8 @@
-#include "memory.h"
-
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "execute.h"
 
 /* Buffered sends share so much at most: then those before are waited for. */

@@ -1,11 +1,7 @@
-#include "messages.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
-#include "communicators.h"
 #include "execute.h"
-#include "memory.h"
 
 #define LARGE_BLOCK (1 << 20)
 

@@ -1,11 +1,6 @@
 #include <string.h>
 
-#include "communicators.h"
 #include "execute.h"
-#include "files.h"
-#include "memory.h"
-#include "messages.h"
-#include "requests.h"
 
 static void check(int error, const struct handle* handle) {
   if (error == MPI_SUCCESS) return;

@@ -1,11 +1,6 @@
-#include "requests.h"
-
 #include <stdlib.h>
 
-#include "communicators.h"
 #include "execute.h"
-#include "memory.h"
-#include "messages.h"
 
 enum { HASHES = 4096, FIRST_CAPACITY = 1024 };
 

@@ -1,5 +1,3 @@
-#include "results.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -9,10 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "computation.h"
 #include "execute.h"
-#include "memory.h"
 
 /* The activity of a rank: a file that others can read when it hangs. */
 struct state {

@@ -1,5 +1,3 @@
-#include "scratch.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,5 +1,3 @@
-#include "script.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

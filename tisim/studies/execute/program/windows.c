@@ -1,11 +1,6 @@
-#include "windows.h"
-
 #include <stdlib.h>
 
-#include "communicators.h"
 #include "execute.h"
-#include "memory.h"
-#include "requests.h"
 
 /* Traces do not say where in a window an access lies: all are at its beginning. */
 struct window {
