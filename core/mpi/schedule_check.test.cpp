@@ -40,7 +40,6 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-
 }  // namespace
 
 TEST("schedule check: a waitall has the requests that it counts") {

@@ -127,8 +127,8 @@ double ProgressiveFilling::lowest_level() const {
 
 // The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid
 // the last bit of this comparison decides what the others get, so the numbers are the same here
-// (docs/adr/0003-exact-shares.md). Limits that differ by less than the precision from the lowest are
-// equal to it in SimGrid, even where the level lies between them.
+// (docs/adr/0003-exact-shares.md). Limits that differ by less than the precision from the lowest
+// are equal to it in SimGrid, even where the level lies between them.
 bool ProgressiveFilling::fix_bounded(double level) {
   if (lowest_limit_ >= level) return false;
   if (fix_below(level - precision_)) return true;

@@ -188,7 +188,7 @@ def test_lazy_shares_are_stale(trace: str, root: Path, nas_traces: Path) -> None
     assert lazy != pytest.approx(full, rel=1e-6)
 
 
-# -- docs/adr/0014-calls-simgrid-cannot-do.md -----------------------------------------------------------------
+# -- docs/adr/0014-calls-simgrid-cannot-do.md ------------------------------------------------------
 
 
 def test_an_empty_message_has_overheads(tmp_path: Path) -> None:
