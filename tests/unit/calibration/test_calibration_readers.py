@@ -127,8 +127,9 @@ def test_osu_latencies_are_one_way_in_microseconds(tmp_path: Path) -> None:
     assert rows(tmp_path, OSU_FULL)[1] == ("pingpong", 8, 1.3e-6, 1, 1)
 
 
-def test_osu_bandwidths_are_transfers(tmp_path: Path) -> None:
-    assert rows(tmp_path, OSU_BW)[1] == ("transfer", 1_000_000, 0.01, 1, 1)
+def test_osu_bandwidths_are_transfers_and_streams(tmp_path: Path) -> None:
+    assert rows(tmp_path, OSU_BW)[2] == ("transfer", 1_000_000, 0.01, 1, 1)
+    assert rows(tmp_path, OSU_BW)[3] == ("stream", 1_000_000, 0.64 / 63, 1, 1)
     assert rows(tmp_path, OSU_BIBW)[1] == ("transfer", 1_000_000, 2 / 150, 1, 2)
     assert rows(tmp_path, OSU_MBW) == [("transfer", 1_000_000, 0.01, 4, 1)]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from tisim.studies.calibration import Measurements, calibrate
+from tisim import replay
+from tisim.studies.calibration import Calibration, Measurements, calibrate
 from tisim.studies.calibration.measurements import median_half_width
 
 BANDWIDTH, LATENCY = 1e9, 1e-6
@@ -115,6 +118,29 @@ def test_streams_of_some_sizes_leave_the_others_alone() -> None:
     assert found.failing().empty
     assert found.overheads.receiver is not None
     assert found.overheads.receiver.seconds(np.array([9e5]))[0] == pytest.approx(8e-6, rel=0.1)
+
+
+def test_what_a_byte_takes_in_a_single_message_alone_keeps_no_link_busy(tmp_path: Path) -> None:
+    """A card hands bytes on with 10 ns each, while the link already carries the next message."""
+    calls = {
+        "pingpong": lambda size: 10e-6 + 10e-9 * size + size / BANDWIDTH,
+        "stream": lambda size: (size + 16) / BANDWIDTH,
+    }
+
+    def time_of_window(found: Calibration) -> float:
+        found.platform.write(tmp_path / "platform.xml")
+        lines = {"isend 1": "0", "irecv 0": "1"}
+        text = "".join(f"{rank} {call} 0 40000\n" * 32 for call, rank in lines.items())
+        (tmp_path / "trace").write_text(f"{text}0 waitall\n1 waitall\n")
+        return replay(tmp_path / "trace", platform=tmp_path / "platform.xml").simulated_time
+
+    nominal = {"bandwidth": BANDWIDTH, "latency": LATENCY, "links": 2}
+    seconds = 32 * 40016 / BANDWIDTH
+    alone = calibrate(measured(pingpong=calls["pingpong"]), **nominal)
+    assert time_of_window(alone) > 1.5 * seconds
+    found = calibrate(measured(**calls), **nominal)
+    assert time_of_window(found) == pytest.approx(seconds + calls["pingpong"](40000), rel=0.05)
+    assert found.failing().empty
 
 
 def test_a_size_that_is_known_well_divides_its_segment() -> None:

@@ -156,8 +156,8 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
     if divided:
         yield (
             f"{divided} of {len(calibration.transfer.segments)} segments of the transfer are "
-            "pieces of protocols whose times do not lie on one line: they follow the medians that "
-            "are known within 3 %"
+            "pieces of protocols that one line does not serve: it misses medians that are known "
+            "within 3 %, or streams are faster for each byte"
         )
 
 

@@ -14,9 +14,16 @@ import numpy as np
 
 from tisim.config.table import NetworkModel
 from tisim.errors import InputError
+from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve
 from tisim.studies.calibration.overheads import Overheads
-from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
+from tisim.studies.calibration.piecewise import (
+    Piecewise,
+    Target,
+    fit_piecewise,
+    no_steeper,
+    refined,
+)
 from tisim.studies.calibration.separation import Network
 
 #: Bytes that a message carries beside its payload.
@@ -76,6 +83,7 @@ def fit_transfer(
     overheads: Overheads,
     breakpoints: Sequence[int] | None = None,
     network: Network | None = None,
+    gap: Floats | None = None,
 ) -> Piecewise:
     """Fit what is left of the one-way time when the software overheads are taken off.
 
@@ -91,6 +99,10 @@ def fit_transfer(
         What the network takes at least: no byte moves faster than over its bandwidth, and each
         message takes its latency. Where medians are known well and the lines miss them, the
         segments are divided. If None, bytes move at most four times as fast as the ping-pong.
+    gap
+        Seconds of each further message of a stream, at the sizes of the ping-pong; infinite where
+        none was measured. What a byte of a single message takes beyond that keeps nothing else from
+        the link: it is latency, in pieces that follow the sizes.
 
     Returns
     -------
@@ -126,6 +138,8 @@ def fit_transfer(
         floor=network.latency,
         envelope=ENVELOPE,
     )
+    if gap is not None and network.burst == 0:
+        lines = no_steeper(lines, target, ping_pong.counts, gap)
     # Messages shorter than the burst pass at once, whatever their bandwidth factor.
     return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 

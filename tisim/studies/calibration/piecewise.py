@@ -207,6 +207,8 @@ _WORSE = 1.5
 # Pieces of a segment are as steep as the segment up to this part: what a byte takes is the
 # network's, what a size takes beside that is the library's.
 _ALIKE = 0.1
+# A byte of a single message that takes so many times what it takes in a stream is not the link's.
+_TOO_STEEP = 1.15
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,31 @@ def refined(
         if segment.last <= steepest_from:
             part = replace(part, most_slope=part.least_slope)
         segments += _pieces(segment, part, counts[start:end])
+    return Piecewise(lines.operation, tuple(segments))
+
+
+def no_steeper(
+    lines: Piecewise, target: Target, counts: NDArray[np.int64], gap: Floats
+) -> Piecewise:
+    """The lines, with flatter pieces in the place of segments that streams show to be too steep.
+
+    `gap` are the seconds of each further message of a stream, at each point; `counts` the measured
+    times behind it. Messages that follow one another share the link, which takes the slope of their
+    segment for each byte: so the slope is at most what streams reach at all sizes of the segment.
+    """
+    segments: list[Segment] = []
+    for segment in lines.segments:
+        start = int(np.searchsorted(target.nbytes, segment.first, side="left"))
+        end = int(np.searchsorted(target.nbytes, segment.last, side="right"))
+        part = target.part(start, end)
+        reached = gap[start:end] / (part.nbytes + part.envelope)
+        if segment.line.slope <= _TOO_STEEP * np.median(reached[len(reached) // 2 :]):
+            segments.append(segment)
+            continue
+        slope = max(part.least_slope, float(reached.min()))
+        flat = replace(part, exact=np.ones_like(part.exact), most_slope=slope)
+        level = replace(segment, line=replace(segment.line, slope=slope))
+        segments += _pieces(level, flat, counts[start:end])
     return Piecewise(lines.operation, tuple(segments))
 
 

@@ -25,7 +25,7 @@ from tisim.studies.calibration.measurements import Measurements
 from tisim.studies.calibration.overheads import Overheads, fit_overheads
 from tisim.studies.calibration.piecewise import fit_piecewise
 from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
-from tisim.studies.calibration.separation import Network, separate
+from tisim.studies.calibration.separation import Network, seconds_a_message, separate
 from tisim.studies.calibration.simulation import (
     route_between,
     simulate,
@@ -117,7 +117,8 @@ def calibrate(
     measurements, burst = _with_burst(measurements, file, pair, route)
     network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
-    transfer = fit_transfer(ping_pong, overheads, breakpoints, network)
+    gap = seconds_a_message(measurements, ping_pong.nbytes)
+    transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap)
     factors = factors_of(transfer, route)
     measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
     file.configure({**settings(overheads, factors, loopback), **_polling(measurements)})

@@ -205,6 +205,8 @@ _TITLE = re.compile(r"#\s*OSU\s+(MPI\S*\s+.*?)\s*(?:v\d.*|\(.*)?$")
 _OSU_COLUMNS = re.compile(r"#\s*Size\s")
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d+)")
 _MEGABYTE = 1e6
+# Messages that osu_bw sends in a row before it waits for an answer.
+_WINDOW = 64
 
 
 def read_osu(text: Text) -> tuple[list[Sample], list[str]]:
@@ -265,7 +267,10 @@ def _osu_sample(text: Text, title: str, pairs: int, words: list[str], line: int)
     if rate == 0 or nbytes == 0:
         return []
     directions = 2 if title == "bibw" else 1
-    return [Sample("transfer", nbytes, pairs * directions * nbytes / rate, pairs, directions)]
+    found = [Sample("transfer", nbytes, pairs * directions * nbytes / rate, pairs, directions)]
+    if title == "bw":
+        found.append(Sample("stream", nbytes, _WINDOW * nbytes / rate, messages=_WINDOW))
+    return found
 
 
 # Times are in microseconds. That of PingPong is one way; that of PingPing and Sendrecv is the time
