@@ -81,9 +81,8 @@ def _bytes(text: str, what: str) -> int:
     type=click.Choice(LEVELS),
     default=LEVELS[0],
     show_default=True,
-    help="flows: a latency and a rate; chunks: each chunk of rings and trees with Simple, of "
-    "rings with other protocols within a node, and of all that is sent from point to point is a "
-    "message.",
+    help="flows: a latency and a rate; chunks: each chunk is a message on the links of the "
+    "platform.",
 )
 @click.option(
     "--msccl",

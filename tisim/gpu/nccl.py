@@ -567,15 +567,16 @@ class Communicator:
         channels = self._used_channels(size, "Simple")
         steps, seconds = longest_way(self.nodes)
         near = self.local - 1 + (seconds if self.local > 1 else 0)
-        chunk = self.tree_chunk(size, channels)
+        chunk = self.tree_chunk(size, channels, "Simple")
         rate = self.tree_rate()
         # Channels that begin at one GPU share its links; those of an interface share it.
         together = channels / min(self.rings, self.local)
-        pace = max(1 / self.primitive("Simple").rate, together / self.tree_links())
-        hop = self.tree_hop + chunk * pace
+        links, interface = self.reached("all_reduce", "tree", rate)
+        pace = max(1 / self.primitive("Simple").rate, together / links)
+        hop = self.tree_hop("Simple") + chunk * pace
         latency = tables(self.version).base["tree"]["Simple"] + 2 * near * hop
         if self.nodes > 1:
-            far = chunk * max(channels / self._ring_rails / 2, 1) / self.tree_interface()
+            far = chunk * max(channels / self._ring_rails / 2, 1) / interface
             # A node receives from two children at once on each interface, and the root from one.
             # Downwards the first child's chunk leaves a GPU later than that of the second.
             both = max(0.0, 1 - hop / far) if self.local > 1 and far else 1.0
@@ -584,15 +585,14 @@ class Communicator:
         latency -= chunk * channels / rate
         return self._result("all_reduce", size, "tree", "Simple", channels, latency, rate)
 
-    @property
-    def tree_hop(self) -> float:
-        """Latency of a step of a tree with Simple within a node, seconds."""
-        return tables(self.version).hop[self._inside, "tree"]["Simple"]
+    def tree_hop(self, protocol: str) -> float:
+        """Latency of a step of a tree within a node, seconds."""
+        return tables(self.version).hop[self._inside, "tree"][protocol]
 
-    def tree_chunk(self, size: float, channels: int) -> float:
-        """Bytes of a chunk of a tree with Simple."""
-        depth = self.size // self.nodes - 1 + int(math.log2(self.nodes))
-        return tree_chunk(size, channels, depth, shrinks=tables(self.version).tree_shrinks)
+    def tree_chunk(self, size: float, channels: int, protocol: str) -> float:
+        """Bytes of a chunk of a tree."""
+        shrinks = tables(self.version).tree_shrinks
+        return tree_chunk(size, channels, self.nodes, self.size, protocol, shrinks=shrinks)
 
     def tree_rate(self) -> float:
         """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, or what links carry."""
@@ -600,15 +600,16 @@ class Communicator:
         rates = [0.5 * self._bus_rate("tree", "Simple"), self._links / within]
         return min(rates + ([self._nic / between] if between else []))
 
-    def tree_links(self) -> float:
-        """Bytes/s of a GPU's NVLinks or PCIe with which trees reach `tree_rate`."""
-        within, _ = self.traffic("all_reduce", "tree")
-        return min(self._links, self.tree_rate() * within) if self.nodes == 1 else self._links
+    def reached(self, operation: str, algorithm: str, rate: float) -> tuple[float, float]:
+        """Bytes/s of a GPU's links in its node, and of an interface, with which a call has a rate.
 
-    def tree_interface(self) -> float:
-        """Bytes/s of an interface with which trees reach `tree_rate`."""
-        _, between = self.traffic("all_reduce", "tree")
-        return min(self._nic, self.tree_rate() * between) if between else self._nic
+        With several nodes, trees find NVLinks free.
+        """
+        within, between = self.traffic(operation, algorithm)
+        links, nic = self._links, self._nic
+        if within and (self.nodes == 1 or algorithm != "tree"):
+            links = min(links, rate * within)
+        return links, min(nic, rate * between) if between else nic
 
     def _point_to_point(self, operation: str, size: float) -> Collective:
         """Messages between pairs, all at once; Simple, whatever their size."""
@@ -649,10 +650,21 @@ class Communicator:
                 back = (self.local - 1) / rails if operation != "reduce_scatter" else 0.0
                 within = to_heads + back
             return within, 1.0 / rails
-        within = 1.0 if algorithm.startswith("nvls") else 2.0
+        within = 1.0 if algorithm.startswith("nvls") else self._chain_load
         # On PCIe, half of what the node inside a tree sends to two children and its parent, too.
         within += 0.5 * (self.machine.pcie and nodes > 2 and algorithm == "tree")
         return within, (2.0 if nodes > 2 else 1.0) / rails * (nodes > 1)
+
+    @property
+    def _chain_load(self) -> float:
+        """Bytes that the busiest GPU sends in the chains of its node for a byte of an all-reduce.
+
+        All but the ends of a chain send up and down, and each of `rings` begins at another GPU.
+        """
+        local = self.local
+        if self.rings >= local:
+            return 2.0 - 2.0 / local
+        return 2.0 - 1.0 / self.rings if self.rings == local - 1 else 2.0
 
     def _result(
         self,

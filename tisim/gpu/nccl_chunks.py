@@ -1,4 +1,4 @@
-"""NCCL's rings, trees and messages, each chunk on each channel, on the links of a platform."""
+"""NCCL's collectives, each chunk on each channel a message on the links of a platform."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY
+from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import MOST_CHUNK, PIPELINE_CHUNK, Collective, Communicator
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tables import tables
@@ -22,6 +24,11 @@ from tisim.traces.writer import write_trace
 
 # Lines of a trace, and how often they follow.
 _Lines = tuple[str, int]
+# Algorithms whose steps are made by switches, and PAT: NCCL's estimate has no other parts.
+_SWITCHED: Final = ("nvls", "nvls_tree", "pat", "collnet_direct", "collnet_chain")
+# Chunks of a channel there, and the fewest bytes of one.
+_STEPS: Final = 8
+_LEAST_PART: Final = 16 * 1024
 # A message starts when it is sent, after those of its channel before it, and has an equal share of
 # its links.
 _PLAIN: Final = {
@@ -38,11 +45,13 @@ _PLAIN: Final = {
 
 
 def chunk_time(platform: Platform, group: Communicator, call: Collective) -> float:
-    """Seconds of a call by rings or trees with Simple, or of point-to-point, chunk by chunk.
+    """Seconds of a call, chunk by chunk, each a message on the links of the platform.
 
     Each channel of each GPU waits for a chunk and sends the next one, in as many rounds as the
-    buffers need; along trees, each when it has come. The messages share the links of the platform,
-    and have the latencies of hops.
+    buffers need; along trees, and where switches sum, each when it has come.
+
+    The steps cost what makes the sum of all, on the machine's own links, the time that the call
+    has as a flow: hops and bytes on NVLinks, PCIe and interfaces take `step_scale` times as long.
 
     Parameters
     ----------
@@ -54,33 +63,47 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
     Raises
     ------
     InputError
-        If the call is not one of these, or its GPUs do not reach one another on NVLinks.
+        If its GPUs do not reach one another on NVLinks.
     """
-    # LL and LL128 bound what a channel carries, which only links within nodes do.
-    near = group.nodes == 1 and not group.machine.cables and call.algorithm == "ring"
-    if call.algorithm not in ("ring", "tree", "p2p") or not (near or call.protocol == "Simple"):
-        raise InputError(
-            "chunks are messages for rings and trees with Simple, for rings within a node with a "
-            f"switch, and for point-to-point, not for {call.operation} by {call.algorithm} with "
-            f"{call.protocol} (--algo ring --proto Simple)"
-        )
-    if call.algorithm == "tree":
-        programs, hosts = _along_trees(platform, group, call)
-        seconds = message_time(platform, group, hosts, programs, trees=True)
-        return tables(group.version).base["tree"]["Simple"] + seconds
-    channels, copying = call.channels, 0.0
-    hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(channels)]
-    if call.algorithm == "p2p":
+    return _seconds(platform, group, call, step_scale(group, call))
+
+
+def step_scale(group: Communicator, call: Collective) -> float:
+    """What a call takes as a flow over what its messages take with the figures of NCCL's tables."""
+    free = replace(group, network=1.0)
+    flow = free.collective(call.operation, call.size)
+    own = gpu_cluster(replace(group.machine, oversubscription=1.0))
+    fixed, seconds = _fixed(group, call), _seconds(own, group, call, 1.0)
+    return (flow.time - fixed) / (seconds - fixed) if seconds > fixed else 1.0
+
+
+def _fixed(group: Communicator, call: Collective) -> float:
+    """Seconds of a call that are not those of steps."""
+    if call.algorithm in _SWITCHED:
+        return 0.0
+    base = tables(group.version).base["tree" if call.algorithm == "tree" else "ring"]
+    copied = call.algorithm == "ring" and call.operation not in ("broadcast", "reduce")
+    copying = call.size / group.size / group.machine.gpu.copy_rate if copied else 0.0
+    return base[call.protocol] + copying
+
+
+def _seconds(platform: Platform, group: Communicator, call: Collective, scale: float) -> float:
+    width = 1
+    if call.algorithm == "ring":
+        platform = _as_rings_use(platform, group)
+        programs = _along_rings(group, call, scale)
+    elif call.algorithm == "p2p":
         if group.machine.cables and group.local > 1:
             raise InputError("messages over cables are not carried out; chunks are those of rings")
         programs = _exchanges(group, call)
     else:
-        platform = _as_rings_use(platform, group)
-        programs = _along_rings(group, call)
-        if call.operation not in ("broadcast", "reduce"):
-            copying = call.size / group.size / group.machine.gpu.copy_rate
-    seconds = message_time(platform, group, hosts, programs, protocol=call.protocol)
-    return tables(group.version).base["ring"][call.protocol] + seconds + copying
+        width, programs = (
+            _along_trees(group, call) if call.algorithm == "tree" else _over_switches(group, call)
+        )
+    width *= call.channels
+    hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(width)]
+    links = _as_nccl_uses(platform, group, _speeds(group, call), scale)
+    return _fixed(group, call) + _replayed(links, hosts, programs)
 
 
 def message_time(
@@ -88,11 +111,8 @@ def message_time(
     group: Communicator,
     hosts: Sequence[str],
     programs: Sequence[Iterable[_Lines]],
-    *,
-    protocol: str = "Simple",
-    trees: bool = False,
 ) -> float:
-    """Seconds of some programs of messages on a platform, as NCCL uses it.
+    """Seconds of some programs of messages on a platform, as NCCL uses it with Simple.
 
     Parameters
     ----------
@@ -102,51 +122,61 @@ def message_time(
         Of each program.
     programs
         Lines of a trace, each piece with how often it follows.
-    protocol, trees
-        Whose latencies and bandwidth of channels count; whether those of trees do.
     """
+    links = _as_nccl_uses(platform, group, _of_rings(group, "Simple"), 1.0)
+    return _replayed(links, hosts, programs)
+
+
+def _replayed(
+    platform: Platform, hosts: Sequence[str], programs: Sequence[Iterable[_Lines]]
+) -> float:
     with tempfile.TemporaryDirectory(prefix="tisim-nccl-") as directory:
         file = Path(directory) / "chunks.tit"
         with write_trace(file, len(programs)) as writer:
             for number, lines in enumerate(programs):
                 writer.write_repeated(number, lines)
-        links = _as_nccl_uses(platform, group, protocol=protocol, trees=trees)
-        return replay(file, platform=links, hosts=hosts, config=_PLAIN).simulated_time
+        return replay(file, platform=platform, hosts=hosts, config=_PLAIN).simulated_time
 
 
-def _orders(group: Communicator, channels: int) -> list[list[int]]:
-    """The ranks along the ring of each channel.
+def _chains(group: Communicator, channel: int) -> list[list[int]]:
+    """The ranks of each node in the order in which a channel passes them.
 
     Over a switch, each channel enters the nodes at the next GPU, so that all interfaces are used.
     """
+    machine, chains = group.machine, []
+    for node, members in sorted(group.by_node.items()):
+        first = channel % group.rings % len(members)
+        gpus = [*members[first:], *members[:first]]
+        if machine.cables and len(gpus) > 1:
+            gpus = _along_cables(group, members, channel)
+        chains.append([node * machine.gpus + gpu for gpu in gpus])
+    return chains
+
+
+def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> list[int]:
+    """The GPUs of a node in the order of a ring, which comes and goes by one interface."""
     machine = group.machine
-    if machine.cables:
-        (node, gpus), *others = group.by_node.items()
-        rings = find_rings(machine.cables, gpus)
-        if others or len(rings[0]) > len(gpus):
-            raise InputError(
-                "chunks over cables are messages within a node, of rings that pass no GPU twice"
-            )
-        return [
-            [node * machine.gpus + gpu for gpu in rings[channel % len(rings)]]
-            for channel in range(channels)
-        ]
-    orders = []
-    for channel in range(channels):
-        order: list[int] = []
-        for node, gpus in sorted(group.by_node.items()):
-            first = channel % group.rings % len(gpus)
-            order += [node * machine.gpus + gpu for gpu in (*gpus[first:], *gpus[:first])]
-        orders.append(order)
-    return orders
+    rings = find_rings(machine.cables, members)
+    if len(rings[0]) > len(members):
+        raise InputError("chunks over cables are messages of rings that pass no GPU twice")
+    turn = channel % len(rings)
+    rings = (*rings[turn:], *rings[:turn])
+    if group.nodes > 1:
+        for ring in rings:
+            for first, gpu in enumerate(ring):
+                ends = {one * machine.nics // machine.gpus for one in (gpu, ring[first - 1])}
+                if ends == {channel % machine.nics}:
+                    return [*ring[first:], *ring[:first]]
+    return list(rings[0])
 
 
-def _along_rings(group: Communicator, call: Collective) -> list[Iterator[_Lines]]:
+def _along_rings(group: Communicator, call: Collective, scale: float) -> list[Iterator[_Lines]]:
     """The programs of channels that pass chunks on, rank by rank."""
     channels = call.channels
     place = {rank: index * channels for index, rank in enumerate(group.ranks)}
     programs: dict[int, Iterator[_Lines]] = {}
-    for channel, order in enumerate(_orders(group, channels)):
+    for channel in range(channels):
+        order = list(itertools.chain.from_iterable(_chains(group, channel)))
         root = order.index(group.ranks[0])
         order = order[root:] + order[:root]
         for index, rank in enumerate(order):
@@ -158,12 +188,12 @@ def _along_rings(group: Communicator, call: Collective) -> list[Iterator[_Lines]
                 way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
                 programs[number] = _link_of_chain(number, way, group, call)
             else:
-                programs[number] = _program(number, ends, group, call)
+                programs[number] = _program(number, ends, group, call, scale)
     return [programs[number] for number in sorted(programs)]
 
 
 def _program(
-    number: int, ends: tuple[int, int], group: Communicator, call: Collective
+    number: int, ends: tuple[int, int], group: Communicator, call: Collective, scale: float
 ) -> Iterator[_Lines]:
     """One channel of a rank of a ring in which all send."""
     steps, protocol = group.steps(call.operation), call.protocol
@@ -172,7 +202,7 @@ def _program(
     for size, count in _parts(chunk, MOST_CHUNK[protocol]):
         send = f"{number} send {ends[1]} 0 {size} 6\n"
         receive = f"{number} recv {ends[0]} 0 {size} 6\n"
-        last = receive + f"{number} sleep {group.primitive(protocol).hop!r}\n"
+        last = receive + f"{number} sleep {scale * group.primitive(protocol).hop!r}\n"
         middle = [(receive + send, steps - 1)] if steps > 1 else []
         yield from [(send, 1), *middle, (last, 1)] * count
     yield f"{number} finalize\n", 1
@@ -223,87 +253,187 @@ def _parts(size: float, most: int) -> list[tuple[int, int]]:
     return [(most, rounds - 1), (rest, 1)] if rounds > 1 else [(rest, 1)]
 
 
-def _along_trees(
-    platform: Platform, group: Communicator, call: Collective
-) -> tuple[list[Iterator[_Lines]], list[str]]:
-    """The programs of channels along trees, and their hosts: of each GPU, up and down.
+# A relay, the next one, and the part of the bytes of a chunk that goes there.
+_Edge = tuple[int, int, float]
+
+
+def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
+    """Relays along trees: of each channel of each GPU, up and down.
 
     In a node GPUs are a chain, whose head sends to the parent. The head also receives from the
     second child, and the GPU behind it from the first (``connectRings`` and ``connectTrees`` of
     ``src/graph/connect.cc``).
     """
-    nodes = sorted(group.by_node.items())
     place = {rank: index for index, rank in enumerate(group.ranks)}
-    parts = _parts(call.size / call.channels, int(group.tree_chunk(call.size, call.channels)))
-    programs: dict[int, Iterator[_Lines]] = {}
+    most = math.ceil(group.tree_chunk(call.size, call.channels, call.protocol))
+    edges: list[_Edge] = []
     for channel in range(call.channels):
-        chains = []
-        for node, gpus in nodes:
-            first = channel % group.rings % len(gpus)
-            order = (*gpus[first:], *gpus[:first])
-            chains.append(
-                [place[node * group.machine.gpus + gpu] * call.channels + channel for gpu in order]
-            )
-        tree = double_tree(len(nodes))[2 * channel // call.channels]
+        chains = [
+            [place[rank] * call.channels + channel for rank in chain]
+            for chain in _chains(group, channel)
+        ]
+        tree = double_tree(len(chains))[2 * channel // call.channels]
         above: dict[int, int] = {}
         for chain, (parent, is_first) in zip(chains, tree, strict=True):
             above |= dict(itertools.pairwise(reversed(chain)))
             if parent >= 0:
                 above[chain[0]] = chains[parent][is_first and len(chains[parent]) > 1]
-        below: dict[int, list[int]] = {}
-        for one, other in above.items():
-            below.setdefault(other, []).append(one)
         for one in itertools.chain.from_iterable(chains):
-            up, down = 2 * one, 2 * one + 1
-            children = below.get(one, ())
-            to = 2 * above[one] if one in above else down
-            source = 2 * above[one] + 1 if one in above else up
-            programs[up] = _relay(up, [2 * child for child in children], [to], parts)
-            programs[down] = _relay(down, [source], [2 * child + 1 for child in children], parts)
-    hosts = [platform.hosts[rank].name for rank in group.ranks for _ in range(2 * call.channels)]
-    return [programs[number] for number in sorted(programs)], hosts
+            if one in above:
+                edges.append((2 * one, 2 * above[one], 1.0))
+                edges.append((2 * above[one] + 1, 2 * one + 1, 1.0))
+            else:  # the root
+                edges.append((2 * one, 2 * one + 1, 0.0))
+    parts = _parts(call.size / call.channels, most)
+    return 2, _relays(edges, 2 * call.channels * group.size, parts)
 
 
-def _relay(
-    number: int, sources: Sequence[int], goals: Sequence[int], parts: Sequence[tuple[int, int]]
-) -> Iterator[_Lines]:
-    """A program that passes on each chunk when it has come from all; within a GPU it is empty."""
+def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Iterator[_Lines]]]:
+    """Relays where switches sum and copy, or each step goes twice as far (PAT).
 
-    def size_to(other: int, size: int) -> int:
-        return 0 if other // 2 == number // 2 else size
+    What a switch takes from a GPU and gives to another is a message to the next GPU, in a node or
+    of its interface in the next node, so that each link carries what it does.
+    """
+    stages = _stages(group, call)
+    channels, width = call.channels, len(stages) + 1
+    place = {rank: index for index, rank in enumerate(group.ranks)}
+    machine = group.machine
+    nodes = [
+        [node * machine.gpus + gpu for gpu in gpus] for node, gpus in sorted(group.by_node.items())
+    ]
+    heads = []  # of each node: the first GPU of each interface
+    for ranks in nodes:
+        by_nic = {rank % machine.gpus * machine.nics // machine.gpus: rank for rank in ranks[::-1]}
+        heads.append([by_nic[nic] for nic in sorted(by_nic)][: group.rails])
+    edges: list[_Edge] = []
+    for number, ranks in enumerate(nodes):
+        for stage, (distance, share) in enumerate(stages):
+            further = heads[(number + distance) % len(nodes)]
+            for index, rank in enumerate(ranks):
+                goal, part = ranks[(index + 1) % len(ranks)], share
+                if distance:
+                    is_head = rank in heads[number]
+                    goal = further[heads[number].index(rank)] if is_head else rank
+                    part = share if is_head else 0.0
+                for channel in range(channels):
+                    one, other = (place[r] * channels + channel for r in (rank, goal))
+                    edges.append((one * width + stage, other * width + stage + 1, part))
+    size = call.size / channels
+    most = int(min(max(size / _STEPS, _LEAST_PART), PIPELINE_CHUNK))
+    return width, _relays(edges, width * channels * group.size, _parts(size, most))
 
-    yield f"{number} init\n", 1
-    for size, count in parts:
-        lines = [f"{number} recv {other} 0 {size_to(other, size)} 6\n" for other in sources]
-        lines += [f"{number} send {other} 0 {size_to(other, size)} 6\n" for other in goals]
-        yield "".join(lines), count
-    yield f"{number} finalize\n", 1
+
+def _stages(group: Communicator, call: Collective) -> list[tuple[int, float]]:
+    """Of each stage over switches: nodes further (0: in the node), and the part of the bytes."""
+    within, between = group.traffic(call.operation, call.algorithm)
+    turns = group.local - 1 if call.algorithm == "collnet_chain" else 1
+    doublings = int(math.log2(group.nodes))
+    far = [1] if group.nodes > 1 else []
+    if call.algorithm == "nvls_tree":
+        far = [1] * (2 * doublings)
+    elif call.algorithm == "pat":
+        far = [2**step for step in range((group.nodes - 1).bit_length())]
+    before = turns * (call.operation != "all_gather" and within > 0)
+    behind = turns * (call.operation != "reduce_scatter" and within > 0)
+    near = (0, within / max(before + behind, 1))
+    return [near] * before + [(nodes, between / len(far)) for nodes in far] + [near] * behind
+
+
+def _relays(
+    edges: Iterable[_Edge], count: int, parts: Sequence[tuple[int, int]]
+) -> list[Iterator[_Lines]]:
+    """Programs that pass on each chunk when it has come from all."""
+    sources: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    goals: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    for one, other, share in edges:
+        goals[one].append((other, share))
+        sources[other].append((one, share))
+
+    def program(number: int) -> Iterator[_Lines]:
+        yield f"{number} init\n", 1
+        for size, often in parts:
+            lines = [f"{number} recv {n} 0 {math.ceil(p * size)} 6\n" for n, p in sources[number]]
+            lines += [f"{number} send {n} 0 {math.ceil(p * size)} 6\n" for n, p in goals[number]]
+            yield "".join(lines), often if lines else 0
+        yield f"{number} finalize\n", 1
+
+    return [program(number) for number in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Speeds:
+    """What messages reach: bytes/s of a GPU's links in its node, of an interface and of a channel
+    in a node and between nodes (infinite: what links do); seconds of a hop there.
+    """
+
+    inside: float
+    interface: float
+    channel: float
+    far_channel: float
+    hop: float
+    far_hop: float
+
+
+def _of_rings(group: Communicator, protocol: str) -> _Speeds:
+    machine, primitive = group.machine, group.primitive(protocol)
+    reached = machine.nvlink_rate
+    if not machine.pcie:
+        reached *= machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
+    far_channel = primitive.rate if protocol != "Simple" else math.inf
+    return _Speeds(
+        reached,
+        machine.nic_rate * NIC_EFFICIENCY,
+        primitive.rate,
+        far_channel,
+        primitive.hop,
+        group.network_hop("ring", protocol),
+    )
+
+
+def _speeds(group: Communicator, call: Collective) -> _Speeds:
+    if call.algorithm in ("ring", "p2p"):
+        return _of_rings(group, call.protocol)
+    inside, interface = group.reached(call.operation, call.algorithm, call.rate)
+    channel, hop, far = math.inf, 0.0, 0.0
+    if call.algorithm == "tree":
+        hop, far = group.tree_hop(call.protocol), group.network_hop("tree", call.protocol)
+        channel = group.primitive("Simple").rate if call.protocol == "Simple" else math.inf
+    else:
+        hop = far = call.latency / len(_stages(group, call))
+    return _Speeds(inside, interface, channel, math.inf, hop, far)
 
 
 def _as_nccl_uses(
-    platform: Platform, group: Communicator, *, protocol: str, trees: bool
+    platform: Platform, group: Communicator, speeds: _Speeds, scale: float
 ) -> Platform:
-    """The platform with what NCCL reaches of its bandwidths, and the latencies of hops."""
+    """The platform with what NCCL reaches of its bandwidths, and the latencies of hops.
+
+    All of them take `scale` times as long.
+    """
     machine = group.machine
     platform = platform.scaled(latency="x0")
-    hop = group.tree_hop if trees else group.primitive(protocol).hop
-    far = group.network_hop("tree" if trees else "ring", protocol)
-    interface = group.tree_interface() / machine.nic_rate if trees else NIC_EFFICIENCY
+    inside, far, name = speeds.inside / machine.nvlink_rate, speeds.far_hop, "nvlink"
+    used = []
     if machine.pcie:
         # Messages between nodes take two PCIe links beside those of interfaces.
-        inside, reached, far = "*-pcie-*", 1.0, max(far - hop, 0.0)
-    else:
-        inside, reached = "*-nvlink-*", machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
-    reached = group.tree_links() / machine.nvlink_rate if trees else reached
+        far, name = max(far - speeds.hop, 0.0), "pcie"
+        used = [("*-bridge-*", 1.0, 0.0), ("*-sockets", 1.0, 0.0)]
+    elif machine.cables:
+        inside = machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
     for links, share, latency in (
         # A message takes two NVLinks to and from a switch, or one cable.
-        (inside, reached, hop / (1 if machine.cables else 2)),
-        ("*-nic-*", interface, far / 2),
+        (f"*-{name}-*", inside, speeds.hop / (1 if machine.cables else 2)),
+        ("*-nic-*", speeds.interface / machine.nic_rate, far / 2),
+        *used,
     ):
-        platform = platform.scaled(links=links, bandwidth=f"x{share!r}", latency=f"{latency!r}s")
-    if not machine.cables:
-        share = group.primitive(protocol).rate / machine.nvlink_rate
-        platform = platform.scaled(links="*-channel", bandwidth=f"x{share!r}")
+        factor, seconds = share / scale, latency * scale
+        platform = platform.scaled(links=links, bandwidth=f"x{factor!r}", latency=f"{seconds!r}s")
+    caps = [] if machine.cables else [("*-channel", speeds.channel, machine.nvlink_rate)]
+    if group.nodes > 1:
+        caps.append(("ports", speeds.far_channel, machine.nics * machine.nic_rate))
+    for links, most, rate in caps:
+        if most < math.inf:
+            platform = platform.scaled(links=links, bandwidth=f"x{most / rate / scale!r}")
     return platform
 
 
@@ -312,12 +442,14 @@ def _as_rings_use(platform: Platform, group: Communicator) -> Platform:
     machine = group.machine
     if not machine.cables:
         return platform
-    (gpus,) = group.by_node.values()
-    rings = find_rings(machine.cables, gpus)
-    taken = Counter(step for ring in rings for step in zip(ring, (*ring[1:], ring[0]), strict=True))
-    for one, other, count in machine.cables:
-        used = max(taken[one, other], taken[other, one])
-        if 0 < used < count:
-            cable = f"*-nvlink-{one}-{other}"
-            platform = platform.scaled(links=cable, bandwidth=f"x{used / count!r}")
+    for node, gpus in group.by_node.items():
+        rings = find_rings(machine.cables, gpus) if len(gpus) > 1 else []
+        taken = Counter(
+            step for ring in rings for step in zip(ring, (*ring[1:], ring[0]), strict=True)
+        )
+        for one, other, count in machine.cables:
+            used = max(taken[one, other], taken[other, one])
+            if 0 < used < count:
+                cable = f"node-{node}-nvlink-{one}-{other}"
+                platform = platform.scaled(links=cable, bandwidth=f"x{used / count!r}")
     return platform

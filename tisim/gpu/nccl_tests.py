@@ -154,7 +154,7 @@ def predict(
     dtype
         Of elements, a name in `ELEMENTS`.
     level
-        ``"flows"``, a latency and a rate, or ``"chunks"``, a message for each chunk of rings
+        ``"flows"``, a latency and a rate, or ``"chunks"``, a message for each chunk
         (`tisim.gpu.nccl_chunks`).
     msccl
         What to carry out instead of NCCL's choice, message by message.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
-#: Bytes of a chunk with Simple: a step of the buffer.
-_CHUNK = 512 * 1024
+# Bytes of a chunk: a step of the buffer, with LL and LL128 what is data of it.
+_CHUNKS = {"LL": 32 * 1024, "LL128": 614_400, "Simple": 512 * 1024}
+_LL128_DATA = 120 / 128
 
 
 class Above(NamedTuple):
@@ -46,18 +48,29 @@ def longest_way(nodes: int) -> tuple[int, int]:
     return steps, max(steps - 1, 0)
 
 
-def tree_chunk(size: float, channels: int, depth: int, *, shrinks: bool) -> float:
-    """Bytes of a chunk of a channel with Simple; before 2.20 chunks shrink: ``src/enqueue.cc``.
+def tree_chunk(
+    size: float, channels: int, nodes: int, ranks: int, protocol: str, *, shrinks: bool
+) -> float:
+    """Bytes of a chunk of a channel: ``calcCollChunking`` of ``src/enqueue.cc``.
 
     Parameters
     ----------
     size, channels
         Bytes of the call, and its channels.
-    depth
-        Steps to the root as NCCL counts them.
+    nodes, ranks
+        How many there are.
+    shrinks
+        Whether chunks with Simple become smaller for short calls, as before 2.20.
     """
-    chunk = _CHUNK
-    for times, least in ((8, 131072), (4, 65536), (1, 32768)):
-        while shrinks and size // (channels * chunk) < depth * times and chunk > least:
+    chunk, doublings, local = _CHUNKS[protocol], int(math.log2(nodes)), ranks / nodes
+    limits: tuple[tuple[float, int], ...] = ()
+    if protocol == "Simple" and shrinks:
+        depth = ranks // nodes - 1 + doublings
+        limits = (8 * depth, 131072), (4 * depth, 65536), (depth, 32768)
+    elif protocol == "LL128":
+        steps = 1 + doublings + 0.1 * local
+        limits = (64 * steps / local, 131072), (16 * steps / local, 32768)
+    for rounds, least in limits:
+        while size // (channels * chunk) < rounds and chunk > least:
             chunk //= 2
-    return min(chunk, size / channels)
+    return min(chunk * (_LL128_DATA if protocol == "LL128" else 1), size / channels)

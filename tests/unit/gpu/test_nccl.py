@@ -13,7 +13,7 @@ from tisim.errors import InputError
 from tisim.gpu import MACHINES, Communicator, collective, machine
 from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import OPERATIONS
-from tisim.gpu.nccl_chunks import chunk_time
+from tisim.gpu.nccl_chunks import chunk_time, step_scale
 from tisim.gpu.nccl_rings import find_rings
 from tisim.gpu.nccl_tests import network_share
 from tisim.gpu.nccl_trees import double_tree, longest_way
@@ -183,17 +183,16 @@ def test_chunks_as_messages_take_what_their_sum_says(
     name: str, nodes: int, ranks: int, tolerance: float
 ) -> None:
     cluster = machine(name, nodes)
-    platform = gpu_cluster(cluster)
     for operation in ("all_reduce", "reduce_scatter"):
         for size in (MIB, 16 * MIB, 1 << 30):
             group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), ("Simple",))
-            call = group.collective(operation, size)
-            assert chunk_time(platform, group, call) == pytest.approx(call.time, rel=tolerance)
+            scale = step_scale(group, group.collective(operation, size))
+            assert scale == pytest.approx(1, rel=tolerance)
 
 
-@pytest.mark.parametrize(("name", "ranks"), [("a100", 8), ("h100", 3), ("l40s", 8)])
+@pytest.mark.parametrize(("name", "ranks"), [("a100", 8), ("a100", 16), ("h100", 3), ("l40s", 16)])
 @pytest.mark.parametrize("protocol", ["LL", "LL128"])
-def test_rings_of_other_protocols_are_messages_within_a_node(
+def test_steps_of_other_protocols_are_those_of_the_sum(
     name: str, ranks: int, protocol: str
 ) -> None:
     cluster = machine(name, 2)
@@ -202,12 +201,8 @@ def test_rings_of_other_protocols_are_messages_within_a_node(
     group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), (protocol,))
     for operation in ("all_reduce", "all_gather"):
         for size in (1024, 65536, 4 * MIB):
-            call = group.collective(operation, size)
-            took = chunk_time(gpu_cluster(cluster), group, call)
-            assert took == pytest.approx(call.time, rel=4e-3)
-    both = Communicator(cluster, tuple(range(8 + ranks)), "2.30", ("ring",), (protocol,))
-    with pytest.raises(InputError, match="rings within a node with a switch"):
-        chunk_time(gpu_cluster(cluster), both, both.collective("all_reduce", MIB))
+            scale = step_scale(group, group.collective(operation, size))
+            assert scale == pytest.approx(1, rel=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -222,24 +217,50 @@ def test_other_operations_as_messages(operation: str, tolerance: float, nodes: i
     cluster = machine("a100", nodes)
     group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("ring",), ("Simple",))
     for size in (MIB, 16 * MIB, 1 << 30):
-        call = group.collective(operation, size)
-        took = chunk_time(gpu_cluster(cluster), group, call)
-        assert took == pytest.approx(call.time, rel=tolerance if nodes > 1 else 2e-3)
+        scale = step_scale(group, group.collective(operation, size))
+        assert scale == pytest.approx(1, rel=tolerance if nodes > 1 else 2e-3)
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "size", "tolerance"),
+    ("name", "nodes", "protocol", "size", "tolerance"),
     [
-        *(("a100", 2, MIB, 1e-3), ("a100", 2, 8 * MIB, 1e-3), ("h100", 2, 64 * MIB, 0.01)),
-        *(("h100", 4, 4 * MIB, 1e-3), ("a100", 8, 8 * MIB, 1e-3), ("a100", 4, 64 * MIB, 0.04)),
+        *(("a100", 2, "Simple", MIB, 1e-3), ("a100", 2, "Simple", 8 * MIB, 1e-3)),
+        *(("h100", 2, "Simple", 64 * MIB, 0.01), ("h100", 4, "Simple", 4 * MIB, 1e-3)),
+        *(("a100", 8, "Simple", 8 * MIB, 1e-3), ("a100", 4, "Simple", 64 * MIB, 0.04)),
+        *(("a100", 1, "Simple", 256 * MIB, 0.01), ("a100", 4, "LL128", 64 * MIB, 0.02)),
+        *(("h100", 2, "LL", 64 * MIB, 0.01), ("v100", 2, "LL", 64 * MIB, 0.01)),
     ],
 )
-def test_chunks_along_trees_as_messages(name: str, nodes: int, size: int, tolerance: float) -> None:
+def test_steps_of_trees_are_those_of_the_sum(
+    name: str, nodes: int, protocol: str, size: int, tolerance: float
+) -> None:
     cluster = machine(name, nodes)
-    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("tree",), ("Simple",))
-    call = group.collective("all_reduce", size)
-    took = chunk_time(gpu_cluster(cluster), group, call)
-    assert took == pytest.approx(call.time, rel=tolerance)
+    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("tree",), (protocol,))
+    scale = step_scale(group, group.collective("all_reduce", size))
+    assert scale == pytest.approx(1, rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "algorithm", "protocol", "version"),
+    [
+        *(("l40s", 4, "tree", "Simple", "2.30"), ("a100", 1, "tree", "Simple", "2.18")),
+        *(("h100", 4, "tree", "LL", "2.30"), ("v100", 4, "ring", "Simple", "2.30")),
+        *(("h100", 2, "ring", "Simple", "2.30"), ("v100", 2, "ring", "LL", "2.12")),
+        *(("h100", 1, "nvls", "Simple", "2.30"), ("h100", 4, "nvls_tree", "Simple", "2.30")),
+        *(("h100", 3, "nvls", "Simple", "2.30"), ("a100", 4, "collnet_direct", "Simple", "2.30")),
+        *(("h100", 2, "collnet_chain", "Simple", "2.30"), ("a100", 8, "pat", "Simple", "2.30")),
+    ],
+)
+def test_chunks_and_flows_are_equal_without_contention(
+    name: str, nodes: int, algorithm: str, protocol: str, version: str
+) -> None:
+    shared = algorithm.startswith("collnet") or (algorithm, nodes) == ("nvls", 3)
+    cluster = replace(machine(name, nodes), sharp=shared)
+    ranks = tuple(range(0, cluster.size, cluster.gpus if algorithm == "pat" else 1))
+    group = Communicator(cluster, ranks, version, (algorithm,), (protocol,))
+    for size in (64 * 1024, 3 * MIB, 64 * MIB):
+        call = group.collective("all_gather" if algorithm == "pat" else "all_reduce", size)
+        assert chunk_time(gpu_cluster(cluster), group, call) == pytest.approx(call.time, rel=0.01)
 
 
 def test_a_tree_takes_the_way_of_a_chunk_and_the_bytes_behind_it() -> None:
@@ -255,7 +276,9 @@ def test_a_tree_takes_the_way_of_a_chunk_and_the_bytes_behind_it() -> None:
     assert long.rate == pytest.approx(0.5 * 0.92 * 8 * 24e9)
     # Before 2.20, chunks shrink until there is one for each of 8 steps.
     older = Communicator(cluster, tuple(range(16)), "2.18", ("tree",), ("Simple",))
-    assert older.tree_chunk(8 * MIB, 16) == chunk / 8
+    assert older.tree_chunk(8 * MIB, 16, "Simple") == chunk / 8
+    # LL128 takes an eighth of a step of the buffer, 120 of 128 bytes of which are data.
+    assert group.tree_chunk(8 * MIB, 16, "LL128") == 614_400 / 8 * 120 / 128
     assert older.collective("all_reduce", 8 * MIB).time < 0.5 * (8.4e-6 + 2 * way)
 
 
@@ -286,22 +309,20 @@ def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
     assert share == pytest.approx(0.5)
     closed = replace(wide, network=share).collective("all_gather", 1 << 30).time
     assert chunk_time(slow, wide, call) == pytest.approx(closed, rel=0.05)
+    tree = replace(wide, algorithms=("nvls_tree",), protocols=("Simple",))
+    one = tree.collective("all_reduce", 16 * MIB)
+    assert chunk_time(slow, tree, one) > 1.2 * chunk_time(fast, tree, one)
     assert chunk_time(fast, wide, call) < 0.7 * closed
 
 
 @pytest.mark.parametrize(
-    ("name", "ranks", "algorithms", "message"),
-    [
-        ("h100", 8, ("nvls",), "not for all_reduce by nvls with Simple"),
-        ("v100", 5, ("ring",), "rings that pass no GPU twice"),
-    ],
+    ("ranks", "operation", "message"),
+    [(5, "all_reduce", "rings that pass no GPU twice"), (8, "alltoall", "over cables")],
 )
-def test_calls_without_chunks_are_refused(
-    name: str, ranks: int, algorithms: tuple[str, ...], message: str
-) -> None:
-    group = Communicator(machine(name), tuple(range(ranks)), "2.30", algorithms, ("Simple",))
+def test_calls_without_chunks_are_refused(ranks: int, operation: str, message: str) -> None:
+    group = Communicator(machine("v100"), tuple(range(ranks)), "2.30", ("ring",), ("Simple",))
     with pytest.raises(InputError, match=message):
-        chunk_time(gpu_cluster(machine(name)), group, group.collective("all_reduce", MIB))
+        chunk_time(gpu_cluster(machine("v100")), group, group.collective(operation, MIB))
 
 
 def test_a_byte_more_never_saves_more_than_a_change_of_protocol() -> None:
