@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_random_hostile_calls_end_with_one_message(tmp_path: Path) -> None:
-    run("campaign", "--cases", str(campaign(100, 10_000)), "--keep", str(tmp_path), room=tmp_path)
+    run("campaign", "--cases", str(campaign(60, 10_000)), "--keep", str(tmp_path), room=tmp_path)
 
 
 def test_kills_leave_the_old_file_or_the_whole_new_one(tmp_path: Path) -> None:
     """At most the scenario that was running is lost of a sweep."""
-    run("kills", "--kills", str(campaign(7, 500)), room=tmp_path)
+    run("kills", "--kills", str(campaign(4, 500)), room=tmp_path)
 
 
 def run(module: str, *words: str, room: Path) -> None:

@@ -200,11 +200,13 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     assert all(time >= 0.0011 for time in done.times)  # computations and sleeps of each rank
 
 
-def test_recording_an_execution(mpi: Mpi, tmp_path: Path) -> None:
+def test_recording_an_execution(one_mpi: Mpi, tmp_path: Path) -> None:
     program = tmp_path / "tisim_execute"
     print_source(tmp_path, None)
     sources = sorted(tmp_path.glob("*.c"))
-    subprocess.run([mpi.cc, "-std=c11", "-D_GNU_SOURCE", "-w", *sources, "-o", program], check=True)
+    subprocess.run(
+        [one_mpi.cc, "-std=c11", "-D_GNU_SOURCE", "-w", *sources, "-o", program], check=True
+    )
     for seed in range(PROGRAMS):
         ranks, room = 2 + seed % 4, tmp_path / str(seed)
         author = Author(seed, ranks, events=60, windows_and_pairs=False)
@@ -214,7 +216,7 @@ def test_recording_an_execution(mpi: Mpi, tmp_path: Path) -> None:
         trace = Trace.open(room / "trace.txt")
         print_source(room, trace)
         recorded = record_program(
-            *(program, room, mpi, str(room / "scripts")),
+            *(program, room, one_mpi, str(room / "scripts")),
             *("repeat=1", "warm_up=0", "compute=none"),
             ranks=ranks,
         )

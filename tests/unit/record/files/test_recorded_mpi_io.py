@@ -97,9 +97,9 @@ def _of_files(trace: Trace, rank: int) -> list[str]:
 
 @pytest.mark.parametrize("io", ["mpi", "both"])
 def test_calls_of_mpi_io(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, io: str
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, io: str
 ) -> None:
-    trace = _record(CALLS, tmp_path, mpi, monkeypatch, io)
+    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, io)
     for rank in range(2):
         expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
         assert _of_files(trace, rank) == expected
