@@ -67,7 +67,7 @@ class LaunchedGraph:
         return [(rank, name) for rank in range(self.graph.ranks) for name in names]
 
     def lane_states(self, core: Simulation, first: int) -> bytes:
-        """What the streams did, as rows of a run file without gaps; they are ranks from `first`."""
+        """Activities of the streams, rows of a run file without gaps; ranks from `first`."""
         from tisim.gpu.step_run_file import state_rows
 
         assert self._tables is not None

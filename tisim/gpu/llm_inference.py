@@ -129,7 +129,7 @@ def write_inference(model: Model, serving: Serving) -> str:
 
 
 def _into(model: Model, serving: Serving, stage: int, rows: int, decodes: bool) -> list[str]:
-    """What comes to a stage: tokens, or activations of the stage before."""
+    """Input of a stage: tokens, or activations of the stage before."""
     t, came = serving.tensor, ["record in came", "wait main came"]
     if stage:
         return [f"receive in {-t} {2 * rows * model.hidden // t}", *came]
@@ -140,7 +140,7 @@ def _into(model: Model, serving: Serving, stage: int, rows: int, decodes: bool) 
 
 
 def _out_of(model: Model, serving: Serving, stage: int, rows: int, made: int) -> list[str]:
-    """What a stage sends: activations, or the tokens that are made of the logits, if any are."""
+    """Output of a stage: activations, or the tokens that are made of the logits, if any are."""
     t = serving.tensor
     if stage < serving.stages - 1:
         return [*_DONE, f"send out {t} {2 * rows * model.hidden // t}"]

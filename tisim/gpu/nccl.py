@@ -181,7 +181,7 @@ class Communicator:
 
     @property
     def _inside(self) -> str:
-        """What joins GPUs of a node."""
+        """Kind of the links between GPUs of a node."""
         return "pcie" if self.machine.pcie else "nvlink"
 
     @cached_property

@@ -110,7 +110,7 @@ def parse_graph(text: str, file: str = "graph") -> Graph:
 
 
 def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
-    """What all GPUs together do: words of nodes, how many there are, and bytes that they send
+    """Operations of all GPUs together: words of nodes, their number, and the bytes that they send
     or copy, those of a collective being the largest buffer of each rank.
 
     Loops are counted, not unfolded.

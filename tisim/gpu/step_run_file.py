@@ -74,9 +74,7 @@ def write_step_run(result: StepResult, path: str, title: str) -> None:
 
 
 def state_rows(lanes: list[list[Span]], end: float, first: int = 0) -> bytes:
-    """What each of some lanes did until the end, as rows of a run file whose ranks they are,
-    from `first`.
-    """
+    """Activities of lanes until the end, as rows of a run file; their ranks begin at `first`."""
     rows = [_rows(first + number, spans, end) for number, spans in enumerate(lanes)]
     states = np.zeros(sum(map(len, rows)), row_types()["states"])
     np.concatenate(rows, out=states)

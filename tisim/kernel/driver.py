@@ -65,7 +65,7 @@ class Launcher(Protocol):
         ...
 
     def lane_states(self, core: Simulation, first: int, /) -> bytes:
-        """What the streams did, as rows of a run file (`tisim.analysis.timeline`) without gaps.
+        """Activities of streams, as rows of a run file (`tisim.analysis.timeline`) without gaps.
 
         Their numbers as ranks are `first` and those that follow.
         """

@@ -13,7 +13,6 @@
 #include "host/disks.hpp"
 #include "io/file/collective_transfers.hpp"
 #include "io/file/file_table.hpp"
-#include "io/file/piecewise.hpp"
 #include "io/file/range_locks.hpp"
 #include "io/file/started_accesses.hpp"
 #include "io/storage/file_systems.hpp"
@@ -26,6 +25,36 @@
 #include "trace/vocabulary/files.hpp"
 
 namespace tisim {
+
+// A call on what a view shows with holes between. Its pieces are read or written one after the
+// other. With data sieving a buffer of the file takes the place of all pieces in it; to write, it
+// is locked, read, written and unlocked.
+struct PiecewiseAccess {
+  enum class Step : std::uint8_t { piece, lock, read, write, unlock };
+
+  const FileView* view = nullptr;
+  std::int32_t file = 0;
+  std::int32_t use = -1;  // of `FileHabits::uses`
+  bool writes = false;
+  bool makes_request = false;  // that is complete at once
+  std::int64_t position = 0;   // in the view, of what is left
+  std::int64_t left = 0;       // bytes
+  std::int64_t end = 0;        // behind the last byte, in the file
+  std::int64_t buffer = 0;     // bytes; 0: no data sieving
+  Step step = Step::piece;
+  std::int64_t begin = 0;  // of the buffer at hand, in the file
+  std::int64_t size = 0;   // its bytes
+
+  // The next buffer begins at the first byte that is left.
+  void next_buffer() {
+    begin = view->place(position);
+    size = end - begin < buffer ? end - begin : buffer;
+    const std::int64_t shown = view->position_before(begin + size) - position;
+    const std::int64_t moved = shown < left ? shown : left;
+    position += moved;
+    left -= moved;
+  }
+};
 
 // Reads and writes that are going on, and what the files of each name carry over time.
 class FileTransfers {

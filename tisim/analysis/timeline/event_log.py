@@ -149,7 +149,7 @@ class EventLog:
 
     @cached_property
     def waits(self) -> pd.DataFrame:
-        """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
+        """Wait times between ranks: one row for each `state`, `kind`, `rank` and `cause`."""
         import numpy as np
 
         rows = self.store.read("states")
@@ -175,7 +175,7 @@ class EventLog:
 
     @cached_property
     def matrix(self) -> pd.DataFrame:
-        """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
+        """Messages between ranks: one row for each pair of ranks that has exchanged messages."""
         import numpy as np
 
         rows = self.store.read("messages")

@@ -90,7 +90,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 
 def read_prices(path: str | os.PathLike[str]) -> dict[str, object] | None:
-    """What a study says that values cost (`tisim.studies.sweep.prices.Prices`); None if nothing."""
+    """Costs of values in a study (`tisim.studies.sweep.prices.Prices`); None if nothing."""
     return _Study(Path(path)).prices()
 
 

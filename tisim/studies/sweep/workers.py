@@ -1,4 +1,4 @@
-"""Who carries out the scenarios of a sweep: this process, others, or a Dask cluster."""
+"""Workers for the scenarios of a sweep: this process, others, or a Dask cluster."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ def _part(words: list[str], at: int) -> str:
 
 @dataclass(frozen=True)
 class SiteVolume:
-    """What is added up over all ranks for calls of one kind: computed before them, or their
-    data.
-    """
+    """Sum over all ranks for calls of one kind: computation before them, or their data."""
 
     #: The first word of the calls.
     action: str

@@ -168,7 +168,7 @@ class Approximation:
 
     @classmethod
     def parsed(cls, words: Sequence[str]) -> Approximation:
-        """Of words such as ``alltoallv`` or ``alltoallv:means``. Raises InputError when a word is
+        """Read words such as ``alltoallv`` or ``alltoallv:means``. Raises InputError when a word is
         neither.
         """
         how = {}

@@ -22,7 +22,7 @@ Pairs = NDArray[np.int64]
 
 @dataclass(eq=False)
 class _Content:
-    """What stands in a sequence: of each node its kind or what it repeats, and its support.
+    """Content of a sequence: for each node its kind or its repeated sequence, and its support.
 
     Equal contents are one object, so that they are compared quickly.
     """

@@ -16,8 +16,8 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 @dataclass(frozen=True)
 class Limits:
-    """What of a run is recorded. Raises InputError when the ranks are no such list, or a number is
-    out of its range.
+    """Recorded part of a run. Raises InputError when the ranks are not such a list, or a number
+    is out of its range.
     """
 
     #: The ranks that are recorded, ``"0-3,7"``; None: all.

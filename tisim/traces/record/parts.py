@@ -83,8 +83,9 @@ def add_samples_of(recording: Recording, directory: Path, trace: Path) -> None:
 
 
 def recording_of_trace(trace: Path) -> Recording:
-    """What a recorded trace says of its run; its ranks have merged their parts themselves. Raises
-    InputError when the file is not a packed trace.
+    """Description of the run of a recorded trace, whose ranks have merged their parts themselves.
+
+    Raises InputError when the file is not a packed trace.
     """
     lines = lines_without_numbers(trace)
     recording = _recording_of(lines)

@@ -14,7 +14,7 @@ Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is recorded of a program, and how. Raises InputError when there is to be a timeline
+    """Options of a recording. Raises InputError when there is to be a timeline
     without times.
     """
 

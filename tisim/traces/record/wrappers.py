@@ -76,7 +76,7 @@ def _wrapper(function: Function) -> str:
 
 
 def _described(function: Function) -> list[str]:
-    """What tells the recorder the values of all parameters (`library/arguments.c`)."""
+    """Statements that tell the recorder the values of all parameters (`library/arguments.c`)."""
     letters = "".join(f"{_letter(function, one)}{one.name}," for one in function.parameters)
     values = ", ".join(f"&{one.name}" for one in function.parameters)
     return [

@@ -173,7 +173,7 @@ def read_grammars(file: Path, ranks: int, signatures: int) -> Grammars:
 
 
 def _pairs(rules: dict[int, list[_Pair]], start: int, length: int) -> list[_Pair]:
-    """What the grammar of all grammars stands for; numbers up to that of its start are rules.
+    """Expansion of the grammar of all grammars; numbers up to that of its start are rules.
 
     A terminal of it is a pair, whose second number is not a repetition.
     """

@@ -18,7 +18,7 @@ _OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", 
 
 
 def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
-    """What stands before a program's name so that QEMU executes it and counts. The counts of each
+    """Words before a program's name with which QEMU executes it and counts. The counts of each
     process lie in files that begin with `prefix`; of a program that counts its instructions too,
     what that adds is left out. Raises InputError when there is no QEMU for programs of x86-64, or
     no compiler for its plug-in.

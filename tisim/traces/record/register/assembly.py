@@ -150,7 +150,7 @@ class _Pass:
         self._block = _Block()
 
     def _begin(self, label: str) -> None:
-        """What follows is a function, if the label is the name of one."""
+        """Begin a function, if the label is the name of one."""
         if label in self._functions:
             self._entered = label
             self._is_checked = _COLD.sub("", label) in self._called_from_elsewhere

@@ -45,7 +45,7 @@ _NOT_LINKED = frozenset(
 
 
 def counting_command(command: str, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """What a command such as ``tisim cc -O2 program.c`` runs: the words and the environment.
+    """Words and environment of the compiler that ``tisim cc -O2 program.c`` runs.
 
     Raises InputError when there is no such compiler, when it is not GCC, on another processor than
     x86-64, and with link-time optimisation, which puts off the assembly until all code is known.
