@@ -14,6 +14,7 @@ import click
 
 from benchmarks.validation import document
 from benchmarks.validation.before import pairs_of, results_of, text_of
+from benchmarks.validation.drawn import drawn
 from benchmarks.validation.kept import write_study
 from benchmarks.validation.layouts import NETWORKS, Network, programs_on
 from benchmarks.validation.machine import SPEED, calibrated
@@ -40,6 +41,14 @@ _TIME_LIMIT = 120.0
 
 @click.command()
 @click.option("--few", is_flag=True, help="Ten cases at the first rate; only gross errors fail.")
+@click.option(
+    "--drawn",
+    "draw",
+    type=int,
+    nargs=2,
+    metavar="COUNT SEED",
+    help="So many programs drawn with this seed, at the first rate, in the place of the others.",
+)
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose names contain this.")
 @click.option("--rate", "rates", type=int, multiple=True, metavar="BITS", help="Bits a second.")
 @click.option(
@@ -72,8 +81,10 @@ _TIME_LIMIT = 120.0
     help="What an earlier validation has kept: the real runs and the errors of both are compared.",
 )
 @click.option("--write", "writes", is_flag=True, help="Write the tables into docs/validation.md.")
+@click.option("--table", metavar="FILE", help="Write the tables into a file.")
 def main(
     few: bool,
+    draw: tuple[int, int] | None,
     match: str,
     rates: tuple[int, ...],
     networks: tuple[str, ...],
@@ -85,6 +96,7 @@ def main(
     keep: str | None,
     before: str | None,
     writes: bool,
+    table: str | None,
 ) -> None:
     """Compare predictions with real runs on network namespaces of this machine."""
     reason = missing(library)
@@ -95,16 +107,19 @@ def main(
         signal.signal(number, _stop)
     config = dict(item.partition(":")[::2] for item in items)
     everything = few_programs() if few else [*programs(), *recorded()]
+    if draw is not None:
+        everything = list(drawn(*draw))
+    one_bed = few or draw is not None
     wanted = [program for program in everything if match in program.title]
     left_out = absent()
-    if left_out is not None and not few:
+    if left_out is not None and not one_bed:
         click.echo(left_out, err=True)
     passed, text = True, ""
     beds = [
-        Bed(f"{rate / 1e6:g}", rate, tuple(wanted if few else chosen_at(wanted, rate)))
-        for rate in (() if networks else rates or (list(_RATES)[:1] if few else _RATES))
+        Bed(f"{rate / 1e6:g}", rate, tuple(wanted if one_bed else chosen_at(wanted, rate)))
+        for rate in (() if networks else rates or (list(_RATES)[:1] if one_bed else _RATES))
     ]
-    for name in () if few else networks or NETWORKS:
+    for name in () if one_bed else networks or NETWORKS:
         programs_ = tuple(one for one in programs_on(name) if match in one.title)
         beds.append(Bed(name, (rates or list(_RATES))[0], programs_, NETWORKS[name]))
     for bed in beds:
@@ -124,6 +139,8 @@ def main(
             path.write_text(page(f"Validation: {bed.title}", found, [when]))
     if writes:
         document.write(text)
+    if table is not None:
+        Path(table).write_text(text.lstrip())
     sys.exit(0 if passed else 1)
 
 

@@ -66,7 +66,9 @@ def size_name(size: int) -> str:
     return f"{size / 1e3:g} kB" if size >= 1000 else f"{size} B"
 
 
-def _written(name: str, group: str, ranks: int, largest: int, lines: Lines) -> Program:
+def written(name: str, group: str, ranks: int, largest: int, lines: Lines) -> Program:
+    """A program whose trace has these lines."""
+
     def write(directory: Path) -> Path:
         path = directory / f"{name}-{ranks}".replace(" ", "-").replace("/", "-")
         texts = [
@@ -93,7 +95,7 @@ def one_way(size: int, ranks: int) -> Program:
             return []
         return [f"send 1 0 {size}" if rank == 0 else f"recv 0 0 {size}"] * count
 
-    return _written(f"one-way {size_name(size)}", "one-way", ranks, size, lines)
+    return written(f"one-way {size_name(size)}", "one-way", ranks, size, lines)
 
 
 def incast(size: int, ranks: int) -> Program:
@@ -104,7 +106,7 @@ def incast(size: int, ranks: int) -> Program:
             return [f"send 0 0 {size}"] * count
         return [f"recv {other} 0 {size}" for _ in range(count) for other in range(1, size_of_all)]
 
-    return _written(f"incast {size_name(size)}", "incast", ranks, size, lines)
+    return written(f"incast {size_name(size)}", "incast", ranks, size, lines)
 
 
 def fan_out(size: int, ranks: int) -> Program:
@@ -115,7 +117,7 @@ def fan_out(size: int, ranks: int) -> Program:
             return [f"recv 0 0 {size}"] * count
         return [f"send {other} 0 {size}" for _ in range(count) for other in range(1, size_of_all)]
 
-    return _written(f"fan-out {size_name(size)}", "fan-out", ranks, size, lines)
+    return written(f"fan-out {size_name(size)}", "fan-out", ranks, size, lines)
 
 
 def exchange(size: int, ranks: int, receive_first: bool) -> Program:
@@ -125,7 +127,7 @@ def exchange(size: int, ranks: int, receive_first: bool) -> Program:
         return [*(posts if receive_first else posts[::-1]), "waitall"] * max(2, _repeats(size) // 2)
 
     order = "receive first" if receive_first else "send first"
-    return _written(f"exchange {size_name(size)}, {order}", "exchange", ranks, size, lines)
+    return written(f"exchange {size_name(size)}, {order}", "exchange", ranks, size, lines)
 
 
 def shift(size: int, ranks: int) -> Program:
@@ -133,7 +135,7 @@ def shift(size: int, ranks: int) -> Program:
         right, left = (rank + 1) % all_, (rank - 1) % all_
         return [f"sendrecv {size} {right} {size} {left}"] * max(2, _repeats(size) // 2)
 
-    return _written(f"shift {size_name(size)}", "shift", ranks, size, lines)
+    return written(f"shift {size_name(size)}", "shift", ranks, size, lines)
 
 
 def chain(size: int, ranks: int, messages: int) -> Program:
@@ -148,7 +150,7 @@ def chain(size: int, ranks: int, messages: int) -> Program:
                 found.append(f"send {rank + 1} 0 {size}")
         return found
 
-    return _written(f"chain of {messages} x {size_name(size)}", "chain", ranks, size, lines)
+    return written(f"chain of {messages} x {size_name(size)}", "chain", ranks, size, lines)
 
 
 def pipeline(size: int, ranks: int) -> Program:
@@ -164,7 +166,7 @@ def pipeline(size: int, ranks: int) -> Program:
                 found.append(f"send {rank + 1} 0 {size}")
         return found
 
-    return _written(f"pipeline {size_name(size)}", "pipeline", ranks, size, lines)
+    return written(f"pipeline {size_name(size)}", "pipeline", ranks, size, lines)
 
 
 # The line of each collective, given the bytes of a rank's part and the number of ranks.
@@ -202,7 +204,7 @@ def collective(name: str, size: int, ranks: int) -> Program:
     title = name if name == "barrier" else f"{name} {size_name(size)}"
     # Intervals of a group are validated by the errors of others: that with a list of counts is
     # almost the same program.
-    return _written(title, name.removesuffix("v"), ranks, size, lines)
+    return written(title, name.removesuffix("v"), ranks, size, lines)
 
 
 def one_sided(name: str, size: int, ranks: int) -> Program:
@@ -225,7 +227,7 @@ def one_sided(name: str, size: int, ranks: int) -> Program:
         fence = ["win_fence 0"] if name in ("put", "get") else []
         return [f"win_create 0 {size}", *fence, *steps[name] * count, "win_free 0"]
 
-    return _written(f"one-sided {name} {size_name(size)}", "one-sided", ranks, size, lines)
+    return written(f"one-sided {name} {size_name(size)}", "one-sided", ranks, size, lines)
 
 
 def _one_sided(ranks: int) -> Iterator[Program]:
@@ -253,7 +255,7 @@ def non_blocking(name: str, size: int, ranks: int, compute: float) -> Program:
         return ["barrier", *[_NON_BLOCKING[name](size), *computes, "waitall"] * 3]
 
     when = "computing" if compute > 0 else "waiting"
-    return _written(f"{name} {size_name(size)}, {when}", "overlap", ranks, size, lines)
+    return written(f"{name} {size_name(size)}, {when}", "overlap", ranks, size, lines)
 
 
 def tested_ring(size: int, ranks: int) -> Program:
@@ -264,7 +266,7 @@ def tested_ring(size: int, ranks: int) -> Program:
         tests = ["compute 2e6", f"test {left} {rank} 0"] * 10
         return [f"irecv {left} 0 {size}", f"isend {right} 0 {size}", *tests, "waitall"] * 4
 
-    return _written(f"tested ring {size_name(size)}", "overlap", ranks, size, lines)
+    return written(f"tested ring {size_name(size)}", "overlap", ranks, size, lines)
 
 
 def _overlapped(ranks: int) -> Iterator[Program]:

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.validation.__main__ import chosen_at
 from benchmarks.validation.before import pairs_of, results_of, text_of
 from benchmarks.validation.document import tables, write
+from benchmarks.validation.drawn import drawn
 from benchmarks.validation.kept import write_study
 from benchmarks.validation.programs import few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
@@ -48,6 +49,17 @@ def test_the_programs_are_sound(tmp_path: Path) -> None:
         if program.group != "NAS":
             report = check(program.write(tmp_path))
             assert (report.sound, report.ranks) == (True, program.ranks), program.title
+
+
+def test_drawn_programs_are_sound_and_those_of_their_seed(tmp_path: Path) -> None:
+    made = list(drawn(28, 1))
+    titles = [program.title for program in made]
+    assert len({*titles}) == 28
+    assert titles == [program.title for program in drawn(28, 1)]
+    assert titles != [program.title for program in drawn(28, 2)]
+    for program in made:
+        report = check(program.write(tmp_path))
+        assert (report.sound, report.ranks) == (True, program.ranks), program.title
 
 
 def test_the_tables(tmp_path: Path) -> None:
