@@ -1,8 +1,8 @@
 """A slow reader of packed traces, written from docs/tit.md alone.
 
 It shows that the description is enough to read a file: tests compare it with the core's reader. It
-believes what stands under a right checksum, and does not read sections coded bit by bit, which
-nothing writes any more.
+believes what stands under a right checksum, and reads neither attributes of calls nor sections
+coded bit by bit, which nothing writes any more.
 """
 
 from __future__ import annotations
@@ -547,10 +547,39 @@ def _kind(shape: Shape, arguments: list[Argument]) -> Iterator[int]:
             yield from (place, value)
 
 
-class CodedColumns:
-    """Sites (a value, or the model of values that vary) and the blocks of ranks."""
+def _decoders(blocks: list[tuple[int, bytes, int]]) -> Iterator[BlockDecoder]:
+    for count, block, checksum in blocks:
+        if crc32c(block) != checksum:
+            raise DamagedError("a block of values is not what was written")
+        decoder = BlockDecoder(block)
+        for _ in range(count):
+            yield decoder
+        assert not decoder.words
+        assert decoder.states in ([0] * 4, [LEAST_STATE] * 4)
 
-    def __init__(self, reader: ByteReader, sites: int, stored: bytes) -> None:
+
+class ColumnTables:
+    """The section ``columns``: sites (a value, or the model of values that vary), blocks of ranks.
+
+    `seed`: of volumes that are drawn.
+    """
+
+    def __init__(
+        self, reader: ByteReader, tables: TraceTables, stored: bytes, seed: int | None
+    ) -> None:
+        self.seed = seed
+        self.volumes = reader.ascending()
+        columns_of = {
+            kind: sum(mode == COLUMN for mode, _ in arguments)
+            for (_, arguments), kind in zip(tables.calls, tables.kinds, strict=True)
+        }
+        self.first_site: dict[tuple[int, int], int] = {}
+        before = sites = 0
+        for _ in range(reader.varint()):
+            before += reader.varint()
+            kind = reader.varint()
+            self.first_site[before, kind] = sites
+            sites += 1 + columns_of[kind]
         codes = [reader.varint() for _ in range(sites)]
         model_of: list[int] = []
         for _ in range(codes.count(0)):
@@ -576,39 +605,6 @@ class CodedColumns:
         site = self.sites[number]
         return site if isinstance(site, int) else next(self.decoders[rank]).next(site)
 
-
-def _decoders(blocks: list[tuple[int, bytes, int]]) -> Iterator[BlockDecoder]:
-    for count, block, checksum in blocks:
-        if crc32c(block) != checksum:
-            raise DamagedError("a block of values is not what was written")
-        decoder = BlockDecoder(block)
-        for _ in range(count):
-            yield decoder
-        assert not decoder.words
-        assert decoder.states in ([0] * 4, [LEAST_STATE] * 4)
-
-
-class ColumnTables(CodedColumns):
-    """What the section ``columns`` says; `seed`: of volumes that are drawn."""
-
-    def __init__(
-        self, reader: ByteReader, tables: TraceTables, stored: bytes, seed: int | None
-    ) -> None:
-        self.seed = seed
-        self.volumes = reader.ascending()
-        columns_of = {
-            kind: sum(mode == COLUMN for mode, _ in arguments)
-            for (_, arguments), kind in zip(tables.calls, tables.kinds, strict=True)
-        }
-        self.first_site: dict[tuple[int, int], int] = {}
-        before = sites = 0
-        for _ in range(reader.varint()):
-            before += reader.varint()
-            kind = reader.varint()
-            self.first_site[before, kind] = sites
-            sites += 1 + columns_of[kind]
-        super().__init__(reader, sites, stored)
-
     def volume(self, number: int) -> int:
         """The code of a volume from its number in a column."""
         return self.volumes[number] if self.volumes else number
@@ -623,76 +619,7 @@ class ColumnTables(CodedColumns):
         return 1 + self.volume(value - 1) if value else 0
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Which attributes a call has: fixed ones with their arguments, and those in the column."""
-
-    fixed: list[tuple[int, Argument]]
-    before: list[int]
-    at: list[int]
-
-
-class AttributeTables(CodedColumns):
-    """What the section ``attributes`` says."""
-
-    def __init__(self, reader: ByteReader, tables: TraceTables, stored: bytes) -> None:
-        self.attributes = reader.list_of(lambda: (reader.text().decode(), reader.byte()))
-        self.texts = [text.decode() for text in reader.list_of(reader.text)]
-        layouts = reader.list_of(
-            lambda: Layout(
-                reader.list_of(lambda: (reader.varint(), read_argument(reader))),
-                reader.list_of(reader.varint),
-                reader.list_of(reader.varint),
-            )
-        )
-        self.layouts: list[list[Layout]] = []  # of the calls of each class
-        self.vectors: list[list[list[int]]] = []
-        sites = set()
-        for of_class in tables.classes:
-            own = [layouts[reader.varint()] for _ in of_class.calls]
-            modes = [mode for layout in own for _, (mode, _) in layout.fixed]
-            self.layouts.append(own)
-            self.vectors.append(
-                [read_vector(reader, of_class.ranks) for _ in range(modes.count(BY_RANK))]
-            )
-            for call, layout in zip(of_class.calls, own, strict=True):
-                kind = tables.kinds[call]
-                sites |= {(kind, attribute, True) for attribute in layout.before}
-                sites |= {(kind, attribute, False) for attribute in layout.at}
-        self.site_of = {site: number for number, site in enumerate(sorted(sites))}
-        super().__init__(reader, len(sites), stored)
-
-    def values(
-        self, rank: int, numbers: list[int], kind: int, *, is_before: bool
-    ) -> dict[int, int]:
-        """The next values of these attributes of a rank that are there."""
-        found = {}
-        for attribute in numbers:
-            code = self.value(rank, self.site_of[kind, attribute, is_before])
-            if code:
-                relative = self.attributes[attribute][1] == 3
-                found[attribute] = unzigzag(code - 1) + (rank if relative else 0)
-        return found
-
-    def named(self, values: dict[int, int]) -> dict[str, int | str]:
-        return {
-            self.attributes[number][0]: self.texts[value]
-            if self.attributes[number][1] == 1
-            else value
-            for number, value in values.items()
-        }
-
-
 # From calls to lines.
-
-
-@dataclass(frozen=True)
-class MadeCall:
-    """A call of a rank: its place in the class, and numbered lines."""
-
-    place: int
-    computation: tuple[int, bytes] | None
-    line: tuple[int, bytes] | None
 
 
 class TitTrace:
@@ -710,11 +637,11 @@ class TitTrace:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        known = ("trace", "columns", "values", "attributes", "attribute values", "drawn volumes")
+        known = ("trace", "columns", "values", "drawn volumes")
         contents = {}
         for section in read_sections(Path(path).read_bytes()):
             if section.name in known and section.version == 1:
-                is_values = section.name.endswith("values")
+                is_values = section.name == "values"
                 contents[section.name] = section.stored if is_values else section.content()
             elif section.flags & REQUIRED:
                 raise DamagedError(
@@ -732,19 +659,6 @@ class TitTrace:
             return None
         return ColumnTables(ByteReader(content), self.tables, stored, self._seed)
 
-    def _attributes(self) -> AttributeTables | None:
-        content = self._contents.get("attributes")
-        stored = self._contents.get("attribute values", b"")
-        return (
-            None if content is None else AttributeTables(ByteReader(content), self.tables, stored)
-        )
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the attributes of calls."""
-        tables = self._attributes()
-        return tuple(name for name, _ in tables.attributes) if tables else ()
-
     def _arguments(self, of_class: RankClass, rank: int) -> list[list[int | None]]:
         """The numbers of the calls of a class on a rank; None: they stand in its column."""
         position = of_class.ranks.index(rank)
@@ -761,7 +675,8 @@ class TitTrace:
             for call in of_class.calls
         ]
 
-    def _calls(self, rank: int) -> Iterator[MadeCall]:
+    def _numbered(self, rank: int) -> Iterator[tuple[int, int, bytes]]:
+        """The lines of a rank with their numbers and the rank."""
         tables, columns = self.tables, self._columns()
         of_class = tables.classes[tables.class_of[rank]]
         arguments = self._arguments(of_class, rank)
@@ -773,13 +688,11 @@ class TitTrace:
             kind = tables.kinds[call]
             site = columns.first_site.get((before, kind)) if columns else None
             before = kind + 1
-            computation = line = None
             if columns and site is not None and of_class.has_volumes:
                 volume = columns.volume_before(rank, site, count)
                 if volume:
                     number += 1
-                    text = prefix + b"compute " + volume_text(volume - 1).encode()
-                    computation = (number, text)
+                    yield number, rank, prefix + b"compute " + volume_text(volume - 1).encode()
             if not shape.is_silent:
                 numbers = []
                 for mark, value in zip(shape.holes, arguments[place], strict=True):
@@ -790,40 +703,7 @@ class TitTrace:
                         value = columns.volume(coded) if mark == VOLUME else unzigzag(coded)
                     numbers.append(value)
                 number += numbers[-1] if shape.holes[-1:] == [STEP] else 1
-                line = (number, (prefix if shape.has_rank else b"") + shape.line(numbers))
-            yield MadeCall(place, computation, line)
-
-    def attributes_of(self, rank: int) -> Iterator[tuple[int, dict[str, int | str]]]:
-        """The lines of a rank that have attributes: number of the line, values by name."""
-        tables = self._attributes()
-        if tables is None:
-            return
-        own = self.tables.class_of[rank]
-        of_class = self.tables.classes[own]
-        position = of_class.ranks.index(rank)
-        vectors = iter(tables.vectors[own])
-        fixed = [
-            {
-                attribute: next(vectors)[position] if mode == BY_RANK else value
-                for attribute, (mode, value) in layout.fixed
-            }
-            for layout in tables.layouts[own]
-        ]
-        for call in self._calls(rank):
-            layout = tables.layouts[own][call.place]
-            kind = self.tables.kinds[of_class.calls[call.place]]
-            before = tables.values(rank, layout.before, kind, is_before=True)
-            if before and call.computation is not None:
-                yield call.computation[0], tables.named(before)
-            at = fixed[call.place] | tables.values(rank, layout.at, kind, is_before=False)
-            if at and call.line is not None:
-                yield call.line[0], tables.named(at)
-
-    def _numbered(self, rank: int) -> Iterator[tuple[int, int, bytes]]:
-        for call in self._calls(rank):
-            for line in (call.computation, call.line):
-                if line is not None:
-                    yield line[0], rank, line[1]
+                yield number, rank, (prefix if shape.has_rank else b"") + shape.line(numbers)
 
     def lines(self, rank: int) -> Iterator[bytes]:
         """The lines of a rank, without their newlines."""

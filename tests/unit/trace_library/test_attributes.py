@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.tit_reader import TitTrace
 from tests.unit.trace_library.recorded import MEASURED, NUMBER, RANK, TEXT, Program, Rank
 from tisim.errors import InputError
 from tisim.traces import Trace, pack, unpack
@@ -56,16 +55,6 @@ def test_calls_have_attributes_and_lines_stay_as_they_are(tmp_path: Path) -> Non
 def test_structure_hides_attributes_that_repeat(tmp_path: Path) -> None:
     few, many = (farm(tmp_path, tasks=n, sources=(2, 2)).stat().st_size for n in (10, 10_000))
     assert many <= few + 24
-
-
-def test_both_readers_say_the_same(tmp_path: Path) -> None:
-    path = measured(tmp_path)
-    trace, other = Trace.open(path), TitTrace(path)
-    assert other.attributes == trace.attributes
-    for rank in range(trace.ranks):
-        lines = list(trace.attributes_of(rank))
-        assert lines
-        assert list(other.attributes_of(rank)) == lines
 
 
 def measured(tmp_path: Path) -> Path:
