@@ -52,8 +52,14 @@ def views(rank: int, ranks: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("program", [checkpoints, strides, views])
-def test_calls_of_mpi_io_are_exact_at_64_times_the_ranks(program: Program, tmp_path: Path) -> None:
+def groups(rank: int, ranks: int) -> list[str]:
+    """A file for four ranks and one for a quarter of all, and one for each of two steps."""
+    names = [f"of-{rank // 4:03d}.dat", f"{4 * rank // ranks}.dat", "chk-001.h5", "chk-002.h5"]
+    return [line for name in names for line in (f"open 3 {name} wc", "write 3 512", "close 3")]
+
+
+@pytest.mark.parametrize("program", [checkpoints, strides, views, groups])
+def test_calls_on_files_are_exact_at_many_times_the_ranks(program: Program, tmp_path: Path) -> None:
     traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
     made = tmp_path / "made.tit"
     extrapolate(traces, 1024, made)

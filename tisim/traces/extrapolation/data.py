@@ -50,7 +50,7 @@ def collapsed(shape: Shape, values: list[Numbers], ranks: int) -> tuple[Shape, l
         at += width
         text += _NUMBER + texts[at]
     marks = (NUMBER,) * len(kept)
-    return Shape(text, marks, rank_holes, tuple(vectors), shape.is_data), kept
+    return Shape(text, marks, rank_holes, tuple(vectors), is_data=shape.is_data), kept
 
 
 def _one(shape: Shape, numbers: Numbers) -> Numbers:

@@ -39,7 +39,7 @@ def plain_features(place: Place, staged: bool) -> list[Feature]:
     if staged:
         made += [
             Feature("stage", lambda scene: _everywhere(scene, scene.stage or 0)),
-            Feature("2^stage", lambda scene: _everywhere(scene, 1 << (scene.stage or 0))),
+            Feature("2^stage", lambda scene: _everywhere(scene, 1 << min(scene.stage or 0, 40))),
         ]
     axes = len(place.sides(len(place.grids) - 1))
     made += [_sum(((axis, 1),), 0, 0, None) for axis in range(axes) if axes > 1]
@@ -50,6 +50,25 @@ def plain_features(place: Place, staged: bool) -> list[Feature]:
             if constant or stage or len(steps) > 1 or steps[0][1] < 0:
                 made.append(_sum(steps, stage, constant, modulo))
     return made
+
+
+def group_features(traces: Sequence[Ranks]) -> list[Feature]:
+    """Groups of ranks that follow one another, by the numbers of all ranks in each trace: as many
+    ranks in each group, where two traces say so, or as many groups in all of them.
+    """
+    starts = [np.flatnonzero(np.diff(values)) + 1 for values in traces]
+    widths = [int(of[0]) for of in starts if of.size]
+    counts = {len(of) + 1 for of in starts}
+    made = [_div(widths[0])] if len(widths) > 1 and len({*widths}) == 1 else []
+    if len(counts) == 1 and counts != {1}:
+        made.append(_group(*counts))
+    return made
+
+
+def _group(count: int) -> Feature:
+    return Feature(
+        f"floor({count} rank / P)", lambda scene: scene.place.all * count // scene.place.ranks
+    )
 
 
 def edge_features(place: Place, staged: bool) -> list[Feature]:

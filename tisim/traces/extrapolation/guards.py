@@ -120,7 +120,7 @@ def _stage(scene: Scene) -> int:
 
 def _stage_conditions() -> list[Condition]:
     def distance(scene: Scene) -> int:
-        return 1 << _stage(scene)
+        return 1 << min(_stage(scene), 40)  # beyond all ranks
 
     def ranks(scene: Scene) -> Ranks:
         return scene.place.all

@@ -222,7 +222,13 @@ class Model:
         )
         mark = sites[0].shape.marks[hole]
         values = self.numbers.by_rank(
-            name, f"number {hole + 1}", mark, seen, targets, np.concatenate(present)
+            name,
+            f"number {hole + 1}",
+            mark,
+            seen,
+            targets,
+            np.concatenate(present),
+            is_name=hole in sites[0].shape.in_name,
         )
         return [values] * len(present) if len(values) == 1 else np.split(values, len(present))
 
@@ -264,6 +270,7 @@ class Model:
             [Scene(self.target)],
             present,
             is_data=site.shape.is_data,
+            is_name=hole in site.shape.in_name,
         )
 
     def _peers(

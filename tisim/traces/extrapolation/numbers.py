@@ -16,6 +16,7 @@ from tisim.traces.extrapolation.families import Fit, Slope, fits, is_of_side, ne
 from tisim.traces.extrapolation.features import (
     Feature,
     edge_features,
+    group_features,
     indicators,
     plain_features,
     share_features,
@@ -72,7 +73,7 @@ class RankFit:
 class RankNumbers:
     """Finds sums of features. `present` says who makes the call in the scenes at the target, one
     after the other; the numbers of others do not matter. Where several functions fit, those of the
-    grids in `prefer` are taken.
+    grids in `prefer` are taken. `is_name`: it is in the name of a file.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class RankNumbers:
         present: Mask,
         prefer: Sequence[str] = (),
         dealt: Sequence[int] = (),
+        is_name: bool = False,
     ) -> None:
         self._seen = seen
+        self._is_name = is_name
         self._dealt = dealt
         self._prefer = prefer
         self._targets = targets
@@ -100,6 +103,7 @@ class RankNumbers:
         """The shortest sums; all that differ at the target."""
         for sums in (
             [(feature,) for feature in self._plain],
+            [(feature,) for feature in self._groups()],
             # A share explains all places of an axis, a condition those on its two sides.
             [(feature,) for feature in self._shares],
             [(feature,) for feature in self._indicators],
@@ -113,6 +117,12 @@ class RankNumbers:
             if found:
                 return list(found.values())
         return []
+
+    def _groups(self) -> list[Feature]:
+        """Groups of ranks, where all ranks make the call once."""
+        if any(len(one.scenes) > 1 or not one.present.all() for one in self._seen):
+            return []
+        return group_features([one.values for one in self._seen])
 
     def _values(self, feature: Feature, scenes: Sequence[Scene]) -> Ranks:
         key = (id(feature), id(scenes))
@@ -160,6 +170,9 @@ class RankNumbers:
             self._factors([*solutions], [*values], target)
             for values in zip(*solutions.values(), strict=True)
         ]
+        if self._is_name:
+            slopes = [[fit for fit in of if fit.family == "constant"] for of in factors[1:]]
+            factors = [factors[0], *slopes]
         columns = [
             np.concatenate([feature.values(scene) for scene in self._targets])[self._present]
             for feature in features
@@ -314,10 +327,12 @@ class NumberFitter:
         present: Mask,
         *,
         is_data: bool = False,
+        is_name: bool = False,
     ) -> Numbers:
         """A number of each rank, or one for all, in each scene of the target. `mark` marks its
         place in the text, `present` says who makes the call at the target, scene by scene, and no
-        exact function has to explain a mean, which `is_data`.
+        exact function has to explain a mean, which `is_data`. In a file's name, which `is_name`,
+        the factors of features do not depend on the number of ranks.
         """
         chosen = [one.values[one.present] for one in seen]
         if all((values == values[0]).all() for values in chosen):
@@ -329,7 +344,8 @@ class NumberFitter:
             return np.array([value], dtype=np.int64)
         known = [*seen] if mark != VOLUME else _with_volumes(seen)
         prefer, dealt = self.findings.prefer, self.dealt
-        found = RankNumbers(known, targets, present, prefer, dealt).fits() if known else []
+        numbers = RankNumbers(known, targets, present, prefer, dealt, is_name) if known else None
+        found = numbers.fits() if numbers is not None else []
         if not found:
             one, values = next(
                 (one, values)

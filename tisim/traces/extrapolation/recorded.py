@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tisim.errors import InputError
 from tisim.traces import pack
 from tisim.traces.extrapolation.data import Approximation, collapsed
-from tisim.traces.extrapolation.shapes import ClassCall, Numbers, Shape
+from tisim.traces.extrapolation.shapes import ClassCall, Numbers, Shape, with_numbers_in_name
 from tisim.traces.extrapolation.volumes import value_of
 from tisim.traces.packed import is_packed
 from tisim.traces.packed_program import (
@@ -403,6 +403,7 @@ def _read_class(
         ]
         if STEP in marks:  # the order of lines of different ranks in one file
             holes, values = replace(holes, text=text[:-1], marks=marks[:-1]), values[:-1]
+        holes, values = with_numbers_in_name(holes, values, len(ranks))
         holes, values = collapsed(holes, values, trace.ranks)
         text = holes.text
         key = (text, *(value.tobytes() for value in values))
@@ -411,7 +412,8 @@ def _read_class(
             varying = frozenset(
                 hole
                 for hole, of_ranks in enumerate(values)
-                if not holes.is_rank(hole) and (of_ranks != of_ranks[0]).any()
+                if not holes.is_rank(hole)
+                and (hole in holes.in_name or (of_ranks != of_ranks[0]).any())
             )
             calls.append(ClassCall(holes, tuple(values), varying))
         numbers_of.append(known[key])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.traces.packed_program import LITERAL, NUMBER, PADDED
+
 Numbers = NDArray[np.int64]
+
+_PADDED = re.compile(bytes([PADDED]) + b".", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class Shape:
     rank_holes: int
     #: Which holes stand for a number for each rank.
     vectors: tuple[int, ...] = ()
+    #: Which holes are numbers in the name of a file.
+    in_name: tuple[int, ...] = ()
     #: True if its numbers are means of data-dependent numbers.
     is_data: bool = False
     #: The texts of the calls that started the requests that it names.
@@ -44,7 +51,45 @@ class Shape:
 
     def shown(self) -> str:
         """The text with an N for each number."""
-        return "".join("N" if ord(c) < 8 else c for c in self.text.decode("utf-8", "replace"))
+        text = _PADDED.sub(b"N", self.text).decode("utf-8", "replace")
+        return "".join("N" if ord(c) < 8 else c for c in text)
+
+
+# Where the names of files stand, and the numbers in them that are not the width of a rank's number.
+# More digits are no number that a trace can have.
+_NAMES = {b"open": 2, b"file_open": 2, b"stat": 1, b"unlink": 1, b"mkdir": 1}
+_IN_NAME = re.compile(rb"%\d*d|%%|(?<!\d)\d{1,18}(?!\d)")
+
+
+def with_numbers_in_name(
+    shape: Shape, values: list[Numbers], ranks: int
+) -> tuple[Shape, list[Numbers]]:
+    """Make the numbers in the name of a file numbers of the call, which may follow the rank: ranks
+    may write to files in groups, ``out.<rank / 4>``, or to one for each step.
+    """
+    words = shape.text.split(b" ")
+    place = _NAMES.get(words[0], 0)
+    if not 0 < place < len(words) or shape.rank_holes or bytes([LITERAL]) in words[place]:
+        return shape, values
+    found: list[int] = []
+    marks: list[int] = []
+
+    def mark(number: re.Match[bytes]) -> bytes:
+        digits = number[0]
+        if digits.startswith(b"%"):
+            return digits
+        found.append(int(digits))
+        marks.append(PADDED if len(digits) > 1 and digits.startswith(b"0") else NUMBER)
+        return bytes([PADDED, len(digits)] if marks[-1] == PADDED else [NUMBER])
+
+    words[place] = _IN_NAME.sub(mark, words[place])
+    before = sum(len(word) == 1 and word[0] == NUMBER for word in words[:place])
+    of_name = [np.full(ranks, number, dtype=np.int64) for number in found]
+    values = [*values[:before], *of_name, *values[before:]]
+    marks = [*shape.marks[:before], *marks, *shape.marks[before:]]
+    in_name = tuple(range(before, before + len(found)))
+    text = b" ".join(words)
+    return replace(shape, text=text, marks=tuple(marks), in_name=in_name), values
 
 
 @dataclass(frozen=True)
