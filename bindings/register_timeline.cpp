@@ -176,6 +176,15 @@ void register_formats(nb::module_& m) {
       .def(nb::init<std::string_view, const std::vector<std::string>&>(), "title"_a, "ranks"_a)
       .def("sink", &sink_of<PerfettoWriter>, "What takes the states.")
       .def(
+          "slice",
+          [](PerfettoWriter& w, std::size_t track, std::string_view name, std::int64_t line,
+             double begin, double end) {
+            check_index(static_cast<std::int64_t>(track), w.ranks(), "track");
+            w.slice(static_cast<std::int32_t>(track), name, line, begin, end);
+          },
+          "track"_a, "name"_a, "line"_a, "begin"_a, "end"_a,
+          "What a track was busy with for some time.")
+      .def(
           "counter",
           [](PerfettoWriter& w, std::string_view name, std::string_view unit,
              const Array<double>& times, const Array<double>& values) {

@@ -321,6 +321,15 @@ class Result:
         return self.require_event_log().messages
 
     @property
+    def streams(self) -> pd.DataFrame:
+        """The nodes of streams of GPUs that ranks launched, one row each, in the order of ends.
+
+        Columns: `rank`, `stream`, `node`, `line` of the graph file, and `arrival`, `start` and
+        `end` (s): a node arrives, waits for its peers, starts and ends.
+        """
+        return self.require_event_log().streams
+
+    @property
     def waits(self) -> pd.DataFrame:
         """Waits of ranks for each other, the longest first.
 

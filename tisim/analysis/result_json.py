@@ -118,7 +118,11 @@ class LinkDict(TypedDict):
     peak: float
 
 
-class BreakdownDict(TypedDict):
+class _OfGpus(TypedDict, total=False):
+    gpus: dict[str, float]
+
+
+class BreakdownDict(_OfGpus):
     """The breakdown of a result; see `tisim.analysis.timeline.EventLog.to_dict`."""
 
     states: dict[str, float]

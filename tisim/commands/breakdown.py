@@ -26,6 +26,7 @@ Row = tuple[str, ...]
 def print_breakdown(result: Result) -> None:
     """Print where the time of a result with an event log goes."""
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
+    _print("What GPUs do, % of the simulated time", _gpus(result), 1)
     _print("Computations that took far longer than others like them", _outliers(result), (6,))
     _print("Ranks that compute longer than most", _slow_ranks(result), 2)
     if result.require_event_log().wait_causes.are_summed:
@@ -68,6 +69,16 @@ def _kinds(result: Result) -> Iterator[Row]:
         yield (str(kind), f"{row['actions']:,.0f}", mean, *parts)
     sums = (_percent(by_kind[state].sum() / whole) for state in used)
     yield ("all", f"{result.actions:,}", means[-1], *sums)
+
+
+def _gpus(result: Result) -> Iterator[Row]:
+    table = result.require_event_log().occupations
+    yield ("rank", *table.columns)
+    if not len(table):
+        return
+    total = max(result.require_event_log().run.end, 1e-300)
+    for name, seconds in (("all", table.mean()), *table.head(_ROWS).iterrows()):
+        yield (str(name), *(f"{100 * value / total:.1f}" for value in seconds))
 
 
 def _waits(result: Result) -> Iterator[Row]:

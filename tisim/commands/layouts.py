@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.errors import InputError
 from tisim.gpu.layouts import Space, layouts
@@ -14,7 +15,6 @@ from tisim.gpu.llm import MODELS, Layout, Recompute, Schedule, read_model
 from tisim.gpu.pictures import check_picture, draw_layouts, write_picture
 from tisim.gpu.step_graph import DTYPES
 from tisim.gpu.step_machine import STEP_MACHINES
-from tisim.gpu.step_run import OCCUPATIONS
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes

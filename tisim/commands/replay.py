@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -289,7 +288,8 @@ def replay_command(
     if timelines:
         from tisim.analysis.timeline.run import files_of
 
-        report_written(*chain.from_iterable(map(files_of, timelines)))
+        streams = graph_file is not None
+        report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
     pictures.draw(result)
     if json_file is not None and write_json(result.json_pieces(), json_file):
         return 0

@@ -11,13 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tisim.analysis.timeline.streams import Streams, StreamSpan
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.machines_platform import machine_of
-from tisim.gpu.step_graph import Node, read_graph
+from tisim.gpu.step_graph import KERNELS, Node, read_graph
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import Tables
 from tisim.gpu.step_traffic import Traffic
@@ -66,21 +67,23 @@ class LaunchedGraph:
         names = dict.fromkeys(node.stream for node in nodes if node.stream)
         return [(rank, name) for rank in range(self.graph.ranks) for name in names]
 
-    def lane_states(self, core: Simulation, first: int) -> bytes:
-        """Activities of the streams, rows of a run file without gaps; ranks from `first`."""
+    def streams(self, core: Simulation) -> Streams:
+        """Activities of the streams of all ranks."""
         from tisim.gpu.step_run_file import state_rows
 
         assert self._tables is not None
+        spans = [self._tables.span(row) for row in core.graph_spans().reshape(-1, 5)]
         of_lane: dict[tuple[int, str], list[Span]] = {lane: [] for lane in self.lanes}
-        for row in core.graph_spans().reshape(-1, 5):
-            span = self._tables.span(row)
+        for span in spans:
             of_lane[span.lane, span.stream].append(span)
-        return state_rows([*of_lane.values()], core.now, first)
+        ranks = self.graph.ranks
+        states = state_rows([*of_lane.values()], core.now, ranks)
+        return Streams([_row_of(span) for span in spans], states, ranks, core.now)
 
     def start(self, driver: Driver, hosts: Sequence[int], *, logs: bool = False) -> None:
         """Put the GPUs on the hosts of ranks, given by their indices, in a new simulation.
 
-        `logs`: keep when each node began and ended, for `lane_states`.
+        `logs`: keep when each node began and ended, for `streams`.
 
         Raises
         ------
@@ -165,6 +168,17 @@ class LaunchedGraph:
             raise self._tables.mismatch(wrong[0], wrong[1])
         if standing := core.graph_standing():
             raise SimulationError(self._tables.deadlock(core.now, standing))
+
+
+def _row_of(span: Span) -> StreamSpan:
+    node = span.node
+    kind: Literal["kernel", "communication", "other"] = "communication"
+    if node.word in (*KERNELS, "delay", "copy"):
+        kind = "kernel" if node.word in KERNELS else "other"
+    label = f"{node.word} {node.name}".rstrip()
+    return StreamSpan(
+        *(span.lane, span.stream, label, kind, node.line), *(span.arrival, span.start, span.end)
+    )
 
 
 def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, int]:

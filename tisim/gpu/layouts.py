@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError
 from tisim.gpu.llm import Layout, Model, Recompute, Schedule, write_step
 from tisim.gpu.llm_memory import peak_memory
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_interval import step_interval
-from tisim.gpu.step_run import OCCUPATIONS, run_step
+from tisim.gpu.step_run import run_step
 
 if TYPE_CHECKING:
     import pandas as pd

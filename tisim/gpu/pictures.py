@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError
 from tisim.gpu.step_graph import KERNELS
-from tisim.gpu.step_run import OCCUPATIONS
 from tisim.support.files import write_file
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tisim.gpu.step_run import OCCUPATIONS, run_step
+from tisim.analysis.timeline.streams import OCCUPATIONS
+from tisim.gpu.step_run import run_step
 
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Graph

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tisim import _core
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.step_graph import KERNELS, Graph, Node
 from tisim.gpu.step_traffic import Colours, MeetingKey, Traffic, nodes_of
@@ -18,9 +19,6 @@ from tisim.gpu.step_traffic import Colours, MeetingKey, Traffic, nodes_of
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import Meeting, StepMachine
 
-#: The states of a GPU, as the core counts them: a kernel alone, a kernel beside communication,
-#: communication alone, waiting for peers, nothing.
-OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 # Kinds of nodes, as the core numbers them.
 _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", "delay")
 # Lines of the programs of all GPUs that differ.

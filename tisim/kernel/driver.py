@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tisim._core import NeededSchedule, Simulation, TraceSet
     from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan
+    from tisim.analysis.timeline.streams import Streams
     from tisim.models.settings import Settings
 
 
@@ -55,7 +56,7 @@ class Launcher(Protocol):
     def start(self, driver: Driver, hosts: Sequence[int], /, *, logs: bool) -> None:
         """Put GPUs on the hosts of ranks, given by their indices, in a new simulation.
 
-        `logs`: for `lane_states`.
+        `logs`: for `streams`.
         """
         ...
 
@@ -64,11 +65,8 @@ class Launcher(Protocol):
         """Rank and name of each stream."""
         ...
 
-    def lane_states(self, core: Simulation, first: int, /) -> bytes:
-        """Activities of streams, as rows of a run file (`tisim.analysis.timeline`) without gaps.
-
-        Their numbers as ranks are `first` and those that follow.
-        """
+    def streams(self, core: Simulation, /) -> Streams:
+        """Activities of the streams."""
         ...
 
     def launch(self, core: Simulation, /) -> None:

@@ -381,7 +381,7 @@ def _simulate(
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
         if gpus is not None and capture.wants_lanes:
-            capture.add_lane_states(gpus.lane_states(driver.core, trace.ranks))
+            capture.add_streams(gpus.streams(driver.core))
         result.event_log = capture.finish(driver.core, result.column("finish"))
         result.warnings += capture.warnings
     if skip_steady is not None:

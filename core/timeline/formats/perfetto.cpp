@@ -31,7 +31,7 @@ constexpr std::uint32_t kId = 1, kName = 2, kProcess = 3, kParent = 5, kCounter 
 }
 namespace event_field {
 constexpr std::uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kTrack = 11,
-                        kValue = 44, kFlow = 47, kFlowEnd = 48;
+                        kText = 23, kValue = 44, kFlow = 47, kFlowEnd = 48;
 }
 namespace annotation_field {
 constexpr std::uint32_t kName = 1, kInteger = 4, kReal = 5;
@@ -216,6 +216,16 @@ void PerfettoWriter::row(const StateRow& row) {
   finish_event(kBegin, track_of(row.rank), row.start);
   begin_packet();
   finish_event(kEnd, track_of(row.rank), row.end);
+}
+
+void PerfettoWriter::slice(std::int32_t track, std::string_view name, std::int64_t line,
+                           double begin, double end) {
+  begin_packet();
+  annotate(kLine, line);
+  packet_.text(event_field::kText, name);
+  finish_event(kBegin, track_of(track), begin);
+  begin_packet();
+  finish_event(kEnd, track_of(track), end);
 }
 
 void PerfettoWriter::counter(std::string_view name, std::string_view unit,

@@ -108,6 +108,10 @@ class PerfettoWriter : public Writer, public StateSink {
   void received(const MessageRecord& message, const OpenAction* action) override;
   void row(const StateRow& row) override;
 
+  // What a track, counted as the ranks are, was busy with for some time; not inside anything else.
+  void slice(std::int32_t track, std::string_view name, std::int64_t line, double begin,
+             double end);
+
   // A track of numbers over time: each value holds from its time on.
   void counter(std::string_view name, std::string_view unit, std::span<const double> times,
                std::span<const double> values);

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
-from tisim import InputError, TisimError, replay
+from tisim import InputError, Result, TisimError, replay
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.gpu.launched import LaunchedGraph
 from tisim.gpu.machines import MACHINES
 from tisim.gpu.machines_platform import gpu_cluster, machine_of
+from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_machine import STEP_MACHINES
+from tisim.gpu.step_run import run_step
 
 # Two nodes of one GPU and one interface each.
 MACHINE = replace(MACHINES["a100"], nodes=2, gpus=1, nics=1)
@@ -44,7 +47,12 @@ end
 
 
 def finishes(folder: Path, graph: str, *ranks: str, **options: object) -> list[float]:
-    """Replay two ranks on the machine; when each of them finishes."""
+    """When each of two ranks finishes on the machine."""
+    return [float(each) for each in finished(folder, graph, *ranks, **options).column("finish")]
+
+
+def finished(folder: Path, graph: str, *ranks: str, **options: object) -> Result:
+    """Replay two ranks on the machine."""
     files = []
     for rank, lines in enumerate(ranks):
         words = [line.strip() for line in lines.strip().split("\n")]
@@ -52,14 +60,13 @@ def finishes(folder: Path, graph: str, *ranks: str, **options: object) -> list[f
         file.write_text("".join(f"{rank} {line}\n" for line in ("init", *words, "finalize")))
         files.append(file)
     (folder / "g.graph").write_text(graph)
-    result = replay(
+    return replay(
         files,
         platform=gpu_cluster(MACHINE),
         config=CONFIG,
         gpus=LaunchedGraph(folder / "g.graph"),
         **options,  # type: ignore[arg-type]
     )
-    return [float(each) for each in result.column("finish")]
 
 
 def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> None:
@@ -200,3 +207,65 @@ def test_run_files_show_streams_below_ranks(tmp_path: Path) -> None:
     assert seconds["0 side", "wait at N x N"] == pytest.approx(0.01)
     assert seconds["0 side", "transfer"] == pytest.approx(seconds["1 side", "transfer"])
     assert seconds["1 main", "compute"] > 4.05e-3
+
+
+def test_exports_and_breakdowns_have_streams(tmp_path: Path) -> None:
+    """Each format shows what streams did, and GPUs do what a step of the same blocks says."""
+    files = [tmp_path / f"run.{suffix}" for suffix in ("csv", "perfetto-trace", "prv")]
+    own = "launch kernel 2\nlaunch reduce\nlaunch wait"
+    result = finished(tmp_path, GRAPH, own, f"sleep 0.01\n{own}", timeline=files, event_log=True)
+    table = result.streams
+    assert table.groupby(["rank", "stream", "node"]).size().to_dict() == {
+        (rank, *what): count
+        for rank in (0, 1)
+        for what, count in ((("main", "seconds"), 2), (("side", "all_reduce all"), 1))
+    }
+    reduced = table[table["node"] == "all_reduce all"].set_index("rank")
+    assert reduced["start"][0] == reduced["start"][1] == reduced["arrival"][1]
+    assert reduced["start"][0] == pytest.approx(reduced["arrival"][0] + 0.01)
+    lines = (tmp_path / "run.streams.csv").read_text().splitlines()
+    assert lines[0] == "rank,stream,node,line,arrival,start,end"
+    assert len(lines) == 1 + len(table)
+    assert f"0,side,all_reduce all,8,{reduced['arrival'][0]:.12f}" in "\n".join(lines)
+    # Paraver: threads of a rank, whose states are in the order of their begins.
+    records = (tmp_path / "run.prv").read_text().splitlines()
+    assert records[0].endswith(":2(1,1):1:2(3:1,3:2)")
+    dates = [int(line.split(":")[5]) for line in records[1:]]
+    assert dates == sorted(dates)
+    kernels = [line.split(":") for line in records if line.startswith("1:1:1:1:2:")]
+    assert [(int(end) - int(begin), state) for *_, begin, end, state in kernels] == [
+        (2_000_000, "1")
+    ] * 2
+    moves = [line.split(":")[6:] for line in records if line.startswith("1:1:1:1:3:")]
+    assert [state for _, state in moves] == ["5", "13"]
+    assert "rank 1, stream side\n" in (tmp_path / "run.row").read_text()
+    slices = (tmp_path / "run.perfetto-trace").read_bytes()
+    assert slices.count(b"rank 0, stream main") == 1
+    # Perfetto has one slice for each node, and one for the wait of rank 0.
+    assert (slices.count(b"seconds"), slices.count(b"wait for peers: all_reduce all")) == (4, 1)
+    occupations = result.require_event_log().occupations
+    assert occupations.sum(axis=1).to_list() == [pytest.approx(table["end"].max())] * 2
+    assert occupations.loc[0, "waiting"] == pytest.approx(0.01 - 4e-3, abs=2e-4)
+    assert occupations.loc[1, "overlapped"] > 3.9e-3 > 1e-4 > occupations.loc[1, "compute"]
+    step = f"{GRAPH}program 0-1\n  do kernel 2\n  do reduce\n  do wait\nend\n"
+    alone = run_step(parse_graph(step), STEP)
+    both = finished(tmp_path, GRAPH, own, own, event_log=True)
+    found = both.require_event_log().occupations
+    for state, seconds in zip(OCCUPATIONS, alone.occupations[0], strict=True):
+        assert found[state].to_list() == [pytest.approx(seconds, abs=1e-6)] * 2
+    gpus = both.to_dict()["breakdown"]["gpus"]
+    assert gpus["exposed"] == pytest.approx(2 * found["exposed"][0])
+
+
+def test_the_breakdown_says_what_gpus_do(tisim: CommandLine, tmp_path: Path) -> None:
+    graph = tisim.write("g.graph", GRAPH)
+    own = "launch kernel\n{0} launch reduce\n{0} launch wait\n"
+    trace = tisim.write("t.trace", "".join(f"{rank} {own}".format(rank) for rank in (0, 1)))
+    gpu_cluster(MACHINE).write(tmp_path / "p.xml")
+    words = ("--platform", str(tmp_path / "p.xml"), "--graph", graph, trace)
+    shown = tisim("replay", "--breakdown", "--timeline", str(tmp_path / "r.csv"), *words)
+    rows = shown.out.split("What GPUs do, % of the simulated time\n")[1].splitlines()
+    assert rows[0].split() == ["rank", "compute", "overlapped", "exposed", "waiting", "idle"]
+    assert [row.split()[0] for row in rows[1:4]] == ["all", "0", "1"]
+    assert sum(map(float, rows[1].split()[1:])) == pytest.approx(100, abs=0.3)
+    assert "r.streams.csv" in shown.err

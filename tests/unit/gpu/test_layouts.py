@@ -10,6 +10,7 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.gpu.test_llm import SMALL
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError
 from tisim.gpu.layouts import OVERLAPPED, Space, layouts, layouts_of
 from tisim.gpu.llm import write_step
@@ -17,7 +18,7 @@ from tisim.gpu.llm_memory import peak_memory
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_interval import step_interval
 from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
-from tisim.gpu.step_run import OCCUPATIONS, run_step
+from tisim.gpu.step_run import run_step
 
 H100 = STEP_MACHINES["h100"]
 

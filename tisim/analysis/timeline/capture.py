@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.analysis.timeline.formats import timeline_output
-from tisim.analysis.timeline.run import Run
+from tisim.analysis.timeline.run import Run, StreamsFile, files_of
 
 if TYPE_CHECKING:
     from array import array
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.event_log import EventLog
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.run import Output
+    from tisim.analysis.timeline.streams import Streams
     from tisim.models.settings import Settings
 
 # Events that the core collects before it hands them over, and how many such batches may wait for
@@ -79,10 +80,13 @@ class EventCapture:
         try:
             for path in timelines:
                 self._outputs.append(timeline_output(path, self._run))
+                if lanes and len(files := files_of(path, streams=True)) > len(files_of(path)):
+                    self._outputs.append(StreamsFile(files[-1], self._run))
             if keep:
                 from tisim.analysis.timeline.event_store import EventStore
 
                 self._run.wants_links = True
+                self._run.wants_lanes = bool(lanes)
                 self._store = EventStore(self._run)
                 self._outputs.append(self._store)
         except BaseException:
@@ -112,9 +116,9 @@ class EventCapture:
         """Whether an output shows streams of GPUs."""
         return self._run.wants_lanes
 
-    def add_lane_states(self, rows: bytes) -> None:
-        """Take what streams did, as rows of a run file; the lanes are numbered after ranks."""
-        self._run.lane_states = rows
+    def add_streams(self, streams: Streams) -> None:
+        """Take what streams of GPUs did."""
+        self._run.streams = streams
 
     def start(self, core: _core.Simulation) -> None:
         """Make a simulation log its events from now on."""

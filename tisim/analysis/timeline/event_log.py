@@ -23,6 +23,7 @@ from tisim.analysis.timeline.columns import (
 from tisim.analysis.timeline.critical_path import CriticalPath
 from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
+from tisim.analysis.timeline.streams import Streams
 from tisim.platform.zones.cluster import cable_words, limiters_of
 
 if TYPE_CHECKING:
@@ -253,12 +254,12 @@ class EventLog:
         for. `causes`: what all waits are due to (`causes`). `outliers`: computations that took far
         longer than those like them (`Outlier`). `slow_ranks`: few ranks that compute longer than
         most, by host (`SlowRanks`). `gains`: by how much the simulated time could shrink at most.
-        `links`: what each used link carried.
+        `links`: what each used link carried. `gpus`, if ranks launch a graph: what they do.
         """
         by_kind = self.breakdown.by_kind
         states = [state for state in STATES if by_kind[state].any()]
         waits = self.waits.groupby(["state", "cause"], observed=True)["seconds"].sum()
-        return {
+        found: BreakdownDict = {
             "states": {state: float(by_kind[state].sum()) for state in states},
             "kinds": {
                 kind: {
@@ -284,6 +285,9 @@ class EventLog:
             "gains": self.critical_path.gains["seconds"].to_dict(),
             "links": self._links_to_dict(),
         }
+        if len(self.occupations):
+            found["gpus"] = self.occupations.sum().to_dict()
+        return found
 
     def _links_to_dict(self) -> list[LinkDict]:
         """The links that were used, as `Links.table` orders them."""
@@ -314,6 +318,20 @@ class EventLog:
         settings = self.run.settings
         found = limiters_of(settings.platform.root, self.links.index.tolist())
         return frozenset(map(settings.routes.link_name, found))
+
+    @cached_property
+    def streams(self) -> pd.DataFrame:
+        """What the streams of GPUs did that ranks launched on."""
+        return self._streams.table
+
+    @cached_property
+    def occupations(self) -> pd.DataFrame:
+        """Seconds of each GPU in each of `OCCUPATIONS`; without GPUs there are no rows."""
+        return self._streams.occupations
+
+    @property
+    def _streams(self) -> Streams:
+        return self.run.streams or Streams((), b"", 0, self.run.end)
 
     @property
     def links(self) -> Links:

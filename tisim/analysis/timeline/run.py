@@ -13,6 +13,7 @@ from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
     from tisim.analysis.timeline.links import Links
+    from tisim.analysis.timeline.streams import Streams
     from tisim.models.settings import Settings
 
 
@@ -36,7 +37,7 @@ class Run:
     # name, and what they did, if an output wants to know it.
     lanes: Sequence[tuple[int, str]] = ()
     wants_lanes: bool = False
-    lane_states: bytes = b""
+    streams: Streams | None = None
     warnings: list[str] = field(default_factory=list)  # what outputs have noticed
 
     def send_states_to(self, sink: _core.StateSink) -> None:
@@ -109,21 +110,52 @@ class FileOutput:
             file.discard()
 
 
+class StreamsFile:
+    """A table of what streams of GPUs did, beside those of actions and messages."""
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self._run = run
+        self._file = OutputFile(path)
+        run.wants_lanes = True
+
+    def listeners(self) -> list[_core.Listener]:
+        return []
+
+    def drain(self, last: bool) -> None:
+        if not last:
+            return
+        assert self._run.streams is not None
+        table = self._run.streams.table
+        if self._file.path.suffix.lower() == ".csv":
+            self._file.write(table.to_csv(index=False, float_format="%.12f", lineterminator="\n"))
+        else:
+            with self._file.writing():
+                table.to_parquet(self._file.stream, index=False)
+        self._file.complete()
+
+    def commit(self) -> None:
+        self._file.commit()
+
+    def discard(self) -> None:
+        self._file.discard()
+
+
 def is_timed(path: Path) -> bool:
     """Whether a .csv file is to be the timed trace: each action with its duration."""
     return path.name.lower().endswith(".timed.csv")
 
 
-def files_of(path: str | os.PathLike[str]) -> list[Path]:
+def files_of(path: str | os.PathLike[str], *, streams: bool = False) -> list[Path]:
     """The files that a timeline consists of: the one that is named, and those beside it.
 
-    ``run.csv`` goes with ``run.messages.csv``, ``run.parquet`` likewise, ``run.prv`` with
-    ``run.pcf`` and ``run.row``.
+    ``run.csv`` goes with ``run.messages.csv`` and, with `streams` of GPUs, ``run.streams.csv``,
+    ``run.parquet`` likewise, ``run.prv`` with ``run.pcf`` and ``run.row``.
     """
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix == ".prv":
         return [target.with_suffix(each) for each in (".prv", ".pcf", ".row")]
     if suffix == ".parquet" or (suffix == ".csv" and not is_timed(target)):
-        return [target, target.with_name(f"{target.stem}.messages{target.suffix}")]
+        beside = ["messages", *(["streams"] if streams else [])]
+        return [target, *(target.with_name(f"{target.stem}.{one}{suffix}") for one in beside)]
     return [target]

@@ -89,6 +89,8 @@ _STATES = {
     15: "Others",
     16: "Send Receive",
 }
+_STATE_OF = {"kernel": 1, "communication": 13, "other": 15}
+_SYNCHRONIZATION = 5
 _TYPES = {
     50000001: "MPI Point-to-point",
     50000002: "MPI Collective Comm",
@@ -116,6 +118,11 @@ class ParaverOutput:
 
         self._run = run
         self._nodes, cpus, self._tasks = _machine(run)
+        self._cpus = cpus
+        self._streams: list[list[str]] = [[] for _ in cpus]
+        for rank, name in run.lanes:
+            self._streams[rank].append(name)
+        run.wants_lanes |= bool(run.lanes)
         least, each, most = _WINDOW
         window = min(max(each * run.ranks, least), most)
         self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
@@ -141,6 +148,7 @@ class ParaverOutput:
             self._late.write(late)
         if last:
             records.overwrite(0, self._header(self._run.end).encode())
+            self._late.writelines(self._lines_of_streams())
             if self._late.tell():
                 merge_lines(records, sorted_lines(self._late, _time_of), _time_of)
             labels.write(_labels(self._run))
@@ -161,19 +169,38 @@ class ParaverOutput:
     def _header(self, end: float) -> str:
         # A date would make two files of one simulation differ.
         nodes = ",".join(str(count) for _, count in self._nodes)
-        tasks = ",".join(f"1:{node}" for node in self._tasks)
+        threads = (1 + len(names) for names in self._streams)
+        tasks = ",".join(f"{n}:{node}" for n, node in zip(threads, self._tasks, strict=True))
         time = f"{round(end * 1e9):0{_DIGITS}d}"
         return (
             f"#Paraver (01/01/2000 at 00:00):{time}_ns:{len(self._nodes)}({nodes}):"
             f"1:{len(self._tasks)}({tasks})\n"
         )
 
+    def _lines_of_streams(self) -> Iterator[bytes]:
+        """States of streams, which are threads of their ranks after the first."""
+        streams = self._run.streams
+        for span in () if streams is None else streams.spans:
+            thread = 2 + self._streams[span.rank].index(span.stream)
+            place = f"1:{self._cpus[span.rank]}:1:{span.rank + 1}:{thread}"
+            state = _STATE_OF[span.kind]
+            dates = [round(date * 1e9) for date in (span.arrival, span.start, span.end)]
+            for begin, end, number in (
+                (*dates[:2], _SYNCHRONIZATION), (*dates[1:], state)
+            ):  # fmt: skip
+                if end > begin:
+                    yield f"{place}:{begin}:{end}:{number}\n".encode()
+
     def _row_names(self) -> str:
         cpus = [f"{name}.{i + 1}" for name, count in self._nodes for i in range(count)]
         levels = {
             "CPU": cpus,
             "NODE": [name for name, _ in self._nodes],
-            "THREAD": [f"rank {rank}" for rank in range(self._run.ranks)],
+            "THREAD": [
+                f"rank {rank}{name and ', stream '}{name}"
+                for rank, names in enumerate(self._streams)
+                for name in ("", *names)
+            ],
         }
         return "\n".join(
             f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names)

@@ -32,6 +32,8 @@ class PerfettoOutput:
 
     def __init__(self, path: Path, run: Run) -> None:
         tracks = [f"rank {rank} on {run.host_name(rank)}" for rank in range(run.ranks)]
+        tracks += [f"rank {rank}, stream {name}" for rank, name in run.lanes]
+        run.wants_lanes |= bool(run.lanes)
         self._writer = _core.PerfettoWriter(run.title, tracks)
         self._run = run
         self._size = 0
@@ -52,6 +54,7 @@ class PerfettoOutput:
     def drain(self, last: bool) -> None:
         if last:
             self._check_part()
+            self._write_streams()
             self._write_load()
         self._write(last)
         if last and self._shortest:
@@ -106,6 +109,20 @@ class PerfettoOutput:
             f"{self._file.path}: {text}, so that the file has less than {_LIMIT / 1e9:g} GB; "
             "--begin and --end show all of a part"
         )
+
+    def _write_streams(self) -> None:
+        if self._run.streams is None:
+            return
+        lanes = {lane: self._run.ranks + place for place, lane in enumerate(self._run.lanes)}
+        first, last = self._run.part or (0.0, self._run.end)
+        for span in self._run.streams.spans:
+            lane, waits = lanes[span.rank, span.stream], f"wait for peers: {span.node}"
+            for name, begin, end in (
+                *((waits, span.arrival, span.start),) * (span.start > span.arrival),
+                (span.node, span.start, span.end),
+            ):
+                if end > first and begin < last:
+                    self._writer.slice(lane, name, span.line, begin, end)
 
     def _write_load(self) -> None:
         import numpy as np

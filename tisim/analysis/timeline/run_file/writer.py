@@ -280,7 +280,7 @@ class RunFileOutput(RunFileWriter):
     def __init__(self, path: Path, run: Run) -> None:
         super().__init__(path, run.ranks + len(run.lanes))
         self._run = run
-        run.wants_lanes = bool(run.lanes)
+        run.wants_lanes |= bool(run.lanes)
         for sink in self.sinks:
             run.send_states_to(sink)
         self._xml: str | None = None
@@ -292,7 +292,8 @@ class RunFileOutput(RunFileWriter):
             self._xml = _xml_of(self._run.settings.platform)
             self._has_begun = True
         if last and self._run.lanes:
-            self.add("states", self._run.lane_states)
+            assert self._run.streams is not None
+            self.add("states", self._run.streams.states)
         super().drain(last)
         if last:
             self.finish(self._description())
