@@ -1,4 +1,4 @@
-"""The streams of GPUs that ranks launch on: what they did, and what that leaves of the time."""
+"""Streams of GPUs that ranks launch on: their nodes, and what these leave of the time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StreamSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """What the streams of all GPUs did.
+    """Activities of the streams of all GPUs.
 
     Attributes
     ----------
