@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: bytes per flop (or per instruction, where that is the unit of the trace).
 MEMORY_BANDWIDTH: Final = "tisim/memory-bandwidth"
 MEMORY_DEMAND: Final = "tisim/memory-demand"
+#: Standard deviation of a host's speed from computation to computation, relative to it.
+SPEED_DEVIATION: Final = "tisim/speed-deviation"
 
 
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
@@ -71,6 +73,27 @@ def memory_speeds(platform: Platform) -> array[float]:
             speeds = speeds or array("d", [math.inf]) * len(platform.hosts)
             speeds[first : first + count] = array("d", [_memory_speed(properties)]) * count
     return speeds
+
+
+def speed_deviation(platform: Platform) -> float:
+    """The largest relative standard deviation of a host's speed; 0 if no host says it.
+
+    Raises an `InputError` where it is not a number from 0 to 1.
+    """
+    largest = 0.0
+    for _, _, properties in platform.host_properties():
+        text = properties.get(SPEED_DEVIATION, "0")
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not 0 <= found <= 1:
+            raise InputError(
+                f"the property {SPEED_DEVIATION} of a host is a part of its speed, such as 0.08, "
+                f"not {text!r}"
+            )
+        largest = max(largest, found)
+    return largest
 
 
 def _memory_speed(properties: Mapping[str, str]) -> float:

@@ -10,6 +10,7 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
+from tisim.models.hosts import speed_deviation
 from tisim.studies.calibration import calibrate_cpu, read_timed
 from tisim.studies.calibration.cpu import complete, read_volumes
 
@@ -144,6 +145,14 @@ PLATFORM = """\
 """
 
 
+def test_a_cabinet_gets_a_speed_and_no_property(tmp_path: Path) -> None:
+    cabinet = '<cabinet id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1Bps" lat="1us"/>'
+    text = f'<platform version="4.1"><zone id="z" routing="Cluster">{cabinet}</zone></platform>'
+    rate = calibrate_cpu(timed(volume=1e9, seconds=[0.4, 0.6])).overall
+    complete(write(tmp_path / "p.xml", text), tmp_path / "out.xml", rate, {})
+    assert {host.speed for host in tisim.Platform.load(tmp_path / "out.xml").hosts} == {2e9}
+
+
 def test_hosts_of_different_speed(tmp_path: Path) -> None:
     source = write(tmp_path / "p.xml", PLATFORM)
     frame = timed(volume=1e9, seconds=[0.5, 1, 2, 1], host=["h0", "c-0", "c-1", "gone"])
@@ -151,5 +160,7 @@ def test_hosts_of_different_speed(tmp_path: Path) -> None:
     remarks = complete(source, tmp_path / "out.xml", found.overall, found.hosts)
     speeds = {host.name: host.speed for host in tisim.Platform.load(tmp_path / "out.xml").hosts}
     assert speeds == pytest.approx({"h0": 2e9, "h1": 4e9 / 4.5, "c-0": 0.75e9, "c-1": 0.75e9})
+    platform = tisim.Platform.load(tmp_path / "out.xml")
+    assert speed_deviation(platform) == pytest.approx(found.overall.spread, rel=0.01)
     assert "gone was measured and is no host of the platform" in remarks
     assert any("the hosts of cluster c differ" in remark for remark in remarks)

@@ -85,7 +85,8 @@ def test_the_demand_of_a_program() -> None:
     demand = MemoryDemand(3e9, 2e9, 4, scan.most)
     assert demand.bytes_per_unit == 1.5
     assert demand.properties()["tisim/memory-demand"] == "1.5"
-    assert MemoryDemand(3e9, 2.95e9, 4, scan.most).properties() == {}
+    unhindered = MemoryDemand(3e9, 2.95e9, 4, scan.most, 0.1234)
+    assert unhindered.properties() == {"tisim/speed-deviation": "0.123"}
     with pytest.raises(InputError, match="nothing was measured"):
         read_scan("hello\n")
 

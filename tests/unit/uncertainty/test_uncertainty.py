@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.command_line import RING, CommandLine
 from tisim.errors import InputError
-from tisim.platform import Platform
+from tisim.platform import Platform, PlatformBuilder
 from tisim.studies.calibration import Calibration, Measurements, calibrate
 from tisim.studies.uncertainty import Interval, ParameterSets, replay_with_sets
 from tisim.studies.uncertainty.bootstrap import _relative_rates, draw_sets
@@ -121,6 +121,25 @@ def test_a_replay_with_sets(found: Calibration, tmp_path: Path) -> None:
     assert len(set(interval(config=found.config).times)) == 1
     with pytest.raises(InputError, match="2 replays or more"):
         replay_with_sets(RING, sets, 1, platform=platform)
+
+
+def test_the_speed_of_hosts_is_drawn_where_its_deviation_is_known(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("0 compute 1e9\n")
+
+    def interval(deviation: str) -> Interval:
+        builder = PlatformBuilder()
+        prop = {"tisim/speed-deviation": deviation} if deviation else {}
+        builder.cluster("c", 2, speed="1Gf", bandwidth="1GBps", latency="1us", properties=prop)
+        platform = builder.build()
+        return replay_with_sets(tmp_path / "trace", None, 20, platform=platform, progress=False)
+
+    assert interval("").times == interval("0").times == (1.0,)
+    found = interval("0.1")
+    assert np.std(np.log(found.times), ddof=1) == pytest.approx(0.1, rel=0.35)
+    assert "with 20 draws of the hosts' speed and the errors" in found.text()
+    for wrong in ("10%", "-1", "2"):
+        with pytest.raises(InputError, match=f"such as 0.08, not '{wrong}'"):
+            interval(wrong)
 
 
 def test_the_command_prints_and_writes_the_interval(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import numpy as np
 
 from tisim.errors import InputError
+from tisim.models.hosts import SPEED_DEVIATION
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.platform_file import PlatformFile
 from tisim.studies.calibration.readers import Text, read_text
@@ -306,13 +307,14 @@ def complete(
 ) -> list[str]:
     """Write a platform file with the measured speeds of its hosts, and options of tisim's.
 
-    `rate` is the speed of every host that is not among `hosts`. The hosts of a ``<cluster>`` share
-    one speed, the mean of theirs. Returns remarks: hosts that are not in the platform, and clusters
-    whose hosts differ. Raises `InputError` if the platform cannot be read or the output cannot be
-    written.
+    `rate` is the speed of every host that is not among `hosts`, and its spread the deviation of all
+    hosts. Those of a ``<cluster>`` share one speed, the mean of theirs. Returns remarks: hosts that
+    are not in the platform, and clusters whose hosts differ. Raises `InputError` if the platform
+    cannot be read or the output cannot be written.
     """
     file = PlatformFile.read(platform)
     file.set_all_speeds(rate.per_second)
+    file.set_host_properties({SPEED_DEVIATION: f"{min(rate.spread, 1.0):.3g}"})
     file.set_options(options or {})
     remarks, clusters = [], dict[str, list[Rate]]()
     for name, own in hosts.items():

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Final
 
 from tisim.errors import ExecutionError, InputError
-from tisim.models.hosts import MEMORY_BANDWIDTH, MEMORY_DEMAND
+from tisim.models.hosts import MEMORY_BANDWIDTH, MEMORY_DEMAND, SPEED_DEVIATION
 from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded
 from tisim.support.mpi import (
     SourceCode,
@@ -112,12 +112,15 @@ class MemoryDemand:
         How many.
     bandwidth
         Of the memory, in bytes/s.
+    deviation
+        Relative standard deviation of the rates of single computations alone.
     """
 
     alone: float
     together: float
     ranks: int
     bandwidth: float
+    deviation: float = 0.0
 
     @property
     def slowdown(self) -> float:
@@ -146,11 +149,13 @@ class MemoryDemand:
         )
 
     def properties(self) -> dict[str, str]:
-        """The properties of hosts with which a replay slows such computations down."""
+        """The properties of hosts: how far speeds differ, and what slows computations down."""
+        found = {SPEED_DEVIATION: f"{min(self.deviation, 1.0):.3g}"}
         demand = self.bytes_per_unit
         if demand is None:
-            return {}
-        return {MEMORY_BANDWIDTH: f"{self.bandwidth:.6g}Bps", MEMORY_DEMAND: f"{demand:.6g}"}
+            return found
+        memory = {MEMORY_BANDWIDTH: f"{self.bandwidth:.6g}Bps", MEMORY_DEMAND: f"{demand:.6g}"}
+        return {**found, **memory}
 
 
 def demand_of(
@@ -168,5 +173,5 @@ def demand_of(
             f"the program was to run with one rank alone, and with several together; the traces "
             f"have {first['rank'].nunique()} and {ranks} that compute"
         )
-    rates = [calibrate_cpu(timed).overall.per_second for timed in (first, several)]
-    return MemoryDemand(rates[0], rates[1], ranks, scan.most)
+    one, many = (calibrate_cpu(timed).overall for timed in (first, several))
+    return MemoryDemand(one.per_second, many.per_second, ranks, scan.most, one.spread)

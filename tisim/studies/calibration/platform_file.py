@@ -262,10 +262,13 @@ class PlatformFile:
                 _set_speed(element, flops)
 
     def set_host_properties(self, properties: Mapping[str, str]) -> None:
-        """Give every host and cluster these properties, in the place of those of the same names."""
+        """Give every host and cluster these properties, in the place of those of the same names.
+
+        Elements ``<cabinet>`` and ``<peer>`` have none.
+        """
         from lxml import etree
 
-        for tag in ("host", "cluster", "peer", "cabinet"):
+        for tag in ("host", "cluster"):
             for element in self._tree.getroot().iter(tag):
                 for prop in element.findall("prop"):
                     if prop.get("id") in properties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError, TisimError
+from tisim.models.hosts import speed_deviation
 from tisim.platform.trust import SETS_SUFFIX, interval_text, other_platform
 from tisim.studies.uncertainty.validated import (
     Shares,
@@ -128,7 +130,8 @@ def replay_with_sets(
     """Replay a trace with some sets of parameters, on all cores.
 
     Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too, and those
-    of a trace that was recorded several times, all alike, from a normal distribution as wide. The
+    of a trace that was recorded several times, all alike, from a normal distribution as wide. So is
+    the speed of the hosts, all alike, where they have the property ``tisim/speed-deviation``. The
     errors of programs that were validated on the platform are counted in, or else those that tisim
     comes with (`shipped_programs`).
 
@@ -168,7 +171,8 @@ def replay_with_sets(
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     made = opened.extrapolated
     fitted = made is not None and bool(made.volumes)
-    deviation = deviation_of(opened) or 0.0
+    volumes, speeds = deviation_of(opened) or 0.0, speed_deviation(platform)
+    deviation = math.hypot(volumes, speeds)
     draws = fitted or deviation > 0.0
     if sets is None and not draws:
         count = 1  # all would be the same
@@ -201,7 +205,9 @@ def replay_with_sets(
     failed = frame["error"].dropna()
     if len(failed):
         raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
-    words = ["sets of parameters"] * (sets is not None) + ["draws of volumes"] * draws
+    words = ["sets of parameters"] * (sets is not None)
+    words += ["draws of volumes"] * (fitted or volumes > 0.0)
+    words += ["draws of the hosts' speed"] * (speeds > 0.0)
     times = tuple(float(t) for t in frame["simulated_time"])
     own = sets.validated if sets is not None else ()
     return Interval.of(
