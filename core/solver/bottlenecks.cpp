@@ -209,6 +209,7 @@ bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
   if (constraint.members.size() > kMostScanned) return false;
   constraint.remaining = constraint.capacity;
   constraint.usage = 0.0;
+  if (constraint.updates > 0) system_.set_idle(index, false);
   constraint.updates = 0;
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);

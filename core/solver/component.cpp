@@ -42,6 +42,7 @@ void Component::reach(std::int32_t index) {
   Constraint& constraint = system_.constraint(index);
   known_.push_back({constraint.saturation_level, constraint.remaining, constraint.updates});
   constraint.saturation_level = kUnknownLevel;
+  if (constraint.updates > 0) system_.set_idle(index, false);
   clear_sums(constraint);
   add_constraint(index);
 }

@@ -9,23 +9,14 @@ void LocalPart::clear() {
   members_.clear();
   uses_.clear();
   limits_.clear();
-  waiting_.clear();
   next_levels_.clear();
-  exceeded_ = false;
+  starts_over_ = false;
 }
 
 std::int32_t LocalPart::add_link(const Link& link) {
   links_.push_back(link);
-  const auto index = static_cast<std::int32_t>(links_.size()) - 1;
-  if (link.before < kNotSaturated) await(index);
-  return index;
-}
-
-void LocalPart::await(std::int32_t index) {
-  Link& link = links_[static_cast<std::size_t>(index)];
-  link.next_level = static_cast<std::int32_t>(waiting_.size());
-  waiting_.push_back(index);
   next_levels_.add(next_level(link));
+  return static_cast<std::int32_t>(links_.size()) - 1;
 }
 
 void LocalPart::add_member(std::int32_t index, const Variable& variable, const VariableType& type) {
@@ -34,6 +25,10 @@ void LocalPart::add_member(std::int32_t index, const Variable& variable, const V
   member.limit_level = variable.limit * type.penalty;
   member.penalty = type.penalty;
   member.priority = type.priority;
+  member.before = variable.share;
+  if (variable.solved_count != variable.count) {
+    member.before *= static_cast<double>(variable.solved_count) / variable.count;
+  }
   member.variable = index;
   member.first_use = static_cast<std::int32_t>(uses_.size());
   members_.push_back(member);
@@ -41,31 +36,30 @@ void LocalPart::add_member(std::int32_t index, const Variable& variable, const V
   std::push_heap(limits_.begin(), limits_.end());
 }
 
-void LocalPart::add_use(std::int32_t index, const Variable& variable, const VariableType& type,
-                        double weight) {
-  Link& link = links_[static_cast<std::size_t>(index)];
-  link.remaining += weight * variable.share * variable.solved_count;
-  link.usage += weight * type.priority * variable.count;
+// A member without a share uses a link.
+void LocalPart::attach(std::int32_t number, const Member& member) {
+  Use& use = uses_[static_cast<std::size_t>(number)];
+  const auto place = static_cast<std::size_t>(use.link);
+  Link& link = links_[place];
+  link.remaining += use.weight * member.before;
+  link.usage += use.weight * member.priority;
   --link.outside;
   ++link.unfixed;
-  uses_.push_back({index, static_cast<std::int32_t>(members_.size()) - 1, link.last_use,
-                   weight * variable.count});
-  link.last_use = static_cast<std::int32_t>(uses_.size()) - 1;
-  if (link.next_level < 0) return;
+  use.next = link.last_use;
+  link.last_use = number;
   // A lower bound still is one unless the new level is lower.
   const double next = next_level(link);
-  if (!link.outdated || next < next_levels_[static_cast<std::size_t>(link.next_level)]) {
+  if (!link.outdated || next < next_levels_[place]) {
     link.outdated = false;
-    next_levels_.set(static_cast<std::size_t>(link.next_level), next);
+    next_levels_.set(place, next);
   }
 }
 
 bool LocalPart::rise(Stack<std::int32_t>& due) {
   due.clear();
-  if (exceeded_) begin_again();
+  if (starts_over_) begin_again();
   double lowest = lowest_level();
   while (fix_limited(lowest)) lowest = lowest_level();
-  if (exceeded_) return true;
   if (lowest == LevelTree::kNone) return false;
   level_ = known_.find_or_add(lowest);
   const double same = std::max(level_, lowest) * (1 + tolerance::kSameSaturation);
@@ -73,16 +67,15 @@ bool LocalPart::rise(Stack<std::int32_t>& due) {
   std::size_t kept = 0;
   for (const std::int32_t number : due) {
     const auto place = static_cast<std::size_t>(number);
-    if (waiting(place).outdated) update(waiting(place));
-    if (next_levels_[place] <= same) due[kept++] = waiting_[place];
+    if (links_[place].outdated) update(links_[place]);
+    if (next_levels_[place] <= same) due[kept++] = number;
   }
   due.resize(kept, -1);
   return true;
 }
 
-// Takes back all shares; idle links of which more was used than there is are not idle any more.
 void LocalPart::begin_again() {
-  exceeded_ = false;
+  starts_over_ = false;
   limits_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
@@ -92,16 +85,15 @@ void LocalPart::begin_again() {
     const std::size_t end = uses_end(i);
     for (auto j = static_cast<std::size_t>(member.first_use); j < end; ++j) {
       const Use& use = uses_[j];
+      if (use.link < 0) continue;
       Link& link = links_[static_cast<std::size_t>(use.link)];
-      if (link.next_level < 0 && link.remaining < -link.unnoticed) await(use.link);
       link.remaining += use.weight * member.share;
       link.usage += use.weight * member.priority;
       ++link.unfixed;
     }
   }
   std::make_heap(limits_.begin(), limits_.end());
-  for (const std::int32_t index : waiting_) {
-    Link& link = links_[static_cast<std::size_t>(index)];
+  for (Link& link : links_) {
     link.level = kNotSaturated;
     update(link);
   }
@@ -118,8 +110,8 @@ double LocalPart::lowest_level() {
   for (;;) {
     const std::size_t place = next_levels_.number_of_lowest();
     const double lowest = next_levels_[place];
-    if (lowest == LevelTree::kNone || !waiting(place).outdated) return lowest;
-    update(waiting(place));
+    if (lowest == LevelTree::kNone || !links_[place].outdated) return lowest;
+    update(links_[place]);
   }
 }
 
@@ -160,7 +152,7 @@ void LocalPart::saturate(const Stack<std::int32_t>& due) {
       }
     }
     link.outdated = false;
-    next_levels_.set(static_cast<std::size_t>(link.next_level), LevelTree::kNone);
+    next_levels_.set(static_cast<std::size_t>(index), LevelTree::kNone);
   }
 }
 
@@ -171,12 +163,12 @@ void LocalPart::fix(std::size_t index, double share) {
   const std::size_t end = uses_end(index);
   for (auto i = static_cast<std::size_t>(member.first_use); i < end; ++i) {
     const Use& use = uses_[i];
+    if (use.link < 0) continue;
     Link& link = links_[static_cast<std::size_t>(use.link)];
     link.remaining -= use.weight * share;
     link.usage -= use.weight * member.priority;
     --link.unfixed;
     link.outdated = true;
-    exceeded_ |= link.next_level < 0 && link.remaining < -link.unnoticed;
   }
 }
 

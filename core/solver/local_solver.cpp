@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/invariant.hpp"
+
 namespace tisim::max_min {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr std::size_t kMostUses = 1U << 18;
 constexpr std::uint8_t kAssumedLarge = 31;
 // Sums of constraints are taken anew after that many solutions, so that rounding does not add up.
 constexpr std::uint8_t kMostUpdates = 64;
+constexpr std::uint8_t kMostIdleUpdates = 250;  // by one variable each
 // A variable that a constraint holds back may be as far below its level as rounding leaves it: the
 // share of an earlier solution is kept, and so is the level of the constraint.
 constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
@@ -34,11 +37,13 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   possible_ = true;
   depart(changed);
   for (const std::int32_t index : changed) include(index);
-  while (possible_ && part_.rise(due_)) {
-    bool settled = true;
-    for (const std::int32_t link : due_) settled &= settle(static_cast<std::size_t>(link));
-    if (settled) part_.saturate(due_);
-  }
+  do {
+    while (possible_ && part_.rise(due_)) {
+      bool settled = true;
+      for (const std::int32_t link : due_) settled &= settle(static_cast<std::size_t>(link));
+      if (settled) part_.saturate(due_);
+    }
+  } while (possible_ && wake_exceeded());
   effort_ += part_.members().size();
   ++solves_;
   component_.allow_again();
@@ -110,8 +115,15 @@ void LocalSolver::depart(std::span<const std::int32_t> changed) {
   std::sort(abandoned_.begin(), abandoned_.end());
   const std::int32_t* const end = std::unique(abandoned_.begin(), abandoned_.end());
   for (const std::int32_t* index = abandoned_.begin(); possible_ && index != end; ++index) {
-    if (system_.constraint(*index).count > 0) add_constraint(*index);
+    if (system_.constraint(*index).count > 0) consider(*index);
   }
+}
+
+// Flows that have moved alike end together: rounding is no reason to part them.
+bool LocalSolver::keeps_share(const LocalPart::Member& member) const {
+  const Variable& variable = system_.variable(member.variable);
+  const double off = std::abs(member.share - variable.share);
+  return !variable.stale && off <= tolerance::kSameLevel * variable.share;
 }
 
 // Sees to it that the sum and the level of the last solution are known. Variables without flows
@@ -158,47 +170,115 @@ void LocalSolver::include(std::int32_t index) {
   component_.add_variable(index);
   const VariableType& type = system_.type_of(variable);
   part_.add_member(index, variable, type);
+  // Constraints lie anywhere in memory: of most it is enough to know that they are idle.
+  others_.clear();
   for (const Element& element : system_.elements(variable, type)) {
-    Constraint& constraint = system_.constraint(element.constraint);
+    if (system_.is_idle(element.constraint)) {
+      part_.add_use(~element.constraint, system_.weight(element) * variable.count);
+    } else {
+      __builtin_prefetch(&system_.constraint(element.constraint));
+      others_.push_back(&element);
+    }
+  }
+  for (const Element* const element : others_) {
+    Constraint& constraint = system_.constraint(element->constraint);
     if (!component_.contains(constraint)) {
       if (system_.slack(constraint) && !constraint.dirty) continue;
-      add_constraint(element.constraint);
+      consider(element->constraint);
       if (!possible_) return;
     }
-    part_.add_use(constraint.slot, variable, type, system_.weight(element));
+    const bool is_link = component_.contains(constraint);
+    part_.add_use(is_link ? constraint.slot : ~element->constraint,
+                  system_.weight(*element) * variable.count);
   }
 }
 
-void LocalSolver::add_constraint(std::int32_t index) {
+// A constraint becomes a link of the part unless it is idle.
+void LocalSolver::consider(std::int32_t index) {
   Constraint& constraint = system_.constraint(index);
   if (constraint.fatpipe || constraint.bottleneck >= 0) {
     possible_ = false;
     return;
   }
   examine(constraint);
+  if (!possible_) return;
+  if (held_back(constraint)) {
+    add_constraint(index);
+  } else {
+    system_.set_idle(index, true);
+  }
+}
+
+void LocalSolver::add_constraint(std::int32_t index) {
+  Constraint& constraint = system_.constraint(index);
   component_.add_constraint(index);
+  system_.set_idle(index, false);
   LocalPart::Link link;
   link.remaining = constraint.remaining;
   link.negligible = constraint.capacity * precision_;
-  if (constraint.saturation_level >= 0 && constraint.saturation_level < kNotSaturated) {
+  if (held_back(constraint)) {
     link.before = constraint.saturation_level;
     link.below = link.before * (1 + tolerance::kSameLevel);
     link.lenient = tolerance_ > 0;
   }
-  link.unnoticed = constraint.capacity * std::max(tolerance_, tolerance::kSameLevel);
   link.constraint = index;
   link.outside = constraint.count;
   link.slack = system_.slack(constraint);
   constraint.slot = part_.add_link(link);
 }
 
+// The shares of the part are used of its idle constraints, or (`sign` -1) are not any more.
+void LocalSolver::use_idle(double sign) {
+  exceeded_.clear();
+  for (std::size_t i = 0; i < part_.members().size(); ++i) {
+    const LocalPart::Member& member = part_.members()[i];
+    if (keeps_share(member)) continue;
+    const double more = sign * (member.share - member.before);
+    for (const LocalPart::Use& use : part_.uses_of(i)) {
+      if (use.link >= 0) continue;
+      Constraint& constraint = system_.constraint(~use.link);
+      constraint.remaining -= use.weight * more;
+      if (constraint.updates < kMostIdleUpdates) {
+        ++constraint.updates;
+      } else {
+        system_.set_idle(~use.link, false);
+      }
+      if (is_exceeded(constraint)) exceeded_.push_back(~use.link);
+    }
+  }
+}
+
+// True: more is used of idle constraints than there is. They become links, and all begins anew.
+bool LocalSolver::wake_exceeded() {
+  use_idle(1.0);
+  std::sort(exceeded_.begin(), exceeded_.end());
+  const std::int32_t* const last = std::unique(exceeded_.begin(), exceeded_.end());
+  woken_.clear();
+  for (const std::int32_t* index = exceeded_.begin(); index != last; ++index) {
+    // Later uses may have left some.
+    if (is_exceeded(system_.constraint(*index))) woken_.push_back(*index);
+  }
+  if (woken_.empty()) return false;
+  use_idle(-1.0);
+  part_.begin_again();
+  for (const std::int32_t index : woken_) add_constraint(index);
+  part_.attach_idle([this](std::int32_t index) {
+    const Constraint& constraint = system_.constraint(index);
+    return component_.contains(constraint) ? constraint.slot : -1;
+  });
+  return true;
+}
+
 // The variables of a constraint from a level on.
 void LocalSolver::include_from(std::int32_t index, double from) {
-  Constraint& constraint = system_.constraint(index);
-  for (std::size_t i = 0; possible_ && i < constraint.members.size(); ++i) {
-    const std::int32_t member = constraint.members[i].variable;
-    if (level(system_.variable(member)) >= from) include(member);
+  joining_.clear();
+  for (const Member& member : system_.constraint(index).members) {
+    const Variable& variable = system_.variable(member.variable);
+    if (in_part(variable) || level(variable) < from) continue;
+    system_.prefetch_elements(variable);
+    joining_.push_back(member.variable);
   }
+  for (const std::int32_t variable : joining_) include(variable);
 }
 
 // True if a link saturates at the level that has been reached. False: variables have joined, or it
@@ -278,11 +358,7 @@ double LocalSolver::saturates_at(const LocalPart::Link& link) {
 void LocalSolver::accept(std::span<const std::int32_t> changed) {
   component_.shares().clear();
   for (const LocalPart::Member& member : part_.members()) {
-    // Flows that have moved alike end together: rounding is no reason to part them.
-    const Variable& variable = system_.variable(member.variable);
-    const double off = std::abs(member.share - variable.share);
-    if (!variable.stale && off <= tolerance::kSameLevel * variable.share) continue;
-    component_.shares().push_back({member.variable, member.share});
+    if (!keeps_share(member)) component_.shares().push_back({member.variable, member.share});
   }
   std::uint8_t assumed = kAssumedLarge;
   for (const std::int32_t index : changed) {
@@ -294,12 +370,36 @@ void LocalSolver::accept(std::span<const std::int32_t> changed) {
         assumed = std::min(assumed, constraint.assumed_large);
     }
   }
+  const auto left = static_cast<std::uint8_t>(assumed - 1);
+  for (const std::int32_t index : changed) {
+    for (const Element& element : system_.elements(system_.variable(index))) {
+      Constraint& constraint = system_.constraint(element.constraint);
+      if (constraint.dirty) constraint.assumed_large = left;
+    }
+  }
   for (const LocalPart::Link& link : part_.links()) {
     Constraint& constraint = system_.constraint(link.constraint);
-    constraint.assumed_large = static_cast<std::uint8_t>(assumed - 1);
+    constraint.assumed_large = left;
     constraint.saturation_level = link.slack ? kNeverSaturated : link.level;
     constraint.remaining = link.remaining;
     constraint.updates = static_cast<std::uint8_t>(link.slack ? 0 : constraint.updates + 1);
+  }
+}
+
+void LocalSolver::verify() const {
+  for (std::size_t i = 0; i < system_.constraints(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    if (!system_.is_idle(index)) continue;
+    const Constraint& constraint = system_.constraint(index);
+    ensure(constraint.updates > 0 && constraint.bottleneck < 0 && !constraint.fatpipe,
+           "a constraint is idle whose rest is not known");
+    double left = constraint.capacity;
+    for (const Member& member : constraint.members) {
+      const Variable& variable = system_.variable(member.variable);
+      left -= system_.weight(member) * variable.share * variable.count;
+    }
+    ensure(std::abs(left - constraint.remaining) <= tolerance::kVerified * constraint.capacity,
+           "the rest of an idle constraint is not what its variables leave");
   }
 }
 

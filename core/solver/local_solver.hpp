@@ -10,14 +10,17 @@
 // Neither joins below the level that has been reached. When all variables of the part have shares
 // and no constraint has anything left to give, the whole is max-min fair.
 //
-// What all variables use of a constraint is kept between solutions (`Constraint::remaining`), so
-// that most constraints which the part crosses cost the same however many variables they have:
-// only those that saturate, or did, are searched for variables that must join.
+// What all variables use of a constraint is kept between solutions (`Constraint::remaining`). Of
+// most constraints that the part crosses only this is needed, after its shares have been found:
+// they are idle, as they hold back nobody and have room for the new shares. Only those that
+// saturate, or did, are searched for variables that must join.
 //
 // With a tolerance, a constraint keeps its level as long as what is used of it differs from its
 // capacity by no more than that.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -71,6 +74,9 @@ class LocalSolver {
   // True if a variable that has changed is part of a component that was large the last times.
   bool is_large(const Variable& variable) const;
 
+  // Throws std::logic_error where the rest of an idle constraint is wrong.
+  void verify() const;
+
   // Number of parts that have been solved.
   std::size_t solves() const { return solves_; }
 
@@ -79,7 +85,11 @@ class LocalSolver {
   void depart(std::span<const std::int32_t> changed);
   void include(std::int32_t variable);
   void include_from(std::int32_t constraint, double level);
+  void consider(std::int32_t constraint);
   void add_constraint(std::int32_t constraint);
+  void use_idle(double sign);
+  bool wake_exceeded();
+  bool keeps_share(const LocalPart::Member& member) const;
   void examine(Constraint& constraint);
   bool settle(std::size_t link);
   void release(std::size_t link, double from);
@@ -88,6 +98,14 @@ class LocalSolver {
   void accept(std::span<const std::int32_t> changed);
   double level(const Variable& variable) const {
     return variable.share * system_.penalty(variable);
+  }
+  // True if a constraint saturated in the last solution.
+  static bool held_back(const Constraint& constraint) {
+    return constraint.saturation_level >= 0 && constraint.saturation_level < kNotSaturated;
+  }
+  bool is_exceeded(const Constraint& constraint) const {
+    return constraint.remaining <
+           -constraint.capacity * std::max(tolerance_, tolerance::kSameLevel);
   }
   bool in_part(const Variable& variable) const { return component_.contains(variable); }
 
@@ -98,6 +116,10 @@ class LocalSolver {
   Stack<Demand> demands_;
   Stack<std::int32_t> abandoned_;  // by variables that have no flows any more
   Stack<std::int32_t> due_;        // links to which something happens at one level
+  Stack<std::int32_t> joining_;    // variables of a constraint
+  Stack<const Element*> others_;   // of a variable: their constraints are not known to be idle
+  Stack<std::int32_t> exceeded_;   // idle constraints, perhaps
+  Stack<std::int32_t> woken_;      // those that are exceeded
   bool possible_ = true;
   bool any_large_ = false;
   bool always_ = false;  // worthwhile

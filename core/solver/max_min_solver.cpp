@@ -214,6 +214,7 @@ void MaxMinSolver::verify() const {
     ensure(!constraint.dirty, "a constraint is dirty that is not listed as changed");
   }
   bottlenecks_.verify();
+  local_.verify();
   max_min::Certificate(system_, shares, precision_, tolerance_).check();
 }
 

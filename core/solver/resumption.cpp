@@ -79,6 +79,7 @@ void Resumption::note_slack() {
     Constraint& constraint = system_.constraint(index);
     if (constraint.count == 0 || system_.slack(constraint)) {
       constraint.saturation_level = kNeverSaturated;
+      if (constraint.updates > 0) system_.set_idle(index, false);
       constraint.updates = 0;
     }
   }

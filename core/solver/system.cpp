@@ -35,6 +35,7 @@ void ensure_of(bool holds, const char* kind, std::int32_t index, const char* wha
 
 void System::add_constraint(double capacity, bool fatpipe) {
   Constraint& made = constraints_.emplace_back();
+  idle_.push_back(false);
   made.capacity = capacity;
   if (!fatpipe) return;
   made.fatpipe = true;

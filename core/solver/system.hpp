@@ -76,23 +76,24 @@ struct Member {
 
 // A link. Shared: the sum of what flows use is at most its capacity. Fat pipe: each is.
 struct alignas(32) Constraint {
-  double demand = 0.0;      // shared: what its variables can use at most, bytes/s
-  double capacity = 0.0;    // bytes/s
-  std::int32_t count = 0;   // variables with flows
+  double demand = 0.0;    // shared: what its variables can use at most, bytes/s
+  double capacity = 0.0;  // bytes/s
+  // Scratch of the solver. Where there are updates: what is left of the capacity, bytes/s. Where a
+  // bottleneck holds it: what other variables leave of it, bytes/s.
+  double remaining = 0.0;
   std::uint32_t visit = 0;  // the mark of the last component that it was part of
-  // Scratch of the solver.
-  std::int32_t unfixed = 0;  // variables of the component that have no share yet
   bool fatpipe : 1 = false;
   bool changed : 1 = false;        // the share of a variable was fixed
   bool dirty = false;              // its variables have changed since the last solution
   std::uint8_t assumed_large = 0;  // times more that its component is taken for a large one
   std::uint8_t updates = 0;        // of `remaining` since it was summed up, 0: it is scratch
 
-  // Scratch of the solver. Where there are updates: what is left of the capacity, bytes/s. Where a
-  // bottleneck holds it: what other variables leave of it, bytes/s, and the sum of
-  // weight * priority of the variables of the bottleneck, 1/s.
-  double remaining = 0.0, usage = 0.0;
+  // Scratch of the solver. Where a bottleneck holds it: the sum of weight * priority of the
+  // variables of the bottleneck, 1/s.
+  double usage = 0.0;
   double saturation_level = kNeverSaturated;  // bytes, or one of the constants above
+  std::int32_t count = 0;                     // variables with flows
+  std::int32_t unfixed = 0;                   // scratch: those of the component without a share yet
   std::int32_t slot = -1;                     // among the open constraints of the filling
   std::int32_t bottleneck = -1;               // that holds its component, -1: none
 
@@ -158,6 +159,10 @@ class System {
   const Constraint& constraint(std::int32_t index) const {
     return constraints_[static_cast<std::size_t>(index)];
   }
+  // Idle: the local solver knows what is left of a shared constraint that holds back nobody. It has
+  // updates.
+  bool is_idle(std::int32_t index) const { return idle_[static_cast<std::size_t>(index)]; }
+  void set_idle(std::int32_t index, bool idle) { idle_[static_cast<std::size_t>(index)] = idle; }
   std::int32_t index_of(const Constraint& constraint) const {
     return static_cast<std::int32_t>(&constraint - constraints_.data());
   }
@@ -233,6 +238,7 @@ class System {
   void verify_constraint(std::int32_t constraint) const;
 
   std::vector<Constraint> constraints_;
+  std::vector<bool> idle_;
   std::vector<FatPipe> pipes_;
   Stack<Variable> variables_;
   std::vector<VariableType> types_;
