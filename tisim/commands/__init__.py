@@ -16,7 +16,7 @@ import click
 from tisim.errors import InputError
 from tisim.platform.description.node import WRITTEN_BY_CALIBRATE, WRITTEN_BY_NEW
 from tisim.support.files import check_own, write_file
-from tisim.support.quantities import DIGITS
+from tisim.support.quantities import DIGITS, parse_speed
 from tisim.support.reading import head_of, is_trace
 from tisim.support.tables import align
 
@@ -128,6 +128,29 @@ def number_option(
     return click.option(
         *names, type=kind, default=default, show_default=True, metavar="N", help=text
     )
+
+
+def units_option(text: str) -> Callable[[_F], _F]:
+    """The option ``--speed``: units of computation in a second."""
+    return click.option(
+        "--speed", default="1e9", show_default=True, callback=_units, metavar="RATE", help=text
+    )
+
+
+def _units(_ctx: click.Context, _parameter: click.Parameter, text: str) -> float:
+    found = parse_speed(text, "--speed")
+    if found == 0:
+        raise InputError("--speed must be above zero")
+    return found
+
+
+def refuse_option(word: str) -> None:
+    """Refuse the first word behind the options if it looks like one, which the command has not.
+
+    Commands that take another command leave options alone that they do not know.
+    """
+    if word.startswith("-") and word != "-":
+        raise click.NoSuchOption(word, ctx=click.get_current_context())
 
 
 def compiler_option(what: str) -> Callable[[_F], _F]:

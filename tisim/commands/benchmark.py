@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import compiler_option, number_option, report_written
+from tisim.commands import compiler_option, number_option, refuse_option, report_written
 from tisim.errors import InputError
 
 
@@ -81,6 +81,7 @@ def benchmark_command(
     """
     from tisim.studies.calibration.benchmark_run import benchmark_code, benchmark_source
 
+    refuse_option(command[0] if command else "")
     if print_source is not None:
         from tisim.support.mpi import write_source
 

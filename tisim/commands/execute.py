@@ -14,7 +14,9 @@ from tisim.commands import (
     json_option,
     number_option,
     print_table,
+    refuse_option,
     report_written,
+    units_option,
     write_json,
 )
 from tisim.errors import InputError
@@ -54,14 +56,7 @@ Examples:
     help="How to carry out computations: sleep or spin for the volume divided by --speed, "
     "execute that many instructions, or skip them.",
 )
-@click.option(
-    "--speed",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1e9,
-    show_default=True,
-    metavar="UNITS",
-    help="Units of computation per second.",
-)
+@units_option("Units of computation per second, such as 2.5Gf.")
 @json_option("all results")
 @click.option(
     "--timeline",
@@ -122,6 +117,7 @@ def execute_command(
     """
     from tisim.traces import Trace
 
+    refuse_option(trace or "")
     opened = None if trace is None else Trace.open(trace, ranks=ranks)
     if print_source is not None:
         from tisim.studies.execute.execution import print_source as print_all

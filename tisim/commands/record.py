@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import compiler_option, number_option, report_written, trace_option
+from tisim.commands import (
+    compiler_option,
+    number_option,
+    refuse_option,
+    report_written,
+    trace_option,
+    units_option,
+)
 from tisim.errors import InputError
 from tisim.support.quantities import format_bytes, format_seconds, parse_size
 
@@ -50,14 +57,7 @@ Examples:
     "CPU time (time). Further counters become attributes of the computations: time, "
     "cycles, cache-misses, flops and others.",
 )
-@click.option(
-    "--speed",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1e9,
-    show_default=True,
-    metavar="UNITS",
-    help="Units of computation per second of CPU time, for the counter 'time'.",
-)
+@units_option("Units of computation per second of CPU time, for the counter 'time'.")
 @click.option(
     "--tests",
     type=click.Choice(["successful", "all"]),
@@ -190,6 +190,7 @@ def record_command(
 
     The exit status is that of the program.
     """
+    refuse_option(command[0] if command else "")
     if print_source is not None:
         from tisim.traces.record.compiler import write_source
 

@@ -99,3 +99,21 @@ def test_every_parameter_of_replay_is_an_option() -> None:
     for name in inspect.signature(replay).parameters:
         text = parameter_help(replay, name)
         assert (text in helps or f"{text} Repeatable." in helps) == (name not in PYTHON_ONLY), name
+
+
+@pytest.mark.parametrize("command", ["record", "execute", "benchmark"])
+def test_commands_that_start_others_refuse_options_of_nobody(
+    tisim: CommandLine, command: str
+) -> None:
+    said = tisim(command, "--foo", RING, "--", "no-such-program")
+    assert (said.status, said.out) == (2, "")
+    assert said.err.endswith("No such option '--foo'.\n")
+
+
+def test_units_a_second_have_a_prefix(tisim: CommandLine) -> None:
+    """What follows is refused only behind the speed."""
+    for command, rest in (("record", ("-o", "x")), ("execute", (RING,))):
+        start = (command, "--speed", "2.5Gf", *rest, "--", "no-such-program")
+        refused(tisim, tisim(*start), "there is no command no-such-program.*")
+        start = (command, "--speed", "0", *rest, "--", "no-such-program")
+        refused(tisim, tisim(*start), "--speed must be above zero")
