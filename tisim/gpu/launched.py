@@ -21,7 +21,7 @@ from tisim.gpu.machines_platform import machine_of
 from tisim.gpu.step_graph import KERNELS, Node, read_graph
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import Tables
-from tisim.gpu.step_traffic import Traffic
+from tisim.gpu.step_traffic import Traffic, calls_of, nodes_and_links
 
 if TYPE_CHECKING:
     from tisim._core import Simulation
@@ -111,8 +111,8 @@ class LaunchedGraph:
                 )
         machine = replace(STEP_MACHINES[hardware.gpu.name], hardware=hardware)
         self._tables = tables = Tables(graph, machine, np.arange(graph.ranks))
-        traffic = Traffic(graph, hardware)
-        tables.share_links(traffic, merge=False)
+        traffic = Traffic(calls_of(graph), nodes_and_links(hardware))
+        tables.share_links(traffic, traffic.loads(tables.lane_of, merge=False))
         tables.lane_blocks = [-1] * graph.ranks
         rows, shares = tables.call_rows(beside_others=True)
         places = _places(tables, traffic, platform)

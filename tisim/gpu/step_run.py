@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,15 @@ from tisim import _core
 from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.step_graph import KERNELS, Graph, Node
-from tisim.gpu.step_traffic import Colours, MeetingKey, Traffic, nodes_of
+from tisim.gpu.step_traffic import (
+    Colours,
+    MeetingKey,
+    Traffic,
+    calls_of,
+    equal_ranks_and_loads,
+    nodes_and_links,
+    nodes_of,
+)
 
 if TYPE_CHECKING:
     from tisim.gpu.step_machine import Meeting, StepMachine
@@ -110,10 +118,14 @@ def run_step(
             "rank 0 has no program; blocks alone are for 'tisim replay --graph'", file=graph.file
         )
     machine = machine.of_ranks(graph.ranks)
-    traffic = Traffic(graph, machine.hardware)
-    lane_of = traffic.equal_ranks() if merge else np.arange(graph.ranks)
+    calls, nodes = calls_of(graph), nodes_and_links(machine.hardware)
+    if merge:
+        traffic, lane_of, loads = equal_ranks_and_loads(calls, nodes)
+    else:
+        traffic, lane_of = Traffic(calls, nodes), np.arange(graph.ranks)
+        loads = [*traffic.loads(lane_of, merge=False)]
     tables = Tables(graph, machine, lane_of)
-    tables.share_links(traffic, merge=merge)
+    tables.share_links(traffic, loads)
     run = _core.GraphRun(tables.core_programs(*tables.call_rows()), logs)
     more = True
     while more:
@@ -299,13 +311,15 @@ class Tables:
             self.calls[key] = self.machine.communication(word, nbytes, ranks)
         return self.numbers.setdefault(key, len(self.numbers))
 
-    def share_links(self, traffic: Traffic, *, merge: bool) -> None:
+    def share_links(
+        self, traffic: Traffic, loads: Iterable[tuple[MeetingKey, int, str, float]]
+    ) -> None:
         """Say which links meetings load."""
         machine = self.machine
         self.links = [machine.within_rate] * (2 * len(self.first_rank))
         numbers = self.link_numbers
         times: dict[tuple[int, int, str], float] = {}
-        for key, link, pattern, more in traffic.loads(self.lane_of, merge=merge):
+        for key, link, pattern, more in loads:
             if link not in numbers:
                 numbers[link] = len(self.links)
                 rate = machine.uplink_rate if traffic.is_uplink(link) else machine.between_rate

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -93,6 +94,65 @@ class _Messages:
     loads: _Loads
 
 
+class Calls(NamedTuple):
+    """Who communicates with whom in a graph, in whatever order: first and last ranks of programs.
+
+    Attributes
+    ----------
+    programs
+        Those of each program.
+    groups
+        Of each communicator: name, size, stride, its words, and the programs that call it.
+    peers
+        ``send`` or ``receive``, offset and tag, and the programs that do it.
+    """
+
+    ranks: int
+    programs: tuple[tuple[int, int], ...]
+    groups: tuple[tuple[str, int, int, tuple[str, ...], tuple[int, ...]], ...]
+    peers: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+
+
+def calls_of(graph: Graph) -> Calls:
+    """The calls of all programs of a graph."""
+    words: dict[str, dict[str, None]] = {}
+    users: dict[str, dict[int, None]] = {}
+    peers: dict[tuple[str, tuple[int, ...]], dict[int, None]] = {}
+    for number, (_, _, nodes) in enumerate(graph.programs):
+        for node in nodes_of(graph, nodes, {}):
+            if node.word in COLLECTIVES:
+                words.setdefault(node.name, {})[node.word] = None
+                users.setdefault(node.name, {})[number] = None
+            elif node.word in ("send", "receive"):
+                offset, _, *tags = map(int, node.numbers)
+                peers.setdefault((node.word, (offset % graph.ranks, *tags)), {})[number] = None
+    return Calls(
+        graph.ranks,
+        tuple((first, last) for first, last, _ in graph.programs),
+        tuple(
+            (name, *graph.communicators[name], tuple(words[name]), tuple(programs))
+            for name, programs in users.items()
+        ),
+        tuple((word, name, tuple(programs)) for (word, name), programs in peers.items()),
+    )
+
+
+class Nodes(NamedTuple):
+    """The nodes of a machine, as far as links between them go."""
+
+    nodes: int
+    gpus: int
+    nics: int
+    sharp: bool
+    switch_nodes: int
+    oversubscription: float
+
+
+def nodes_and_links(machine: Machine) -> Nodes:
+    """What of a machine counts for links between its nodes."""
+    return Nodes(*(getattr(machine, name) for name in Nodes._fields))
+
+
 class Traffic:
     """The communication of a graph on a machine.
 
@@ -100,8 +160,9 @@ class Traffic:
     switches carry less than the interfaces there, these cables up and down.
     """
 
-    def __init__(self, graph: Graph, machine: Machine) -> None:
-        ranks = np.arange(graph.ranks)
+    def __init__(self, calls: Calls, machine: Nodes) -> None:
+        self._ranks = calls.ranks
+        ranks = np.arange(calls.ranks)
         self.nodes, self.nics, self.sharp = machine.nodes, machine.nics, machine.sharp
         self.interfaces = self.nodes * self.nics
         self.switch_of = np.arange(self.nodes) // machine.switch_nodes
@@ -113,32 +174,27 @@ class Traffic:
         self.interface_of = (
             self.node_of * self.nics + ranks % machine.gpus * self.nics // machine.gpus
         )
-        self.programs = np.zeros(graph.ranks, dtype=np.int64)
-        users: dict[str, npt.NDArray[np.bool_]] = {}
-        words: dict[str, set[str]] = {}
-        peers: dict[tuple[str, tuple[int, ...]], npt.NDArray[np.bool_]] = {}
-        for number, (first, last, nodes) in enumerate(graph.programs):
+        self.programs = np.zeros(calls.ranks, dtype=np.int64)
+        for number, (first, last) in enumerate(calls.programs):
             self.programs[first : last + 1] = number
-            for node in nodes_of(graph, nodes, {}):
-                if node.word in COLLECTIVES:
-                    words.setdefault(node.name, set()).add(node.word)
-                    users.setdefault(node.name, np.zeros(graph.ranks, bool))[first : last + 1] = (
-                        True
-                    )
-                elif node.word in ("send", "receive"):
-                    offset, _, *tags = map(int, node.numbers)
-                    key = node.word, (offset % graph.ranks, *tags)
-                    peers.setdefault(key, np.zeros(graph.ranks, bool))[first : last + 1] = True
-        self.groups = [self._groups(graph, name, used, words[name]) for name, used in users.items()]
+        self.groups = [
+            self._groups(name, size, stride, self._users(programs), words)
+            for name, size, stride, words, programs in calls.groups
+        ]
         # The peer of a rank that sends or receives.
         self.peers = []
         self.messages = []
-        for (word, name), used in peers.items():
-            peer = (ranks + name[0]) % graph.ranks
+        for word, name, programs in calls.peers:
+            used = self._users(programs)
+            peer = (ranks + name[0]) % calls.ranks
             self.peers.append((used, peer))
             far = used & (self.node_of[peer] != self.node_of)
             if word == "send" and far.any():
                 self.messages.append(self._messages(name, ranks[far], peer[far]))
+
+    def _users(self, programs: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """By rank: whether it has one of these programs."""
+        return np.isin(self.programs, programs)
 
     def is_uplink(self, link: int) -> bool:
         """Whether a link is of cables between switches, not an interface."""
@@ -161,14 +217,18 @@ class Traffic:
         return _Messages(name, senders, receivers, loads)
 
     def _groups(
-        self, graph: Graph, name: str, users: npt.NDArray[np.bool_], words: Iterable[str]
+        self,
+        name: str,
+        size: int,
+        stride: int,
+        users: npt.NDArray[np.bool_],
+        words: Iterable[str],
     ) -> _Groups:
-        size, stride = graph.communicators[name]
-        ranks = np.arange(graph.ranks)
+        ranks = np.arange(self._ranks)
         heads = ranks - ranks // stride % size * stride
         firsts = np.unique(heads[users])
         members = firsts[:, None] + stride * np.arange(size)[None, :]
-        inside = members < graph.ranks
+        inside = members < self._ranks
         members = np.where(inside, members, 0)
         group = np.where(users, np.searchsorted(firsts, heads), 0)
         known = PATTERNS if self.sharp else PATTERNS[:-1]
@@ -304,6 +364,18 @@ class Traffic:
             for who, link in zip(uses.who, uses.link, strict=True):
                 ends = message.senders[who], message.receivers[who]
                 yield (*message.name, *(int(lane_of[end]) for end in ends)), int(link), "", 1.0
+
+
+# Layouts that differ in their schedules and micro-batches alone have the same links.
+@lru_cache(maxsize=2)
+def equal_ranks_and_loads(
+    calls: Calls, machine: Nodes
+) -> tuple[Traffic, Colours, list[tuple[MeetingKey, int, str, float]]]:
+    """The communication, `Traffic.equal_ranks`, and the loads of links of each kind."""
+    traffic = Traffic(calls, machine)
+    lane_of = traffic.equal_ranks()
+    lane_of.setflags(write=False)
+    return traffic, lane_of, [*traffic.loads(lane_of, merge=True)]
 
 
 def _mixed(values: npt.NDArray[np.integer]) -> _Bits:

@@ -13,12 +13,13 @@ from tests.unit.gpu.test_llm import SMALL
 from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.errors import InputError
 from tisim.gpu.layouts import OVERLAPPED, Space, layouts, layouts_of
-from tisim.gpu.llm import write_step
+from tisim.gpu.llm import Layout, write_step
 from tisim.gpu.llm_memory import peak_memory
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_interval import step_interval
 from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
 from tisim.gpu.step_run import run_step
+from tisim.gpu.step_traffic import equal_ranks_and_loads
 
 H100 = STEP_MACHINES["h100"]
 
@@ -112,3 +113,16 @@ def test_each_step_has_an_interval(tisim: CommandLine, tmp_path: Path) -> None:
     assert found["interval"]["low"] == pytest.approx(9.23)
     assert found["interval"]["measured steps"] == 109
     assert step_interval(8, 8).steps == 1440
+
+
+def test_layouts_that_differ_in_micro_batches_have_the_same_links() -> None:
+    before = equal_ranks_and_loads.cache_info().misses
+    times = []
+    for micro in (1, 2, 4):
+        layout = Layout(tensor=4, pipeline=2, data=3, global_batch=24, micro_batch=micro)
+        graph = parse_graph(write_step(SMALL, layout))
+        times.append(run_step(graph, STEP_MACHINES["h100"]).seconds)
+        alone = run_step(graph, STEP_MACHINES["h100"], merge=False).seconds
+        assert times[-1] == pytest.approx(alone, rel=1e-12)
+    assert len(set(times)) == 3
+    assert equal_ranks_and_loads.cache_info().misses == before + 1
