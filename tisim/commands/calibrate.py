@@ -379,6 +379,9 @@ def _host(
         print_table([["ranks", "memory, all together", "registers, all together"], *rows])
         if demand is not None:
             click.echo(f"\n{demand.text()}")
+    warning = scan.warning()
+    if warning is not None:
+        click.echo(f"warning: {warning}", err=True)
     if platform is not None and output is not None and demand is not None:
         from tisim.studies.calibration.platform_file import PlatformFile
 

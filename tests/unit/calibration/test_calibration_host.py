@@ -12,7 +12,7 @@ from tests.unit.record.programs import ENVIRONMENT, libraries
 from tisim.errors import InputError
 from tisim.models.hosts import memory_speeds
 from tisim.platform import Platform
-from tisim.studies.calibration.host import MemoryDemand, read_scan
+from tisim.studies.calibration.host import MemoryDemand, Scan, read_scan
 from tisim.studies.calibration.platform_file import PlatformFile
 
 NODE = """<?xml version='1.0'?>
@@ -82,6 +82,9 @@ def test_the_demand_of_a_program() -> None:
     scan = read_scan(SCAN)
     assert scan.bandwidth == {1: 8e9, 2: 12e9}  # of the fastest repetition
     assert scan.arithmetic == {1: 1e9, 2: 2e9}
+    assert scan.warning() is None
+    busy = Scan(scan.bandwidth, {1: 1e9, 2: 2e9, 3: 1.5e9})
+    assert "3 ranks computed less in registers than fewer" in (busy.warning() or "")
     demand = MemoryDemand(3e9, 2e9, 4, scan.most)
     assert demand.bytes_per_unit == 1.5
     assert demand.properties()["tisim/memory-demand"] == "1.5"

@@ -49,6 +49,18 @@ class Scan:
         """The bandwidth of the memory: the most that any number of ranks reached, in bytes/s."""
         return max(self.bandwidth.values())
 
+    def warning(self) -> str | None:
+        """What is wrong if ranks had no core each: more of them computed less in registers."""
+        for ranks, rate in self.arithmetic.items():
+            fewer = {n: other for n, other in self.arithmetic.items() if n < ranks}
+            if fewer and rate < (1 - _NOTABLE) * max(fewer.values()):
+                return (
+                    f"{ranks} ranks computed less in registers than fewer of them: other programs "
+                    "run on this node, or it has fewer cores; do not use these numbers, but "
+                    "measure again on a quiet node"
+                )
+        return None
+
 
 def scan_code() -> SourceCode:
     """The scan's source, and how it is compiled."""
