@@ -52,7 +52,7 @@ Examples:
   tisim step 175b.graph --timeline step.json   # for ui.perfetto.dev
   tisim step 175b.graph --timeline step.tir && tisim view step.tir
   tisim step recorded.json.gz --machine h100   # recorded by PyTorch's profiler
-  tisim step recordings/ --machine h100   # a recording a rank, of all or of some
+  tisim step recorded/ --machine h100   # a recording a rank, of all or of some
   tisim step traces/all_gather.0.et   # Chakra's execution traces, of all ranks beside it
   tisim step report.sqlite   # nsys export --type sqlite
 """,
