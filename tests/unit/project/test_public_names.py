@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from tests.unit.project.public_names import DOCUMENTED, STABLE, STORED, public_names
@@ -29,3 +30,12 @@ def test_what_is_public_is_said_to_be() -> None:
     for packages, beginning in ((STABLE, "| Python: "), (DOCUMENTED, "| Python, which may change")):
         (row,) = [line for line in rows if line.startswith(beginning)]
         assert re.findall(r"`(tisim[\w.]*)`", row) == [*packages]
+
+
+def test_messages_about_missing_packages_name_an_extra() -> None:
+    """Whoever lacks a package is told the extra of pyproject.toml that has it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for path in (ROOT / "tisim").rglob("*.py"):
+        for asked in re.findall(r"pip install ['\"]?(\w[^\s'\",]*)", path.read_text()):
+            extra = asked.removeprefix("tisim[").rstrip("]")
+            assert extra in {*project["optional-dependencies"], "{extra}"}, f"{path}: {asked}"

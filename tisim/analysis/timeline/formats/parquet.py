@@ -37,7 +37,8 @@ class ParquetOutput:
             import pyarrow  # noqa: F401
         except ImportError:
             raise InputError(
-                "Parquet needs pyarrow: pip install pyarrow, or write .csv", file=path
+                "Parquet needs pyarrow: pip install 'tisim[parquet]', or write .csv",
+                file=path,
             ) from None
         kinds = _core.kind_names()
         self._tables: list[_Table] = []
