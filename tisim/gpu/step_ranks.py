@@ -20,7 +20,7 @@ from typing import NamedTuple
 from tisim.errors import InputError
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_launches import Launched, Program
-from tisim.gpu.step_recording import Recording, shape_of
+from tisim.gpu.step_recording import Recording, check_ranks, shape_of
 
 _NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
 _COPIED = "recordings of other ranks, which do what the recorded one next below them does"
@@ -134,7 +134,9 @@ def joined(
 def _job(ranks: Sequence[RecordedRank]) -> tuple[int, dict[int, RecordedRank]]:
     """How many ranks a job has, and those that were recorded."""
     found: dict[int, RecordedRank] = {}
-    world = max(rank.world for rank in ranks) or max(rank.rank for rank in ranks) + 1
+    last = max(ranks, key=lambda rank: rank.rank)
+    world = max(rank.world for rank in ranks) or last.rank + 1
+    check_ranks(world, last.file)
     for rank in sorted(ranks, key=lambda rank: rank.rank):
         if rank.world not in (0, world):
             raise InputError(

@@ -163,6 +163,15 @@ def test_files_that_are_not_of_one_job(
         read_kineto(tmp_path)
 
 
+def test_a_number_in_a_name_fills_no_memory(tmp_path: Path) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5, "args": {"stream": 7}}
+    for rank in (0, 900_000_000):
+        path = tmp_path / f"rank{rank}.json"
+        path.write_text(json.dumps({"traceEvents": [kernel]}))
+    with pytest.raises(InputError, match="is of 900000001 ranks; there are 1 to 1,048,576"):
+        read_kineto(tmp_path)
+
+
 def test_a_directory_replays(tmp_path: Path, tisim: CommandLine) -> None:
     job = tmp_path / "job"
     for rank in (0, 1):
