@@ -206,6 +206,23 @@ class Communicator:
                     rate = min(rate, most / passing if passing else math.inf)
         return rate
 
+    def _cable_exchange(self, operation: str) -> float:
+        """Seconds of a byte of messages on the cable of two GPUs, or on PCIe without one."""
+        machine, slowest = self.machine, 0.0
+        cables = {frozenset(ends): count for *ends, count in machine.cables}
+        for gpus in self.by_node.values():
+            senders = gpus[:1] if operation in ("gather", "scatter") else gpus
+            for place, sender in enumerate(senders):
+                others, part = [gpu for gpu in gpus if gpu != sender], 1 / self.size
+                if operation == "sendrecv":
+                    following = gpus[place + 1 :] or (gpus if self.nodes == 1 else ())
+                    others, part = list(following[:1]), 1.0
+                counts = [cables.get(frozenset((sender, other)), 0) for other in others]
+                busiest = max((1 / count for count in counts if count), default=0.0)
+                slowest = max(slowest, part * busiest / machine.gpu.nvlink_reached)
+                slowest = max(slowest, part * counts.count(0) / machine.pcie_rate)
+        return slowest
+
     @cached_property
     def _cable_rings(self) -> int:
         return min(len(find_rings(self.machine.cables, gpus)) for gpus in self.by_node.values())
@@ -557,8 +574,12 @@ class Communicator:
         latency += far * self.network_hop("ring", protocol)
         # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
         near = self._free_pace(pace, primitive) if far else pace
-        fill = (self.size - 1 - far) * near + (far - 1) * pace
-        latency += max(chunk, self.least_chunk(protocol, channels)) * fill
+        # Threads of LL and LL128 pass on what has come before a chunk is whole
+        # (src/device/prims_ll.h); interfaces send whole chunks.
+        least = self.least_chunk(protocol, channels)
+        passed = chunk if protocol == "Simple" else least
+        latency += (self.size - 1 - max(far, 1)) * passed * near
+        latency += max(far - 1, 0) * max(chunk, least) * pace
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
@@ -616,11 +637,13 @@ class Communicator:
         primitive = self.primitive("Simple")
         sent = self.traffic(operation, "p2p")
         within = self.channels * primitive.rate
-        if self.local > 1 or self.machine.pcie:
+        if (self.local > 1 and not self.machine.cables) or self.machine.pcie:
             within = min(within, self._links)
         a_byte = max(sent[0] / within, sent[1] / self._nic)
         if operation != "sendrecv" and self.machine.pcie:
             a_byte = max(a_byte, 1 / self._pcie_exchange(operation))
+        if self.machine.cables:
+            a_byte = max(a_byte, self._cable_exchange(operation))
         hop = self.network_hop("ring", "Simple") if self.nodes > 1 else primitive.hop
         latency = tables(self.version).base["ring"]["Simple"] + hop
         return self._result(

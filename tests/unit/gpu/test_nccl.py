@@ -315,14 +315,47 @@ def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
     assert chunk_time(fast, wide, call) < 0.7 * closed
 
 
-@pytest.mark.parametrize(
-    ("ranks", "operation", "message"),
-    [(5, "all_reduce", "rings that pass no GPU twice"), (8, "alltoall", "over cables")],
-)
-def test_calls_without_chunks_are_refused(ranks: int, operation: str, message: str) -> None:
-    group = Communicator(machine("v100"), tuple(range(ranks)), "2.30", ("ring",), ("Simple",))
-    with pytest.raises(InputError, match=message):
-        chunk_time(gpu_cluster(machine("v100")), group, group.collective(operation, MIB))
+def test_rings_that_pass_a_gpu_twice_are_not_chunks() -> None:
+    group = Communicator(machine("v100"), tuple(range(5)), "2.30", ("ring",), ("Simple",))
+    with pytest.raises(InputError, match="rings that pass no GPU twice"):
+        chunk_time(gpu_cluster(machine("v100")), group, group.collective("all_reduce", MIB))
+
+
+def test_messages_over_cables_take_the_cable_of_their_pair_or_pcie() -> None:
+    cluster, size = machine("v100"), 64 * MIB
+    rate = cluster.gpu.nvlink_reached
+    for ranks, operation, seconds in (
+        (2, "alltoall", size / 2 / rate),  # a cable of one NVLink
+        (4, "alltoall", size / 4 / rate),  # of one and two
+        (8, "alltoall", 3 * size / 8 / cluster.pcie_rate),  # three that no cable reaches
+        (8, "sendrecv", size / cluster.pcie_rate),  # from 3 to 4
+        (5, "gather", size / 5 / rate),
+    ):
+        group = Communicator(cluster, tuple(range(ranks)))
+        call = group.collective(operation, size)
+        assert call.time - call.latency == pytest.approx(seconds, rel=1e-9)
+        assert step_scale(group, call) == pytest.approx(1, rel=5e-3)
+
+
+def test_lines_of_a_broadcast_are_passed_on_before_a_chunk_is_whole() -> None:
+    group = Communicator(machine("a100"), tuple(range(8)), protocols=("LL",))
+    small, large = (group.collective("broadcast", size).time for size in (1024, 32768))
+    # Behind the first lines come the bytes, once, on one channel; not once for each GPU.
+    assert large - small < 2 * 32768 / group.primitive("LL").rate
+
+
+def test_more_bytes_take_no_less_time_with_the_same_choice() -> None:
+    for name, ranks in (("v100", 8), ("a100", 24), ("h100", 8), ("h100", 256), ("gb200", 144)):
+        group = Communicator(machine(name, -(-ranks // machine(name).gpus)), tuple(range(ranks)))
+        for operation in OPERATIONS:
+            times: dict[object, float] = {}
+            for size in (2**power for power in range(3, 34)):
+                call = group.collective(operation, size)
+                choice = (call.algorithm, call.protocol, call.channels)
+                # NCCL's own correction of trees by size jumps.
+                less = 0.91 if call.algorithm == "tree" else 1 - 1e-9
+                assert call.time >= less * times.get(choice, 0.0)
+                times[choice] = call.time
 
 
 def test_a_byte_more_never_saves_more_than_a_change_of_protocol() -> None:
