@@ -32,7 +32,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel pure-wheel sdist release clean-install demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io applications clean
+.PHONY: help build wheel pure-wheel sdist release clean-install demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify torture validate validate-quick validate-io applications applications-times clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -198,6 +198,9 @@ validate-io: $(BUILT) ## checkpoints on this disk beside their predictions, into
 
 applications: $(BUILT) ## record and replay the real programs whose sources are in APPLICATIONS (needs MPI)
 	$(PY) -m benchmarks.applications $(APPLICATIONS)
+
+applications-times: $(BUILT) ## run them, predicted from other inputs and numbers of ranks (needs a quiet node)
+	$(PY) -m benchmarks.whole_programs $(APPLICATIONS)
 
 clean: ## remove what was built, and the virtual environment
 	rm -rf build .venv

@@ -45,11 +45,9 @@ def main(arguments: Sequence[str]) -> int:
         if arguments[1:] and name not in arguments[1:]:
             continue
         program = of["run"].partition(" ")[0]
-        if not ((folder / name).is_dir() if "build" in of else shutil.which(program)):
-            print(
-                f"{name}: left out, there is no {folder / name if 'build' in of else program}",
-                flush=True,
-            )
+        sources = folder / of.get("sources", name)
+        if not (sources.is_dir() if "build" in of else shutil.which(program)):
+            print(f"{name}: left out, there is no {sources if 'build' in of else program}")
             continue
         try:
             rows.append(_row(name, of, folder))
@@ -62,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _row(name: str, of: dict[str, object], folder: Path) -> str:
     """Build a program and run all commands: its row of the table."""
-    place = folder / name / str(of.get("within", ""))
+    place = folder / str(of.get("sources", name)) / str(of.get("within", ""))
     place.mkdir(exist_ok=True)
     shell = ("sh", "-e", "-c", 'cd "$0" && eval "$1"', place)
     if build := of.get("build"):

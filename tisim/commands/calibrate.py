@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.cpu import CpuCalibration
 
 _FILE = click.Path(path_type=Path)
+# Regions of a program that are shown, and the part of unknown ones that is worth a warning.
+_REGIONS = 12
+_NOTABLE = 0.02
 
 
 class _Calibrate(click.Group):
@@ -306,6 +309,93 @@ def _cpu(
         options = {} if times else {"tisim/speeds": "instructions"}
         for remark in complete(platform, output, rate, hosts, options):
             click.echo(f"warning: {remark}", err=True)
+        report_written(output)
+
+
+@calibrate_command.command(
+    "regions",
+    epilog="""\b
+Examples:
+  tisim record -o small.tit --counter register,time --call-sites -- mpirun -n 4 ./counting 100
+  tisim record -o plain.tit --counter time -- mpirun -n 4 ./program 100
+  tisim record -o large.tit --counter register --call-sites -- mpirun -n 4 ./counting 400
+  tisim calibrate regions small.tit --times plain.tit --apply large.tit -o large.times.tit
+  tisim replay --platform here.xml --speed 1Gf large.times.tit
+""",
+)
+@click.argument("trace", type=_FILE)
+@click.option(
+    "--times",
+    multiple=True,
+    required=True,
+    type=_FILE,
+    metavar="TRACE",
+    help="The same program with the same input, compiled as its users compile it, recorded with "
+    "--counter time. Repeatable: of several runs the median counts.",
+)
+@click.option(
+    "--apply",
+    "other",
+    type=_FILE,
+    metavar="TRACE",
+    help="Counted trace of another input or number of ranks, whose times are to be predicted.",
+)
+@click.option("-o", "--output", type=_FILE, metavar="FILE.tit", help="Trace in times to write.")
+@json_option("the rates")
+def _regions(
+    trace: Path,
+    times: tuple[Path, ...],
+    other: Path | None,
+    output: Path | None,
+    json_file: str | None,
+) -> None:
+    """Find the speed of each region of a program, and what another run of it takes.
+
+    A region is what is computed between two calls, told apart by their call paths. TRACE counts
+    its instructions, as 'tisim record --counter register --call-sites' does with a program of
+    'tisim cc'; --times says how long they take. Of --apply, a trace whose volumes are nanoseconds
+    on this machine is written.
+    """
+    import json
+
+    from tisim.commands import check_trace_output
+    from tisim.studies.calibration.regions import largest, measure_regions, write_timed
+
+    if (other is None) != (output is None):
+        raise click.UsageError("--apply and -o go together: the trace, and its name in times")
+    if output is not None:
+        check_trace_output(str(output))
+    rates = measure_regions(trace, times)
+    regions = [
+        {"before": region.before, "after": region.after, **vars(rate)}
+        for region, rate in largest(rates, len(rates.regions))
+    ]
+    bias = None if rates.counted_seconds is None else rates.counted_seconds / rates.seconds
+    if not write_json([json.dumps({"regions": regions, "bias": bias}, indent=1)], json_file):
+        rows = [
+            [
+                f"{rate.seconds / rates.seconds:.1%}",
+                f"{rate.volume / rate.seconds:.4g}",
+                f"{rate.visits:,}",
+                region.text(),
+            ]
+            for region, rate in largest(rates, _REGIONS)
+        ]
+        total = ["100.0%", f"{rates.per_second:.4g}", "", "all"]
+        print_table([["time", "per second", "visits", "region"], total, *rows], left={3})
+    if bias is not None:
+        said = f"The program that counts takes {bias:.3g} times as long as the timed one."
+        click.echo(said, err=json_file == "-")
+    if other is not None and output is not None:
+        timed = write_timed(other, rates, output)
+        said = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
+        click.echo(said, err=json_file == "-")
+        if timed.unknown > _NOTABLE:
+            click.echo(
+                f"warning: {timed.unknown:.0%} of it is in regions that {trace} does not have, "
+                "at the rate of all regions",
+                err=True,
+            )
         report_written(output)
 
 

@@ -1,0 +1,288 @@
+"""Whole programs, computing included: predicted from another input or number of ranks, and run.
+
+usage: python -m benchmarks.whole_programs FOLDER [NAME...] [--rounds N] [--again]
+
+FOLDER has the sources of programs as for benchmarks.applications; their `cases` in
+applications.toml are two inputs or more. Each program is built twice, as its users build it and
+counting its instructions, in copies below FOLDER. Of each case, the program that counts is recorded
+once: that gives volumes, and no times. In each of N rounds (5) every case is then run as it is, and
+recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
+the rates of the regions of another case (`calibrate regions`): nothing that was timed in a run of
+the case is used. The network within this node is measured once (`benchmark`, `calibrate`).
+
+What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
+FOLDER/whole/table.md has all programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from benchmarks.process import ROOT, TISIM, ProgramError, run
+from tisim.traces import Kind, Trace
+
+_TABLE = Path(__file__).with_name("applications.toml")
+_CLOCK = Path(__file__).with_name("applications_clock.c")
+_PLAIN = {"tisim-cc": "mpicc", "tisim-c++": "mpicxx", "tisim-fc": "mpif90"}
+# Ranks that wait let others have their core where there are more of them than cores.
+_LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "none")
+# Cases beyond it are explained.
+_LARGE = 0.1
+_HEAD = (
+    "| program | case | ranks | from | real | smallest | largest | predicted | error | computing "
+    "| of its own times | counting |",
+    "|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A case, and what came of it. Times are in seconds.
+
+    Attributes
+    ----------
+    origin
+        The case whose rates it is predicted from.
+    real
+        From MPI_Init to MPI_Finalize, of each round.
+    computing
+        Processor time between calls, the mean over ranks: as predicted, and the median of the
+        recordings with the counter time.
+    own
+        What is predicted with these times, those of the case itself.
+    bias
+        How many times as long the program that counts computes.
+    """
+
+    program: str
+    case: str
+    ranks: int
+    origin: str
+    real: list[float]
+    predicted: float
+    computing: tuple[float, float]
+    own: float
+    bias: float
+
+    @property
+    def error(self) -> float:
+        """The relative error of the predicted time."""
+        return self.predicted / median(self.real) - 1
+
+    def row(self) -> str:
+        """The row of the table."""
+        real = median(self.real)
+        times = (f"{seconds:.3f} s" for seconds in (real, min(self.real), max(self.real)))
+        computing = self.computing[0] / self.computing[1] - 1
+        cells = [self.program, self.case, str(self.ranks), self.origin, *times]
+        cells += [f"{self.predicted:.3f} s", f"{self.error:+.1%}", f"{computing:+.1%}"]
+        cells += [f"{self.own / real - 1:+.1%}", f"x{self.bias:.2f}" if self.bias else "-"]
+        return f"| {' | '.join(cells)} |"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the campaign; 1 where a program fails."""
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("\n\n")[1])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--again", action="store_true")
+    options = parser.parse_args(arguments)
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # As where the campaign runs in a container.
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    folder = options.folder.resolve()
+    results = folder / "whole"
+    results.mkdir(exist_ok=True)
+    failed = False
+    for name, of in tomllib.loads(_TABLE.read_text()).items():
+        kept = results / f"{name}.json"
+        if "cases" not in of or (options.names and name not in options.names):
+            continue
+        if kept.exists() and not options.again:
+            continue
+        program = of["run"].partition(" ")[0]
+        sources = folder / of.get("sources", name)
+        if not (sources.is_dir() if "build" in of else shutil.which(program)):
+            print(f"{name}: left out, there is no {sources if 'build' in of else program}")
+            continue
+        try:
+            found = _Campaign(name, of, folder, results).predictions(options.rounds)
+            kept.write_text(json.dumps([asdict(one) for one in found], indent=1))
+            print(*(one.row() for one in found), sep="\n", flush=True)
+        except ProgramError as error:
+            failed = True
+            print(f"{name}: {error}", flush=True)
+    _write_table(results)
+    return failed
+
+
+def _write_table(results: Path) -> None:
+    found = [
+        Prediction(**one)
+        for kept in sorted(results.glob("*.json"))
+        for one in json.loads(kept.read_text())
+    ]
+    if not found:
+        return
+    errors = [abs(one.error) for one in found]
+    summary = (
+        f"{len(found)} cases of {len({one.program for one in found})} programs: median "
+        f"{median(errors):.1%}, mean {mean(errors):.1%}, worst {max(errors):.1%}"
+    )
+    table = "\n".join([*_HEAD, *(one.row() for one in found), "", summary])
+    (results / "table.md").write_text(f"{table}\n")
+    print(summary)
+
+
+class _Campaign:
+    """The cases of one program."""
+
+    def __init__(self, name: str, of: Mapping[str, Any], folder: Path, results: Path) -> None:
+        self.name, self.of = name, of
+        self.folder, self.results = folder, results
+        self.cases: dict[str, dict[str, Any]] = of["cases"]
+        self.clock = results / "clock.so"
+        if not self.clock.exists():
+            run(["mpicc", "-shared", "-fPIC", "-O2", "-o", self.clock, _CLOCK, "-lmpi_mpifh"])
+
+    def predictions(self, rounds: int) -> list[Prediction]:
+        """Build, record, run and predict all cases."""
+        plain = self._built("plain", _PLAIN)
+        counted = plain
+        counters = ["--counter", "qemu"]
+        if "build" in self.of:
+            counted = self._built("counted", {})
+            counters = ["--counter", "register,time"]
+        for case in self.cases:
+            self._record(counted, case, self._trace(case, "counted"), *counters, "--call-sites")
+        real: dict[str, list[float]] = {case: [] for case in self.cases}
+        for number in range(rounds):
+            for case in self.cases:
+                real[case].append(self._real(plain, case))
+                self._record(plain, case, self._trace(case, str(number)), "--counter", "time")
+        return [self._predicted(case, real[case], rounds) for case in self.cases]
+
+    def _trace(self, case: str, what: str) -> Path:
+        return self.results / f"{self.name}.{case}.{what}.tit"
+
+    def _built(self, variant: str, compilers: Mapping[str, str]) -> Path:
+        """The folder in which a variant of the program runs; it is built once."""
+        sources = str(self.of.get("sources", self.name))
+        place: Path = self.folder / variant / sources
+        inside = place / str(self.of.get("within", ""))
+        build = str(self.of.get("build", ""))
+        for counting, usual in compilers.items():
+            build = build.replace(counting, usual)
+        done = self.results / f"{self.name}.{variant}.built"
+        if not done.exists() or done.read_text() != build:
+            if build and not place.exists():
+                shutil.copytree(self.folder / sources, place)
+            inside.mkdir(parents=True, exist_ok=True)
+            if build:
+                run(["sh", "-e", "-c", 'cd "$0" && eval "$1"', inside, build], timeout=1800)
+            done.write_text(build)
+        return inside
+
+    def _started(self, place: Path, case: str, command: Sequence[str]) -> list[str | Path]:
+        """The command that starts a case in a folder, behind `command`."""
+        of = self.cases[case]
+        for file, text in of.get("files", {}).items():
+            (place / file).write_text(text.removeprefix("\n"))
+        words = [*_LAUNCH, "-n", str(of["ranks"])]
+        line = " ".join([*command, *words])
+        return ["sh", "-e", "-c", 'cd "$0" && eval "$1"', place, f"{line} {of['run']}"]
+
+    def _record(self, place: Path, case: str, trace: Path, *options: str) -> None:
+        path = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+        command = [*TISIM, "record", *options, "-o", str(trace), "--"]
+        run(self._started(place, case, command), environment=path)
+
+    def _real(self, place: Path, case: str) -> float:
+        """Run the program as it is: the time from MPI_Init to MPI_Finalize."""
+        times = self.results / "clock.txt"
+        times.unlink(missing_ok=True)
+        loaded = {"LD_PRELOAD": str(self.clock), "TISIM_CLOCK": str(times)}
+        # Open MPI hands the environment on; the launcher loads the library too, and calls nothing.
+        run(self._started(place, case, []), environment=loaded)
+        rows = [[float(word) for word in line.split()] for line in times.read_text().splitlines()]
+        if len(rows) != self.cases[case]["ranks"]:
+            raise ProgramError(f"{case}: {len(rows)} ranks called MPI_Finalize")
+        return max(row[1] for row in rows) - min(row[0] for row in rows)
+
+    def _predicted(self, case: str, real: list[float], rounds: int) -> Prediction:
+        others = [other for other in self.cases if other != case]
+        origin = str(self.cases[case].get("from", others[0]))
+        runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in (case, origin)}
+        times = [option for trace in runs[origin] for option in ("--times", trace)]
+        output, rates = self._trace(case, "predicted"), self.results / "rates.json"
+        of_origin, of_case = self._trace(origin, "counted"), self._trace(case, "counted")
+        arguments = [of_origin, *times, "--apply", of_case, "-o", output, "--json", rates]
+        run([*TISIM, "calibrate", "regions", *arguments])
+        ranks = int(self.cases[case]["ranks"])
+        middle = sorted(runs[case], key=_computing)[rounds // 2]
+        found = Prediction(
+            self.name,
+            case,
+            ranks,
+            origin,
+            real,
+            self._replayed(output),
+            (_computing(output) / ranks, _computing(middle) / ranks),
+            self._replayed(middle),
+            json.loads(rates.read_text())["bias"] or 0.0,
+        )
+        if abs(found.error) > _LARGE:
+            self._explain(case, output)
+        return found
+
+    def _replayed(self, trace: Path) -> float:
+        result = self.results / "replayed.json"
+        run([*TISIM, "replay", *self._platform(), "--json", result, trace])
+        return float(json.loads(result.read_text())["simulated_time"])
+
+    def _explain(self, case: str, trace: Path) -> None:
+        """Write where the prediction differs from a further real run that is recorded."""
+        again, timeline = self._trace(case, "again"), self.results / f"{self.name}.{case}.tir"
+        plain = self._built("plain", _PLAIN)
+        self._record(
+            plain, case, again, "--counter", "time", "--times", "--timeline", str(timeline)
+        )
+        text = run([*TISIM, "explain", *self._platform(), trace, timeline]).output
+        (self.results / f"{self.name}.{case}.explained.txt").write_text(text)
+
+    def _platform(self) -> list[str | Path]:
+        """The cores of this node, as measured once; ranks go round them."""
+        platform, measured = self.results / "here.xml", self.results / "measured.csv"
+        cores = str(os.cpu_count() or 1)
+        if not platform.exists():
+            launch = ["--", "mpirun", "-n", "2"]
+            run([*TISIM, "benchmark", "--run", "--seconds", "60", "-o", measured, *launch])
+            node = ["--nodes", "1", "--cores", cores, "--speed", "1Gf"]
+            run([*TISIM, "calibrate", measured, *node, "-o", platform])
+        return ["--platform", platform]
+
+
+def _computing(trace: Path) -> float:
+    """Seconds that all ranks of a trace of times compute."""
+    opened = Trace.open(trace)
+    nanoseconds = 0.0
+    for rank in range(opened.ranks):
+        for rows in opened.operations(rank, custom_actions=["unsupported"]):
+            own = (rows["kind"] == Kind.COMPUTE) & (rows["flags"] == 0)
+            nanoseconds += float(rows["amount"][own].sum())
+    return nanoseconds * 1e-9
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,107 @@
+"""The speed of a program's regions, and what the regions of another run take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tisim.errors import InputError
+from tisim.studies.calibration.regions import Region, measure_regions, write_timed
+from tisim.traces import pack, unpack
+
+INSTRUCTIONS = "register, instructions of code compiled by tisim cc"
+TIME = "time, seconds of processor time times 1e+09"
+# A region at 2 instructions/ns, one at 0.5, and one that computes in libraries alone.
+BODY = "{0} init\n{0} compute {1}\n{0} barrier\n{0} compute {2}\n{0} bcast 8 0 1\n{3}{0} finalize\n"
+
+
+def packed(path: Path, counter: str, ranks: Mapping[int, str]) -> Path:
+    text = path.with_suffix("")
+    text.mkdir()
+    for rank, body in ranks.items():
+        (text / f"rank-{rank}.txt").write_text(f"# counter: {counter}\n{body}")
+    pack(text, path)
+    return path
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> dict[str, Path]:
+    def both(first: int, second: int, rest: str = "") -> dict[int, str]:
+        return {
+            rank: BODY.format(rank, first, second, rest and f"{rank} {rest}\n") for rank in (0, 1)
+        }
+
+    return {
+        "counted": packed(tmp_path / "counted.tit", INSTRUCTIONS, both(2000, 500)),
+        "timed": packed(tmp_path / "timed.tit", TIME, both(1000, 1000, "compute 70")),
+        "slow": packed(tmp_path / "slow.tit", TIME, both(9000, 9000, "compute 900")),
+        "large": packed(tmp_path / "large.tit", INSTRUCTIONS, both(8000, 600)),
+    }
+
+
+def test_regions_have_speeds_of_their_own(traces: dict[str, Path], tmp_path: Path) -> None:
+    """One rate would give (8000 + 600) instructions 6.88 us, of two that differ each way."""
+    rates = measure_regions(traces["counted"], [traces["timed"]])
+    first = rates.regions[Region("init", "barrier")]
+    assert first.volume / first.seconds == pytest.approx(2e9)
+    found = write_timed(traces["large"], rates, tmp_path / "times.tit")
+    assert found.seconds == pytest.approx(2 * (4000 + 1200 + 70) * 1e-9)
+    assert found.unknown == 0
+    unpack(tmp_path / "times.tit", tmp_path / "text")
+    assert (tmp_path / "text" / "rank-1.txt").read_text() == (
+        f"# counter: {TIME}\n" + BODY.format(1, 4000, 1200, "1 compute 70\n")
+    )
+
+
+def test_of_several_timed_runs_the_median_counts(traces: dict[str, Path]) -> None:
+    runs = [traces["timed"], traces["slow"], traces["timed"]]
+    one = measure_regions(traces["counted"], runs[:1])
+    assert measure_regions(traces["counted"], runs).regions == one.regions
+
+
+def test_regions_that_were_not_measured_have_the_rate_of_all(
+    traces: dict[str, Path], tmp_path: Path
+) -> None:
+    rates = measure_regions(traces["counted"], [traces["timed"]])
+    other = packed(
+        tmp_path / "other.tit", INSTRUCTIONS, {0: "0 init\n0 compute 2500\n0 alltoall 8 8 1 1\n"}
+    )
+    found = write_timed(other, rates, tmp_path / "times.tit")
+    assert found.unknown == 1
+    assert found.seconds == pytest.approx(2070e-9)
+
+
+@pytest.mark.parametrize(
+    ("counted", "timed", "message"),
+    [
+        ("timed", "timed", "its volumes are times; record the program with a counter of"),
+        ("counted", "large", "its volumes are no times; record the program"),
+        ("counted", "short", "call 3 of rank 0 is barrier, and bcast in the counted trace"),
+        ("threads", "timed", "a computation of several threads"),
+    ],
+)
+def test_traces_that_do_not_go_together_are_refused(
+    counted: str, timed: str, message: str, traces: dict[str, Path], tmp_path: Path
+) -> None:
+    ranks = {rank: f"{rank} init\n{rank} barrier\n{rank} barrier\n" for rank in (0, 1)}
+    traces["short"] = packed(tmp_path / "short.tit", TIME, ranks)
+    ranks = {rank: f"{rank} compute 8 threads=2 sum=9\n{rank} barrier\n" for rank in (0, 1)}
+    traces["threads"] = packed(tmp_path / "threads.tit", INSTRUCTIONS, ranks)
+    with pytest.raises(InputError, match=message):
+        measure_regions(traces[counted], [traces[timed]])
+
+
+def test_the_command(traces: dict[str, Path], tmp_path: Path, tisim: CommandLine) -> None:
+    times = str(tmp_path / "times.tit")
+    timed, large = str(traces["timed"]), str(traces["large"])
+    arguments = [str(traces["counted"]), "--times", timed, "--apply", large, "-o", times]
+    result = tisim("calibrate", "regions", *arguments, "--json", "-")
+    regions = json.loads(result.out)["regions"]
+    assert {region["after"] for region in regions} == {"barrier", "bcast", "finalize"}
+    assert "large.tit: computes 1.054e-05 s, all ranks together" in result.err
+    table = tisim("calibrate", "regions", *arguments).out.splitlines()
+    assert " 48.3%       2e+09       2  init .. barrier" in table

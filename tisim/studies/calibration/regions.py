@@ -1,0 +1,312 @@
+"""The speed of each region of a program, and what the regions of another run of it take.
+
+A region is what a rank computes between two calls; it is known by the call paths of the two, or by
+their kinds in a trace without call sites. A program that counts instructions says how much each
+region does, and the same program as its users run it how long that takes.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import takewhile, zip_longest
+from os import PathLike
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from tisim.errors import InputError
+from tisim.traces.call_paths import names_of_paths, recorded_paths
+from tisim.traces.call_sites import BETWEEN, short_path
+from tisim.traces.volumes import volumes_of
+
+_Name = str | PathLike[str]
+_COUNTER = "# counter: "
+# Lines of what the recorder has noted beside calls; they have no numbers.
+_BESIDE = "# @"
+_TIME = "# counter: time, seconds of processor time times 1e+09"
+_COMPUTE = "compute"
+_BEGINNING, _END = "beginning", "end"
+
+
+class Region(NamedTuple):
+    """What is computed between two calls: their call paths, or their kinds."""
+
+    before: str
+    after: str
+
+    def text(self) -> str:
+        """The two paths, of the callers that both have only the last."""
+        before, after = (short_path(path).split(BETWEEN) for path in self)
+        alike = takewhile(
+            lambda pair: pair[0] == pair[1], zip(before[:-1], after[:-1], strict=False)
+        )
+        shared = sum(1 for _ in alike)
+        within = f"{before[shared - 1]}: " if shared else ""
+        return f"{within}{BETWEEN.join(before[shared:])} .. {BETWEEN.join(after[shared:])}"
+
+
+class _Computation(NamedTuple):
+    """All that a rank computes between two calls."""
+
+    region: Region
+    volume: float
+    #: The name of the call behind it, by which two recordings of one program are compared.
+    call: str
+
+
+@dataclass
+class RegionRate:
+    """What a region does in all ranks together, and how long it takes.
+
+    Attributes
+    ----------
+    volume
+        Its instructions, or what else was counted.
+    seconds
+        Of processor time; of several timed runs, the median.
+    visits
+        How often a rank came by.
+    """
+
+    volume: float = 0.0
+    seconds: float = 0.0
+    visits: int = 0
+
+
+@dataclass(frozen=True)
+class RegionRates:
+    """The rates of a program's regions on one machine.
+
+    Attributes
+    ----------
+    regions
+        By region.
+    counted_seconds
+        What the program that counts took for all of them, where its trace says so.
+    """
+
+    regions: dict[Region, RegionRate]
+    counted_seconds: float | None
+
+    @property
+    def seconds(self) -> float:
+        """What all regions take."""
+        return sum(rate.seconds for rate in self.regions.values())
+
+    @property
+    def per_second(self) -> float:
+        """Instructions a second over all regions."""
+        return sum(rate.volume for rate in self.regions.values()) / self.seconds
+
+    def seconds_of(self, region: Region, volume: float) -> float:
+        """What a volume takes in a region; one that was not measured has the rate of all.
+
+        Where nothing was counted in a region, which then computes in libraries alone, each visit
+        takes what it took in the mean.
+        """
+        rate = self.regions.get(region)
+        if rate is None or rate.seconds == 0:
+            return volume / self.per_second
+        if rate.volume == 0:
+            return rate.seconds / rate.visits
+        return volume * rate.seconds / rate.volume
+
+
+@dataclass(frozen=True)
+class TimedTrace:
+    """What came of the volumes of a trace.
+
+    Attributes
+    ----------
+    seconds
+        Of all its computations.
+    unknown
+        The part of `seconds` that is in regions whose rate was not measured.
+    """
+
+    seconds: float
+    unknown: float
+
+
+def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
+    """Find the rate of each region.
+
+    `counted` is a trace whose volumes are instructions, `timed` are runs of the same program with
+    the same input, as users have compiled it, recorded with the counter ``time``. Raises
+    `InputError` where they are something else, or do not make the same calls.
+    """
+    from tisim.traces.counts import counter_totals
+
+    regions: dict[Region, RegionRate] = {}
+    with _opened(counted, timed=False) as trace, ExitStack() as stack:
+        runs = [stack.enter_context(_opened(name, timed=True)) for name in timed]
+        times: dict[Region, list[float]] = {}
+        for run in runs:
+            if run.trace.ranks != trace.trace.ranks:
+                raise InputError(
+                    f"has {run.trace.ranks} ranks, {trace.trace.name} has {trace.trace.ranks}",
+                    file=run.trace.name,
+                )
+        for rank in range(trace.trace.ranks):
+            computations = trace.computations(rank)
+            for one in computations:
+                rate = regions.setdefault(one.region, RegionRate())
+                rate.volume += one.volume
+                rate.visits += 1
+            for number, run in enumerate(runs):
+                for one, own in zip(computations, run.alike(rank, computations), strict=True):
+                    of_runs = times.setdefault(one.region, [0.0] * len(runs))
+                    of_runs[number] += own.volume / run.per_second
+        for region, of_runs in times.items():
+            regions[region].seconds = median(of_runs)
+        found = [one.total * 1e-9 for one in counter_totals(trace.trace) if one.name == "time"]
+    return RegionRates(regions, found[0] if found else None)
+
+
+def write_timed(trace: _Name, rates: RegionRates, output: _Name) -> TimedTrace:
+    """Write a packed trace whose volumes are nanoseconds, from one whose volumes are counted.
+
+    Each region of it takes as long for each instruction as in `rates`. What the recorder has noted
+    beside calls, such as call sites, is left out. Raises `InputError` where a file cannot be read
+    or written.
+    """
+    from tisim.traces.packed import pack
+
+    total = unknown = 0.0
+    with _opened(trace, timed=False) as source, tempfile.TemporaryDirectory() as changed:
+        for rank in range(source.trace.ranks):
+            computations = source.computations(rank)
+            for one in computations:
+                seconds = rates.seconds_of(one.region, one.volume)
+                total += seconds
+                unknown += 0.0 if one.region in rates.regions else seconds
+            with (
+                source.file(rank).open() as lines,
+                Path(changed, f"rank-{rank}.txt").open("w") as out,
+            ):
+                out.writelines(_with_times(lines, computations, rates))
+        pack(changed, output)
+    return TimedTrace(total, unknown / total if total else 0.0)
+
+
+def _with_times(
+    lines: Iterable[str], computations: Iterable[_Computation], rates: RegionRates
+) -> Iterator[str]:
+    """The lines of a rank with times: a computation in front of each call."""
+    upcoming = iter(computations)
+    rank = ""
+    for line in lines:
+        if line.startswith(_COUNTER):
+            yield f"{_TIME}\n"
+        elif line.startswith("#"):
+            if not line.startswith(_BESIDE):
+                yield line
+        else:
+            rank, action = line.split(maxsplit=2)[:2]
+            if action != _COMPUTE:
+                yield from _compute(rank, next(upcoming), rates)
+                yield line
+    yield from _compute(rank, next(upcoming), rates)
+
+
+def _compute(rank: str, one: _Computation, rates: RegionRates) -> Iterator[str]:
+    nanoseconds = round(1e9 * rates.seconds_of(one.region, one.volume))
+    if nanoseconds:
+        yield f"{rank} {_COMPUTE} {nanoseconds}\n"
+
+
+class _Text:
+    """The text of a packed trace, in a folder that is there for a time."""
+
+    def __init__(self, name: _Name, folder: Path, *, timed: bool) -> None:
+        from tisim.traces import Trace
+        from tisim.traces.packed import unpack
+
+        self.trace = Trace.open(name)
+        volumes = volumes_of(name)
+        rate = None if volumes is None else volumes.per_second
+        if timed and rate is None:
+            raise InputError(
+                "its volumes are no times; record the program, compiled as its users compile it, "
+                "with --counter time",
+                file=str(name),
+            )
+        if not timed and rate is not None:
+            raise InputError(
+                "its volumes are times; record the program with a counter of instructions, such "
+                "as --counter register (see 'tisim cc') or --counter qemu",
+                file=str(name),
+            )
+        #: Units of its volumes in a second, if they are times.
+        self.per_second = rate or math.nan
+        self._folder = folder / "text"
+        self._names: dict[str, str] = {}
+        unpack(name, self._folder)
+
+    def file(self, rank: int) -> Path:
+        """The lines of a rank, as the recorder names them."""
+        found = self._folder / f"rank-{rank}.txt"
+        if not found.is_file():
+            raise InputError("is not a trace of 'tisim record'", file=self.trace.name)
+        return found
+
+    def computations(self, rank: int) -> list[_Computation]:
+        """What a rank computes before each of its calls, and behind the last one."""
+        paths = dict(recorded_paths(self.trace, rank))
+        unnamed = {path for path in paths.values() if path not in self._names}
+        if unnamed:
+            self._names.update(names_of_paths(self.trace, unnamed))
+        found: list[_Computation] = []
+        before, volume, number = _BEGINNING, 0.0, 0
+        with self.file(rank).open() as lines:
+            for line in lines:
+                if line.startswith(_BESIDE):
+                    continue
+                number += 1
+                if line.startswith("#"):
+                    continue
+                words = line.split(maxsplit=3)
+                if words[1] == _COMPUTE:
+                    if len(words) > 3:
+                        raise InputError(
+                            "a computation of several threads has no rate of its own",
+                            file=self.trace.name,
+                            line=number,
+                        )
+                    volume += float(words[2])
+                    continue
+                path = paths.get(number)
+                after = words[1] if path is None else self._names[path]
+                found.append(_Computation(Region(before, after), volume, words[1]))
+                before, volume = after, 0.0
+        found.append(_Computation(Region(before, _END), volume, _END))
+        return found
+
+    def alike(self, rank: int, counted: Sequence[_Computation]) -> list[_Computation]:
+        """The computations of a rank that makes the same calls elsewhere."""
+        own = self.computations(rank)
+        for place, (one, other) in enumerate(zip_longest(own, counted)):
+            if one is None or other is None or one.call != other.call:
+                here, there = (_END if it is None else it.call for it in (one, other))
+                raise InputError(
+                    f"call {place + 1} of rank {rank} is {here}, and {there} in the counted trace: "
+                    "both must be of one program, with one input and on as many ranks",
+                    file=self.trace.name,
+                )
+        return own
+
+
+@contextmanager
+def _opened(name: _Name, *, timed: bool) -> Iterator[_Text]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield _Text(name, Path(folder), timed=timed)
+
+
+def largest(rates: RegionRates, most: int) -> list[tuple[Region, RegionRate]]:
+    """The regions that take most of the time, the longest first."""
+    ordered = sorted(rates.regions.items(), key=lambda item: -item[1].seconds)
+    return [(region, rate) for region, rate in ordered[:most] if rate.seconds > 0]
