@@ -32,6 +32,7 @@ class Network:
 NETWORKS = {
     "trees": Network(Layout(far=3, trunk=0.5), 6, 6),
     "slow node": Network(Layout(slow={3: 0.4}), 6, 6),
+    "latency": Network(Layout(delay=1e-3), 6, 6),  # 2 ms between two nodes
     "two ranks a node": Network(Layout(ranks=2), 4, 8),
 }
 

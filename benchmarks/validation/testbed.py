@@ -68,12 +68,15 @@ class Layout:
         Part of the rate that the cable between the switches has.
     ranks
         Ranks of a node.
+    delay
+        Seconds that a frame takes on a node's cable, beyond its transmission.
     """
 
     slow: Mapping[int, float] = field(default_factory=dict)
     far: int = 0
     trunk: float = 1.0
     ranks: int = 1
+    delay: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,8 @@ def shaped_nodes(
     _write_scripts(made)
     try:
         _make(made, rate)
-        yield made
+        with _delayed(made):
+            yield made
     finally:
         _remove(made.name)
 
@@ -217,17 +221,48 @@ def _make(made: Nodes, rate: int) -> None:
     for number in range(1, made.nodes + 1):
         node, port = f"{made.name}-{number}", f"port{number}"
         switch = switches[-1] if number > made.nodes - layout.far else switches[0]
+        plugged = port
+        if layout.delay:  # the frames between these two devices are passed on by the delay line
+            plugged = f"line{number}"
+            commands += [
+                f"ip -n {switch} link add tail{number} type veth peer name {plugged}",
+                *(f"ip -n {switch} link set {end} up" for end in (f"tail{number}", plugged)),
+            ]
         commands += [
             f"ip netns add {node}",
             f"ip -n {node} link set lo up",
             *_cable((switch, port), (node, "eth0"), rate * layout.slow.get(number, 1.0)),
-            f"ip -n {switch} link set {port} master br0",
+            f"ip -n {switch} link set {plugged} master br0",
             f"ip -n {node} addr add {_NETWORK}.{number}/24 dev eth0",
         ]
     for command in commands:
         subprocess.run(command.split(), check=True, capture_output=True, text=True)
     for number in range(1, made.nodes + 1):
         _set_tcp(f"{made.name}-{number}")
+
+
+@contextlib.contextmanager
+def _delayed(made: Nodes) -> Iterator[None]:
+    """Pass frames on between cables and switch after the layout's delay, if it has one."""
+    if not made.layout.delay:
+        yield
+        return
+    program = made.directory / "delay_line"
+    source = Path(__file__).with_name("delay_line.c")
+    subprocess.run(["cc", "-O2", source, "-o", program], check=True)
+    devices = [name for node in range(1, made.nodes + 1) for name in (f"port{node}", f"tail{node}")]
+    command = [program, f"{made.layout.delay * 1e6:.0f}", *devices]
+    switch = ["ip", "netns", "exec", f"{made.name}-switch"]
+    with subprocess.Popen(
+        [*switch, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as line:
+        assert line.stdin is not None and line.stdout is not None
+        if not line.stdout.readline():
+            raise subprocess.CalledProcessError(line.wait(), command)
+        try:
+            yield
+        finally:
+            line.stdin.close()  # it ends
 
 
 def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[str]:

@@ -120,6 +120,36 @@ def test_nodes_on_two_switches(tmp_path: Path) -> None:
         assert "port3" in shown("switch2", "ip", "link", "show", "master", "br0")
 
 
+def test_frames_take_the_delay_of_two_cables(tmp_path: Path) -> None:
+    need_testbed()
+    echo = """if 1:
+        import socket, sys, time
+        address = ("10.99.0.2", 5000)
+        udp = socket.socket(type=socket.SOCK_DGRAM)
+        udp.settimeout(20)
+        if sys.argv[1] == "answer":
+            udp.bind(address)
+            print("ready", flush=True)
+            udp.sendto(*udp.recvfrom(9000))
+        else:
+            began = time.monotonic()
+            udp.sendto(bytes(8000), address)
+            print(len(udp.recv(9000)), time.monotonic() - began)
+    """
+    with shaped_nodes(2, 80_000_000, tmp_path, Layout(delay=0.05)) as bed:
+
+        def on(node: int) -> list[str]:
+            return ["ip", "netns", "exec", f"{bed.name}-{node}", sys.executable, "-c", echo]
+
+        with subprocess.Popen([*on(2), "answer"], stdout=subprocess.PIPE) as answering:
+            assert answering.stdout is not None
+            answering.stdout.readline()
+            asked = subprocess.run([*on(1), "ask"], capture_output=True, text=True, check=True)
+    received, seconds = asked.stdout.split()
+    assert received == "8000"  # in six frames, whose checksums are right
+    assert float(seconds) >= 4 * 0.05  # two cables, there and back
+
+
 def test_a_study_with_the_real_times(tmp_path: Path) -> None:
     case_ = case("ring 1", PREDICTED / 1.1, PREDICTED / 1.2, config={"smpi/os": "0:0:0"})
     found = validate(Study((case_,)))
