@@ -131,7 +131,7 @@ def _start_up() -> Iterator[Goal]:
 def _platform() -> Iterator[Goal]:
     code = (
         "import sys, time, lxml.etree, numpy, tisim\nfrom tisim.platform import Platform\n"
-        "from tisim.models.settings import Settings\n"
+        "from tisim.simulation.settings import Settings\n"
         "t = time.perf_counter()\nSettings(Platform.load(sys.argv[1])).data\n"
         "print(time.perf_counter() - t)"
     )

@@ -36,14 +36,19 @@ if TYPE_CHECKING:
 
     from tisim.analysis.file_tables import FileTables
     from tisim.analysis.pictures.plots import Plots
-    from tisim.analysis.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
+    from tisim.analysis.result_json import (
+        BreakdownDict,
+        JitterDict,
+        RankValues,
+        ResultDict,
+        SummaryDict,
+    )
     from tisim.analysis.timeline.critical_path import CriticalPath
     from tisim.analysis.timeline.event_log import Breakdown, EventLog
     from tisim.analysis.timeline.frames import Frames
     from tisim.analysis.timeline.links import Links
     from tisim.kernel.file_sums import IoDict
     from tisim.kernel.steady import SteadyDict
-    from tisim.models.jitter import JitterDict
 
 
 def words_of(changes: Mapping[str, str]) -> str:

@@ -12,7 +12,6 @@ from typing import Literal, Protocol, TypedDict, cast
 from tisim.errors import InputError
 from tisim.kernel.file_sums import IoDict
 from tisim.kernel.steady import SteadyDict
-from tisim.models.jitter import JitterDict
 from tisim.support.reading import parse_json, read_text
 from tisim.support.shapes import misfit
 
@@ -52,6 +51,15 @@ class RankRow(TypedDict):
 COLUMNS = tuple(RankRow.__annotations__)
 #: The values of a `RankRow`, in its order.
 RankValues = tuple[int, str, float, float, float, float, int, int, int]
+
+
+class JitterDict(TypedDict):
+    """The replays of one trace with several seeds."""
+
+    start: float  # each rank starts up to so many seconds later
+    size: float  # each message moves up to this part of its bytes more or less
+    seeds: list[int]
+    times: list[float]  # simulated seconds with each seed
 
 
 class KindDict(TypedDict):

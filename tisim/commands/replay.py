@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.result_json import TimeName
     from tisim.kernel.file_sums import ServersDict
-    from tisim.models.program import TextTrace
     from tisim.platform.deployment import Deployment
     from tisim.studies.uncertainty import ParameterSets
+    from tisim.traces.text_program import TextTrace
 
 # Modules that a replay imports in addition to those above.
 _LIBRARIES = ("tisim.platform.compiled",)
@@ -223,7 +223,7 @@ def replay_command(
         source = opened_name(traces)
         trace: Trace | TextTrace
         if kernel == "simpy":
-            from tisim.models.program import TextTrace
+            from tisim.traces.text_program import TextTrace
 
             trace = TextTrace(source, null_is_any=config["tisim/null-source"] == "any")
         else:

@@ -18,7 +18,7 @@ from tisim.kernel.report import check_alive, check_progress, check_whole
 
 if TYPE_CHECKING:
     from tisim._core import TraceSet
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 
 class CallingRank(Protocol):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan
     from tisim.analysis.timeline.streams import Streams
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 
 @dataclass(slots=True)

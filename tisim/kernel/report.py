@@ -12,7 +12,7 @@ from tisim.errors import DiskFullError, ReplayInterrupted, SimulationError
 if TYPE_CHECKING:
     from tisim._core import Death, Loss, MessageState, RankState, Simulation
     from tisim.kernel.driver import Driver
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 _NAMED = 8  # ranks that a line names one by one
 

@@ -18,9 +18,9 @@ from tisim.models.rank import Rank
 from tisim.models.world import World
 
 if TYPE_CHECKING:
-    from tisim.models.program import TextTrace
-    from tisim.models.settings import Settings
     from tisim.platform.deployment import Deployment
+    from tisim.simulation.settings import Settings
+    from tisim.traces.text_program import TextTrace
 
 
 def simulate(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from tisim.models.program import ANY_SOURCE, ANY_TAG, Action
+from tisim.traces.text_program import ANY_SOURCE, ANY_TAG, Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,7 +34,7 @@ from tisim.models.sharing import Sharing
 if TYPE_CHECKING:
     import simpy
 
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 # The share of a flow on the links of the way back (network/crosstraffic).
 _CROSSTRAFFIC = 0.05

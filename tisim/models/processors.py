@@ -13,7 +13,7 @@ from tisim.models.answers import checked
 from tisim.models.clock import Clock, Entry
 
 if TYPE_CHECKING:
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 
 class _Host:

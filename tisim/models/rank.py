@@ -24,7 +24,7 @@ from tisim.models.mpi import (
     Request,
     Side,
 )
-from tisim.models.program import (
+from tisim.traces.text_program import (
     ANY_SOURCE,
     COLLECTIVES,
     PROC_NULL,

@@ -13,11 +13,11 @@ from tisim.models.clock import Clock
 from tisim.models.mpi import Begun, Communicator, PointToPoint
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
-from tisim.models.program import Action, CollectiveCall, TextTrace
+from tisim.traces.text_program import Action, CollectiveCall, TextTrace
 
 if TYPE_CHECKING:
     from tisim import _core
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 
 class PollingCosts:

@@ -10,8 +10,8 @@ from tisim.kernel.core_environment import CoreEnvironment
 from tisim.kernel.custom import CustomActions
 from tisim.kernel.driver import Driver
 from tisim.kernel.mpi import MpiRank, World
-from tisim.models.settings import Settings
 from tisim.simulation.jobs import start_replay
+from tisim.simulation.settings import Settings
 
 if TYPE_CHECKING:
     import simpy

@@ -12,9 +12,9 @@ from tisim._core import Stop
 from tisim.config import Config
 from tisim.errors import InputError, SimulationError
 from tisim.kernel.driver import Driver
-from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.simulation.replay import placed
+from tisim.simulation.settings import Settings
 from tisim.support.reading import read_input
 
 if TYPE_CHECKING:

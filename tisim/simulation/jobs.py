@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tisim.analysis.result import Result
 from tisim.kernel.file_sums import file_sums
 from tisim.kernel.report import killed
-from tisim.models.settings import Settings
 from tisim.platform.deployment import Deployment
+from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 if TYPE_CHECKING:

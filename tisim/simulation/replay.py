@@ -16,19 +16,20 @@ from tisim.errors import InputError, MissingCoreError
 from tisim.kernel.driver import Driver, Launcher, Progress
 from tisim.kernel.report import check_alive, check_progress, check_whole, interruption
 from tisim.kernel.steady import check_tolerance, not_skipped, skipped
-from tisim.models.jitter import JitterDict, check_number, median_of, options, times_on_all_cores
-from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
+from tisim.simulation.jitter import check_number, median_of, options, times_on_all_cores
 from tisim.simulation.jobs import TraceLike, job_result, lives, readable
+from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
+    from tisim.analysis.result_json import JitterDict
     from tisim.analysis.timeline.capture import EventCapture
     from tisim.models.network import NetworkModel
     from tisim.models.processors import HostModel
-    from tisim.models.program import TextTrace
+    from tisim.traces.text_program import TextTrace
 
 _Path = str | os.PathLike[str]
 
@@ -190,7 +191,7 @@ def replay(
 
 def _text_of(trace: Trace | TextTrace | _Path | Sequence[_Path], settings: Settings) -> TextTrace:
     """The text of a trace, to be read as the configuration says."""
-    from tisim.models.program import TextTrace
+    from tisim.traces.text_program import TextTrace
 
     if isinstance(trace, TextTrace):
         return trace

@@ -19,7 +19,7 @@ from typing import Any
 
 import tisim
 from tisim import _core
-from tisim.models.settings import Settings
+from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]

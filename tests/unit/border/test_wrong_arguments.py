@@ -13,7 +13,7 @@ import pytest
 import tisim
 from tisim import _core
 from tisim._core import Kind, Simulation
-from tisim.models.settings import Settings
+from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]

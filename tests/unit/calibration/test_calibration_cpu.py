@@ -10,7 +10,7 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
-from tisim.models.hosts import speed_deviation
+from tisim.platform.host_properties import speed_deviation
 from tisim.studies.calibration import calibrate_cpu, read_timed
 from tisim.studies.calibration.cpu import complete, read_volumes
 

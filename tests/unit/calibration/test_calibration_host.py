@@ -10,8 +10,8 @@ import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.record.programs import ENVIRONMENT, libraries
 from tisim.errors import InputError
-from tisim.models.hosts import memory_speeds
 from tisim.platform import Platform
+from tisim.platform.host_properties import memory_speeds
 from tisim.studies.calibration.host import MemoryDemand, Scan, read_scan
 from tisim.studies.calibration.platform_file import PlatformFile
 

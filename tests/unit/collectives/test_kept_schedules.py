@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tisim.kernel.driver import Driver
-from tisim.models.settings import Settings
 from tisim.platform import Platform
+from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]

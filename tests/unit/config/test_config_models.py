@@ -12,9 +12,9 @@ from tisim.config import Config
 from tisim.config.kinds import OverheadTable, StepTable
 from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
-from tisim.models.hosts import overheads_by_host
-from tisim.models.settings import Settings
 from tisim.platform import Platform
+from tisim.platform.host_properties import overheads_by_host
+from tisim.simulation.settings import Settings
 
 PLATFORMS = Path(__file__).parents[3] / "platforms"
 

@@ -9,7 +9,7 @@ import pytest
 
 import tisim
 from tisim.commands.cli import main
-from tisim.models.jitter import DEFAULT_SIZE
+from tisim.simulation.jitter import DEFAULT_SIZE
 from tisim.traces import pack
 from tisim.traces.generate import PATTERNS
 

@@ -15,7 +15,7 @@ import pytest
 import tisim
 from tisim.errors import InputError
 from tisim.kernel.driver import Progress
-from tisim.models.jitter import times_on_all_cores
+from tisim.simulation.jitter import times_on_all_cores
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
 

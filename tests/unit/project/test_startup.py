@@ -32,7 +32,7 @@ def test_errors_are_light() -> None:
 def test_a_platform_with_its_models_is_light() -> None:
     path = ROOT / "platforms" / "graphene.xml"
     code = (
-        "import tisim; from tisim.models.settings import Settings; "
+        "import tisim; from tisim.simulation.settings import Settings; "
         f"Settings(tisim.Platform.load({str(path)!r})).data"
     )
     assert not loaded_by(code) & HEAVY

@@ -8,9 +8,9 @@ import pytest
 
 import tisim
 from tisim.analysis.timeline.links import link_words
-from tisim.models.settings import Settings
 from tisim.platform import new
 from tisim.platform.zones.cluster import cable_words
+from tisim.simulation.settings import Settings
 from tisim.traces.generate import Halo3D
 
 ROOT = Path(__file__).resolve().parents[3]

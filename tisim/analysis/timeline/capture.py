@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.run import Output
     from tisim.analysis.timeline.streams import Streams
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 # Events that the core collects before it hands them over, and how many such batches may wait for
 # the outputs: few, so that memory stays small, yet enough to keep both threads busy.

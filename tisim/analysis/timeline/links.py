@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim import _core
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 # Parts that time is divided into: as many as give good pictures, fewer when there are so many
 # links that they would take too much memory.

@@ -14,7 +14,7 @@ from tisim.support.files import OutputFile
 if TYPE_CHECKING:
     from tisim.analysis.timeline.links import Links
     from tisim.analysis.timeline.streams import Streams
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
 
 @dataclass

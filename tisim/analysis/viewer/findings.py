@@ -21,7 +21,7 @@ from tisim.analysis.viewer.causes import Causes
 from tisim.analysis.viewer.network import RunNetwork
 
 if TYPE_CHECKING:
-    from tisim.models.settings import Settings
+    from tisim.simulation.settings import Settings
 
     Row = dict[str, object]
 

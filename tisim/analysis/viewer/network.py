@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tisim.analysis.timeline.links import LOAD_DIGITS, RouteTable, link_words
 from tisim.analysis.timeline.run_file import RunFile
-from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.zones.cluster import ClusterZone, cable_words
+from tisim.simulation.settings import Settings
 
 if TYPE_CHECKING:
     Row = dict[str, object]

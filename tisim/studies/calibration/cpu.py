@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.models.hosts import SPEED_DEVIATION
+from tisim.platform.host_properties import SPEED_DEVIATION
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.platform_file import PlatformFile
 from tisim.studies.calibration.readers import Text, read_text

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Final
 
 from tisim.errors import ExecutionError, InputError
-from tisim.models.hosts import MEMORY_BANDWIDTH, MEMORY_DEMAND, SPEED_DEVIATION
+from tisim.platform.host_properties import MEMORY_BANDWIDTH, MEMORY_DEMAND, SPEED_DEVIATION
 from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded
 from tisim.support.mpi import (
     SourceCode,

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tisim.models.jitter import DEFAULT_SIZE, DEFAULT_START
+from tisim.simulation.jitter import DEFAULT_SIZE, DEFAULT_START
 
 if TYPE_CHECKING:
     from tisim.studies.calibration.measurements import Measurements

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError, TisimError
-from tisim.models.hosts import speed_deviation
+from tisim.platform.host_properties import speed_deviation
 from tisim.platform.trust import SETS_SUFFIX, interval_text, other_platform
 from tisim.studies.uncertainty.validated import (
     Shares,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tisim.analysis.result import Result
 from tisim.errors import ExecutionError
-from tisim.models.jitter import DEFAULT_SIZE, DEFAULT_START
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
+from tisim.simulation.jitter import DEFAULT_SIZE, DEFAULT_START
 from tisim.simulation.replay import replay
 from tisim.studies.execute import Execution, execute
 from tisim.studies.uncertainty import ParameterSets, replay_with_sets

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final
 
 from tisim.errors import InputError
 
@@ -22,18 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_START: Final = 3e-4
 DEFAULT_SIZE: Final = 0.005
 
-
 #: More seeds make no median better.
 MOST_SEEDS: Final = 10_000
-
-
-class JitterDict(TypedDict):
-    """The replays of one trace with several seeds."""
-
-    start: float  # each rank starts up to so many seconds later
-    size: float  # each message moves up to this part of its bytes more or less
-    seeds: list[int]
-    times: list[float]  # simulated seconds with each seed
 
 
 def options(protocol: Protocol, seed: int) -> dict[str, object]:

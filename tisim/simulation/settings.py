@@ -15,8 +15,8 @@ from tisim.actions.vocabulary import algorithm_name, write_call
 from tisim.config import Config
 from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
-from tisim.models.hosts import memory_speeds, overheads_by_host
-from tisim.models.speedups import read_speedups
+from tisim.platform.host_properties import memory_speeds, overheads_by_host
+from tisim.support.reading import read_text
 
 if TYPE_CHECKING:
     from tisim._core import CollectiveCall, CollectiveTransfer, Model, PlatformData, Stage
@@ -68,7 +68,7 @@ class Settings:
         self.cpu = CpuModel.from_config(self.config)
         self.files = CollectiveFiles.from_config(self.config)
         path = self.cpu.adjustment_file
-        self.speedups: Mapping[str, float] = read_speedups(path) if path else {}
+        self.speedups: Mapping[str, float] = _read_speedups(path) if path else {}
         self._overheads, self._overhead_of_host = overheads_by_host(
             Overheads.from_config(self.config), platform
         )
@@ -265,3 +265,28 @@ def _check_collectives(config: Config, registry: Registry) -> None:
                 registry.algorithm(operation, name)
             except InputError as error:
                 raise InputError(f"option smpi/{operation}: {error.message}") from None
+
+
+def _read_speedups(path: str) -> dict[str, float]:
+    """Factors by which computations between two calls are shortened.
+
+    The file has lines ``"file:line:file:line",factor`` after one of headings. Raises an
+    `InputError` if it cannot be read, or a line is not of that form.
+    """
+    import csv
+
+    lines = read_text(path, "this smpi/comp-adjustment-file").splitlines()
+    speedups: dict[str, float] = {}
+    for number, row in enumerate(csv.reader(lines[1:]), 2):
+        if not row:
+            continue
+        try:
+            factor = float(row[1])
+        except (IndexError, ValueError):
+            factor = 0.0
+        if factor <= 0:
+            raise InputError(
+                'a line is "start:stop",factor with a factor above zero', file=path, line=number
+            )
+        speedups.setdefault(row[0].strip(), factor)
+    return speedups
