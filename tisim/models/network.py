@@ -14,7 +14,7 @@ are
    b = \min\left(\min_l C_l, \frac{\gamma}{2\lambda}\right)
 
 (Casanova and Marchal, INRIA RR-4596, 2002; Velho and Legrand, SimuTools, 2009). All flows from one
-host to another have the same share, so that they are one variable (ADR 2).
+host to another have the same share, so that they are one variable (ADR 3).
 """
 
 from __future__ import annotations

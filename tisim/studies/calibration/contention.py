@@ -240,7 +240,7 @@ def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float
 
 
 # Where single messages are faster than the bandwidth that streams of them reach, the link has a
-# burst of ``b`` bytes (`ADR 29`): a message of ``k`` bytes takes ``t + (k + 16 - b) / bandwidth``
+# burst of ``b`` bytes (`ADR 27`): a message of ``k`` bytes takes ``t + (k + 16 - b) / bandwidth``
 # if ``k`` is large, and ``t`` if it is small. Without streams the two cannot be told from a faster
 # link.
 
