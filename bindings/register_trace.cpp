@@ -48,14 +48,14 @@ std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const n
 
 std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
                                        bool sources_are_matched, bool completions_are_free,
-                                       std::vector<std::string> custom_actions,
+                                       bool is_posix_layer, std::vector<std::string> custom_actions,
                                        double compute_noise, std::uint64_t noise_seed,
                                        std::unordered_map<std::string, double> speedups,
                                        std::unordered_map<double, double> volume_factors) {
-  const TraceOptions options{mistaken_null_is_any,        sources_are_matched,
-                             completions_are_free,        std::move(custom_actions),
-                             {compute_noise, noise_seed}, std::move(speedups),
-                             std::move(volume_factors)};
+  const TraceOptions options{mistaken_null_is_any,      sources_are_matched,
+                             completions_are_free,      is_posix_layer,
+                             std::move(custom_actions), {compute_noise, noise_seed},
+                             std::move(speedups),       std::move(volume_factors)};
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
@@ -201,8 +201,8 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a, nb::sig("def file(self, rank: int) -> str"))
       .def("with_options", &with_options, "mistaken_null_is_any"_a, "sources_are_matched"_a,
-           "completions_are_free"_a, "custom_actions"_a, "compute_noise"_a, "noise_seed"_a,
-           "speedups"_a, "volume_factors"_a)
+           "completions_are_free"_a, "is_posix_layer"_a, "custom_actions"_a, "compute_noise"_a,
+           "noise_seed"_a, "speedups"_a, "volume_factors"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {

@@ -85,8 +85,8 @@ Examples:
     default="none",
     show_default=True,
     help="File accesses to record: MPI-IO calls (mpi); POSIX calls, including those made by "
-    "MPI-IO and standard I/O (posix); or both, where MPI-IO calls stand for the POSIX "
-    "calls that they make.",
+    "MPI-IO and standard I/O (posix); or both, of which a replay takes the MPI-IO calls, or with "
+    "--io-layer posix the calls beneath them.",
 )
 @click.option(
     "--call-sites",

@@ -101,6 +101,12 @@ Examples:
     "they completed when recorded (default), or those that are complete first, where what the rank "
     "does next does not depend on it. Short for --config tisim/completions=...",
 )
+@click.option(
+    "--io-layer",
+    type=click.Choice(["mpi", "posix"]),
+    help="Of a trace recorded with --io both, the calls to replay: those of MPI-IO (default), or "
+    "those of POSIX beneath them. Short for --config tisim/io-layer=...",
+)
 @parameter_option(
     replay, "ranks", "--np", "--ranks", "ranks", metavar="N", type=click.IntRange(min=1)
 )
@@ -171,6 +177,7 @@ def replay_command(
     items: tuple[str, ...],
     sources: str | None,
     completions: str | None,
+    io_layer: str | None,
     ranks: int | None,
     json_file: str | None,
     timelines: tuple[str, ...],
@@ -211,7 +218,7 @@ def replay_command(
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file, begin, end, timelines)
     start = time.perf_counter()
-    choices = {"sources": sources, "completions": completions}
+    choices = {"sources": sources, "completions": completions, "io-layer": io_layer}
     chosen = [f"tisim/{name}={value}" for name, value in choices.items() if value is not None]
     config = Config.from_items((*items, *chosen))
     platform = Platform.load(platform_file)

@@ -162,6 +162,9 @@ class Protocol(Record):
     completions: str = row(
         Parameter("tisim/completions", CHOICE, "matched", choices=("matched", "free"), core=False)
     )
+    io_layer: str = row(
+        Parameter("tisim/io-layer", CHOICE, "mpi", choices=("mpi", "posix"), core=False)
+    )
     kept_operations: int = row(
         Parameter("tisim/kept-operations", COUNT, "4194304", changes_results=False)
     )

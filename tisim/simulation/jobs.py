@@ -32,6 +32,7 @@ def readable(trace: Trace, settings: Settings) -> TraceSet:
         mistaken_null_is_any=settings.protocol.null_source == "any",
         sources_are_matched=settings.protocol.sources == "matched",
         completions_are_free=settings.protocol.completions == "free",
+        is_posix_layer=settings.protocol.io_layer == "posix",
         custom_actions=tuple(settings.registry.actions),
         speedups=settings.speedups,
         volume_factors=_volume_factors(trace, settings),

@@ -57,6 +57,7 @@ COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "neighbor_alltoallv": ("to from s* r* type type", -1002),
 }
 SENDS: Final = {"send", "ssend", "bsend", "isend", "issend", "ibsend"}
+_NAMED: Final = ("comm=", "request=", "requests=", "completed=", "layer=")
 _PERSISTENT: Final = {"send_init", "ssend_init", "bsend_init"}
 _LISTS: Final = {"waitall", "waitany", "waitsome", "testall", "testany", "testsome", "startall"}
 _LEGACY_NAMES: Final = {
@@ -397,7 +398,7 @@ def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
             words = line.partition("#")[0].split()[1:]
             if not words:
                 continue
-            if words[1:] and words[-1].startswith(("comm=", "request=", "requests=", "completed=")):
+            if words[1:] and words[-1].startswith(_NAMED):
                 return False
             name, arguments = words[0].lower(), words[1:]
             named |= words[0] in _LEGACY_NAMES

@@ -225,6 +225,7 @@ class Trace:
         mistaken_null_is_any: bool = True,
         sources_are_matched: bool = False,
         completions_are_free: bool = False,
+        is_posix_layer: bool = False,
         custom_actions: Sequence[str] = (),
         speedups: Mapping[str, float] | None = None,
         volume_factors: Mapping[float, float] | None = None,
@@ -243,6 +244,8 @@ class Trace:
             Whether a recorded waitany or waitsome takes the requests that are complete first, where
             what the rank does next does not depend on them; else it takes those that it took when
             the trace was recorded.
+        is_posix_layer
+            Whether of calls with ``layer=`` those of POSIX are read; else those of MPI-IO.
         custom_actions
             Names of actions of the user's own.
         speedups
@@ -265,7 +268,12 @@ class Trace:
             )
         factors = tuple(sorted((speedups or {}).items()))
         drawn = tuple((volume_factors or {}).items())
-        choices = (mistaken_null_is_any, sources_are_matched, completions_are_free)
+        choices = (
+            mistaken_null_is_any,
+            sources_are_matched,
+            completions_are_free,
+            is_posix_layer,
+        )
         key = (choices, tuple(custom_actions), factors, drawn)
         if key not in self._variants:
             try:

@@ -139,6 +139,7 @@ struct TraceSet::Reading {
     grammar.ranks = ranks;
     grammar.dialect = dialect;
     grammar.mistaken_null_is_any = given.mistaken_null_is_any;
+    grammar.is_posix_layer = given.is_posix_layer;
     grammar.keeps_locations = !given.speedups.empty();
     grammar.vocabulary = &vocabulary;
   }

@@ -26,6 +26,8 @@ struct TraceOptions {
   bool sources_are_matched = false;
   // True: recorded waitany and waitsome take the first complete requests if nothing depends on it.
   bool completions_are_free = false;
+  // True: of calls that were recorded in both layers of I/O those of POSIX are read, not of MPI-IO.
+  bool is_posix_layer = false;
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
   Speedups speedups = {};

@@ -85,6 +85,7 @@ std::size_t LineParser::parse_words(Op* out) {
   hand.request = -1;
   hand.requests = {};
   hand.completed = {};
+  const bool is_read = take_layer(*action);
   const bool is_of_several =
       action->form == Form::file && (file_traits_of(action->operation).synchronises ||
                                      file_traits_of(action->operation).makes_request);
@@ -102,6 +103,7 @@ std::size_t LineParser::parse_words(Op* out) {
   out->comm = hand.comm;
   std::size_t made = parse_form(*action, out);
   if (hand.request >= 0) made = number_request(*action, out, made);
+  if (!is_read) return 0;
   for (std::size_t i = 0; i < made; ++i) {
     out[i].line = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(at_hand().number, std::numeric_limits<std::uint32_t>::max()));
@@ -831,6 +833,22 @@ std::size_t LineParser::window_collectives(Operation call, Op* out) {
 }
 
 // Requests in a line: what makes one, what names one, by its key or by its number.
+
+// Takes `layer=` off a line that ends in it. False if it names the layer that is not read.
+bool LineParser::take_layer(const Action& action) {
+  constexpr std::string_view kLayer = "layer=";
+  Words& words = at_hand().words;
+  if (!words.back().starts_with(kLayer)) return true;
+  if (action.form != Form::file && action.form != Form::request && action.form != Form::requests) {
+    return true;
+  }
+  const std::string_view layer = words.back().substr(kLayer.size());
+  if (layer != "mpi" && layer != "posix") {
+    fail("the layer " + quoted(layer) + " is neither mpi nor posix");
+  }
+  words.pop_back();
+  return (layer == "posix") == grammar_->is_posix_layer;
+}
 
 // Takes the last arguments `comm=`, `request=`, `requests=` and `completed=` off the line, each of
 // them once.

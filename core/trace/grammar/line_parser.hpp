@@ -22,6 +22,7 @@ struct TraceGrammar {
   Dialect dialect = Dialect::modern;  // never automatic
   bool mistaken_null_is_any = true;   // -333 in a receive
   bool keeps_locations = false;       // `location` lines keep their words (kHasLocation)
+  bool is_posix_layer = false;        // of lines with `layer=`, those of posix, not of mpi, count
   const Vocabulary* vocabulary = nullptr;
 };
 
@@ -60,6 +61,7 @@ class LineParser {
   std::size_t parse_words(Op* out);
   std::size_t parse_form(const Action& action, Op* out);
   void take_named_arguments();
+  bool take_layer(const Action& action);
   std::size_t number_request(const Action& action, Op* out, std::size_t made);
   void list_requests(Op& op);
   void complete_requests(Op& op);

@@ -47,7 +47,8 @@ Evidence of_point_to_point(const Action& action, std::span<const std::string_vie
 // True if a word is an argument that no old trace has.
 bool is_named(std::string_view word) {
   return word.starts_with("comm=") || word.starts_with("request=") ||
-         word.starts_with("requests=") || word.starts_with("completed=");
+         word.starts_with("requests=") || word.starts_with("completed=") ||
+         word.starts_with("layer=");
 }
 
 Evidence of_words(const Vocabulary& vocabulary, std::span<const std::string_view> words) {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from tisim.traces.record.table import Function, Parameter, Statuses
-from tisim.traces.record.wrappers import entering
+from tisim.traces.record.wrappers import around_mpi_io, entering
 
 _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of Fortran. */
@@ -86,7 +86,7 @@ def _performing(function: Function, arguments: str) -> list[str]:
     """The call of the subroutine, with statuses of its own where the program ignores them."""
     statuses = function.statuses
     if statuses is None:
-        return [f"  perform({arguments});"]
+        return around_mpi_io(function, [f"  perform({arguments});"])
     needed = statuses.condition
     passed = f"tisim_fortran_statuses(f_{statuses.name}, {_status_count(statuses)}, needed)"
     performed = re.sub(rf"\bf_{statuses.name}\b", "passed", arguments)
@@ -94,7 +94,7 @@ def _performing(function: Function, arguments: str) -> list[str]:
         *("  bool needed;", "  {", *_conversions(function, needed)),
         *(f"    needed = {needed};", "  }"),
         f"  MPI_Fint *const passed = {passed};",
-        f"  perform({performed});",
+        *around_mpi_io(function, [f"  perform({performed});"]),
     ]
 
 

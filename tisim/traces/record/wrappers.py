@@ -37,6 +37,13 @@ def entering(function: Function) -> str:
     return "tisim_enter_mpi_io" if function.name.startswith("MPI_File_") else "tisim_enter"
 
 
+def around_mpi_io(function: Function, performed: list[str]) -> list[str]:
+    """What performs a call, with what the recorder does before and after one of MPI-IO."""
+    if not function.name.startswith("MPI_File_"):
+        return performed
+    return ["  tisim_begin_mpi_io();", *performed, "  tisim_end_mpi_io();"]
+
+
 def _wrapper(function: Function) -> str:
     parameters = ", ".join(parameter.declaration for parameter in function.parameters)
     name = function.name
@@ -65,8 +72,8 @@ def _wrapper(function: Function) -> str:
         arguments = re.sub(rf"\b{passed}\b", "passed", arguments)
         lines.append(f"  values[{[p.name for p in function.parameters].index(passed)}] = &passed;")
         after = re.sub(rf"\b{passed}\b", f"passed == {ignored} ? NULL : passed", after)
-    lines.append(f"  const int error = P{name}({arguments});")
-    lines.append("  tisim_returned();")
+    performed = f"  const int error = P{name}({arguments});"
+    lines += [*around_mpi_io(function, [performed]), "  tisim_returned();"]
     if after:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
     lines += ["  tisim_leave();", "  return error;", "}"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import tisim
 from tests.unit.record.programs import Mpi, Trace, compile_body, record_program
+from tisim.platform import new
 from tisim.traces import check
 
 # Every blocking call, without a view.
@@ -95,15 +97,88 @@ def _of_files(trace: Trace, rank: int) -> list[str]:
     return [call for call in trace.calls(rank) if call not in ("init", "finalize")]
 
 
-@pytest.mark.parametrize("io", ["mpi", "both"])
-def test_calls_of_mpi_io(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, io: str
-) -> None:
-    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, io)
+def test_calls_of_mpi_io(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, "mpi")
     for rank in range(2):
         expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
         assert _of_files(trace, rank) == expected
     assert check(tisim.Trace.open(trace.file)).sound
+
+
+# Also a request of MPI-IO beside that of a message, and a file of the program's own.
+LAYERS = """
+  char data[1000];
+  int got = 0;
+  MPI_File file;
+  MPI_Offset length;
+  MPI_Request requests[2];
+  MPI_File_open(MPI_COMM_WORLD, "shared", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_write_at_all(file, 1000 * rank, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_iwrite_at(file, 2000 + 1000 * rank, data, 1000, MPI_BYTE, &requests[0]);
+  MPI_Irecv(&got, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &requests[1]);
+  MPI_Send(&rank, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_File_iread_at(file, 0, data, 1000, MPI_BYTE, &requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_File_get_size(file, &length);
+  MPI_File_close(&file);
+  const int own = open("own", O_CREAT | O_WRONLY, 0644);
+  if (write(own, data, 10) != 10 || close(own) != 0) return 1;
+"""
+
+
+def _of_layer(calls: Sequence[str], layer: str) -> list[str]:
+    """The calls that a replay of this layer makes, without the marks."""
+    apart = (call.partition(" layer=") for call in calls)
+    return [call for call, _, of in apart if of in ("", layer)]
+
+
+def _handles_by_use(calls: Sequence[str]) -> list[str]:
+    """The calls with handles of files numbered by use: two layers have more files open than one."""
+    numbers: dict[str, str] = {}
+    renamed = []
+    for action, *words in map(str.split, calls):
+        if action in ("open", "write", "pwrite", "read", "pread", "lseek", "close"):
+            words[0] = numbers.setdefault(words[0], str(len(numbers)))
+        renamed.append(" ".join((action, *words)))
+    return renamed
+
+
+def test_both_layers_are_those_of_recordings_of_one(
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = {}
+    for io in ("mpi", "posix", "both"):
+        directory = tmp_path / io
+        directory.mkdir()
+        traces[io] = _record(LAYERS, directory, one_mpi, monkeypatch, io)
+    for rank in range(2):
+        both = _of_files(traces["both"], rank)
+        upper = [call for call in both if call.endswith("layer=mpi")]
+        assert [call.partition(" ")[0] for call in upper] == [
+            *("file_open", "file_write_at_all", "file_iwrite_at", "waitall", "file_iread_at"),
+            *("wait", "file_close"),
+        ]
+        assert any(call.startswith("pwrite") for call in _of_layer(both, "posix"))
+        own = ("open", "write", "close")
+        lower = _of_layer(both, "posix")
+        assert [call.split()[0] for call in lower[-3:]] == list(own)
+        assert len(_of_layer(both, "mpi")) == len(_of_files(traces["mpi"], rank)) + len(own)
+        if one_mpi.name == "MPICH":  # Open MPI has files with random names
+            expected = _of_files(traces["posix"], rank)
+            assert _handles_by_use(lower) == _handles_by_use(expected)
+    trace = tisim.Trace.open(traces["both"].file)
+    assert check(trace).sound
+    platform = new.cluster(
+        2, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2MBps,write=1MBps,mount=/"
+    )
+    layers = {
+        layer: tisim.replay(
+            trace, platform=platform, config=tisim.Config({"tisim/io-layer": layer})
+        ).simulated_time
+        for layer in ("mpi", "posix")
+    }
+    assert layers["mpi"] > layers["posix"] > 0.001  # no iwrite beneath
 
 
 def test_the_position_that_ranks_share(

@@ -442,6 +442,7 @@ static void write_posted(enum tisim_word word, const struct file* file, const in
   const bool is_collective = synchronises(word) && !file->is_self;
   struct tisim_named named = tisim_on(is_collective ? file->comm : 0);
   named.request = request;
+  named.layer = tisim_upper_layer();
   const bool always = word == TISIM_file_close;
   tisim_write(file->is_self ? alone(word) : word, numbers, count, &named, always);
 }
@@ -495,6 +496,7 @@ void tisim_after_file_open(MPI_Comm comm, const char* name, int mode, MPI_File o
   struct tisim_named named = tisim_on(file->is_self ? 0 : on->number);
   named.text = text;
   named.size = common_size(comm, opened);
+  named.layer = tisim_upper_layer();
   tisim_write(file->is_self ? TISIM_open : TISIM_file_open, &file->handle, 1, &named, true);
 }
 
@@ -570,6 +572,7 @@ void tisim_after_file_post(enum tisim_word word, MPI_File moved, MPI_Count count
   if (file == NULL || first_element < 0 || !tisim_is_active()) return;
   struct tisim_request* const made = tisim_request_add(request, variable);
   made->active = true;
+  made->is_of_file = true;
   write_transfer(word, file, count, type, NULL, made->number);
 }
 
@@ -587,6 +590,7 @@ void tisim_after_file_shared_post(enum tisim_word word, MPI_File moved, MPI_Coun
   if (file == NULL || !tisim_is_active()) return;
   struct tisim_request* const made = tisim_request_add(request, variable);
   made->active = true;
+  made->is_of_file = true;
   const int64_t numbers[] = {file->handle, bytes_of(count, type, NULL)};
   write_posted(word, file, numbers, 2, made->number);
 }
@@ -611,6 +615,7 @@ void tisim_after_file_seek_shared(MPI_File moved, MPI_Offset offset, int from) {
   const int64_t numbers[] = {file->handle, place};
   struct tisim_named named = tisim_on(file->is_self ? 0 : file->comm);
   if (from == MPI_SEEK_CUR) named.text = "cur";
+  named.layer = tisim_upper_layer();
   tisim_write(TISIM_file_seek_shared, numbers, 2, &named, false);
 }
 

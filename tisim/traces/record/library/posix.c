@@ -30,7 +30,8 @@ __attribute__((constructor)) static void begin_program(void) {
 }
 
 bool tisim_enter_posix(const char* function, const void* caller) {
-  return tisim_is_recorded_thread() && !is_forked && tisim_enter(function, caller);
+  if (is_forked) return false;
+  return tisim_enter_beneath() || (tisim_is_recorded_thread() && tisim_enter(function, caller));
 }
 
 struct tisim_open_file* tisim_file_of(int descriptor) {
@@ -46,6 +47,17 @@ static void put(int descriptor, struct tisim_open_file* file) {
 
 bool tisim_has_mode(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static enum tisim_layer layer_at_hand(void) {
+  return tisim_is_beneath() ? TISIM_LAYER_POSIX : TISIM_ALL_LAYERS;
+}
+
+/* What a call on the file has beside its numbers. */
+static struct tisim_named on_file(const struct tisim_open_file* file) {
+  struct tisim_named named = tisim_on(0);
+  named.layer = file->layer;
+  return named;
 }
 
 static void put_flags(char* text, int flags) {
@@ -88,8 +100,9 @@ void tisim_after_open(int directory, const char* path, int flags, int descriptor
   file->descriptors = 1;
   file->appends = (flags & O_APPEND) != 0;
   file->end = found.st_size;
+  file->layer = layer_at_hand();
   put(descriptor, file);
-  struct tisim_named named = tisim_on(0);
+  struct tisim_named named = on_file(file);
   named.text = text;
   named.size = size_before(&found, flags);
   tisim_write(TISIM_open, &file->handle, 1, &named, true);
@@ -104,8 +117,8 @@ void tisim_before_close(int descriptor) {
 
 void tisim_after_close(void) {
   if (closing == NULL) return;
-  const struct tisim_named none = tisim_on(0);
-  tisim_write(TISIM_close, &closing->handle, 1, &none, true);
+  const struct tisim_named named = on_file(closing);
+  tisim_write(TISIM_close, &closing->handle, 1, &named, true);
   tisim_free_handle(closing->handle);
   free(closing);
   closing = NULL;
@@ -124,8 +137,8 @@ void tisim_after_copy(int descriptor, int copy) {
 
 void tisim_write_file(enum tisim_word word, const struct tisim_open_file* file, int64_t bytes) {
   const int64_t numbers[] = {file->handle, bytes};
-  const struct tisim_named none = tisim_on(0);
-  tisim_write(word, numbers, 2, &none, false);
+  const struct tisim_named named = on_file(file);
+  tisim_write(word, numbers, 2, &named, false);
 }
 
 void tisim_after_transfer(enum tisim_word word, int descriptor, ssize_t bytes) {
@@ -137,16 +150,17 @@ void tisim_after_transfer(enum tisim_word word, int descriptor, ssize_t bytes) {
 
 void tisim_after_transfer_at(enum tisim_word word, int descriptor, ssize_t bytes, off_t offset) {
   if (bytes <= 0) return;
-  const int64_t numbers[] = {tisim_file_of(descriptor)->handle, bytes, offset};
-  const struct tisim_named none = tisim_on(0);
-  tisim_write(word, numbers, 3, &none, false);
+  const struct tisim_open_file* const file = tisim_file_of(descriptor);
+  const int64_t numbers[] = {file->handle, bytes, offset};
+  const struct tisim_named named = on_file(file);
+  tisim_write(word, numbers, 3, &named, false);
 }
 
 void tisim_after_lseek(int descriptor, off_t offset, int from, off_t position) {
   if (position < 0) return;
   struct tisim_open_file* const file = tisim_file_of(descriptor);
   file->position = position;
-  struct tisim_named named = tisim_on(0);
+  struct tisim_named named = on_file(file);
   if (from == SEEK_CUR) named.text = "cur";
   const int64_t numbers[] = {file->handle, from == SEEK_CUR ? offset : position};
   tisim_write(TISIM_lseek, numbers, 2, &named, false);
@@ -154,8 +168,9 @@ void tisim_after_lseek(int descriptor, off_t offset, int from, off_t position) {
 
 void tisim_after_fsync(int descriptor, int error) {
   if (error != 0) return;
-  const struct tisim_named none = tisim_on(0);
-  tisim_write(TISIM_fsync, &tisim_file_of(descriptor)->handle, 1, &none, false);
+  const struct tisim_open_file* const file = tisim_file_of(descriptor);
+  const struct tisim_named named = on_file(file);
+  tisim_write(TISIM_fsync, &file->handle, 1, &named, false);
 }
 
 void tisim_after_name(enum tisim_word word, int directory, const char* path, int error) {
@@ -163,6 +178,7 @@ void tisim_after_name(enum tisim_word word, int directory, const char* path, int
   if (name == NULL) return;
   struct tisim_named named = tisim_on(0);
   named.text = name;
+  named.layer = layer_at_hand();
   tisim_write(word, NULL, 0, &named, false);
 }
 

@@ -18,9 +18,10 @@ struct tisim_open_file {
   int64_t handle;
   int descriptors; /* that stand for it */
   bool appends;
-  FILE* stream;   /* NULL: none */
-  off_t position; /* of the stream, up to which transfers are written */
-  off_t end;      /* of the file, where it appends */
+  enum tisim_layer layer; /* POSIX: a function of MPI-IO has opened it */
+  FILE* stream;           /* NULL: none */
+  off_t position;         /* of the stream, up to which transfers are written */
+  off_t end;              /* of the file, where it appends */
 };
 
 /* True if this call of the program is recorded; then as tisim_enter. */

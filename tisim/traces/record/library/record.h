@@ -93,6 +93,7 @@ struct tisim_request {
   struct tisim_kept_call* kept;
   bool active;
   bool from_any;
+  bool is_of_file;     /* of a call of MPI-IO */
   bool is_marked;      /* cancelled; whether that has succeeded tells its status */
   int64_t ticket;      /* of the receive's source; -1: none */
   uint64_t listed;     /* the last list of requests that names it */

@@ -330,9 +330,13 @@ struct completed {
 };
 static const struct completed nothing = {NULL, 0, 0};
 
-/* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
- * are left out where one of the others may suffice. */
-static void write_list(enum tisim_word word, int64_t source, struct completed completed) {
+static bool is_in_layer(const struct tisim_request* request, enum tisim_layer layer) {
+  return layer != TISIM_LAYER_POSIX || !request->is_of_file;
+}
+
+/* Beneath MPI-IO nobody waits for its requests. */
+static void write_list_of(enum tisim_layer layer, enum tisim_word word, int64_t source,
+                          struct completed completed) {
   const bool needs_all = word == TISIM_waitall || word == TISIM_testall;
   size_t most = (size_t)completed.count;
   for (int i = 0; i < listed_count; ++i) {
@@ -341,25 +345,45 @@ static void write_list(enum tisim_word word, int64_t source, struct completed co
   if (most == 0) return;
   int64_t* const numbers = tisim_numbers(most);
   struct tisim_named named = tisim_on(0);
+  named.layer = layer;
   named.requests = numbers;
   named.source = source;
   for (int i = 0; i < listed_count; ++i) {
-    if (listed[i] == NULL || (!needs_all && !is_one(listed[i]))) continue;
+    if (listed[i] == NULL || !is_in_layer(listed[i], layer) || (!needs_all && !is_one(listed[i])))
+      continue;
     named.request_count += put_numbers(listed[i], numbers + named.request_count);
   }
   if (named.request_count == 0) return;
   int64_t* const done = numbers + named.request_count;
   for (int i = 0; i < completed.count; ++i) {
     const struct tisim_request* const request = listed[completed.indices[i] - completed.first];
-    if (request != NULL && is_one(request)) done[named.completed_count++] = request->number;
+    if (request == NULL || !is_one(request) || !is_in_layer(request, layer)) continue;
+    done[named.completed_count++] = request->number;
   }
+  if (completed.count != 0 && named.completed_count == 0) return;
   named.completed = done;
   tisim_write(word, NULL, 0, &named, completes(word));
+}
+
+static enum tisim_layer layer_of(const struct tisim_request* request) {
+  return request->is_of_file ? tisim_upper_layer() : TISIM_ALL_LAYERS;
+}
+
+/* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
+ * are left out where one of the others may suffice. */
+static void write_list(enum tisim_word word, int64_t source, struct completed completed) {
+  enum tisim_layer layer = TISIM_ALL_LAYERS;
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] != NULL && layer_of(listed[i]) != TISIM_ALL_LAYERS) layer = TISIM_LAYER_MPI;
+  }
+  write_list_of(layer, word, source, completed);
+  if (layer != TISIM_ALL_LAYERS) write_list_of(TISIM_LAYER_POSIX, word, source, completed);
 }
 
 static void write_one(enum tisim_word word, const struct tisim_request* request) {
   struct tisim_named named = tisim_on(0);
   named.request = request->number;
+  named.layer = layer_of(request);
   tisim_write(word, NULL, 0, &named, true);
 }
 
@@ -406,6 +430,7 @@ void tisim_after_one(bool is_test, bool done, const MPI_Status* status) {
   if (done && status != NULL) settle(listed[0], status);
   struct tisim_named named = tisim_on(0);
   named.request = listed[0]->number;
+  named.layer = layer_of(listed[0]);
   if (done) named.source = source_of(0, status);
   tisim_write(is_test && !done ? TISIM_test : TISIM_wait, NULL, 0, &named, done);
   if (done) tisim_request_done(listed[0]);

@@ -39,6 +39,7 @@ struct settings {
   bool has_notes;        /* parts/rank-N.notes: what is not in the trace */
   bool has_own_room;     /* each host has a directory of its own for parts, made by its ranks */
   bool has_mpi_io;       /* the calls of MPI-IO are recorded */
+  bool has_layers;       /* and those of POSIX beneath them */
   bool is_posix_only;    /* what MPI-IO does is recorded in the words of POSIX */
   size_t memory;         /* bytes a rank; 0: the library's own bound */
   uint64_t most_bytes;   /* of all parts; 0: any size */
@@ -55,6 +56,7 @@ static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MP
 static uint64_t calls;    /* that were written */
 static uint64_t volume;   /* of the computation since the last line */
 static bool has_clock;    /* calls are timed */
+static bool is_beneath;   /* the call at hand is one of POSIX in a function of MPI-IO */
 static int64_t call_site = -1;       /* of the call of MPI at hand; -1: not recorded */
 static uint64_t begin_time;          /* of the call of MPI at hand; 0: times are not recorded */
 static uint64_t end_time;            /* 0: it has not ended */
@@ -104,6 +106,7 @@ static struct settings read_settings(void) {
       .has_notes = is_asked_for("TISIM_RECORD_NOTES"),
       .has_own_room = is_asked_for("TISIM_RECORD_GATHER"),
       .has_mpi_io = io != NULL && (strcmp(io, "mpi") == 0 || strcmp(io, "both") == 0),
+      .has_layers = io != NULL && strcmp(io, "both") == 0,
       .is_posix_only = io != NULL && strcmp(io, "posix") == 0,
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
       .most_bytes = whole_number("TISIM_RECORD_MAX_SIZE"),
@@ -167,6 +170,25 @@ void tisim_leave_unrecorded(void) { --unrecorded; }
 
 bool tisim_records_mpi_io(void) { return settings.has_mpi_io; }
 
+void tisim_begin_mpi_io(void) {
+  if (settings.has_layers && is_first_thread()) tisim_depth = 2;
+}
+
+void tisim_end_mpi_io(void) { tisim_depth = 1; }
+
+bool tisim_enter_beneath(void) {
+  if (tisim_depth != 2) return false;
+  tisim_depth = 1;
+  is_beneath = true;
+  return true;
+}
+
+bool tisim_is_beneath(void) { return is_beneath; }
+
+enum tisim_layer tisim_upper_layer(void) {
+  return settings.has_layers ? TISIM_LAYER_MPI : TISIM_ALL_LAYERS;
+}
+
 void tisim_add_volume(uint64_t more) {
   if (is_first_thread()) {
     volume += more;
@@ -182,6 +204,11 @@ bool tisim_begin_region(const void* caller) {
 }
 
 void tisim_leave(void) {
+  if (is_beneath) {
+    is_beneath = false;
+    tisim_depth = 2;
+    return;
+  }
   tisim_describe(NULL, NULL, NULL);
   if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
@@ -475,9 +502,9 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
                                   count,
                                   named,
                                   call_site,
-                                  take_duration(),
+                                  is_beneath ? -1 : take_duration(),
                                   tisim_layer(sink),
-                                  tisim_arguments(sink)};
+                                  is_beneath ? -1 : tisim_arguments(sink)};
   const int64_t ticket = tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();
   return ticket;

@@ -26,6 +26,16 @@ void tisim_leave_unrecorded(void);
 bool tisim_enter_mpi_io(const char* function, const void* caller);
 /* True if calls of MPI-IO are written; if not, they are counted. */
 bool tisim_records_mpi_io(void);
+/* Around what the function of MPI-IO at hand does: the calls of POSIX that it makes are recorded if
+ * both layers are. */
+void tisim_begin_mpi_io(void);
+void tisim_end_mpi_io(void);
+/* As tisim_enter, of a call of POSIX there; false elsewhere. */
+bool tisim_enter_beneath(void);
+/* True between tisim_enter_beneath and tisim_leave. */
+bool tisim_is_beneath(void);
+/* The layer of calls of MPI-IO. */
+enum tisim_layer tisim_upper_layer(void);
 void tisim_leave(void);
 /* After MPI_Init, with the level of thread support that MPI provides. False: nothing is recorded;
  * otherwise tisim_begin follows when all is ready for the first call of the program. */

@@ -19,6 +19,13 @@ enum tisim_word {
 #undef TISIM_ENUMERATOR
 };
 
+/* Calls of MPI-IO, and those of POSIX beneath them, where both are recorded: `layer=` says which.
+ */
+enum tisim_layer { TISIM_ALL_LAYERS, TISIM_LAYER_MPI, TISIM_LAYER_POSIX };
+static inline const char* tisim_layer_text(enum tisim_layer layer) {
+  return layer == TISIM_ALL_LAYERS ? "" : layer == TISIM_LAYER_MPI ? " layer=mpi" : " layer=posix";
+}
+
 /* The named arguments of a call. */
 struct tisim_named {
   int64_t comm;            /* 0: the world */
@@ -33,6 +40,7 @@ struct tisim_named {
   int64_t sum;
   const char* text; /* words behind the numbers, without braces: of calls on files; NULL: none */
   int64_t size;     /* of a file that is opened; -1: unknown */
+  enum tisim_layer layer;
 };
 
 /* One call of a rank. */

@@ -17,7 +17,8 @@ struct tisim_state {
   pthread_t first_thread; /* that called MPI_Init */
 };
 extern struct tisim_state tisim_state;
-extern _Thread_local int tisim_depth; /* 1: in a call of MPI, or in the recorder */
+/* 1: in a call of MPI, or in the recorder; 2: in one of MPI-IO whose calls of POSIX are recorded */
+extern _Thread_local int tisim_depth;
 
 /* True if this thread is in a call of MPI, or in the recorder. */
 bool tisim_is_in_call(void);

@@ -153,6 +153,8 @@ static int64_t write_call(tisim_sink* base, const struct tisim_call* call) {
     put_named(sink, " threads=", named->threads);
     put_named(sink, " sum=", named->sum);
   }
+  const char* const layer = tisim_layer_text(named->layer);
+  put_text(sink, layer, strlen(layer));
   if (named->source >= 0) put_named(sink, " # source=", named->source);
   put_text(sink, "\n", 1);
   return -1;

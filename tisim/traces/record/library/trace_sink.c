@@ -215,6 +215,7 @@ static int make_word(struct trace_sink* sink, const struct tisim_call* call) {
     end += sprintf(end, i == 0 ? " completed={}" : ",{}"), ++place;
   }
   if (named->threads != 0) end += sprintf(end, " threads={} sum={}"), place += 2;
+  end += sprintf(end, "%s", tisim_layer_text(named->layer));
   if (named->source >= 0) {
     end += sprintf(end, " # source={}");
     if (place < 64) ranks |= UINT64_C(1) << place;
@@ -263,8 +264,8 @@ static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
                        (uint64_t)(named->source >= 0) << 2 | 8;
   /* A call that names completed requests has no other numbers. */
   const uint64_t numbers = call->count + named->completed_count;
-  const uint64_t plain =
-      has | (uint64_t)call->word << 4 | numbers << 12 | (uint64_t)named->request_count << 38;
+  const uint64_t plain = has | (uint64_t)call->word << 4 | numbers << 12 |
+                         (uint64_t)named->request_count << 38 | (uint64_t)named->layer << 62;
   const uint64_t key = named->text == NULL ? plain : with_text(plain, named);
   if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
   struct line* const line = place_of(sink->lines, sink->line_room, key, named->text);
