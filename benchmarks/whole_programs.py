@@ -106,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     results.mkdir(exist_ok=True)
     failed = False
     for name, of in tomllib.loads(_TABLE.read_text()).items():
-        kept = results / f"{name}.json"
+        kept = results / f"{name}.cases.json"
         if "cases" not in of or (options.names and name not in options.names):
             continue
         if kept.exists() and not options.again:
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
 def _write_table(results: Path) -> None:
     found = [
         Prediction(**one)
-        for kept in sorted(results.glob("*.json"))
+        for kept in sorted(results.glob("*.cases.json"))
         for one in json.loads(kept.read_text())
     ]
     if not found:
@@ -243,7 +243,7 @@ class _Campaign:
             json.loads(rates.read_text())["bias"] or 0.0,
         )
         if abs(found.error) > _LARGE:
-            self._explain(case, output)
+            self._explain(case)
         return found
 
     def _replayed(self, trace: Path) -> float:
@@ -251,14 +251,14 @@ class _Campaign:
         run([*TISIM, "replay", *self._platform(), "--json", result, trace])
         return float(json.loads(result.read_text())["simulated_time"])
 
-    def _explain(self, case: str, trace: Path) -> None:
-        """Write where the prediction differs from a further real run that is recorded."""
+    def _explain(self, case: str) -> None:
+        """Write where a further real run differs from its prediction with its own computing."""
         again, timeline = self._trace(case, "again"), self.results / f"{self.name}.{case}.tir"
         plain = self._built("plain", _PLAIN)
         self._record(
             plain, case, again, "--counter", "time", "--times", "--timeline", str(timeline)
         )
-        text = run([*TISIM, "explain", *self._platform(), trace, timeline]).output
+        text = run([*TISIM, "explain", *self._platform(), again, timeline]).output
         (self.results / f"{self.name}.{case}.explained.txt").write_text(text)
 
     def _platform(self) -> list[str | Path]:
@@ -268,7 +268,7 @@ class _Campaign:
         if not platform.exists():
             launch = ["--", "mpirun", "-n", "2"]
             run([*TISIM, "benchmark", "--run", "--seconds", "60", "-o", measured, *launch])
-            node = ["--nodes", "1", "--cores", cores, "--speed", "1Gf"]
+            node = ["--nodes", "1", "--cores", cores, "--speed", "1Gf", "--sets", "0"]
             run([*TISIM, "calibrate", measured, *node, "-o", platform])
         return ["--platform", platform]
 

@@ -15,6 +15,8 @@ _COUNTER = "# counter: "
 # For files of text, in bytes: recorders write the comment at its beginning.
 _HEAD = 4096
 _TIME = re.compile(r"time, seconds of processor time times (\S+)")
+#: The counter of a trace whose times are not those of a run, but predicted from others.
+PREDICTED_TIME = "time, seconds of processor time times 1e+09 (predicted)"
 #: The name of a volume where nothing says what it counts.
 UNKNOWN_UNIT = "flops"
 

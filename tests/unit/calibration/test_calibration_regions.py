@@ -12,6 +12,7 @@ from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.studies.calibration.regions import Region, measure_regions, write_timed
 from tisim.traces import pack, unpack
+from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
 INSTRUCTIONS = "register, instructions of code compiled by tisim cc"
 TIME = "time, seconds of processor time times 1e+09"
@@ -51,9 +52,12 @@ def test_regions_have_speeds_of_their_own(traces: dict[str, Path], tmp_path: Pat
     found = write_timed(traces["large"], rates, tmp_path / "times.tit")
     assert found.seconds == pytest.approx(2 * (4000 + 1200 + 70) * 1e-9)
     assert found.unknown == 0
+    volumes = volumes_of(tmp_path / "times.tit")
+    assert volumes is not None
+    assert (volumes.unit, volumes.per_second) == ("ns", 1e9)
     unpack(tmp_path / "times.tit", tmp_path / "text")
     assert (tmp_path / "text" / "rank-1.txt").read_text() == (
-        f"# counter: {TIME}\n" + BODY.format(1, 4000, 1200, "1 compute 70\n")
+        f"# counter: {PREDICTED_TIME}\n" + BODY.format(1, 4000, 1200, "1 compute 70\n")
     )
 
 

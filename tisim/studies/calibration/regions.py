@@ -21,13 +21,12 @@ from typing import NamedTuple
 from tisim.errors import InputError
 from tisim.traces.call_paths import names_of_paths, recorded_paths
 from tisim.traces.call_sites import BETWEEN, short_path
-from tisim.traces.volumes import volumes_of
+from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
 _Name = str | PathLike[str]
 _COUNTER = "# counter: "
 # Lines of what the recorder has noted beside calls; they have no numbers.
 _BESIDE = "# @"
-_TIME = "# counter: time, seconds of processor time times 1e+09"
 _COMPUTE = "compute"
 _BEGINNING, _END = "beginning", "end"
 
@@ -201,7 +200,7 @@ def _with_times(
     rank = ""
     for line in lines:
         if line.startswith(_COUNTER):
-            yield f"{_TIME}\n"
+            yield f"{_COUNTER}{PREDICTED_TIME}\n"
         elif line.startswith("#"):
             if not line.startswith(_BESIDE):
                 yield line

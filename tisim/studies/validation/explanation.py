@@ -15,7 +15,7 @@ from tisim.studies.validation.differences import sum_by_kind
 from tisim.studies.validation.study import RealRun
 from tisim.traces import Kind, Trace
 from tisim.traces.counts import counter_names, counts_of
-from tisim.traces.volumes import volumes_of
+from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,6 +201,8 @@ def _columns(parts: list[Part]) -> tuple[list[float], list[float]]:
 def _processor_time(trace: Trace) -> float | None:
     """Seconds that all ranks had a processor between their calls; None if the trace has none."""
     volumes = volumes_of(trace.name, trace.files[0])
+    if volumes is not None and volumes.counter == PREDICTED_TIME:
+        return None
     if volumes is not None and volumes.per_second is not None:
         units = sum(
             float(batch["amount"][batch["kind"] == Kind.COMPUTE].sum())
