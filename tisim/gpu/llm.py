@@ -384,12 +384,12 @@ class _Kernels:
         """
         steps = self.layout.context
         if steps == 1:
-            return [f"flops main {flops} {moved}"]
+            return [f"attention main {flops} {moved}"]
         lines = ["record main k", "wait context k"]
         for step in range(steps):
             if step < steps - 1:
                 lines += [f"shift context cp {exchanged}", f"record context k{step}"]
-            lines.append(f"flops main {flops // steps} {moved}")
+            lines.append(f"attention main {flops // steps} {moved}")
             if step:
                 lines.append(f"memory main {merged}")  # results so far
             if step < steps - 1:
@@ -467,6 +467,8 @@ class _Kernels:
         experts = int(batch or 1)
         moved = (2 * self.layout.gradient_bytes if self.layout.fp32_gradients else 6) * m * n
         line = f"gemm main {m} {n} {k} {experts} {moved * experts}"
+        if m == self.vocab:
+            line = self._of_vocabulary(m, n, k, moved)
         if self.later is None:
             return [line]
         self.later.append(line)
@@ -484,7 +486,7 @@ class _Kernels:
         return [
             f"memory main {4 * self.whole}",
             *self.gathered(),
-            f"gemm main {self.tokens} {self.vocab} {self.width}",
+            self._of_vocabulary(self.tokens, self.vocab, self.width),
             # As fp32; the largest; less that; exponentials; their sum; divided by that.
             *(f"memory main {nbytes * logits}" for nbytes in (6, 4, 8, 8, 4, 8)),
             *(["record main t", "wait tensor t", *small, "record tensor u", "wait main u"]
@@ -497,10 +499,16 @@ class _Kernels:
             f"memory main {8 * logits}",
             f"memory main {6 * logits}",  # as 16-bit numbers
             *self.gathered(),
-            f"gemm main {self.tokens} {self.width} {self.vocab}",
+            self._of_vocabulary(self.tokens, self.width, self.vocab),
             *self.reduced(True, self._gradient(self.vocab, self.width, self.tokens)),
             f"memory main {10 * self.whole}",
         ]
+
+    def _of_vocabulary(self, m: int, n: int, k: int, moved: int = 0) -> str:
+        """A product with the vocabulary's matrix, which has 16-bit numbers where others have 8."""
+        if self.layout.dtype != "fp8":
+            return f"gemm main {m} {n} {k}" + (f" 1 {moved}" if moved else "")
+        return f"flops main {2 * m * n * k} {2 * (m * k + k * n + m * n) + moved}"
 
 
 class _Step:

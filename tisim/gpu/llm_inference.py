@@ -173,7 +173,7 @@ def _layer(
         f"memory main {4 * rows * h}",  # norm
         f"gemm main {rows} {qkv} {h}",
         f"memory main {4 * rows * qkv}",  # positions, and keys and values are kept
-        f"flops main {flops} {read + 2 * rows * (qkv + h // t)}",
+        f"attention main {flops} {read + 2 * rows * (qkv + h // t)}",
         f"gemm main {rows} {h} {h // t}",
         *summed,
         f"memory main {8 * rows * h}",  # sum, norm

@@ -19,7 +19,10 @@ COLLECTIVES = (
     "shift",  # each sends to the next of the group, the last to the first
 )
 #: Kernels: how many numbers follow the stream, at least and at most.
-KERNELS = {"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2), "seconds": (1, 1)}
+KERNELS = {
+    **{"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2)},
+    **{"attention": (1, 2), "seconds": (1, 1)},
+}
 #: Types of the numbers that matrices have.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
 #: Ranks of a program, at most.

@@ -50,6 +50,27 @@ def total(graph: Graph, word: str, nodes: list[Node] | None = None) -> float:
     return found
 
 
+def test_products_of_the_vocabulary_have_16_bit_numbers_with_fp8() -> None:
+    products = {}
+    for dtype in ("bf16", "fp8"):
+        graph = parse_graph(write_step(SMALL, Layout(global_batch=4, dtype=dtype)))
+        products[dtype] = unlimited(Layout(global_batch=4, dtype=dtype)).seconds * 1e15
+        once = sum(node.numbers[0] for block in graph.blocks.values() for node in block
+                   if node.word == "flops")  # fmt: skip
+        # A micro-batch: forwards, and both gradients.
+        expected = 6 * SMALL.vocab * SMALL.hidden * SMALL.sequence if dtype == "fp8" else 0
+        assert once == expected
+    vocabulary = 4 * 6 * SMALL.vocab * SMALL.hidden * SMALL.sequence
+    assert products["bf16"] - products["fp8"] == pytest.approx(vocabulary, rel=1e-9)
+
+
+def test_attention_in_one_kernel_has_an_efficiency_of_its_own() -> None:
+    machine, peak = STEP_MACHINES["h100"], 989.5e12
+    for word, efficiency in (("flops", 0.711), ("attention", 0.51)):
+        arithmetic, _ = machine.kernel_times(Node(word, "main", "", (1e12, 1e6), 1), "bf16")
+        assert arithmetic - machine.kernel == pytest.approx(1e12 / (peak * efficiency))
+
+
 def test_matrix_products_are_six_flops_a_parameter_and_token() -> None:
     layout = Layout(global_batch=4, attention="flash")
     flops = 6 * SMALL.parameters * 4 * SMALL.sequence

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.public_steps import nemo_steps, selene_steps
 from benchmarks.training_steps import (
     VTRAIN,
     errors,
@@ -41,6 +42,12 @@ def test_published_steps_of_megatron_are_predicted() -> None:
 
 def test_steps_of_mlperf_are_predicted() -> None:
     assert np.abs(errors(mlperf_steps(), STEP_MACHINES["h100"])).max() <= 0.12
+
+
+def test_steps_that_nobody_fitted_are_predicted() -> None:
+    assert np.abs(errors(list(selene_steps())[: campaign(6, 10)], A100)).max() <= 0.10
+    found = errors(nemo_steps(), STEP_MACHINES["h100"])
+    assert np.abs(found).mean() <= 0.12
 
 
 def test_intervals_hold_80_to_98_percent_of_measured_steps(gpu_data: Path) -> None:
