@@ -28,6 +28,7 @@ from tisim.traces.text_program import (
     ANY_SOURCE,
     COLLECTIVES,
     PROC_NULL,
+    SEND_INITS,
     SENDS,
     Action,
     collective_call,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 #: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
 
-_MODES: Final = {"": Mode.STANDARD, "s": Mode.SYNCHRONOUS, "b": Mode.BUFFERED}
+_MODES: Final = {name: Mode[mode.upper()] for name, mode in (SENDS | SEND_INITS).items()}
 
 
 class Rank:
@@ -184,9 +185,8 @@ class Rank:
         self.waits_for = None
 
     def _send_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
-        prefix = action.name.removesuffix("_init").removesuffix("send")
-        immediate = prefix.startswith("i") or persistent is not None
-        mode = _MODES[prefix.removeprefix("i")]
+        immediate = action.name.startswith("i") or persistent is not None
+        mode = _MODES[action.name]
         message: Message | None = None
         if action.peer != PROC_NULL:
             destination = self._address(action.peer, action.comm)
@@ -744,7 +744,7 @@ class Rank:
         "irecv": _receive_action,
         "sendrecv": _sendrecv_action,
         **dict.fromkeys(SENDS, _send_action),
-        **dict.fromkeys(("recv_init", "send_init", "ssend_init", "bsend_init"), _create_persistent),
+        **dict.fromkeys(("recv_init", *SEND_INITS), _create_persistent),
         **dict.fromkeys(("comm_split", "comm_dup", "comm_idup"), _make_communicator),
         **dict.fromkeys(("comm_group", "comm_free"), _make_communicator),
         **dict.fromkeys((*COLLECTIVES, *(f"i{name}" for name in COLLECTIVES)), _collective),

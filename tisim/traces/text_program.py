@@ -56,9 +56,15 @@ COLLECTIVES: Final[dict[str, tuple[str, int]]] = {
     "neighbor_alltoall": ("to from s r type type", -1002),
     "neighbor_alltoallv": ("to from s* r* type type", -1002),
 }
-SENDS: Final = {"send", "ssend", "bsend", "isend", "issend", "ibsend"}
 _NAMED: Final = ("comm=", "request=", "requests=", "completed=", "layer=")
-_PERSISTENT: Final = {"send_init", "ssend_init", "bsend_init"}
+#: The modes of sends, and of persistent ones.
+SENDS: Final = {
+    **{"send": "standard", "ssend": "synchronous", "bsend": "buffered"},
+    **{"isend": "standard", "issend": "synchronous", "ibsend": "buffered"},
+}
+SEND_INITS: Final = {
+    "send_init": "standard", "ssend_init": "synchronous", "bsend_init": "buffered",
+}  # fmt: skip
 _LISTS: Final = {"waitall", "waitany", "waitsome", "testall", "testany", "testsome", "startall"}
 _LEGACY_NAMES: Final = {
     "Isend", "Irecv", "waitAll", "allReduce", "allToAll", "allToAllV", "allToAllv", "allGather",
@@ -272,7 +278,7 @@ class TextTrace:
             self._compute(action, arguments)
         elif name == "sleep":
             (action.amount,) = map(float, arguments)
-        elif name in SENDS or name in _PERSISTENT:
+        elif name in SENDS or name in SEND_INITS:
             self._message(action, arguments, self._destination(arguments[0]))
         elif name in ("recv", "irecv", "recv_init"):
             self._message(action, arguments, self._source(arguments[0]))
@@ -403,7 +409,7 @@ def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
             name, arguments = words[0].lower(), words[1:]
             named |= words[0] in _LEGACY_NAMES
             is_receive = name in ("recv", "irecv", "recv_init")
-            if is_receive or name in SENDS or name in _PERSISTENT:
+            if is_receive or name in SENDS or name in SEND_INITS:
                 if len(arguments) == 2 or (len(arguments) == 1 and is_receive):
                     return True
                 if len(arguments) == 4 or (len(arguments) == 3 and not _may_be_type(arguments[2])):

@@ -19,7 +19,7 @@ from tisim.traces.importers.importer import (
 )
 from tisim.traces.importers.rank_calls import WORLD, Communicators, Group
 from tisim.traces.importers.rank_spool import RankSpool
-from tisim.traces.importers.words import uniform_collective
+from tisim.traces.importers.words import ISENDS, SENDS, uniform_collective
 
 #: The quantities that a table may have, and the names of columns that are taken for them.
 QUANTITIES: dict[str, tuple[str, ...]] = {
@@ -216,9 +216,9 @@ class Members:
 
 
 _NOT_NEGATIVE = {"bytes", "receive_bytes", "volume"}
-_BLOCKING = {"send", "ssend", "bsend", "recv"}
-_NON_BLOCKING = {"isend", "issend", "ibsend", "irecv"}
-_RENAMED = {"rsend": "send", "irsend": "isend"}
+_BLOCKING = {*SENDS.values(), "recv"}
+_NON_BLOCKING = {*ISENDS.values(), "irecv"}
+_WORDS = {name.lower(): word for name, word in (SENDS | ISENDS).items()}
 _SILENT = {"init", "init_thread", "comm_size", "comm_rank", "get_count", "type_commit", "wtime"}
 _WAITS = {"wait", "waitall", "waitany", "waitsome"}
 
@@ -264,7 +264,7 @@ class RankRows(RankConverter):
 
     def _word(self) -> str:
         name = self._row.get("call", "").lower().removeprefix("mpi_").removesuffix("_")
-        return _RENAMED.get(name, name)
+        return _WORDS.get(name, name)
 
     def _place(self) -> str:
         return f"line {self._row.get('line', '?')}"

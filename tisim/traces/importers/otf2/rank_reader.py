@@ -15,7 +15,15 @@ from tisim.traces.importers.otf2.archive import CallPaths, read_definitions
 from tisim.traces.importers.otf2.events import Event, read_records
 from tisim.traces.importers.rank_calls import Communicators, RequestNumbers, Slot
 from tisim.traces.importers.vectors import VectorSizes
-from tisim.traces.importers.words import COLLECTIVES, ROOTED, VECTORS, is_lost, uniform_collective
+from tisim.traces.importers.words import (
+    COLLECTIVES,
+    ISENDS,
+    ROOTED,
+    SENDS,
+    VECTORS,
+    is_lost,
+    uniform_collective,
+)
 from tisim.traces.program import CallSequence
 
 # OTF2 keeps two numbers of a collective and rank: the bytes sent and the bytes received. What they
@@ -86,9 +94,6 @@ class OpenedTrace(FormatTrace):
         )
 
 
-# How the send of a call is written; MPI_Send and all others: as it stands.
-_SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
-_ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
 #: Notes on events that are in the trace and in no line, by the core's names for them.
 LOSSES = {
     "flush": "the time of writing the trace's buffer is left out",
@@ -236,7 +241,9 @@ class EventReader(RankConverter):
         receiver, comm, tag, nbytes = numbers
         number = self._comm(comm)
         if number is not None:
-            self._calls.message(_SENDS.get(call, "send"), receiver, tag, nbytes, number)
+            self._calls.message(
+                SENDS.get(call.removeprefix("MPI_"), "send"), receiver, tag, nbytes, number
+            )
 
     def _on_recv(self, _time: int, numbers: tuple[int, ...]) -> None:
         call = self._open[-1] if self._open else "MPI_Recv"
@@ -253,7 +260,7 @@ class EventReader(RankConverter):
         number = self._comm(comm)
         if number is not None:
             call = self._open[-1] if self._open else "MPI_Isend"
-            word = _ISENDS.get(call, "isend")
+            word = ISENDS.get(call.removeprefix("MPI_"), "isend")
             self._calls.post(word, receiver, tag, nbytes, request, number)
 
     def _on_isend_complete(self, _time: int, numbers: tuple[int, ...]) -> None:

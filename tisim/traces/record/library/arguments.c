@@ -334,7 +334,7 @@ static void add_statuses(const MPI_Status* statuses, int count) {
   if (count >= 0) add("]");
 }
 
-int64_t tisim_arguments(tisim_sink* sink) {
+int64_t tisim_arguments(tisim_writer* writer) {
   if (!is_wanted || function == NULL) return -1;
   int last = 0; /* the whole number before: how long an array is */
   bool ignored = false;
@@ -437,5 +437,5 @@ int64_t tisim_arguments(tisim_sink* sink) {
     if ((unsigned char)*c < 32 || *c == 127) *c = '_';
   }
   function = NULL;
-  return tisim_sink_text(sink, text);
+  return tisim_writer_text(writer, text);
 }

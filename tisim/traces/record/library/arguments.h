@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sink.h"
+#include "writer.h"
 
 /* From here on texts are made. */
 void tisim_begin_arguments(void);
@@ -14,8 +14,8 @@ void tisim_begin_arguments(void);
 void tisim_describe(const char* function, const char* parameters, const void* const* values);
 /* MPI has come back: what it gives is there. */
 void tisim_returned(void);
-/* The number in the sink of the text of the call at hand, for the first line that it writes. */
-int64_t tisim_arguments(tisim_sink* sink);
+/* The number in the writer of the text of the call at hand, for the first line that it writes. */
+int64_t tisim_arguments(tisim_writer* writer);
 
 /* allocations.c, which is left out unless arguments are recorded: whether an address is in memory
  * that the program has allocated, the number of that block, and where in it. */

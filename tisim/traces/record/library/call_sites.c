@@ -29,13 +29,13 @@ struct path {
   struct frame frames[]; /* the innermost first */
 };
 
-static tisim_sink* sink;
+static tisim_writer* writer;
 static struct path** paths; /* a hash table */
 static size_t path_room;
 static size_t path_count;
 static size_t path_bytes;
 
-void tisim_begin_call_sites(tisim_sink* its_sink) { sink = its_sink; }
+void tisim_begin_call_sites(tisim_writer* its_writer) { writer = its_writer; }
 
 static size_t hash(const void* caller, const void* stack) {
   const uint64_t mixed = ((uint64_t)(uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^
@@ -134,14 +134,14 @@ static int64_t number_of(const struct search* search) {
   char text[TISIM_MOST_FRAMES * (TISIM_LONGEST_PLACE + 3) + 1];
   char* end = text;
   for (int i = search->count; i-- > 0;) {
-    end += tisim_place_of(sink, search->frames[i].return_address, end);
+    end += tisim_place_of(writer, search->frames[i].return_address, end);
     if (i > 0) {
       memcpy(end, " > ", 3);
       end += 3;
     }
   }
   *end = '\0';
-  return tisim_sink_text(sink, text);
+  return tisim_writer_text(writer, text);
 }
 
 static int64_t find(const void* caller, const void* stack) {
@@ -158,7 +158,7 @@ static int64_t find(const void* caller, const void* stack) {
 }
 
 int64_t tisim_call_site(const void* caller) {
-  if (sink == NULL) return -1;
+  if (writer == NULL) return -1;
   const void* const stack = __builtin_frame_address(0);
   if (path_room != 0) {
     struct path* path = paths[hash(caller, stack) & (path_room - 1)];

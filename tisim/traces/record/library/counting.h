@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sink.h"
+#include "writer.h"
 
 /* counter.c: what a computation amounts to. */
 const char* tisim_counter_begin(const char* name, double reference_speed);
@@ -46,13 +46,13 @@ uint64_t tisim_read_perf_event(struct tisim_perf_event* event);
  * NULL: there are none. On the thread that is counted. False, after a message, if one of them does
  * not work. */
 bool tisim_begin_further_counters(const char* list);
-/* Makes them known to the sink. */
-void tisim_name_further_counters(tisim_sink* sink);
+/* Makes them known to the writer. */
+void tisim_name_further_counters(tisim_writer* writer);
 /* Before a call, and before the program goes on. */
 void tisim_take_further_counts(void);
 void tisim_restart_further_counters(void);
-/* Says what was counted of the computation that the sink gets next; NULL: it gets none. */
-void tisim_write_further_counts(tisim_sink* sink);
+/* Says what was counted of the computation that the writer gets next; NULL: it gets none. */
+void tisim_write_further_counts(tisim_writer* writer);
 /* The counts of it so far, and a return to them. */
 #define TISIM_MOST_COUNTERS 16
 void tisim_copy_further_counts(uint64_t counts[]);

@@ -93,15 +93,15 @@ bool tisim_begin_further_counters(const char* list) {
   return wrong == NULL;
 }
 
-void tisim_name_further_counters(tisim_sink* sink) {
+void tisim_name_further_counters(tisim_writer* writer) {
   char line[TISIM_MOST_COUNTERS * (LONGEST_NAME + 2) + 32] = "beside the counter: ";
   size_t end = strlen(line);
   for (size_t i = 0; i < counter_count; ++i) {
-    counters[i].attribute = tisim_sink_count_name(sink, counters[i].name);
+    counters[i].attribute = tisim_writer_count_name(writer, counters[i].name);
     const char* const between = i == 0 ? "" : ", ";
     end += (size_t)snprintf(line + end, sizeof line - end, "%s%s", between, counters[i].name);
   }
-  if (counter_count != 0) tisim_sink_comment(sink, line);
+  if (counter_count != 0) tisim_writer_comment(writer, line);
 }
 
 void tisim_take_further_counts(void) {
@@ -116,10 +116,10 @@ void tisim_restart_further_counters(void) {
   for (size_t i = counter_count; i-- > 0;) counters[i].last = now(&counters[i]);
 }
 
-void tisim_write_further_counts(tisim_sink* sink) {
+void tisim_write_further_counts(tisim_writer* writer) {
   for (size_t i = 0; i < counter_count; ++i) {
-    if (sink != NULL && counters[i].attribute >= 0) {
-      tisim_sink_count(sink, counters[i].attribute, (int64_t)counters[i].count);
+    if (writer != NULL && counters[i].attribute >= 0) {
+      tisim_writer_count(writer, counters[i].attribute, (int64_t)counters[i].count);
     }
     counters[i].count = 0;
   }

@@ -17,7 +17,7 @@
 static char path[LONGEST_PATH];
 static size_t lengths[MOST_NESTED]; /* of the path before each of them */
 static int depth;
-static int64_t number = -1; /* of the path in the sink; -1: not known yet */
+static int64_t number = -1; /* of the path in the writer; -1: not known yet */
 
 bool tisim_begin_layer(const char* function, tisim_name_finder find_name, intptr_t first,
                        intptr_t second) {
@@ -40,9 +40,9 @@ void tisim_end_layer(void) {
   number = -1;
 }
 
-int64_t tisim_layer(tisim_sink* sink) {
+int64_t tisim_layer(tisim_writer* writer) {
   if (depth == 0) return -1;
-  if (number < 0) number = tisim_sink_text(sink, path);
+  if (number < 0) number = tisim_writer_text(writer, path);
   return number;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sink.h"
+#include "writer.h"
 
 /* Writes the name of what a function works on, from its first two arguments. */
 typedef bool (*tisim_name_finder)(intptr_t first, intptr_t second, char* name, size_t size);
@@ -20,8 +20,8 @@ bool tisim_name_in_pnetcdf(intptr_t file, intptr_t variable, char* name, size_t 
 bool tisim_begin_layer(const char* function, tisim_name_finder find_name, intptr_t first,
                        intptr_t second);
 void tisim_end_layer(void);
-/* The number in the sink of the functions that the program is in; -1: in none. */
-int64_t tisim_layer(tisim_sink* sink);
+/* The number in the writer of the functions that the program is in; -1: in none. */
+int64_t tisim_layer(tisim_writer* writer);
 
 /* The functions have at most ten arguments, all of them whole numbers and addresses: on x86-64 and
  * AArch64 they can be handed on without knowing which. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* A module is named after its file; the sink's comment "module: NAME BUILD-ID PATH" tells which.
+/* A module is named after its file; the writer's comment "module: NAME BUILD-ID PATH" tells which.
  * The identifier is that of the linker, "-" without one: it tells whether a file was changed. */
 
 #define MOST_MODULES 256
@@ -89,7 +89,7 @@ static void name_module(struct module* module) {
   }
 }
 
-static const struct module* add_module(tisim_sink* sink, uintptr_t base, const char* path) {
+static const struct module* add_module(tisim_writer* writer, uintptr_t base, const char* path) {
   if (module_count == MOST_MODULES) return NULL;
   struct module* const module = &modules[module_count];
   module->base = base;
@@ -105,11 +105,11 @@ static const struct module* add_module(tisim_sink* sink, uintptr_t base, const c
   char line[PATH_MAX + LONGEST_NAME + LONGEST_ID + 16];
   dl_iterate_phdr(take_identifier, &identifier);
   snprintf(line, sizeof line, "module: %s %s %s", module->name, identifier.digits, module->path);
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
   return module;
 }
 
-size_t tisim_place_of(tisim_sink* sink, const void* address, char* text) {
+size_t tisim_place_of(tisim_writer* writer, const void* address, char* text) {
   Dl_info found;
   struct link_map* map = NULL;
   const struct module* module = NULL;
@@ -117,7 +117,7 @@ size_t tisim_place_of(tisim_sink* sink, const void* address, char* text) {
     for (size_t i = 0; module == NULL && i < module_count; ++i) {
       if (modules[i].base == map->l_addr) module = &modules[i];
     }
-    if (module == NULL) module = add_module(sink, map->l_addr, map->l_name);
+    if (module == NULL) module = add_module(writer, map->l_addr, map->l_name);
   }
   const uintptr_t base = module == NULL ? 0 : module->base;
   return (size_t)snprintf(text, TISIM_LONGEST_PLACE, "%s+0x%llx",

@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sink.h"
+#include "writer.h"
 
 /* The program and its libraries: what an address belongs to. */
 
 #define TISIM_LONGEST_PLACE 96
 
 /* Writes "MODULE+0xADDRESS" and a zero into `text`: the address as the module's file counts it.
- * Returns its length. The first time, a comment of the sink says what file the module is. */
-size_t tisim_place_of(tisim_sink* sink, const void* address, char* text);
+ * Returns its length. The first time, a comment of the writer says what file the module is. */
+size_t tisim_place_of(tisim_writer* writer, const void* address, char* text);
 
 /* The stack of a thread, and the frames on it at the time of a signal. */
 
@@ -32,8 +32,8 @@ bool tisim_knows_interrupted_frames(void);
 
 /* Where in the program a call is made: its call path. */
 
-/* Call paths go to this sink from now on. */
-void tisim_begin_call_sites(tisim_sink* sink);
+/* Call paths go to this writer from now on. */
+void tisim_begin_call_sites(tisim_writer* writer);
 /* The number of the call path that ends at `caller`, an address that a function of this recorder
  * returns to; -1: there is none. */
 int64_t tisim_call_site(const void* caller);
@@ -41,8 +41,8 @@ int64_t tisim_call_site(const void* caller);
 /* Where in the program its computations are: call paths, sampled by a timer. */
 
 /* Begins to sample the calling thread, into the file DIRECTORY/rank-N.samples. Comments about
- * modules go to the sink. */
-void tisim_begin_samples(tisim_sink* sink, const char* directory, int rank);
+ * modules go to the writer. */
+void tisim_begin_samples(tisim_writer* writer, const char* directory, int rank);
 /* Before call number `call` of the rank is written, in a call of MPI: writes what was sampled since
  * the one before. */
 void tisim_write_samples(uint64_t call);

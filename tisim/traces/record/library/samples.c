@@ -58,7 +58,7 @@ struct sampled_thread {
 };
 
 static struct tree* tree; /* NULL: nothing is sampled */
-static tisim_sink* sink;
+static tisim_writer* writer;
 static FILE* file;
 static uint32_t written; /* nodes */
 static timer_t timer;
@@ -159,7 +159,7 @@ static void write_node(uint32_t number) {
   if (number == 0 || node->number != 0) return;
   char place[TISIM_LONGEST_PLACE];
   write_node(node->parent);
-  tisim_place_of(sink, node->address, place);
+  tisim_place_of(writer, node->address, place);
   fprintf(file, "node %u %s\n", (unsigned)tree->nodes[node->parent].number, place);
   node->number = ++written;
 }
@@ -255,7 +255,7 @@ static void* memory_for_tree(void) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-void tisim_begin_samples(tisim_sink* its_sink, const char* directory, int rank) {
+void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int rank) {
   char path[LONGEST_PATH];
   if (!tisim_knows_interrupted_frames()) {
     complain("this is not known for this kind of processor");
@@ -269,7 +269,7 @@ void tisim_begin_samples(tisim_sink* its_sink, const char* directory, int rank) 
     return;
   }
   made->node_count = 1;
-  sink = its_sink;
+  writer = its_writer;
   tisim_end_of_stack(); /* not for the first time in the handler */
   signal_number = take_signal();
   if (signal_number == 0) {

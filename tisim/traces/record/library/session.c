@@ -47,8 +47,8 @@ struct settings {
 };
 
 static struct settings settings;
-static tisim_sink* sink;        /* NULL: this rank is not recorded, or no longer */
-static char part[LONGEST_PATH]; /* the file of the sink; empty: there never was one */
+static tisim_writer* writer;    /* NULL: this rank is not recorded, or no longer */
+static char part[LONGEST_PATH]; /* the file of the writer; empty: there never was one */
 static int own_rank;
 static pid_t recording_process;
 static bool is_merged;    /* the ranks merge their parts at the end */
@@ -152,8 +152,8 @@ bool tisim_enter(const char* function, const void* caller) {
   tisim_add_volume(tisim_counter_take(caller));
   if (is_first_thread()) tisim_take_further_counts();
   current = function;
-  if (settings.has_call_sites && sink != NULL) call_site = tisim_call_site(caller);
-  if (has_clock && sink != NULL) {
+  if (settings.has_call_sites && writer != NULL) call_site = tisim_call_site(caller);
+  if (has_clock && writer != NULL) {
     end_time = 0;
     begin_time = tisim_now();
   }
@@ -228,19 +228,19 @@ void tisim_asked(uint64_t key, bool answer) {
 }
 
 /* From here on nothing is written. The rank goes on to agree with the others on communicators. */
-static void close_sink(bool is_complete) {
+static void close_writer(bool is_complete) {
   tisim_end_samples();
-  if (sink != NULL) tisim_sink_close(sink, is_complete);
-  sink = NULL;
+  if (writer != NULL) tisim_writer_close(writer, is_complete);
+  writer = NULL;
 }
 
 static void stop_after_error(void) {
   char text[1024];
   snprintf(text, sizeof text,
            "a part of the trace cannot be written: %s; this rank is no longer recorded",
-           tisim_sink_error(sink));
+           tisim_writer_error(writer));
   message(text);
-  close_sink(false);
+  close_writer(false);
 }
 
 static void write_header(int size, const char* counter, int threads) {
@@ -250,19 +250,19 @@ static void write_header(int size, const char* counter, int threads) {
   PMPI_Get_library_version(library, &length);
   library[strcspn(library, "\r\n")] = '\0';
   for (char* tab = library; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
-  tisim_sink_comment(sink, "version: tisim record 1");
+  tisim_writer_comment(writer, "version: tisim record 1");
   snprintf(line, sizeof line, "ranks: %d", size);
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
   snprintf(line, sizeof line, "counter: %s", counter);
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
   snprintf(line, sizeof line, "mpi: %s", library);
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
   snprintf(line, sizeof line, "threads: %s",
            threads == MPI_THREAD_MULTIPLE     ? "multiple"
            : threads == MPI_THREAD_SERIALIZED ? "serialized"
            : threads == MPI_THREAD_FUNNELED   ? "funneled"
                                               : "single");
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
 }
 
 /* All ranks write parts of the same kind: compressed ones if all of them can. */
@@ -283,13 +283,13 @@ static uint64_t share_of_size(int size) {
   return settings.most_bytes != 0 && share == 0 ? 1 : share;
 }
 
-static void open_sink(bool compressed, int rank, int size) {
+static void open_writer(bool compressed, int rank, int size) {
   const char* const directory = settings.directory;
   snprintf(part, sizeof part, "%s/rank-%d.%s", directory, rank, compressed ? "part" : "txt");
-  sink = compressed
-             ? tisim_open_trace_sink(directory, rank, size, settings.memory, share_of_size(size))
-             : tisim_open_text_sink(directory, rank);
-  if (sink != NULL) return;
+  writer = compressed ? tisim_open_trace_writer(directory, rank, size, settings.memory,
+                                                share_of_size(size))
+                      : tisim_open_text_writer(directory, rank);
+  if (writer != NULL) return;
   char text[LONGEST_PATH + 256];
   snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s", directory,
            rank, strerror(errno));
@@ -361,34 +361,35 @@ bool tisim_prepare(int threads) {
   if (settings.directory != NULL && counter == NULL) {
     message("the counter that was asked for does not work on this host");
   } else if (can_record && listed) {
-    open_sink(compressed, own_rank, size);
-    can_record = sink != NULL;
+    open_writer(compressed, own_rank, size);
+    can_record = writer != NULL;
   }
   /* Either all ranks record or none: they communicate when communicators are made. */
   int opened = can_record;
   int all_opened = 0;
   PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all_opened == 0) {
-    close_sink(false);
+    close_writer(false);
     return false;
   }
   many_threads = threads == MPI_THREAD_MULTIPLE;
   tisim_state.first_thread = pthread_self();
   is_merged = compressed && settings.output != NULL;
   if (is_merged) tisim_prepare_merge();
-  if (sink != NULL) {
+  if (writer != NULL) {
     write_header(size, counter, threads);
-    tisim_name_further_counters(sink);
+    tisim_name_further_counters(writer);
   }
-  if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
+  if (settings.has_call_sites && writer != NULL) tisim_begin_call_sites(writer);
   if (settings.has_arguments) tisim_begin_arguments();
   has_clock = settings.has_times || settings.has_timeline;
-  if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
+  if (settings.has_timeline) tisim_begin_timeline(settings.directory, writer != NULL);
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
   if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
-  if (settings.has_samples && sink != NULL) tisim_begin_samples(sink, settings.directory, own_rank);
+  if (settings.has_samples && writer != NULL)
+    tisim_begin_samples(writer, settings.directory, own_rank);
   tisim_depth = 1;
   tisim_state.phase = TISIM_RECORDING;
   return true;
@@ -406,7 +407,7 @@ static void write_unsupported(void) {
   if (lines == NULL) return;
   for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
     *end = '\0';
-    tisim_sink_comment(sink, line);
+    tisim_writer_comment(writer, line);
   }
   free(lines);
 }
@@ -414,9 +415,9 @@ static void write_unsupported(void) {
 /* Ends the computation before the next call. */
 static void write_volume(void) {
   const struct tisim_threads threads = tisim_take_threads(volume);
-  const bool is_written = !tisim_state.paused && sink != NULL && threads.sum != 0;
+  const bool is_written = !tisim_state.paused && writer != NULL && threads.sum != 0;
   volume = 0;
-  tisim_write_further_counts(is_written ? sink : NULL);
+  tisim_write_further_counts(is_written ? writer : NULL);
   if (!is_written) return;
   if (threads.count > 1) {
     const int64_t largest = (int64_t)threads.largest;
@@ -424,9 +425,9 @@ static void write_volume(void) {
     named.threads = threads.count;
     named.sum = (int64_t)threads.sum;
     const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1, -1};
-    tisim_sink_call(sink, &call);
+    tisim_writer_call(writer, &call);
   } else {
-    tisim_sink_volume(sink, threads.sum);
+    tisim_writer_volume(writer, threads.sum);
   }
 }
 
@@ -435,19 +436,19 @@ static void write_accelerators(void) {
   if (percent == 0) return;
   char line[64];
   snprintf(line, sizeof line, "accelerators: %d", percent);
-  tisim_sink_comment(sink, line);
+  tisim_writer_comment(writer, line);
 }
 
 void tisim_finish(const void* caller) {
   if (!tisim_enter("MPI_Finalize", caller)) return;
   tisim_depth = 0;
   tisim_state.phase = TISIM_OVER;
-  if (sink != NULL) {
+  if (writer != NULL) {
     const struct tisim_named none = tisim_on(0);
     write_unsupported();
     write_accelerators();
     tisim_write(TISIM_finalize, NULL, 0, &none, true);
-    close_sink(true);
+    close_writer(true);
   }
   if (settings.has_timeline) tisim_end_timeline();
   if (settings.has_notes && settings.directory != NULL) {
@@ -461,9 +462,9 @@ void tisim_finish(const void* caller) {
 }
 
 void tisim_give_up(void) {
-  if (sink != NULL) write_unsupported();
+  if (writer != NULL) write_unsupported();
   tisim_close_timeline();
-  close_sink(false);
+  close_writer(false);
 }
 
 void tisim_pause(bool pause, const void* caller) {
@@ -494,7 +495,7 @@ static int64_t take_duration(void) {
 
 int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count,
                     const struct tisim_named* named, bool always) {
-  if (sink == NULL || (tisim_state.paused && !always)) return -1;
+  if (writer == NULL || (tisim_state.paused && !always)) return -1;
   write_volume();
   tisim_write_samples(calls++);
   const struct tisim_call call = {word,
@@ -503,15 +504,15 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
                                   named,
                                   call_site,
                                   is_beneath ? -1 : take_duration(),
-                                  tisim_layer(sink),
-                                  is_beneath ? -1 : tisim_arguments(sink)};
-  const int64_t ticket = tisim_sink_call(sink, &call);
-  if (tisim_sink_error(sink) != NULL) stop_after_error();
+                                  tisim_layer(writer),
+                                  is_beneath ? -1 : tisim_arguments(writer)};
+  const int64_t ticket = tisim_writer_call(writer, &call);
+  if (tisim_writer_error(writer) != NULL) stop_after_error();
   return ticket;
 }
 
 void tisim_write_matched(int64_t ticket, int64_t source) {
-  if (sink != NULL && ticket >= 0) tisim_sink_matched(sink, ticket, source);
+  if (writer != NULL && ticket >= 0) tisim_writer_matched(writer, ticket, source);
 }
 
 int64_t* tisim_numbers(size_t count) {

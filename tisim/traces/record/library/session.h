@@ -1,6 +1,6 @@
 /* The session of a rank: whether it records, and what it writes. One thread of a rank uses it at a
- * time. It knows the layers below (state, counting, places, sinks), and nothing of the calls of MPI
- * that it writes. */
+ * time. It knows the layers below (state, counting, places, writers), and nothing of the calls of
+ * MPI that it writes. */
 #ifndef TISIM_SESSION_H
 #define TISIM_SESSION_H
 
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sink.h"
 #include "state.h"
+#include "writer.h"
 
 /* Where in the program a wrapper returns to. */
 #define TISIM_CALLER __builtin_return_address(0)

@@ -1,5 +1,5 @@
-/* A sink that compresses the calls of a rank while it runs, with libtisim_trace. A program that is
- * killed loses at most the calls of its last second. */
+/* A writer that compresses the calls of a rank while it runs, with libtisim_trace. A program that
+ * is killed loses at most the calls of its last second. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sink.h"
 #include "trace_library.h"
+#include "writer.h"
 
 #define SECONDS_PER_FLUSH 1
 #define SECONDS_TO_END 2          /* at most, from a signal until the process ends */
@@ -29,8 +29,8 @@ struct line {
   int word;     /* of libtisim_trace */
 };
 
-struct trace_sink {
-  tisim_sink functions;
+struct trace_writer {
+  tisim_writer functions;
   tt_rank* rank;
   char path[LONGEST_PATH];
   uint64_t most_bytes;
@@ -60,26 +60,26 @@ static const char* const roles_of[] = {
 #undef ROLES
 };
 
-static void fail(struct trace_sink* sink, const char* what) {
-  if (sink->error[0] == '\0') snprintf(sink->error, sizeof sink->error, "%s", what);
+static void fail(struct trace_writer* writer, const char* what) {
+  if (writer->error[0] == '\0') snprintf(writer->error, sizeof writer->error, "%s", what);
 }
 
-static void check(struct trace_sink* sink, int status) {
+static void check(struct trace_writer* writer, int status) {
   if (status >= 0) return;
-  const char* const what = tisim_trace.error(sink->rank);
-  fail(sink, what[0] == '\0' ? "the trace library refuses a call" : what);
+  const char* const what = tisim_trace.error(writer->rank);
+  fail(writer, what[0] == '\0' ? "the trace library refuses a call" : what);
 }
 
-static void check_size(struct trace_sink* sink) {
+static void check_size(struct trace_writer* writer) {
   struct stat file;
-  if (sink->most_bytes == 0 || stat(sink->path, &file) != 0) return;
-  if ((uint64_t)file.st_size > sink->most_bytes) fail(sink, "it has its greatest size");
+  if (writer->most_bytes == 0 || stat(writer->path, &file) != 0) return;
+  if ((uint64_t)file.st_size > writer->most_bytes) fail(writer, "it has its greatest size");
 }
 
-static void flush(struct trace_sink* sink) {
-  if (sink->error[0] != '\0') return;
-  check(sink, tisim_trace.flush(sink->rank));
-  check_size(sink);
+static void flush(struct trace_writer* writer) {
+  if (writer->error[0] != '\0') return;
+  check(writer, tisim_trace.flush(writer->rank));
+  check_size(writer);
 }
 
 /* The flusher: a thread that writes what was recorded once a second, also while the program
@@ -89,7 +89,7 @@ static void flush(struct trace_sink* sink) {
 
 static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
-static struct trace_sink* flushed; /* by the thread; NULL: none */
+static struct trace_writer* flushed; /* by the thread; NULL: none */
 static pthread_t thread;
 static bool has_thread;
 static pid_t process; /* a process that it has forked has no flusher */
@@ -149,9 +149,9 @@ static void handle_ending_signals(void) {
   }
 }
 
-static void start_flusher(struct trace_sink* sink) {
+static void start_flusher(struct trace_writer* writer) {
   sigset_t all, before;
-  flushed = sink;
+  flushed = writer;
   process = getpid();
   sem_init(&wake, 0, 0);
   /* The program's signals are for its own threads. */
@@ -195,7 +195,7 @@ static size_t numbers_in(const struct tisim_call* call) {
 }
 
 /* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
-static int make_word(struct trace_sink* sink, const struct tisim_call* call) {
+static int make_word(struct trace_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const size_t longer = named->text == NULL ? 0 : strlen(named->text);
   char* const text = malloc(64 + 64 + 3 * numbers_in(call) + longer + 64);
@@ -220,7 +220,7 @@ static int make_word(struct trace_sink* sink, const struct tisim_call* call) {
     end += sprintf(end, " # source={}");
     if (place < 64) ranks |= UINT64_C(1) << place;
   }
-  const int word = tisim_trace.word(sink->rank, text, ranks);
+  const int word = tisim_trace.word(writer->rank, text, ranks);
   free(text);
   return word;
 }
@@ -237,17 +237,17 @@ static struct line* place_of(struct line* lines, size_t room, uint64_t key, cons
   return &lines[place];
 }
 
-static bool grow_lines(struct trace_sink* sink) {
-  const size_t room = sink->line_room == 0 ? FIRST_WORDS : 2 * sink->line_room;
+static bool grow_lines(struct trace_writer* writer) {
+  const size_t room = writer->line_room == 0 ? FIRST_WORDS : 2 * writer->line_room;
   struct line* const lines = calloc(room, sizeof *lines);
   if (lines == NULL) return false;
-  for (size_t i = 0; i < sink->line_room; ++i) {
-    const struct line* const line = &sink->lines[i];
+  for (size_t i = 0; i < writer->line_room; ++i) {
+    const struct line* const line = &writer->lines[i];
     if (line->key != 0) *place_of(lines, room, line->key, line->text) = *line;
   }
-  free(sink->lines);
-  sink->lines = lines;
-  sink->line_room = room;
+  free(writer->lines);
+  writer->lines = lines;
+  writer->line_room = room;
   return true;
 }
 
@@ -258,7 +258,7 @@ static uint64_t with_text(uint64_t key, const struct tisim_named* named) {
   return key ^ hash << 12;
 }
 
-static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
+static int word_of(struct trace_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
@@ -267,29 +267,29 @@ static int word_of(struct trace_sink* sink, const struct tisim_call* call) {
   const uint64_t plain = has | (uint64_t)call->word << 4 | numbers << 12 |
                          (uint64_t)named->request_count << 38 | (uint64_t)named->layer << 62;
   const uint64_t key = named->text == NULL ? plain : with_text(plain, named);
-  if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
-  struct line* const line = place_of(sink->lines, sink->line_room, key, named->text);
+  if (2 * writer->line_count >= writer->line_room && !grow_lines(writer)) return TT_MEMORY;
+  struct line* const line = place_of(writer->lines, writer->line_room, key, named->text);
   if (line->key == 0) {
-    const int word = make_word(sink, call);
+    const int word = make_word(writer, call);
     if (word < 0) return word;
     if (named->text != NULL && (line->text = strdup(named->text)) == NULL) return TT_MEMORY;
     line->key = key;
     line->word = word;
-    ++sink->line_count;
+    ++writer->line_count;
   }
   return line->word;
 }
 
-static const int64_t* numbers_of(struct trace_sink* sink, const struct tisim_call* call) {
+static const int64_t* numbers_of(struct trace_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const size_t most = numbers_in(call);
-  if (most > sink->number_room) {
-    int64_t* const larger = realloc(sink->numbers, 2 * most * sizeof *larger);
+  if (most > writer->number_room) {
+    int64_t* const larger = realloc(writer->numbers, 2 * most * sizeof *larger);
     if (larger == NULL) return NULL;
-    sink->numbers = larger;
-    sink->number_room = 2 * most;
+    writer->numbers = larger;
+    writer->number_room = 2 * most;
   }
-  int64_t* end = sink->numbers;
+  int64_t* end = writer->numbers;
   for (size_t i = 0; i < call->count; ++i) *end++ = call->arguments[i];
   if (named->size >= 0) *end++ = named->size;
   if (named->comm != 0) *end++ = named->comm;
@@ -301,173 +301,176 @@ static const int64_t* numbers_of(struct trace_sink* sink, const struct tisim_cal
     *end++ = named->sum;
   }
   if (named->source >= 0) *end++ = named->source;
-  return sink->numbers;
+  return writer->numbers;
 }
 
-static void write_comment(tisim_sink* base, const char* text) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
-  pthread_mutex_lock(&sink->lock);
-  if (sink->error[0] == '\0') {
-    const int status = tisim_trace.comment(sink->rank, text);
-    if (status != TT_INVALID) check(sink, status); /* a text that is not a line is left out */
+static void write_comment(tisim_writer* base, const char* text) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
+  pthread_mutex_lock(&writer->lock);
+  if (writer->error[0] == '\0') {
+    const int status = tisim_trace.comment(writer->rank, text);
+    if (status != TT_INVALID) check(writer, status); /* a text that is not a line is left out */
   }
-  pthread_mutex_unlock(&sink->lock);
+  pthread_mutex_unlock(&writer->lock);
 }
 
-static int64_t number_text(tisim_sink* base, const char* text) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
-  pthread_mutex_lock(&sink->lock);
-  const int64_t number = sink->error[0] == '\0' ? tisim_trace.text(sink->rank, text) : -1;
-  pthread_mutex_unlock(&sink->lock);
+static int64_t number_text(tisim_writer* base, const char* text) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
+  pthread_mutex_lock(&writer->lock);
+  const int64_t number = writer->error[0] == '\0' ? tisim_trace.text(writer->rank, text) : -1;
+  pthread_mutex_unlock(&writer->lock);
   return number < 0 ? -1 : number;
 }
 
-static int64_t name_count(tisim_sink* base, const char* name) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
+static int64_t name_count(tisim_writer* base, const char* name) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
   char attribute[64 + 16];
   snprintf(attribute, sizeof attribute, "counter:%s", name);
-  pthread_mutex_lock(&sink->lock);
-  const int number = tisim_trace.attribute_name(sink->rank, attribute, TT_MEASURED);
-  pthread_mutex_unlock(&sink->lock);
+  pthread_mutex_lock(&writer->lock);
+  const int number = tisim_trace.attribute_name(writer->rank, attribute, TT_MEASURED);
+  pthread_mutex_unlock(&writer->lock);
   return number < 0 ? -1 : number;
 }
 
-static void write_count(tisim_sink* base, int64_t number, int64_t count) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
-  pthread_mutex_lock(&sink->lock);
-  if (sink->error[0] == '\0') tisim_trace.attribute(sink->rank, (int)number, count);
-  pthread_mutex_unlock(&sink->lock);
+static void write_count(tisim_writer* base, int64_t number, int64_t count) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
+  pthread_mutex_lock(&writer->lock);
+  if (writer->error[0] == '\0') tisim_trace.attribute(writer->rank, (int)number, count);
+  pthread_mutex_unlock(&writer->lock);
 }
 
 /* Declares an attribute when it is first used. */
-static int attribute(struct trace_sink* sink, int* known, const char* name, int kind) {
-  if (*known < 0) *known = tisim_trace.attribute_name(sink->rank, name, kind);
+static int attribute(struct trace_writer* writer, int* known, const char* name, int kind) {
+  if (*known < 0) *known = tisim_trace.attribute_name(writer->rank, name, kind);
   return *known;
 }
 
-static void set_attributes(struct trace_sink* sink, const struct tisim_call* call) {
+static void set_attributes(struct trace_writer* writer, const struct tisim_call* call) {
   if (call->call_site >= 0) {
-    const int call_site = attribute(sink, &sink->call_site, "call_site", TT_TEXT);
-    if (call_site >= 0) tisim_trace.attribute(sink->rank, call_site, call->call_site);
+    const int call_site = attribute(writer, &writer->call_site, "call_site", TT_TEXT);
+    if (call_site >= 0) tisim_trace.attribute(writer->rank, call_site, call->call_site);
   }
   if (call->duration >= 0) {
-    const int duration = attribute(sink, &sink->duration, "duration", TT_MEASURED);
-    if (duration >= 0) tisim_trace.attribute(sink->rank, duration, call->duration);
+    const int duration = attribute(writer, &writer->duration, "duration", TT_MEASURED);
+    if (duration >= 0) tisim_trace.attribute(writer->rank, duration, call->duration);
   }
   if (call->layer >= 0) {
-    const int layer = attribute(sink, &sink->layer, "library_call", TT_TEXT);
-    if (layer >= 0) tisim_trace.attribute(sink->rank, layer, call->layer);
+    const int layer = attribute(writer, &writer->layer, "library_call", TT_TEXT);
+    if (layer >= 0) tisim_trace.attribute(writer->rank, layer, call->layer);
   }
   if (call->given >= 0) {
-    const int given = attribute(sink, &sink->given, "mpi_call", TT_TEXT);
-    if (given >= 0) tisim_trace.attribute(sink->rank, given, call->given);
+    const int given = attribute(writer, &writer->given, "mpi_call", TT_TEXT);
+    if (given >= 0) tisim_trace.attribute(writer->rank, given, call->given);
   }
 }
 
 /* Waits complete several receives: only the receives themselves say what they have matched. */
-static int64_t set_matched(struct trace_sink* sink, const struct tisim_call* call) {
+static int64_t set_matched(struct trace_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
-  if (sink->matched < 0) return -1;
-  if (named->is_any) return tisim_trace.attribute_later(sink->rank, sink->matched);
+  if (writer->matched < 0) return -1;
+  if (named->is_any) return tisim_trace.attribute_later(writer->rank, writer->matched);
   const bool is_receive =
       call->word == TISIM_recv || call->word == TISIM_probe || call->word == TISIM_iprobe;
   if (is_receive && named->source >= 0) {
-    tisim_trace.attribute(sink->rank, sink->matched, named->source);
+    tisim_trace.attribute(writer->rank, writer->matched, named->source);
   }
   return -1;
 }
 
-static void write_volume(tisim_sink* base, uint64_t volume) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
+static void write_volume(tisim_writer* base, uint64_t volume) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
   const uint64_t most = INT64_MAX;
-  pthread_mutex_lock(&sink->lock);
-  if (sink->error[0] == '\0') {
-    check(sink, tisim_trace.compute(sink->rank, volume < most ? volume : most));
+  pthread_mutex_lock(&writer->lock);
+  if (writer->error[0] == '\0') {
+    check(writer, tisim_trace.compute(writer->rank, volume < most ? volume : most));
   }
-  pthread_mutex_unlock(&sink->lock);
+  pthread_mutex_unlock(&writer->lock);
 }
 
-static int64_t write_call(tisim_sink* base, const struct tisim_call* call) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
+static int64_t write_call(tisim_writer* base, const struct tisim_call* call) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
   int64_t ticket = -1;
-  pthread_mutex_lock(&sink->lock);
-  if (sink->error[0] == '\0') {
-    const int word = word_of(sink, call);
-    const int64_t* const numbers = word < 0 ? NULL : numbers_of(sink, call);
-    if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
-    set_attributes(sink, call);
-    ticket = set_matched(sink, call);
-    check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
-    if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
-    if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
+  pthread_mutex_lock(&writer->lock);
+  if (writer->error[0] == '\0') {
+    const int word = word_of(writer, call);
+    const int64_t* const numbers = word < 0 ? NULL : numbers_of(writer, call);
+    if (word >= 0 && numbers == NULL) fail(writer, "there is no memory left");
+    set_attributes(writer, call);
+    ticket = set_matched(writer, call);
+    check(writer,
+          word < 0 || numbers == NULL ? word : tisim_trace.call(writer->rank, word, numbers));
+    if (writer->calls++ == 0) flush(writer); /* from here on the part says of what program it is */
+    if ((writer->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(writer);
   }
-  pthread_mutex_unlock(&sink->lock);
+  pthread_mutex_unlock(&writer->lock);
   return ticket;
 }
 
-static void write_matched(tisim_sink* base, int64_t ticket, int64_t source) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
-  pthread_mutex_lock(&sink->lock);
-  if (sink->error[0] == '\0') tisim_trace.attribute_known(sink->rank, ticket, source);
-  pthread_mutex_unlock(&sink->lock);
+static void write_matched(tisim_writer* base, int64_t ticket, int64_t source) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
+  pthread_mutex_lock(&writer->lock);
+  if (writer->error[0] == '\0') tisim_trace.attribute_known(writer->rank, ticket, source);
+  pthread_mutex_unlock(&writer->lock);
 }
 
-static const char* error_of(const tisim_sink* base) {
-  const struct trace_sink* const sink = (const struct trace_sink*)base;
-  return sink->error[0] == '\0' ? NULL : sink->error;
+static const char* error_of(const tisim_writer* base) {
+  const struct trace_writer* const writer = (const struct trace_writer*)base;
+  return writer->error[0] == '\0' ? NULL : writer->error;
 }
 
-static void free_sink(struct trace_sink* sink) {
-  tisim_trace.rank_close(sink->rank);
-  for (size_t i = 0; i < sink->line_room; ++i) free(sink->lines[i].text);
-  free(sink->lines);
-  free(sink->numbers);
-  free(sink);
+static void free_writer(struct trace_writer* writer) {
+  tisim_trace.rank_close(writer->rank);
+  for (size_t i = 0; i < writer->line_room; ++i) free(writer->lines[i].text);
+  free(writer->lines);
+  free(writer->numbers);
+  free(writer);
 }
 
-static void close_sink(tisim_sink* base, bool is_complete) {
-  struct trace_sink* const sink = (struct trace_sink*)base;
+static void close_writer(tisim_writer* base, bool is_complete) {
+  struct trace_writer* const writer = (struct trace_writer*)base;
   stop_flusher();
-  if (sink->error[0] == '\0') {
-    check(sink, is_complete ? tisim_trace.rank_end(sink->rank) : tisim_trace.flush(sink->rank));
+  if (writer->error[0] == '\0') {
+    check(writer,
+          is_complete ? tisim_trace.rank_end(writer->rank) : tisim_trace.flush(writer->rank));
   }
-  free_sink(sink);
+  free_writer(writer);
 }
 
-tisim_sink* tisim_open_trace_sink(const char* directory, int rank, int ranks, size_t memory,
-                                  uint64_t most_bytes) {
-  struct trace_sink* const sink = calloc(1, sizeof *sink);
-  if (sink == NULL) return NULL;
-  sink->functions =
-      (tisim_sink){write_comment, number_text,   name_count, write_count, write_volume,
-                   write_call,    write_matched, error_of,   close_sink};
-  sink->most_bytes = most_bytes;
-  sink->call_site = -1;
-  sink->duration = -1;
-  sink->layer = -1;
-  sink->given = -1;
-  const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
-  if (length < 0 || (size_t)length >= sizeof sink->path) {
-    free(sink);
+tisim_writer* tisim_open_trace_writer(const char* directory, int rank, int ranks, size_t memory,
+                                      uint64_t most_bytes) {
+  struct trace_writer* const writer = calloc(1, sizeof *writer);
+  if (writer == NULL) return NULL;
+  writer->functions =
+      (tisim_writer){write_comment, number_text,   name_count, write_count, write_volume,
+                     write_call,    write_matched, error_of,   close_writer};
+  writer->most_bytes = most_bytes;
+  writer->call_site = -1;
+  writer->duration = -1;
+  writer->layer = -1;
+  writer->given = -1;
+  const int length =
+      snprintf(writer->path, sizeof writer->path, "%s/rank-%d.part", directory, rank);
+  if (length < 0 || (size_t)length >= sizeof writer->path) {
+    free(writer);
     errno = ENAMETOOLONG;
     return NULL;
   }
-  if (access(sink->path, F_OK) == 0) {
-    free(sink);
+  if (access(writer->path, F_OK) == 0) {
+    free(writer);
     errno = EEXIST;
     return NULL;
   }
   errno = ENOMEM;
-  sink->rank = tisim_trace.rank_open((uint32_t)rank, (uint32_t)ranks, memory, sink->path);
-  if (sink->rank == NULL || tisim_trace.error(sink->rank)[0] != '\0') {
+  writer->rank = tisim_trace.rank_open((uint32_t)rank, (uint32_t)ranks, memory, writer->path);
+  if (writer->rank == NULL || tisim_trace.error(writer->rank)[0] != '\0') {
     const int reason = errno;
-    free_sink(sink);
+    free_writer(writer);
     errno = reason;
     return NULL;
   }
   /* Declared even if no receive is from any source: then the trace is known to have all of them. */
-  sink->matched = tisim_trace.attribute_name(sink->rank, "matched", TT_RANK);
-  pthread_mutex_init(&sink->lock, NULL);
-  start_flusher(sink);
-  return &sink->functions;
+  writer->matched = tisim_trace.attribute_name(writer->rank, "matched", TT_RANK);
+  pthread_mutex_init(&writer->lock, NULL);
+  start_flusher(writer);
+  return &writer->functions;
 }

@@ -1,0 +1,118 @@
+/* Where the calls of a rank go: into a compressed part (trace_writer.c), or into lines of text
+ * (text_writer.c) where libtisim_trace cannot be loaded.
+ *
+ * A writer belongs to one rank. A write that fails (a full disk, a quota) makes it inactive: the
+ * program goes on, and what follows is not recorded.
+ */
+#ifndef TISIM_WRITER_H
+#define TISIM_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "words.h"
+
+enum tisim_word {
+#define TISIM_ENUMERATOR(name, roles) TISIM_##name,
+  TISIM_WORDS(TISIM_ENUMERATOR)
+#undef TISIM_ENUMERATOR
+};
+
+/* Calls of MPI-IO, and those of POSIX beneath them, where both are recorded: `layer=` says which.
+ */
+enum tisim_layer { TISIM_ALL_LAYERS, TISIM_LAYER_MPI, TISIM_LAYER_POSIX };
+static inline const char* tisim_layer_text(enum tisim_layer layer) {
+  return layer == TISIM_ALL_LAYERS ? "" : layer == TISIM_LAYER_MPI ? " layer=mpi" : " layer=posix";
+}
+
+/* The named arguments of a call. */
+struct tisim_named {
+  int64_t comm;            /* 0: the world */
+  int64_t request;         /* the request that it makes or waits for; -1: none */
+  const int64_t* requests; /* those that it waits for; NULL: not a list */
+  size_t request_count;
+  const int64_t* completed; /* those of the list that a waitany or waitsome completed, or NULL */
+  size_t completed_count;
+  bool is_any;     /* a receive from any source, which is told later: tisim_writer_matched */
+  int64_t source;  /* of the message that a receive from any source matched; -1: unknown */
+  int64_t threads; /* of a computation of several: how many, and what all of them did */
+  int64_t sum;
+  const char* text; /* words behind the numbers, without braces: of calls on files; NULL: none */
+  int64_t size;     /* of a file that is opened; -1: unknown */
+  enum tisim_layer layer;
+};
+
+/* One call of a rank. */
+struct tisim_call {
+  enum tisim_word word;
+  const int64_t* arguments;
+  size_t count;
+  const struct tisim_named* named;
+  int64_t call_site; /* the number of a text that the writer has given; -1: unknown */
+  int64_t duration;  /* of the call of MPI, in nanoseconds; -1: unknown */
+  int64_t layer;     /* the text of the functions of libraries that make it; -1: none */
+  int64_t given;     /* the text of what the function of MPI is given; -1: none */
+};
+
+/* The functions of a writer. The functions below call these. */
+typedef struct tisim_writer tisim_writer;
+struct tisim_writer {
+  void (*comment)(tisim_writer* writer, const char* text);
+  int64_t (*text)(tisim_writer* writer, const char* text);
+  int64_t (*count_name)(tisim_writer* writer, const char* name);
+  void (*count)(tisim_writer* writer, int64_t number, int64_t count);
+  void (*volume)(tisim_writer* writer, uint64_t volume);
+  int64_t (*call)(tisim_writer* writer, const struct tisim_call* call);
+  void (*matched)(tisim_writer* writer, int64_t ticket, int64_t source);
+  const char* (*error)(const tisim_writer* writer);
+  void (*close)(tisim_writer* writer, bool is_complete);
+};
+
+/* Opens the part of a rank, DIRECTORY/rank-N.txt, as text; NULL, with errno set, if that fails. */
+tisim_writer* tisim_open_text_writer(const char* directory, int rank);
+
+/* Opens the part of a rank, DIRECTORY/rank-N.part, written by libtisim_trace. `memory` bounds what
+ * recording takes, 0: the library's own bound. A part of `most_bytes` is not continued, 0: any
+ * size. Needs tisim_load_trace_library. */
+tisim_writer* tisim_open_trace_writer(const char* directory, int rank, int ranks, size_t memory,
+                                      uint64_t most_bytes);
+
+/* A line of text that is not an action. */
+static inline void tisim_writer_comment(tisim_writer* writer, const char* text) {
+  writer->comment(writer, text);
+}
+/* The number of a text that attributes of calls may have; -1 if the writer keeps no attributes. */
+static inline int64_t tisim_writer_text(tisim_writer* writer, const char* text) {
+  return writer->text(writer, text);
+}
+/* The number of a counter beside that of the volumes; -1 if the writer keeps no attributes. */
+static inline int64_t tisim_writer_count_name(tisim_writer* writer, const char* name) {
+  return writer->count_name(writer, name);
+}
+/* The count of the counter with this number for the computation that is written next. */
+static inline void tisim_writer_count(tisim_writer* writer, int64_t number, int64_t count) {
+  writer->count(writer, number, count);
+}
+/* A computation before the next call, in units of the counter. */
+static inline void tisim_writer_volume(tisim_writer* writer, uint64_t volume) {
+  writer->volume(writer, volume);
+}
+/* Returns a ticket for the source of a receive from any; -1: none is needed. */
+static inline int64_t tisim_writer_call(tisim_writer* writer, const struct tisim_call* call) {
+  return writer->call(writer, call);
+}
+/* The receive that has this ticket has matched a message of this source. */
+static inline void tisim_writer_matched(tisim_writer* writer, int64_t ticket, int64_t source) {
+  writer->matched(writer, ticket, source);
+}
+/* Why nothing more is written; NULL if a write never failed. */
+static inline const char* tisim_writer_error(const tisim_writer* writer) {
+  return writer->error(writer);
+}
+/* `is_complete`: the rank did all it was to do. */
+static inline void tisim_writer_close(tisim_writer* writer, bool is_complete) {
+  writer->close(writer, is_complete);
+}
+
+#endif
