@@ -70,7 +70,7 @@ class Component {
   // State of a constraint before it was reached.
   struct Known {
     double saturation_level, remaining;
-    std::uint8_t updates;
+    std::uint16_t updates;
   };
 
   void reach(std::int32_t constraint);

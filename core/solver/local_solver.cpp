@@ -12,6 +12,8 @@ namespace {
 // A part is worth its while in a component that is so many times larger than parts usually are.
 constexpr double kMuchLarger = 8.0;
 constexpr std::size_t kLargest = 1U << 13;
+// A variable of a part takes as long as so many that are solved for together.
+constexpr std::size_t kCostOfMember = 16;
 // A change that is solved for in part takes as long as so many variables of a component.
 constexpr std::size_t kEffort = 16;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
@@ -19,16 +21,22 @@ constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr double kWeight = 1.0 / 64;
 constexpr double kWeightOfLarge = 1.0 / 16;
 constexpr double kForgotten = 1.0 / 1024;  // of that mean with each component that is solved whole
-// How often variables of a part cross a constraint.
-constexpr std::size_t kMostUses = 1U << 18;
+// How often variables of a part cross a constraint, on average.
+constexpr std::size_t kMostUses = 32;
 // A component that was large is taken to be large so many times before its size is found out again.
 constexpr std::uint8_t kAssumedLarge = 31;
-// Sums of constraints are taken anew after that many solutions, so that rounding does not add up.
-constexpr std::uint8_t kMostUpdates = 64;
-constexpr std::uint8_t kMostIdleUpdates = 250;  // by one variable each
+// Sums of constraints are taken anew after that many solutions, so that rounding does not add up,
+// or after as many as they have members, whose sum rounds as much.
+constexpr std::size_t kMostUpdates = 64;
+constexpr std::size_t kMostIdleUpdates = 250;  // by one variable each
+constexpr std::size_t kMostOfMany = 4096;      // rounds by less than `tolerance::kSameLevel`
 // A variable that a constraint holds back may be as far below its level as rounding leaves it: the
 // share of an earlier solution is kept, and so is the level of the constraint.
 constexpr double kHeld = 1 - 4 * tolerance::kSameLevel;
+bool is_summed_anew(const Constraint& constraint, std::size_t most) {
+  return constraint.updates > most &&
+         constraint.updates > std::min(constraint.members.size(), kMostOfMany);
+}
 }  // namespace
 
 bool LocalSolver::solve(std::span<const std::int32_t> changed) {
@@ -39,9 +47,7 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   for (const std::int32_t index : changed) include(index);
   do {
     while (possible_ && part_.rise(due_)) {
-      bool settled = true;
-      for (const std::int32_t link : due_) settled &= settle(static_cast<std::size_t>(link));
-      if (settled) part_.saturate(due_);
+      if (settle_all()) part_.saturate(due_);
     }
   } while (possible_ && wake_exceeded());
   effort_ += part_.members().size();
@@ -130,7 +136,7 @@ bool LocalSolver::keeps_share(const LocalPart::Member& member) const {
 // have used nothing of it, whatever their shares.
 void LocalSolver::examine(Constraint& constraint) {
   const bool level_known = constraint.saturation_level != kUnknownLevel;
-  if (constraint.updates > 0 && constraint.updates <= kMostUpdates && level_known) return;
+  if (constraint.updates > 0 && level_known && !is_summed_anew(constraint, kMostUpdates)) return;
   double used = 0.0, left_behind = 0.0, top = 0.0;
   bool departs = false;
   for (const Member& member : constraint.members) {
@@ -163,7 +169,9 @@ void LocalSolver::examine(Constraint& constraint) {
 void LocalSolver::include(std::int32_t index) {
   Variable& variable = system_.variable(index);
   if (!possible_ || in_part(variable) || variable.count == 0) return;
-  if (variable.bottleneck >= 0 || part_.members().size() >= kLargest || part_.uses() > kMostUses) {
+  const std::size_t largest = std::max(kLargest, system_.variables() / kCostOfMember);
+  if (variable.bottleneck >= 0 || part_.members().size() >= largest ||
+      part_.uses() > kMostUses * largest) {
     possible_ = false;
     return;
   }
@@ -238,10 +246,10 @@ void LocalSolver::use_idle(double sign) {
       if (use.link >= 0) continue;
       Constraint& constraint = system_.constraint(~use.link);
       constraint.remaining -= use.weight * more;
-      if (constraint.updates < kMostIdleUpdates) {
-        ++constraint.updates;
-      } else {
+      if (is_summed_anew(constraint, kMostIdleUpdates)) {
         system_.set_idle(~use.link, false);
+      } else {
+        ++constraint.updates;
       }
       if (is_exceeded(constraint)) exceeded_.push_back(~use.link);
     }
@@ -279,6 +287,16 @@ void LocalSolver::include_from(std::int32_t index, double from) {
     joining_.push_back(member.variable);
   }
   for (const std::int32_t variable : joining_) include(variable);
+}
+
+// True if all links that are due saturate at the level that has been reached.
+bool LocalSolver::settle_all() {
+  bool settled = true;
+  for (const std::int32_t link : due_) {
+    settled &= settle(static_cast<std::size_t>(link));
+    if (!possible_) return false;
+  }
+  return settled;
 }
 
 // True if a link saturates at the level that has been reached. False: variables have joined, or it
@@ -382,7 +400,7 @@ void LocalSolver::accept(std::span<const std::int32_t> changed) {
     constraint.assumed_large = left;
     constraint.saturation_level = link.slack ? kNeverSaturated : link.level;
     constraint.remaining = link.remaining;
-    constraint.updates = static_cast<std::uint8_t>(link.slack ? 0 : constraint.updates + 1);
+    constraint.updates = static_cast<std::uint16_t>(link.slack ? 0 : constraint.updates + 1);
   }
 }
 

@@ -91,6 +91,7 @@ class LocalSolver {
   bool wake_exceeded();
   bool keeps_share(const LocalPart::Member& member) const;
   void examine(Constraint& constraint);
+  bool settle_all();
   bool settle(std::size_t link);
   void release(std::size_t link, double from);
   bool squeeze(std::size_t link, double level);

@@ -16,8 +16,6 @@ using max_min::Variable;
 
 namespace {
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-// Changes of one instant that are solved for in one part.
-constexpr std::size_t kMostTogether = 256;
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
@@ -57,7 +55,6 @@ void MaxMinSolver::solve_locally() {
   left_.clear();
   solved_.clear();
   together_.clear();
-  const std::size_t changes = system_.touched().size();
   for (const std::int32_t index : system_.touched()) {
     const Variable& variable = system_.variable(index);
     if (!variable.stale) {
@@ -69,16 +66,15 @@ void MaxMinSolver::solve_locally() {
       continue;
     }
     together_.push_back(index);
-    if (together_.size() == kMostTogether) solve_together(changes);
   }
-  if (!together_.empty()) solve_together(changes);
+  if (!together_.empty()) solve_together();
   if (solved_.empty()) return;
   set_dirty(solved_, false);
   set_dirty(left_, true);
 }
 
-void MaxMinSolver::solve_together(std::size_t changes) {
-  const bool solved = local_.is_worthwhile(changes) && local_.solve(together_);
+void MaxMinSolver::solve_together() {
+  const bool solved = local_.is_worthwhile(together_.size()) && local_.solve(together_);
   if (solved) publish(component_.shares());
   too_large_ |= !solved;
   Stack<std::int32_t>& done = solved ? solved_ : left_;

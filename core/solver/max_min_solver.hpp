@@ -78,7 +78,7 @@ class MaxMinSolver {
  private:
   void shuffle_changes();
   void solve_locally();
-  void solve_together(std::size_t changes);
+  void solve_together();
   void set_dirty(const Stack<std::int32_t>& variables, bool dirty);
   void solve_component(std::int32_t seed);
   void fill_component();

@@ -317,9 +317,10 @@ TEST("max-min: local solutions in a tree of two levels, where many links saturat
   }
 }
 
-TEST("max-min: an all-to-all that begins at one instant is solved at once") {
+TEST("max-min: an all-to-all is solved at once, and so are many ends of one instant") {
   constexpr std::int32_t kHosts = 40;
   Solved s({});
+  s.solver.set_large(8);
   for (std::int32_t i = 0; i < 2 * kHosts; ++i) s.system.add_constraint(1250, false);
   for (std::int32_t from = 0; from < kHosts; ++from) {
     for (std::int32_t to = 0; to < kHosts; ++to) {
@@ -329,6 +330,13 @@ TEST("max-min: an all-to-all that begins at one instant is solved at once") {
   s.solver.solve();
   s.solver.verify();
   CHECK(s.solver.solves() <= 2);
+  for (int instant = 1; instant <= 3; ++instant) {
+    const std::size_t before = s.solver.solves();
+    for (std::int32_t i = instant; i < kHosts * (kHosts - 1); i += 4) s.system.change_count(i, -1);
+    s.solver.solve();
+    s.solver.verify();
+    CHECK(s.solver.solves() == before + 1);
+  }
 }
 
 namespace {
