@@ -170,7 +170,8 @@ class _Campaign:
         for number in range(rounds):
             for case in self.cases:
                 real[case].append(self._real(plain, case))
-                self._record(plain, case, self._trace(case, str(number)), "--counter", "time")
+                trace = self._trace(case, str(number))
+                self._record(plain, case, trace, "--counter", "time", "--call-sites")
         return [self._predicted(case, real[case], rounds) for case in self.cases]
 
     def _trace(self, case: str, what: str) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.studies.calibration.regions import Region, measure_regions, write_timed
-from tisim.traces import pack, unpack
+from tisim.traces import Trace, pack, unpack
 from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
 INSTRUCTIONS = "register, instructions of code compiled by tisim cc"
@@ -65,6 +65,31 @@ def test_of_several_timed_runs_the_median_counts(traces: dict[str, Path]) -> Non
     runs = [traces["timed"], traces["slow"], traces["timed"]]
     one = measure_regions(traces["counted"], runs[:1])
     assert measure_regions(traces["counted"], runs).regions == one.regions
+
+
+def test_calls_in_another_order_are_found_by_their_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a rank takes messages as they come: the mean time of a visit counts."""
+
+    def body(*volumes: int) -> dict[int, str]:
+        calls = ("barrier", "bcast 8 0 1") * 2
+        lines = [f"0 compute {n}\n0 {call}\n" for n, call in zip(volumes, calls, strict=False)]
+        return {0: f"0 init\n{''.join(lines)}0 finalize\n"}
+
+    def paths(trace: Trace, rank: int) -> dict[int, str]:
+        return {4: "one", 6: "two", 8: "one", 10: "two"} if with_paths else {}
+
+    monkeypatch.setattr("tisim.studies.calibration.regions.recorded_paths", paths)
+    counted = packed(tmp_path / "counted.tit", INSTRUCTIONS, body(100, 400, 100))
+    timed = packed(tmp_path / "timed.tit", TIME, body(50, 200, 60, 220))
+    with_paths = True
+    rates = measure_regions(counted, [timed]).regions
+    assert rates[Region("one", "two")].seconds == pytest.approx(210e-9)
+    assert rates[Region("two", "one")].seconds == pytest.approx(60e-9)
+    with_paths = False
+    with pytest.raises(InputError, match="call 5 of rank 0 is bcast, and finalize in the counted"):
+        measure_regions(counted, [timed])
 
 
 def test_regions_that_were_not_measured_have_the_rate_of_all(

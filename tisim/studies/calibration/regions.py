@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ _COUNTER = "# counter: "
 # Lines of what the recorder has noted beside calls; they have no numbers.
 _BESIDE = "# @"
 _COMPUTE = "compute"
+# The part of a rank's time that must be in regions of both traces where their calls differ.
+_ALIKE = 0.9
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -157,9 +160,8 @@ def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
                 rate.volume += one.volume
                 rate.visits += 1
             for number, run in enumerate(runs):
-                for one, own in zip(computations, run.alike(rank, computations), strict=True):
-                    of_runs = times.setdefault(one.region, [0.0] * len(runs))
-                    of_runs[number] += own.volume / run.per_second
+                for region, seconds in run.seconds(rank, computations).items():
+                    times.setdefault(region, [0.0] * len(runs))[number] += seconds
         for region, of_runs in times.items():
             regions[region].seconds = median(of_runs)
         found = [one.total * 1e-9 for one in counter_totals(trace.trace) if one.name == "time"]
@@ -285,18 +287,45 @@ class _Text:
         found.append(_Computation(Region(before, _END), volume, _END))
         return found
 
-    def alike(self, rank: int, counted: Sequence[_Computation]) -> list[_Computation]:
-        """The computations of a rank that makes the same calls elsewhere."""
+    def seconds(self, rank: int, counted: Sequence[_Computation]) -> dict[Region, float]:
+        """The seconds that a rank computes in each region of the counted trace.
+
+        Where its calls are the same, the regions are. Otherwise, as where messages are taken as
+        they come, regions are found by their call paths, and have their mean time a visit.
+        """
         own = self.computations(rank)
-        for place, (one, other) in enumerate(zip_longest(own, counted)):
-            if one is None or other is None or one.call != other.call:
-                here, there = (_END if it is None else it.call for it in (one, other))
-                raise InputError(
-                    f"call {place + 1} of rank {rank} is {here}, and {there} in the counted trace: "
-                    "both must be of one program, with one input and on as many ranks",
-                    file=self.trace.name,
-                )
-        return own
+        found: dict[Region, float] = {}
+        different = next(
+            (
+                place
+                for place, (one, other) in enumerate(zip_longest(own, counted))
+                if one is None or other is None or one.call != other.call
+            ),
+            None,
+        )
+        visits = Counter(one.region for one in counted)
+        visits_here = visits if different is None else Counter(one.region for one in own)
+        known = everything = 0.0
+        for place, one in enumerate(own):
+            region = counted[place].region if different is None else one.region
+            seconds = one.volume / self.per_second
+            everything += seconds
+            if region in visits:
+                known += seconds
+                mean = seconds * visits[region] / visits_here[region]
+                found[region] = found.get(region, 0.0) + mean
+        if different is not None and (not self._names or known < _ALIKE * everything):
+            here, there = (
+                _END if different >= len(calls) else calls[different].call
+                for calls in (own, counted)
+            )
+            raise InputError(
+                f"call {different + 1} of rank {rank} is {here}, and {there} in the counted trace: "
+                "both must be of one program, with one input and on as many ranks; where it takes "
+                "messages as they come, compile both with -g and record both with --call-sites",
+                file=self.trace.name,
+            )
+        return found
 
 
 @contextmanager
