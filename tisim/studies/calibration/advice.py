@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.studies.calibration.factors import ENVELOPE
+from tisim.studies.calibration.separation import Network
 
 if TYPE_CHECKING:
     from tisim.studies.calibration.calibration import Calibration
@@ -108,8 +109,9 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     frame = calibration.measurements.frame
     rows = frame[frame["operation"] == "pingpong"]
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
-    saved = np.minimum(nbytes + ENVELOPE, calibration.burst) / calibration.route.bandwidth
-    fitted = calibration.transfer.seconds(nbytes) - saved
+    route, curve = calibration.route, calibration.measurements.curve("pingpong")
+    network = Network.of(route.bandwidth, route.latency, curve, ENVELOPE, calibration.burst)
+    fitted = calibration.transfer.seconds(nbytes) - network.saved(nbytes)
     fitted += calibration.overheads.in_a_message(nbytes)
     ratio = fitted / rows["seconds"].to_numpy()
     quick, slow = np.mean(ratio > _SHORTER), np.mean(ratio < 1 / _SHORTER)
@@ -119,7 +121,7 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
             f"{'less than a third' if quick > slow else 'more than three times'} of what the "
             "others of their size take; calibrate from pairs of different hosts alone"
         )
-    smallest = calibration.measurements.curve("pingpong").seconds[0]
+    smallest = curve.seconds[0]
     if smallest < calibration.route.latency / _SHORTER:
         yield (
             f"the smallest ping-pong takes {smallest:.3g} s one way, far less than the nominal "

@@ -34,6 +34,8 @@ _LEAST_LATENCY = 0.1
 _TOLERANCE = 0.015
 # A time that is longer by this part is longer, and not only measured so.
 _NOTABLE = 0.05
+#: Round trips in the benchmark before the one that is timed.
+ROUND_TRIPS_BEFORE = 2
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,42 @@ class Network:
     bandwidth: float  # of the route, in bytes/s
     latency: float  # least latency, in seconds
     envelope: int  # bytes that a message carries beside its payload
-    burst: float = 0.0  # bytes of a message that the links pass at once
+    burst: float = 0.0  # bytes that the links pass at once
+    startup: float = 0.0  # one way of the shortest message, in seconds
 
     @classmethod
     def of(
         cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
     ) -> Network:
         """The bounds that nominal values and the shortest message give."""
-        least = _LEAST_LATENCY * min(latency, float(ping_pong.seconds.min()))
-        return cls(bandwidth, least, envelope, burst)
+        startup = float(ping_pong.seconds.min())
+        least = _LEAST_LATENCY * min(latency, startup)
+        return cls(bandwidth, least, envelope, burst, startup)
 
     def saved(self, nbytes: Floats) -> Floats:
-        """The time that a message saves by the bytes that pass at once, in seconds."""
-        return np.minimum(nbytes + self.envelope, self.burst) / self.bandwidth
+        """The time that a message saves by the bytes that pass at once, in seconds.
+
+        Before the ping-pong that is timed, others have spent bytes that the links get back only
+        at their bandwidth (`ADR 29`).
+        """
+        whole = nbytes + self.envelope
+        left = np.full((2, len(whole)), self.burst)  # on the way there, and back
+        for _ in range(ROUND_TRIPS_BEFORE + 1):
+            at_once = np.zeros_like(left)
+            for way in range(2):
+                at_once[way] = np.clip(left[way], 0.0, whole)
+                seconds = self.startup + (whole - at_once[way]) / self.bandwidth
+                left[way] -= whole
+                left = np.minimum(left + self.bandwidth * seconds, self.burst)
+        return np.asarray(at_once.mean(axis=0) / self.bandwidth)
 
     def least_seconds(self, nbytes: Floats) -> Floats:
         """The least time of a message in the network."""
-        whole = self.latency + (nbytes + self.envelope) / self.bandwidth
-        return np.asarray(whole - self.saved(nbytes))
+        return np.asarray(self.carried(nbytes) - self.saved(nbytes))
+
+    def carried(self, nbytes: Floats) -> Floats:
+        """The same in a stream, which has spent the bytes that pass at once."""
+        return self.latency + (nbytes + self.envelope) / self.bandwidth
 
 
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:
@@ -75,9 +95,8 @@ def separate(measured: Measurements, overheads: Overheads, network: Network) -> 
     x, whole = curve.nbytes, curve.seconds
     send = _of(overheads.sender, x, thresholds.detached)
     recv = _of(overheads.receiver, x, thresholds.async_small)
-    wire = network.least_seconds(x)
     gap = seconds_a_message(measured, x)
-    new_send, new_recv = _joint(send, recv, whole, wire, gap)
+    new_send, new_recv = _joint(send, recv, whole, network, x, gap)
     changed_send = np.abs(new_send - send) > _TOLERANCE * whole
     changed_recv = np.abs(new_recv - recv) > _TOLERANCE * whole
     return replace(
@@ -98,16 +117,16 @@ def _of(lines: Piecewise | None, nbytes: Floats, limit: int) -> Floats:
 
 
 def _joint(
-    send: Floats, recv: Floats, whole: Floats, wire: Floats, gap: Floats | None
+    send: Floats, recv: Floats, whole: Floats, network: Network, nbytes: Floats, gap: Floats | None
 ) -> tuple[Floats, Floats]:
     """Overheads of the sender and the receiver at each size."""
     if gap is not None:
         send, recv = np.minimum(send, gap), np.minimum(recv, gap)
         # Streams that neither the sender nor the bandwidth explains are held up by the receiver.
-        slow = gap > (1 + _NOTABLE) * np.maximum(send, wire)
+        slow = gap > (1 + _NOTABLE) * np.maximum(send, network.carried(nbytes))
         held_up = slow & (recv > 0) & np.isfinite(gap)
         recv = np.where(held_up, gap, recv)
-    excess = np.maximum(send + recv + wire - whole, 0.0)
+    excess = np.maximum(send + recv + network.least_seconds(nbytes) - whole, 0.0)
     # Each gives way as the square of its error; none below zero, where the other gives the rest.
     send_part = (_SEND_ERROR * send) ** 2
     recv_part = (_RECV_ERROR * recv) ** 2

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.studies.calibration.factors import ENVELOPE, Route
+from tisim.studies.calibration.separation import ROUND_TRIPS_BEFORE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 _DONE = 1  # tag of the message that ends the measurement at one size
 # A receive is posted so many one-way times after its message was sent: by then it has arrived.
 _LATE = 4.0
-# Round trips before the one that is timed, as in the benchmark: they take the tokens of bursts.
-_BEFORE = 2
 # Nothing is drawn.
 _EVEN = {"tisim/jitter-start": "0", "tisim/jitter-size": "0"}
 # No factor, no overhead, no protocol: what is left are the links of the platform.
@@ -87,7 +86,7 @@ def _first(env: Environment, rank: MpiRank, rows: list[dict[str, float]]) -> Cal
     """Rank 0: ping, wait for the pong; MPI_Isend; a message that its receiver lets wait."""
     for row in rows:
         nbytes = row["bytes"]
-        for _ in range(_BEFORE):
+        for _ in range(ROUND_TRIPS_BEFORE):
             yield rank.send(1, nbytes)
             yield rank.recv(1, nbytes)
         start = env.now
@@ -107,7 +106,7 @@ def _second(env: Environment, rank: MpiRank, rows: list[dict[str, float]]) -> Ca
     """Rank 1: pong; receive; receive late."""
     for row in rows:
         nbytes = row["bytes"]
-        for _ in range(_BEFORE + 1):
+        for _ in range(ROUND_TRIPS_BEFORE + 1):
             yield rank.recv(0, nbytes)
             yield rank.send(0, nbytes)
         yield rank.recv(0, nbytes)
