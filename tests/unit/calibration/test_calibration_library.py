@@ -20,6 +20,8 @@ IN_ORDER = {
     "network/ordering": "fifo",
     "tisim/jitter-start": "0.0003",
     "tisim/jitter-size": "0.005",
+    "network/crosstraffic": "no",
+    "network/send-buffer": "180000",
 }
 NBYTES = 1 << 15
 
