@@ -58,7 +58,19 @@ def groups(rank: int, ranks: int) -> list[str]:
     return [line for name in names for line in (f"open 3 {name} wc", "write 3 512", "close 3")]
 
 
-@pytest.mark.parametrize("program", [checkpoints, strides, views, groups])
+def shares(rank: int, ranks: int) -> list[str]:
+    """Blocks of a field of 4,096, dealt in turn, so that the number of ranks says how many each
+    writes; they are read from the last to the first.
+    """
+    count = 4096 // ranks
+    lines = ["file_open 0 field.dat rwc", "open 1 log.txt wc"]
+    lines += [f"file_write_at 0 64 {64 * (ranks * i + rank)} layer=mpi" for i in range(count)]
+    for i in reversed(range(count)):
+        lines += [f"file_read_at 0 64 {64 * (ranks * i + rank)}", f"pwrite 1 8 {8 * (count - i)}"]
+    return [*lines, "close 1", "file_close 0"]
+
+
+@pytest.mark.parametrize("program", [checkpoints, strides, views, groups, shares])
 def test_calls_on_files_are_exact_at_many_times_the_ranks(program: Program, tmp_path: Path) -> None:
     traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
     made = tmp_path / "made.tit"

@@ -66,6 +66,11 @@ class MergedCall:
         return _present(self.sizes, self.calls)
 
     @cached_property
+    def made(self) -> list[bool]:
+        """Whether a rank of each trace makes it."""
+        return [bool(present.any()) for present in self.present]
+
+    @cached_property
     def numbers(self) -> list[list[Numbers]]:
         """The number of each rank, by trace and hole."""
         holes = range(len(self.shape.marks))
@@ -250,9 +255,13 @@ def _stages_at(nodes: Sequence[Node], start: int) -> Stages | None:
     best: Stages | None = None
     for length in range(1, _MOST_CALLS + 1):
         windows = _windows(nodes, start, length)
+        if len(windows) < _FEWEST_STAGES:
+            continue
+        made = _Made(windows)
         for count in range(len(windows), _FEWEST_STAGES - 1, -1):
             for falls in (False, True):
-                found = _fitted(windows[:count], falls)
+                counts = made.counts(count, falls)
+                found = counts and _fitted(windows[:count], falls, counts)
                 if found and (best is None or count * length > len(best.sites) * len(best.forms)):
                     best = found
             if best is not None:
@@ -273,11 +282,8 @@ def _windows(nodes: Sequence[Node], start: int, length: int) -> list[list[Merged
     return windows
 
 
-def _fitted(windows: Sequence[list[MergedCall]], falls: bool) -> Stages | None:
+def _fitted(windows: Sequence[list[MergedCall]], falls: bool, counts: list[int]) -> Stages | None:
     sites = list(reversed(windows)) if falls else list(windows)
-    counts = _counts(sites)
-    if counts is None or len(set(counts)) == 1:
-        return None
     forms: list[dict[int, list[StagedForm]]] = []
     depends = False
     for column in zip(*sites, strict=True):
@@ -299,15 +305,28 @@ def _fitted(windows: Sequence[list[MergedCall]], falls: bool) -> Stages | None:
     return Stages(sites, counts, falls, forms) if depends else None
 
 
-def _counts(sites: Sequence[list[MergedCall]]) -> list[int] | None:
-    """How many stages each trace has; None when it does not have the first ones."""
-    counts = []
-    for size in range(len(sites[0][0].present)):
-        has = [[bool(site.present[size].any()) for site in window] for window in sites]
-        if any(any(window) != all(window) for window in has):
+class _Made:
+    """Which traces make which groups of calls, the first so many of them looked at together."""
+
+    def __init__(self, windows: Sequence[list[MergedCall]]) -> None:
+        made = np.array([[call.made for call in window] for window in windows], dtype=np.bool_)
+        whole: Mask = np.asarray(made.all(axis=1))
+        mixed: Mask = np.asarray((made.any(axis=1) != whole).any(axis=1))
+        begins, ends = whole[1:] & ~whole[:-1], whole[:-1] & ~whole[1:]
+        self._sums = whole.cumsum(axis=0)
+        # How many groups may be stages at most: a trace has the first ones, or the last ones.
+        self._most = [_until(mixed, change) for change in (begins, ends)]
+
+    def counts(self, count: int, falls: bool) -> list[int] | None:
+        """How many of the first `count` groups each trace makes; None if they are no stages."""
+        if count > self._most[falls]:
             return None
-        count = sum(all(window) for window in has)
-        if not all(all(window) for window in has[:count]):
-            return None
-        counts.append(count)
-    return counts
+        counts: list[int] = self._sums[count - 1].tolist()
+        return None if len(set(counts)) == 1 else counts
+
+
+def _until(mixed: Mask, changes: Mask) -> int:
+    """How many groups are made whole or not at all, before a trace changes."""
+    wrong = mixed.copy()
+    wrong[1:] |= changes.any(axis=1)
+    return int(wrong.argmax()) if wrong.any() else len(wrong)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import FittedVolume, Parameter
+from tisim.traces.extrapolation.offsets import write_distances, write_offsets
 from tisim.traces.extrapolation.recordings import Recordings
 
 
@@ -82,6 +85,34 @@ def extrapolate(
         When a part of the program is explained by no function, or by several that differ at
         `ranks`, or nothing is called as in `prefer`.
     """
+    arguments = (tuple(prefer), scaling, tuple(approximate), iterations)
+    try:
+        return _extrapolate(traces, ranks, output, *arguments)
+    except InputError:
+        with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
+            apart = [Path(directory) / f"{at}.tit" for at in range(len(traces))]
+            if not all(map(write_distances, traces, apart)):
+                raise
+            distances = Path(directory) / "made.tit"
+            try:
+                made = _extrapolate(apart, ranks, distances, *arguments)
+            except InputError:
+                made = None
+            if made is None:  # what is wrong with the traces as they are is known better
+                raise
+            write_offsets(distances, output)
+        return made
+
+
+def _extrapolate(
+    traces: Sequence[str | os.PathLike[str]],
+    ranks: int,
+    output: str | os.PathLike[str],
+    prefer: Sequence[str],
+    scaling: str,
+    approximate: Sequence[str],
+    iterations: Mapping[str, int] | None,
+) -> Extrapolation:
     recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
     found = recordings.explained(ranks, prefer, iterations)
     if unknown := [name for name in prefer if name not in found.findings.known]:
