@@ -1,4 +1,4 @@
-"""Whether replays give the times of the reference, which is checked before anything is timed."""
+"""Checks that replays give the times of the reference, before anything is timed."""
 
 from __future__ import annotations
 

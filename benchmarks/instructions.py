@@ -54,7 +54,7 @@ class Count:
 
     @property
     def changed(self) -> bool:
-        """Whether somebody should look at it."""
+        """True if somebody should look at it."""
         return self.recorded is None or abs(self.change) > TOLERANCE
 
 

@@ -152,7 +152,7 @@ def replay(case: Case) -> tuple[dict[str, Any], Run]:
 
 
 def has_simgrid() -> bool:
-    """Whether ``smpirun`` is installed."""
+    """True if ``smpirun`` is installed."""
     return shutil.which("smpirun") is not None
 
 

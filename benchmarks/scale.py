@@ -49,7 +49,7 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        """Whether the number is on the right side of its bound."""
+        """True if the number is on the right side of its bound."""
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 

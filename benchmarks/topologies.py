@@ -67,17 +67,17 @@ class Case:
 
     @property
     def is_smallest(self) -> bool:
-        """Whether the pattern has no smaller size."""
+        """True if the pattern has no smaller size."""
         return self.ranks == min(self.pattern.sizes)
 
     @property
     def is_large(self) -> bool:
-        """Whether it takes minutes and gigabytes."""
+        """True if it takes minutes and gigabytes."""
         return self.ranks >= 1_000_000
 
     @property
     def suits_simgrid(self) -> bool:
-        """Whether SimGrid replays it in minutes."""
+        """True if SimGrid replays it in minutes."""
         return self.ranks <= self.pattern.most_of_simgrid
 
 

@@ -44,7 +44,7 @@ class TraceSource:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether SimGrid replays something else: a trace without its receives from -333."""
+        """True if SimGrid replays something else: a trace without its receives from -333."""
         return any(b" -333" in file.read_bytes() for file in files_of(self.get()))
 
     def get_for_simgrid(self) -> Path:

@@ -64,12 +64,12 @@ class Case:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the data are on the disk when a run ends."""
+        """True if the data are on the disk when a run ends."""
         return self.mode != "cached"
 
     @property
     def holds(self) -> bool:
-        """Whether the prediction is as good as it should be."""
+        """True if the prediction is as good as it should be."""
         return abs(self.error) <= max(_TOLERANCE, self.spread)
 
 

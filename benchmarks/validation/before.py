@@ -26,7 +26,7 @@ class Pair:
 
     @property
     def counts(self) -> bool:
-        """Whether the runs of neither validation spread too much."""
+        """True if the runs of neither validation spread too much."""
         return not (self.before.is_noisy or self.now.is_noisy)
 
 

@@ -84,7 +84,7 @@ def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
 
 
 def notable(lines: Floats, sizes: Floats, breaks: Floats) -> bool:
-    """Whether every breakpoint can be seen where sizes are: the lines differ by 15 % there.
+    """True if every breakpoint can be seen where sizes are: the lines differ by 15 % there.
 
     They do not cross, and no overhead jumps as if MPI_Send began to wait.
     """
@@ -96,7 +96,7 @@ def notable(lines: Floats, sizes: Floats, breaks: Floats) -> bool:
 def seen_in_ping_pong(
     transfer: Floats, overheads: list[Floats], sizes: Floats, breaks: Floats
 ) -> bool:
-    """Whether each jump of the transfer is 15 % of the ping-pong too, overheads included."""
+    """True if each jump of the transfer is 15 % of the ping-pong too, overheads included."""
     places = np.searchsorted(sizes, breaks, side="right")[:, None] + np.arange(-2, 2)
     near = sizes[places]
     total = sum(t[:-1, :1] + t[:-1, 1:] * near for t in (transfer, *overheads))
@@ -156,7 +156,7 @@ def measure(rng: np.random.Generator, truth: Truth, sizes: Floats, noise: float)
 
 
 def check(found: object, truth: object, sizes: Floats, what: str) -> str:
-    """Whether breakpoints came back within one sampled size; says what is wrong."""
+    """True if breakpoints came back within one sampled size; says what is wrong."""
     places = np.searchsorted(sizes, np.asarray(found), side="right")
     wanted = np.searchsorted(sizes, np.asarray(truth), side="right")
     if len(places) != len(wanted) or np.abs(places - wanted).max(initial=0) > 1:

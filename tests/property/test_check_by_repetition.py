@@ -15,7 +15,7 @@ from tisim.traces.generate import PATTERNS
 
 
 def compare(trace: Path) -> bool:
-    """Whether there is anything but notes in what is found."""
+    """True if there is anything but notes in what is found."""
     core = Trace.open(trace).core
     by_repetition = _core.check(core)
     assert by_repetition == _core.check(core, by_action=True)

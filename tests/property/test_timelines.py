@@ -57,7 +57,7 @@ def check_messages(result: tisim.Result) -> None:
 
 
 def same(found: pd.Series, expected: pd.Series, tolerance: float = 0.0) -> bool:
-    """Whether the columns are equal, numbers to a tolerance."""
+    """True if the columns are equal, numbers to a tolerance."""
     if not pd.api.types.is_numeric_dtype(found):
         return found.tolist() == expected.tolist()
     numbers = (column.to_numpy(dtype=np.float64) for column in (found, expected))

@@ -609,7 +609,7 @@ class _Step:
 
     @property
     def _overlaps(self) -> bool:
-        """Whether gradients are added in the last backward pass of each layer."""
+        """True if gradients are added in the last backward pass of each layer."""
         layout = self.layout
         return layout.overlap_gradients and layout.copies > 1 and layout.zero < 2
 

@@ -185,12 +185,12 @@ class Machine:
 
     @property
     def pcie(self) -> bool:
-        """Whether GPUs of a node reach one another on PCIe, without NVLinks."""
+        """True if GPUs of a node reach one another on PCIe, without NVLinks."""
         return not self.gpu.nvlinks
 
     @property
     def switched(self) -> bool:
-        """Whether NVSwitch joins the GPUs of a node."""
+        """True if NVSwitch joins the GPUs of a node."""
         return not self.pcie and not self.cables
 
     @property

@@ -426,7 +426,7 @@ class Communicator:
         return self.nodes == 1 or self._switches_reduce(operation)
 
     def _switches_reduce(self, operation: str) -> bool:
-        """Whether switches between nodes reduce; gathers need an interface for each GPU."""
+        """True if switches between nodes reduce; gathers need an interface for each GPU."""
         most = max(map(len, self.by_node.values()))
         heads = operation == "all_reduce" or self.rails >= most
         return self.machine.sharp and self.nodes > 1 and heads

@@ -121,7 +121,7 @@ def read_chakra(
 
 
 def is_chakra(path: str | Path) -> bool:
-    """Whether a path names execution traces."""
+    """True if a path names execution traces."""
     return str(path).endswith(".et") or Path(f"{path}.0.et").is_file()
 
 

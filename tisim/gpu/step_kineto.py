@@ -60,7 +60,7 @@ _PIECE = 1 << 20
 
 
 def is_kineto(paths: Sequence[str | Path]) -> bool:
-    """Whether paths name recordings, or a directory that has some."""
+    """True if paths name recordings, or a directory that has some."""
     return all(str(path).endswith(_SUFFIXES) or Path(path).is_dir() for path in paths)
 
 
@@ -300,7 +300,7 @@ class _Reader:
         self._names: set[str] = set()
 
     def has(self, name: str) -> bool:
-        """Whether there was such a member."""
+        """True if there was such a member."""
         return name in self._names
 
     def members(self) -> Iterator[tuple[str, object]]:

@@ -31,7 +31,7 @@ _PROCESS = ~0xFFFFFF
 
 
 def is_nsys(path: str | Path) -> bool:
-    """Whether a file is a database of SQLite."""
+    """True if a file is a database of SQLite."""
     return head_of(path).startswith(b"SQLite format 3\0")
 
 

@@ -280,7 +280,7 @@ class _Job:
     def meets(
         self, places: Sequence[tuple[_Key, _Place] | None], meetings: Mapping[_Key, _Meeting]
     ) -> bool:
-        """Whether all calls of a kernel meet others."""
+        """True if all calls of a kernel meet others."""
         return all(
             place is not None and place[1] in self._agreed.get(meetings[place[0]], ())
             for place in places

@@ -30,7 +30,7 @@ _COLUMNS = 12
 
 
 def is_simai(path: str | Path) -> bool:
-    """Whether a file begins as SimAI's tables of transformers do."""
+    """True if a file begins as SimAI's tables of transformers do."""
     return head_of(path).lstrip().startswith(_KIND.encode())
 
 

@@ -197,7 +197,7 @@ class Traffic:
         return np.isin(self.programs, programs)
 
     def is_uplink(self, link: int) -> bool:
-        """Whether a link is of cables between switches, not an interface."""
+        """True if a link is of cables between switches, not an interface."""
         return link >= 2 * self.interfaces
 
     def _messages(self, name: tuple[int, ...], senders: Colours, receivers: Colours) -> _Messages:

@@ -128,7 +128,7 @@ class Request:
             self.awaited(self)
 
     def has_key(self, key: tuple[int, int, int, int]) -> bool:
-        """Whether a wait or test with this key may name it."""
+        """True if a wait or test with this key may name it."""
         own = (key[0], *self.key[1:]) if self.source_lost else self.key
         return self.parts is None and own == key
 
@@ -256,7 +256,7 @@ class PointToPoint:
         self.probing: dict[int, simpy.Event] = {}
 
     def is_detached(self, nbytes: int, mode: Mode) -> bool:
-        """Whether the sender goes on at once."""
+        """True if the sender goes on at once."""
         if nbytes < self._protocol.detached_threshold:
             return mode is not Mode.SYNCHRONOUS
         return mode is Mode.BUFFERED

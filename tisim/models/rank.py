@@ -504,7 +504,7 @@ class Rank:
                 yield from self._wait_for_others(event)
 
     def is_stuck(self) -> bool:
-        """Whether only other ranks can make this one go on, or it has finished."""
+        """True if only other ranks can make this one go on, or it has finished."""
         if self.waits_for is not None:
             return not self.waits_for.triggered
         return self.is_finished or (self.probed is not None and self._find(self.probed) is None)

@@ -73,7 +73,7 @@ class World:
         self.is_stuck: list[Callable[[], bool]] = []
 
     def nothing_will_come(self) -> bool:
-        """Whether all ranks wait for others or probe in vain; asked less often as this goes on."""
+        """True if all ranks wait for others or probe in vain; asked less often as this goes on."""
         self._fruitless_probes += 1
         if self._fruitless_probes & (self._fruitless_probes - 1) or self.network.in_progress:
             return False

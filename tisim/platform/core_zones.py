@@ -28,7 +28,7 @@ _NONE = (-1, -1)
 
 
 def has_core() -> bool:
-    """Whether the core is installed; else `tisim.support.missing_core` stands in for it."""
+    """True if the core is installed; else `tisim.support.missing_core` stands in for it."""
     return hasattr(_core, "VERIFIES")
 
 

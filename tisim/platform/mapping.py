@@ -57,7 +57,7 @@ class Mapping:
 
     @property
     def is_random(self) -> bool:
-        """Whether the scenario's seed decides."""
+        """True if the scenario's seed decides."""
         return self.rule == "random" and self.number is None
 
     @property
@@ -114,7 +114,7 @@ class Mapping:
 
 
 def is_rule(value: object) -> bool:
-    """Whether a value of a mapping is a rule, and not the name of a file."""
+    """True if a value of a mapping is a rule, and not the name of a file."""
     return isinstance(value, str) and _RULE.fullmatch(value) is not None
 
 

@@ -163,7 +163,7 @@ def _matching(
 
 
 def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], quantity: str) -> bool:
-    """Whether a profile is one of a changed link; those of hosts are fractions of their speeds."""
+    """True if a profile is one of a changed link; those of hosts are fractions of their speeds."""
     kind = {"bandwidth": BANDWIDTH, "latency": LATENCY}.get(quantity)
     return entry.is_link and entry.what == kind and bool(chosen[entry.index])
 

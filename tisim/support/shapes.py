@@ -1,4 +1,4 @@
-"""Whether what a file says has the form that its type describes."""
+"""Checks that what a file says has the form that its type describes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _MARK = slice(257, 262)
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file that begins with `head`, unpacked, is a tar archive."""
+    """True if a file that begins with `head`, unpacked, is a tar archive."""
     return head[_MARK] == b"ustar"
 
 

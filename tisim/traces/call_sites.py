@@ -179,7 +179,7 @@ def _frame(function: str, place: str, address: str) -> str:
 
 
 def _is_unchanged(module: Module) -> bool:
-    """Whether the file is there, and is the one that was recorded."""
+    """True if the file is there, and is the one that was recorded."""
     if not module.path.is_file():
         return False
     if module.build_id == "-":

@@ -1,4 +1,4 @@
-"""Whether a trace is sound, and what is in it, without simulating it."""
+"""Checks a trace, and says what is in it, without simulating it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class CheckReport:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no error."""
+        """True if there is no error."""
         return self.errors == 0
 
     @property

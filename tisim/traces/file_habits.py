@@ -15,7 +15,7 @@ _STARTED = ("file_iread", "file_iwrite")
 
 
 def has_transfers(actions: Iterable[ActionCount]) -> bool:
-    """Whether a trace with these actions reads or writes files."""
+    """True if a trace with these actions reads or writes files."""
     return any(count.name.startswith((*_TRANSFERS, *_STARTED)) for count in actions)
 
 

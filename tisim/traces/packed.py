@@ -90,7 +90,7 @@ def pack(
 
 
 def is_packed(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a packed trace."""
+    """True if a file is a packed trace."""
     return head_of(path).startswith(PACKED_MAGIC)
 
 

@@ -44,7 +44,7 @@ class LineShape:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it prints nothing."""
+        """True if it prints nothing."""
         return self.text == bytes([SILENT])
 
 
@@ -88,7 +88,7 @@ class PackedTrace:
 
     @property
     def legacy(self) -> bool:
-        """Whether its lines are of the legacy dialect."""
+        """True if its lines are of the legacy dialect."""
         return self._file.legacy
 
     @cached_property

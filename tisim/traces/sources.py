@@ -224,7 +224,7 @@ class _Finder:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a file can be read as it is; asks little of the system, as there may be a million."""
+    """True if a file can be read as it is; asks little of the system, as there may be a million."""
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116
             return False

@@ -395,7 +395,7 @@ def _text(part: Part) -> str:
 
 
 def _is_legacy(files: Sequence[Sequence[str]]) -> bool:
-    """Whether the lines are of SimGrid before 3.20: its messages have no tags."""
+    """True if the lines are of SimGrid before 3.20: its messages have no tags."""
     named = False
     for lines in files:
         for line in lines:

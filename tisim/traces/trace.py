@@ -158,7 +158,7 @@ class Trace:
 
     @property
     def has_graph(self) -> bool:
-        """Whether its file has the graph of GPUs too whose blocks the ranks launch."""
+        """True if its file has the graph of GPUs too whose blocks the ranks launch."""
         return _core.trace_section(self._core, "graph") is not None
 
     @property

@@ -49,7 +49,7 @@ NOT_EMPTY = {
 
 
 def fits(operation: str, name: str, hosts: Sequence[int]) -> bool:
-    """Whether SimGrid can do it: it crashes, throws, deadlocks or sends too much otherwise."""
+    """True if SimGrid can do it: it crashes, throws, deadlocks or sends too much otherwise."""
     size = len(hosts)
     cores = {list(hosts).count(host) for host in hosts}
     if name in POWER_OF_TWO and size & (size - 1):

@@ -16,7 +16,7 @@ LATENCIES = ("50us", "15us", "1us", "500us", "0s", "1.5e-5s", "100ns", "24.0us")
 
 
 def has_unique_paths(nodes: list[str], edges: dict[tuple[str, str], int]) -> bool:
-    """Whether there is one shortest path between any two nodes of an undirected graph."""
+    """True if there is one shortest path between any two nodes of an undirected graph."""
     width = {**edges, **{(b, a): length for (a, b), length in edges.items()}}
     far = float("inf")
     distance = {(a, b): 0 if a == b else width.get((a, b), far) for a in nodes for b in nodes}

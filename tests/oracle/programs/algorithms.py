@@ -46,7 +46,7 @@ TO_ITSELF = {("bcast", "NTSL"), ("bcast", "NTSL_Isend"), ("reduce", "ompi_binomi
 
 
 def able(operation: str, name: str, hosts: Sequence[str]) -> bool:
-    """Whether SimGrid's algorithm does what it should among ranks on these hosts."""
+    """True if SimGrid's algorithm does what it should among ranks on these hosts."""
     together = set(Counter(hosts).values())
     if (operation, name) in UNSOUND:
         return False

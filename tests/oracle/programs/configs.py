@@ -117,7 +117,7 @@ def draw_config(
 
 
 def names_algorithms(config: Mapping[str, str]) -> bool:
-    """Whether a configuration chooses collective algorithms in any way."""
+    """True if a configuration chooses collective algorithms in any way."""
     chosen = {"smpi/coll-selector", *(f"smpi/{operation}" for operation in ALGORITHMS)}
     return any(config.get(key, "default") != "default" for key in chosen)
 

@@ -239,7 +239,7 @@ class Author:
         self.pending[rank].append(request)
 
     def half_done(self, message: Message) -> bool:
-        """Whether another message between the same ranks has one half posted only."""
+        """True if another message between the same ranks has one half posted only."""
         ends = (message.src, message.dst)
         return any(queue and key[:2] == ends for key, queue in self.halves.items())
 

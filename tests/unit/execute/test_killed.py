@@ -75,7 +75,7 @@ def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
 
 
 def _runs(stat: Path) -> bool:
-    """Whether a process is there and is not a zombie that nobody has waited for."""
+    """True if a process is there and is not a zombie that nobody has waited for."""
     try:
         return stat.read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

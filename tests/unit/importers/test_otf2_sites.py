@@ -25,7 +25,7 @@ FAST = "tisim.traces.importers.otf2.fast"
 
 @pytest.fixture(params=["core", "package"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether the core takes the library's events, or the package's functions do."""
+    """True if the core takes the library's events, or the package's functions do."""
     if request.param == "package":
         monkeypatch.setitem(sys.modules, FAST, None)
     return str(request.param)

@@ -100,7 +100,7 @@ def named_paths(text: str) -> set[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether a path exists; capitals, ``*`` and ``<name>`` stand for any name."""
+    """True if a path exists; capitals, ``*`` and ``<name>`` stand for any name."""
     if (ROOT / path).exists():
         return True
     pattern = re.sub(r"<\w+>|\b[A-Z]{2,}\b", "*", path)

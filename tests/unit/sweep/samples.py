@@ -20,6 +20,6 @@ def write_trace(directory: Path, lines: str) -> Path:
 
 
 def same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
-    """Whether two frames are equal in all that does not depend on the machine."""
+    """True if two frames are equal in all that does not depend on the machine."""
     pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"))
     return True

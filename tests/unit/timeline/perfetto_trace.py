@@ -31,7 +31,7 @@ class Slice:
 
 
 def known_fields_only(message: Any) -> bool:
-    """Whether the descriptors know every field, of all messages inside too."""
+    """True if the descriptors know every field, of all messages inside too."""
     from google.protobuf.message import Message
     from google.protobuf.unknown_fields import UnknownFieldSet
 

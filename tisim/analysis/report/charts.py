@@ -333,7 +333,7 @@ def _frame(drawn: Sequence[Curve], x_names: Sequence[str] | None) -> _Frame:
 
 
 def _is_slanted(names: Sequence[str] | None) -> bool:
-    """Whether the names of an axis are too long to stand beside each other."""
+    """True if the names of an axis are too long to stand beside each other."""
     if not names:
         return False
     longest = max(len(shorten(name, _TICK_NAME)) for name in names)

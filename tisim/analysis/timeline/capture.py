@@ -113,7 +113,7 @@ class EventCapture:
 
     @property
     def wants_lanes(self) -> bool:
-        """Whether an output shows streams of GPUs."""
+        """True if an output shows streams of GPUs."""
         return self._run.wants_lanes
 
     def add_streams(self, streams: Streams) -> None:

@@ -153,7 +153,7 @@ class WaitCauses:
 
     @cached_property
     def are_summed(self) -> bool:
-        """Whether it is known what all waits are due to together."""
+        """True if it is known what all waits are due to together."""
         waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(one) for one in WAITS]))
         some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
         steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)

@@ -141,7 +141,7 @@ class StreamsFile:
 
 
 def is_timed(path: Path) -> bool:
-    """Whether a .csv file is to be the timed trace: each action with its duration."""
+    """True if a .csv file is to be the timed trace: each action with its duration."""
     return path.name.lower().endswith(".timed.csv")
 
 

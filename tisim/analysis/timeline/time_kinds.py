@@ -69,5 +69,5 @@ def shares_of_time(rows: NDArray[np.void], alone: NDArray[np.float64]) -> dict[s
 
 
 def _is_of(rows: NDArray[np.void], names: list[str], wanted: frozenset[str]) -> NDArray[np.bool_]:
-    """Whether each row is of an action of these kinds."""
+    """True if each row is of an action of these kinds."""
     return np.isin(rows["kind"], [place for place, name in enumerate(names) if name in wanted])

@@ -32,7 +32,7 @@ class BoundedProtocol(H11Protocol):  # type: ignore[misc]  # untyped
 
     @property
     def answers(self) -> bool:
-        """Whether an answer is under way."""
+        """True if an answer is under way."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:

@@ -321,7 +321,7 @@ def _idle(calibration: Calibration) -> Iterator[str]:
 
 
 def _bandwidth(calibration: Calibration) -> Iterator[str]:
-    """Whether transfers in one direction reach what large ping-pongs promise."""
+    """True if transfers in one direction reach what large ping-pongs promise."""
     frame = calibration.measurements.frame
     rows = frame[(frame["operation"] == "transfer") & (frame["directions"] == 1)]
     rows = rows[(rows["bytes"] == rows["bytes"].max()) & (rows["pairs"] == 1)]

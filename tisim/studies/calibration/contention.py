@@ -113,7 +113,7 @@ class Contention:
 
     @property
     def is_of_hosts(self) -> bool:
-        """Whether the hosts are the bottleneck, and not ranks that wait for one another.
+        """True if the hosts are the bottleneck, and not ranks that wait for one another.
 
         That is known only from a shift, which takes three hosts.
         """

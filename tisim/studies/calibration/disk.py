@@ -180,7 +180,7 @@ def _flat(value: object) -> Iterator[Mapping[str, object]]:
 
 
 def is_ior_text(text: str) -> bool:
-    """Whether IOR has printed a text."""
+    """True if IOR has printed a text."""
     return any(line.startswith("IOR-") for line in text.splitlines()[:50])
 
 

@@ -56,7 +56,7 @@ class LibraryFacts:
 
     @property
     def ordering(self) -> str | None:
-        """Whether the messages of two ranks are in order; None if that was not measured."""
+        """True if the messages of two ranks are in order; None if that was not measured."""
         if self.first is None:
             return None
         return "fifo" if self.first < _IN_ORDER else "fair"

@@ -143,7 +143,7 @@ class Measurements:
         return replace(self, remarks=(*self.remarks, remark))
 
     def has(self, operation: str) -> bool:
-        """Whether any time of `operation` was measured."""
+        """True if any time of `operation` was measured."""
         return bool((self.frame["operation"] == operation).any())
 
     def curve(self, operation: str) -> Curve:

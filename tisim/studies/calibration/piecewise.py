@@ -352,7 +352,7 @@ def _reach(target: Target, start: int) -> int:
 
 
 def _is_served(target: Target, start: int, end: int) -> bool:
-    """Whether a line comes near the exact points, and does not leave the others for them."""
+    """True if a line comes near the exact points, and does not leave the others for them."""
     part = target.part(start, end)
     if not part.exact.any():
         return True

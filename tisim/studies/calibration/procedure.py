@@ -296,7 +296,7 @@ def _fit_weight(
     pair: tuple[str, str],
     switches: Switches | None,
 ) -> Weight | None:
-    """Whether slow links weigh more than fast ones where they share one; None: not known.
+    """True if slow links weigh more than fast ones where they share one; None: not known.
 
     Fan-outs and incasts of all hosts decide, where some of them are slower than others.
     """

@@ -400,7 +400,7 @@ def read_own(text: Text) -> tuple[list[Sample], list[str]]:
 
 
 def _is_cut(end: str, others: set[str]) -> bool:
-    """Whether the last word of a last line without an end is what was left of a longer one."""
+    """True if the last word of a last line without an end is what was left of a longer one."""
     if not others or end in others:
         return False
     return len(end) < min(map(len, others)) or any(other.startswith(end) for other in others)

@@ -218,7 +218,7 @@ def _squares(points: Points, weights: Floats, edges: list[int]) -> float:
 
 
 def _fits_between(points: Points, edges: list[int], hint: int) -> bool:
-    """Whether a break at `hint` leaves segments on both sides that are long enough."""
+    """True if a break at `hint` leaves segments on both sides that are long enough."""
     if not 0 < hint < edges[-1]:
         return False
     after = bisect_right(edges, hint)

@@ -68,7 +68,7 @@ class Switches:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all hosts are alike, and on one switch."""
+        """True if all hosts are alike, and on one switch."""
         return not self.trunks and set(self.cables) == {1.0}
 
     def least(self, one: str, other: str) -> float:

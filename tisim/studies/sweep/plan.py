@@ -372,7 +372,7 @@ def _read_platform(value: object) -> tuple[bytes, str]:
 
 
 def _changes_nothing(axis: Axis, choice: Choice) -> bool:
-    """Whether a change leaves all as it is: the scenario is then the one without it."""
+    """True if a change leaves all as it is: the scenario is then the one without it."""
     noise = axis.kind.endswith("_noise") and choice.value == 0
     return axis.target == "*" and (noise or (axis.kind in SCALED and choice.value == "x1"))
 

@@ -320,6 +320,6 @@ def _read(name: str, value: object) -> Cell:
 
 
 def _is_final(outcome: Outcome) -> bool:
-    """Whether doing it again would give the same: all but what a machine's troubles ended."""
+    """True if doing it again would give the same: all but what a machine's troubles ended."""
     error = outcome["error"]
     return error is None or str(error).partition(":")[0] in ("InputError", "SimulationError")

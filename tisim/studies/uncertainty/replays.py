@@ -81,7 +81,7 @@ class Interval:
         return cls(low, high, times, seed, len(programs), varied, elsewhere)
 
     def holds(self, seconds: float) -> bool:
-        """Whether a time lies in the interval."""
+        """True if a time lies in the interval."""
         return self.low <= seconds <= self.high
 
     def score(self, seconds: float) -> float:

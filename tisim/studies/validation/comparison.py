@@ -174,7 +174,7 @@ def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
 
 
 def counts(result: CaseResult) -> bool:
-    """Whether a case has an error: a prediction, and real times that do not spread too much."""
+    """True if a case has an error: a prediction, and real times that do not spread too much."""
     return not result.is_noisy and result.prediction > 0
 
 

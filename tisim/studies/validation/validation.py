@@ -60,7 +60,7 @@ class Validation:
 
     @property
     def passed(self) -> bool:
-        """Whether all cases ran, and no threshold was exceeded."""
+        """True if all cases ran, and no threshold was exceeded."""
         return not self.violations and not self.failed
 
     def to_dict(self) -> Mapping[str, object]:

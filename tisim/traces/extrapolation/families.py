@@ -194,7 +194,7 @@ def fits(
 
 
 def is_of_side(fit: Fit, grids: Collection[str]) -> bool:
-    """Whether it is a function of a side of one of these process grids."""
+    """True if it is a function of a side of one of these process grids."""
     return fit.slope is not None and any(
         _SIDE in fit.slope[0] and fit.slope[0].endswith(f" of {grid}") for grid in grids
     )

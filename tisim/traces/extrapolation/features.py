@@ -72,7 +72,7 @@ def _group(count: int) -> Feature:
 
 
 def edge_features(place: Place, staged: bool) -> list[Feature]:
-    """Whether such a sum modulo a side is the first or the last number that it can be."""
+    """True if such a sum modulo a side is the first or the last number that it can be."""
     return [
         _is_edge(_sum(steps, stage, constant, steps[0][0]), steps[0][0])
         for steps, stage in _directions(place, staged)

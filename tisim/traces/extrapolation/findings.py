@@ -58,7 +58,7 @@ class Findings:
         self.parameters.append(Parameter(site, what, text, confirmed))
 
     def prefers(self, *names: str) -> bool:
-        """Whether what has these names is to be taken where others explain the same."""
+        """True if what has these names is to be taken where others explain the same."""
         asked = {name for name in names if name in self.prefer}
         self.known |= asked
         return bool(asked)

@@ -113,7 +113,7 @@ class Kinds:
         return found
 
     def alike(self, left: CallKind, right: CallKind) -> bool:
-        """Whether they are of one shape, and their ranks have a formula in common."""
+        """True if they are of one shape, and their ranks have a formula in common."""
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
     def worth(self, left: CallKind, right: CallKind) -> int:

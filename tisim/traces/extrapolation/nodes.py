@@ -233,7 +233,7 @@ def _nodes(nodes: Sequence[Node]) -> int:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """Whether two calls are made by the same ranks with the same numbers."""
+    """True if two calls are made by the same ranks with the same numbers."""
     if (
         not isinstance(one, MergedCall)
         or not isinstance(other, MergedCall)

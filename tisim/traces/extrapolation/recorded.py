@@ -316,18 +316,18 @@ class RecordedTrace:
 
     @property
     def legacy(self) -> bool:
-        """Whether its lines are of the legacy dialect."""
+        """True if its lines are of the legacy dialect."""
         return self.trace.legacy
 
     @property
     def has_measured_volumes(self) -> bool:
-        """Whether volumes vary from time to time, or are others on nearly every rank."""
+        """True if volumes vary from time to time, or are others on nearly every rank."""
         classes = self.trace.classes
         return any(made.has_volumes for made in classes) or self._most_by_rank > _MOST_DECLARED
 
     @property
     def has_volumes_by_rank(self) -> bool:
-        """Whether volumes differ between ranks that do the same."""
+        """True if volumes differ between ranks that do the same."""
         return self._most_by_rank > 0
 
     @cached_property

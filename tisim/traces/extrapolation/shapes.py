@@ -41,7 +41,7 @@ class Shape:
         return self._hash
 
     def is_rank(self, hole: int) -> bool:
-        """Whether a hole takes a rank."""
+        """True if a hole takes a rank."""
         return hole < 64 and bool(self.rank_holes >> hole & 1)
 
     @property

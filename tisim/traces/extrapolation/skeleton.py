@@ -172,7 +172,7 @@ def _loops_of(nodes: Sequence[Loop]) -> tuple[LoopOf, ...]:
 
 
 def _is_same(left: Sequence[Node], right: Sequence[Node]) -> bool:
-    """Whether two programs are made of the same calls of the same classes."""
+    """True if two programs are made of the same calls of the same classes."""
     return len(left) == len(right) and all(
         _parts(mine) == _parts(theirs)
         and (

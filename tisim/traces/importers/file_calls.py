@@ -41,7 +41,7 @@ class FileCalls:
         self._handles = RequestNumbers()
 
     def is_open(self, file: Hashable) -> bool:
-        """Whether a file is open."""
+        """True if a file is open."""
         return self._handles.number(file) is not None
 
     def open(self, file: Hashable, path: str, flags: str) -> None:

@@ -46,12 +46,12 @@ class Operation:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it may begin."""
+        """True if it may begin."""
         return not self.messages and not self.starts
 
     @property
     def waits_only(self) -> bool:
-        """Whether nothing but the end of what is under way keeps it from beginning."""
+        """True if nothing but the end of what is under way keeps it from beginning."""
         return 0 < self.under_way == len(self.messages) and not self.starts
 
 

@@ -216,7 +216,7 @@ class ForeignTrace(ABC):
 
     @property
     def has_times(self) -> bool:
-        """Whether it tells `ImportOptions.times` when calls began and ended."""
+        """True if it tells `ImportOptions.times` when calls began and ended."""
         return False
 
     @property
@@ -273,7 +273,7 @@ class Importer(ABC):
 
     @abstractmethod
     def recognises(self, files: Sequence[Path], head: bytes) -> bool:
-        """Whether the files are of this format.
+        """True if the files are of this format.
 
         Parameters
         ----------

@@ -278,7 +278,7 @@ class Communicators:
         return 0 if members is None else self._places_in(name, members)[rank]
 
     def has(self, name: int, rank: int) -> bool:
-        """Whether a communicator is known and a rank of the world belongs to it."""
+        """True if a communicator is known and a rank of the world belongs to it."""
         if name not in self._known:
             return False
         members = self._known[name]

@@ -261,5 +261,5 @@ def _beside(file: Path) -> list[Path]:
 
 
 def _is_binary(folder: Path) -> bool:
-    """Whether Recorder has written a trace there, which nobody has made text of."""
+    """True if Recorder has written a trace there, which nobody has made text of."""
     return (folder / "recorder.mt").exists()

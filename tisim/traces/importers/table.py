@@ -56,7 +56,7 @@ def read_rows(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row
 
 
 def has_columns(header: str) -> bool:
-    """Whether a first line names the columns that are needed."""
+    """True if a first line names the columns that are needed."""
     names = {name.strip().strip('"').lower() for name in _split(header)}
     return all(names & {*QUANTITIES[quantity]} for quantity in _NEEDED)
 

@@ -40,7 +40,7 @@ _QUERY_NAMES = (
 
 
 def is_query(function: str) -> bool:
-    """Whether a trace loses nothing when it leaves out a call, by its name without ``MPI_``.
+    """True if a trace loses nothing when it leaves out a call, by its name without ``MPI_``.
 
     Whatever is not listed here has to be told when it is left out: files, one-sided calls, and
     what MPI may have one day.
@@ -56,7 +56,7 @@ _SPELLED = (
 
 
 def is_lost(function: str) -> bool:
-    """Whether a trace has no line for a call, by its name without ``MPI_``, and lacks it."""
+    """True if a trace has no line for a call, by its name without ``MPI_``, and lacks it."""
     return not (
         is_query(function)
         or function.startswith(_SPELLED)

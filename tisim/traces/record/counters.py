@@ -102,7 +102,7 @@ def _choose(asked: str, program: Path | None) -> tuple[str, str]:
 
 
 def is_counting(program: Path) -> bool:
-    """Whether a program counts its instructions itself."""
+    """True if a program counts its instructions itself."""
     return COUNTED_SYMBOL in program.read_bytes()
 
 

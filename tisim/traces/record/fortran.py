@@ -37,7 +37,7 @@ def fortran_wrappers(functions: list[Function]) -> str:
 
 
 def has(function: Function) -> bool:
-    """Whether there is an entry: text arguments have hidden lengths, and are left alone."""
+    """True if there is an entry: text arguments have hidden lengths, and are left alone."""
     return all(parameter.type != "char" for parameter in function.parameters)
 
 

@@ -23,7 +23,7 @@ _FAMILIES = {
 
 
 def is_launcher(word: str) -> bool:
-    """Whether a command starts the ranks of an MPI program, by its name."""
+    """True if a command starts the ranks of an MPI program, by its name."""
     return Path(word).name.partition(".")[0] in _LAUNCHERS
 
 

@@ -47,7 +47,7 @@ class Recording:
 
 
 def has_parts(directory: Path) -> bool:
-    """Whether ranks have left parts in a directory."""
+    """True if ranks have left parts in a directory."""
     if files_of_ranks(directory, ".part"):
         return True
     return _are_recorded(files_of_ranks(directory, ".txt"))
@@ -109,7 +109,7 @@ def _pack_compressed(paths: list[Path], output: Path) -> Recording:
 
 
 def _are_recorded(texts: dict[int, Path]) -> bool:
-    """Whether files of text are parts; they are empty where ranks agreed not to record."""
+    """True if files of text are parts; they are empty where ranks agreed not to record."""
     return bool(texts) and _recording_of(_header(next(iter(texts.values())))).ranks > 0
 
 

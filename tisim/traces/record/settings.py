@@ -59,7 +59,7 @@ class Settings:
 
     @property
     def records_posix(self) -> bool:
-        """Whether calls of POSIX are recorded."""
+        """True if calls of POSIX are recorded."""
         return self.io in ("posix", "both")
 
     def variables(self) -> dict[str, str]:

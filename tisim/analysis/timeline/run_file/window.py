@@ -236,7 +236,7 @@ class Window:
         return states * self.ranks / self.run.ranks
 
     def _on_borders(self, group: int, lanes: int) -> bool:
-        """Whether lanes of a level are far smaller than those of the picture, or fit them."""
+        """True if lanes of a level are far smaller than those of the picture, or fit them."""
         per_lane = self.ranks / lanes
         return per_lane >= 4 * group or (self.first % group == 0 and per_lane % group == 0)
 

@@ -210,7 +210,7 @@ class CallLines(CallReader):
         return peer
 
     def _skips(self, call: MpiCall) -> bool:
-        """Whether there is nothing to write, by what Pilgrim keeps of the call."""
+        """True if there is nothing to write, by what Pilgrim keeps of the call."""
         numbers, function = call.numbers, call.function
         handle = numbers.get("comm", numbers.get("oldcomm", WORLD_HANDLE))
         if function in _UNKNOWN_MEMBERS:

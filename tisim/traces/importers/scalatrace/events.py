@@ -37,7 +37,7 @@ class RankList:
             raise ValueError(text)
 
     def __contains__(self, rank: object) -> bool:
-        """Whether a rank is in the list."""
+        """True if a rank is in the list."""
         return isinstance(rank, int) and any(
             _is_in(rank - start, pairs) for start, pairs in self._sections
         )

@@ -105,7 +105,7 @@ class ScalaTrace(FormatTrace):
         return scaled
 
     def _tags(self) -> bool:
-        """Whether sizes stand for tags."""
+        """True if sizes stand for tags."""
         if not lack_tags(self._events):
             return False
         try:

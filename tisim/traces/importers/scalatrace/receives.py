@@ -227,7 +227,7 @@ def _kind(event: Event) -> StepKind | None:
 
 
 def _matters(event: Event, rank: int, channels: Set[Channel]) -> bool:
-    """Whether each execution counts: of requests, collectives, and messages of these sizes."""
+    """True if each execution counts: of requests, collectives, and messages of these sizes."""
     kind = _kind(event)
     if kind not in (StepKind.SEND, StepKind.RECV):
         return kind is not None
@@ -311,7 +311,7 @@ def _periodic(values: list[int]) -> list[int]:
 
 
 def lack_tags(events: Sequence[Event]) -> bool:
-    """Whether all tags are 0, and a receive from any source may take another message for it."""
+    """True if all tags are 0, and a receive from any source may take another message for it."""
     takes_any = any(ANY in some.numbers for some in _values(events, "source"))
     return takes_any and not any(any(some.numbers) for some in _values(events, "tag"))
 
