@@ -19,6 +19,7 @@ from tests.unit.record.programs import (
     record_program,
     tisim_record,
 )
+from tisim.traces.record.launch import emulated
 
 EMULATED = pytest.mark.skipif(
     platform.machine() != "x86_64" or shutil.which("qemu-x86_64") is None,
@@ -89,6 +90,15 @@ def test_qemu_counts_what_the_register_counts(one_mpi: Mpi, tmp_path: Path) -> N
     assert not [*Path("/dev/shm").glob("trace.tit.parts-*")]
 
 
+def test_programs_are_found_in_the_path() -> None:
+    """QEMU does not look for them there."""
+    words = emulated(
+        ["mpirun", "-n", "2", "sh", "-c", "a", ":", "-n", "1", "/bin/sh"], ["qemu", "-x"]
+    )
+    both = ["qemu", "-x", shutil.which("sh"), "-c", "a", ":", "-n", "1", "qemu", "-x", "/bin/sh"]
+    assert words == ["mpirun", "-n", "2", *both]
+
+
 @EMULATED
 def test_qemu_counts_unmodified_programs(one_mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
@@ -111,6 +121,7 @@ def test_no_qemu(one_mpi: Mpi, tmp_path: Path) -> None:
     run = tisim_record(
         *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(one_mpi.cc) or ""),
         *("--", shutil.which(one_mpi.run) or "", "-n", "2", "/bin/true"),
+        variables={"PATH": str(folder)},
     )
     assert run.returncode == 2
     assert "under qemu-x86_64, which is not installed here" in run.stderr

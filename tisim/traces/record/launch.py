@@ -70,11 +70,13 @@ def _executable(word: str) -> tuple[Path, Executable] | None:
 
 
 def emulated(command: Sequence[str], emulator: Sequence[str]) -> list[str]:
-    """The command with the words of an emulator before each of its programs."""
+    """The command with the words of an emulator before each of its programs, which an emulator
+    does not look for in the PATH.
+    """
     words = list(command)
     begin = 1 if is_launcher(command[0]) else 0
     while (place := _place_of_program(words, begin)) is not None:
-        words[place:place] = emulator
+        words[place : place + 1] = [*emulator, shutil.which(words[place]) or words[place]]
         after = place + len(emulator)
         if begin == 0 or ":" not in words[after:]:
             break
