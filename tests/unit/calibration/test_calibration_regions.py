@@ -72,21 +72,25 @@ def test_calls_in_another_order_are_found_by_their_paths(
 ) -> None:
     """As where a rank takes messages as they come: the mean time of a visit counts."""
 
-    def body(*volumes: int) -> dict[int, str]:
+    def body(*volumes: int, rest: int) -> dict[int, str]:
         calls = ("barrier", "bcast 8 0 1") * 2
         lines = [f"0 compute {n}\n0 {call}\n" for n, call in zip(volumes, calls, strict=False)]
-        return {0: f"0 init\n{''.join(lines)}0 finalize\n"}
+        return {0: f"0 init\n{''.join(lines)}0 compute {rest}\n0 finalize\n"}
 
     def paths(trace: Trace, rank: int) -> dict[int, str]:
-        return {4: "one", 6: "two", 8: "one", 10: "two"} if with_paths else {}
+        found = {4: "one", 6: "two", 8: "one"}
+        last = {10: "two"} if "timed" in trace.name else {}
+        return found | last if with_paths else {}
 
     monkeypatch.setattr("tisim.studies.calibration.regions.recorded_paths", paths)
-    counted = packed(tmp_path / "counted.tit", INSTRUCTIONS, body(100, 400, 100))
-    timed = packed(tmp_path / "timed.tit", TIME, body(50, 200, 60, 220))
+    counted = packed(tmp_path / "counted.tit", INSTRUCTIONS, body(100, 400, 100, rest=30))
+    timed = packed(tmp_path / "timed.tit", TIME, body(50, 200, 60, 220, rest=70))
     with_paths = True
     rates = measure_regions(counted, [timed]).regions
     assert rates[Region("one", "two")].seconds == pytest.approx(210e-9)
     assert rates[Region("two", "one")].seconds == pytest.approx(60e-9)
+    # What a region took that the counted trace does not have.
+    assert rates[Region("one", "finalize")].seconds == pytest.approx(70e-9)
     with_paths = False
     with pytest.raises(InputError, match="call 5 of rank 0 is bcast, and finalize in the counted"):
         measure_regions(counted, [timed])

@@ -30,7 +30,7 @@ _COUNTER = "# counter: "
 _BESIDE = "# @"
 _COMPUTE = "compute"
 # The part of a rank's time that must be in regions of both traces where their calls differ.
-_ALIKE = 0.9
+_ALIKE = 0.7
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -291,7 +291,8 @@ class _Text:
         """The seconds that a rank computes in each region of the counted trace.
 
         Where its calls are the same, the regions are. Otherwise, as where messages are taken as
-        they come, regions are found by their call paths, and have their mean time a visit.
+        they come, regions are found by their call paths, and have their mean time a visit; what
+        is left over belongs to those that are not found, by their volumes.
         """
         own = self.computations(rank)
         found: dict[Region, float] = {}
@@ -325,6 +326,13 @@ class _Text:
                 "messages as they come, compile both with -g and record both with --call-sites",
                 file=self.trace.name,
             )
+        missed: dict[Region, float] = {}
+        for one in counted:
+            if one.region not in found:
+                missed[one.region] = missed.get(one.region, 0.0) + one.volume
+        volume = sum(missed.values())
+        for region, of_region in missed.items() if volume else ():
+            found[region] = (everything - known) * of_region / volume
         return found
 
 
