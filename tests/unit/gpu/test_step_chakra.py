@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,3 +146,14 @@ def test_public_samples(gpu_data: Path, tmp_path: Path, tisim: CommandLine) -> N
     # Stream 7 is busy for 292.8 ms, and the host before and after it.
     assert run_step(read_chakra(path).graph, A100).seconds == pytest.approx(0.297, abs=1e-3)
     assert tisim("step", str(graph), "--set", "launch=0").status == 0
+
+
+def test_a_trace_takes_less_than_twice_its_bytes_of_memory(gpu_data: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(gpu_data / "chakra" / "feeder_tests_trace.tar.gz", tmp_path)
+    path = tmp_path / "tests/data/chakra.0.et"
+    code = (
+        "import tracemalloc; from tisim.gpu.step_chakra import read_chakra; tracemalloc.start(); "
+        f"read_chakra({str(path)!r}); print(tracemalloc.get_traced_memory()[1])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(found.stdout) < 2 * path.stat().st_size
