@@ -82,10 +82,11 @@ sdist: $(BUILT) ## the source distribution in dist/
 release: ## VERSION=X.Y.Z: check the changelog, test, tag locally, leave the files in dist/
 	OPTIMISED=$(OPTIMISED) .ci/release "$(VERSION)"
 
-clean-install: $(BUILT) ## install as a new user does: a wheel (of the quick core), and without a compiler
+clean-install: $(BUILT) ## install as a new user does: a wheel (of the quick core), the sources, and without a compiler
 	@rm -rf build/wheel-quick
 	@$(LOCK) $(PY) -m pip wheel -q --no-build-isolation --no-deps -w build/wheel-quick --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON .
 	.ci/clean-install build/wheel-quick/*.whl $(PY)
+	.ci/clean-install source $(PY)
 	.ci/clean-install no-compiler $(PY)
 
 demo: $(CORE) ## predict LU on graphene from a real trace

@@ -3,16 +3,12 @@
 # compiled with these counts. Only GCC's are used; where there are none, it is compiled as ever.
 set(counts "${CMAKE_BINARY_DIR}/counts")
 
-# What a replay does not need is not trained.
-set(trained_sources ${core_sources})
-list(FILTER trained_sources EXCLUDE REGEX "/core/(timeline|trace/check|trace/inspect)/|/core/trace/(archive/pack|packed/(unpack|writer))\\.cpp$")
-add_library(counting OBJECT ${trained_sources})
+add_library(counting OBJECT ${core_sources})
 target_include_directories(counting PRIVATE core)
 # As the core itself, so that the counts fit.
 set_target_properties(counting PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                       INTERPROCEDURAL_OPTIMIZATION OFF)
 target_compile_options(counting PRIVATE "-fprofile-generate=${counts}")
-target_precompile_headers(counting PRIVATE ${common_headers})
 
 add_executable(training cmake/training/train.cpp)
 target_include_directories(training PRIVATE core cmake tests)
@@ -29,7 +25,7 @@ add_custom_command(
   VERBATIM)
 # After another training all is compiled anew; after a change of the core only what has changed.
 file(GLOB training_sources CONFIGURE_DEPENDS cmake/training/*)
-set_source_files_properties(${trained_sources} PROPERTIES OBJECT_DEPENDS "${training_sources}")
+set_source_files_properties(${core_sources} PROPERTIES OBJECT_DEPENDS "${training_sources}")
 add_custom_target(counted DEPENDS "${counts}/adopted")
 add_dependencies(tisim_core counted)
 # What the training did not reach is compiled as if there were no counts.
