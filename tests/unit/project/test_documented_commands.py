@@ -33,7 +33,7 @@ READ_ONLY = {
     r"extrapolate .*--parallelism": "files of the profilers and of Chakra",
     r"calibrate host ": "needs MPI; the tests of this command run it",
     r"calibrate (cpu|disk|skampi|pingpong|osu|measured.csv --platform)": "files of other programs",
-    r"calibrate regions ": "recordings; the tests of this command make some",
+    r"calibrate regions |replay .*large.times.tit": "recordings; its tests make some",
     r"(replay|check|pack) .*--graph": "graphs and traces; tests/unit/gpu/test_launched.py has some",
     r".*--uncertainty": "parameter sets of a calibration",
     r".*--workers": "a cluster, or all processors",
