@@ -105,16 +105,20 @@ class Protocol {
   Rendezvous rendezvous_;
 };
 
-// Small random differences of starts and sizes, drawn with a seed (tisim/jitter-start, -size).
+// Small random differences of starts, ends of barriers and sizes, drawn with a seed
+// (tisim/jitter-start, -barrier, -size).
 //
-// Real ranks never start at one instant, and no two messages take exactly the same time. A
-// simulation that is perfectly symmetric can therefore take a course that no real run takes.
+// Real ranks never start or leave a barrier at one instant, and no two messages take exactly the
+// same time. A simulation that is perfectly symmetric can therefore take a course that no real run
+// takes.
 class Jitter {
  public:
   explicit Jitter(const Model& model) : model_(model) {}
 
   // Seconds that the next rank starts later.
   double start() { return model_.jitter_start > 0 ? model_.jitter_start * draw() : 0.0; }
+  // Seconds that the next rank stays in a barrier that is over.
+  double barrier() { return model_.jitter_barrier * draw(); }
   // The bytes that the next message moves, which nominally are so many.
   double size(double bytes) {
     if (model_.jitter_size <= 0) return bytes;

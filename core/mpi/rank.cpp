@@ -17,6 +17,7 @@ bool makes_progress(Phase phase) {
     case Phase::probed:
     case Phase::waiting_for_any_send:
     case Phase::synchronising:
+    case Phase::leaving:
     case Phase::in_window:
     case Phase::finished:  // in MPI_Finalize
       return true;

@@ -94,9 +94,10 @@ struct Model {
   std::int64_t sieve_reads{};
   std::int64_t sieve_writes{};
 
-  // Jitter: a rank starts up to so many seconds later, a message is up to that part longer or
-  // shorter, drawn with a seed.
+  // Jitter: a rank starts, and leaves a barrier, up to so many seconds later, a message is up to
+  // that part longer or shorter, drawn with a seed.
   double jitter_start{};
+  double jitter_barrier{};
   double jitter_size{};
   std::uint64_t jitter_seed{};
 
@@ -113,7 +114,8 @@ void for_each_field(AnyModel& model, Visit&& visit) {
          detached_threshold, overheads, rendezvous, fragment_bytes, fragments_queued, rma,
          test_sleep, iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation,
          init_sleep, barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads,
-         sieve_writes, jitter_start, jitter_size, jitter_seed, kept_operations] = model;
+         sieve_writes, jitter_start, jitter_barrier, jitter_size, jitter_seed, kept_operations] =
+      model;
   visit("latency_factor", latency_factor);
   visit("bandwidth_factor", bandwidth_factor);
   visit("weight_s", weight_s);
@@ -145,6 +147,7 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("sieve_reads", sieve_reads);
   visit("sieve_writes", sieve_writes);
   visit("jitter_start", jitter_start);
+  visit("jitter_barrier", jitter_barrier);
   visit("jitter_size", jitter_size);
   visit("jitter_seed", jitter_seed);
   visit("kept_operations", kept_operations);

@@ -77,9 +77,18 @@ bool Interpreter::fetch(Rank& rank, std::int32_t index) {
 bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
   if (!mpi_.collectives.end_schedule(rank, index)) return false;
   if (actions_.is_open()) actions_.end(rank, index, 1);
-  if (rank.stage == Stage::none) return true;
+  if (rank.stage == Stage::none) return leave(rank, index);
   const bool is_of_file = rank.stage == Stage::parts || rank.stage == Stage::transfer;
   return is_of_file ? files_.next_stage(rank, index) : mpi_.creation.next_stage(rank, index);
+}
+
+// Ranks do not notice at one instant that a barrier is over: what others send meanwhile comes while
+// they are still inside.
+bool Interpreter::leave(Rank& rank, std::int32_t index) {
+  if (runtime_.model.jitter_barrier <= 0 || rank.op.kind != Kind::collective) return true;
+  if (runtime_.jobs.call_of(rank).operation != Operation::barrier) return true;
+  runtime_.sleep(rank, index, mpi_.jitter.barrier(), Phase::leaving);
+  return false;
 }
 
 bool Interpreter::begin(Rank& rank, std::int32_t index) {
@@ -205,6 +214,8 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       return mpi_.probes.begin(rank, index);
     case Phase::synchronising:
       return mpi_.collectives.find_schedule(rank, index);
+    case Phase::leaving:
+      return true;
     case Phase::needs_schedule:
       return true;  // the first operation of the schedule is fetched next
     case Phase::not_started:

@@ -83,10 +83,10 @@ struct alignas(32) Constraint {
   double remaining = 0.0;
   std::uint32_t visit = 0;  // the mark of the last component that it was part of
   bool fatpipe : 1 = false;
-  bool changed : 1 = false;            // the share of a variable was fixed
-  std::uint8_t assumed_large : 5 = 0;  // times more that its component is taken for a large one
-  bool dirty = false;                  // its variables have changed since the last solution
-  std::uint16_t updates = 0;           // of `remaining` since it was summed up, 0: it is scratch
+  bool changed : 1 = false;        // the share of a variable was fixed
+  bool dirty : 1 = false;          // its variables have changed since the last solution
+  std::uint8_t assumed_large = 0;  // times more that its component is taken for a large one
+  std::uint16_t updates = 0;       // of `remaining` since it was summed up, 0: it is scratch
 
   // Scratch of the solver. Where a bottleneck holds it: the sum of weight * priority of the
   // variables of the bottleneck, 1/s.

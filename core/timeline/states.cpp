@@ -22,6 +22,7 @@ State plain_state(Phase phase, bool with_message) {
     case Phase::send_overhead:
     case Phase::receive_overhead:
     case Phase::completing_all:
+    case Phase::leaving:
       return State::overhead;
     case Phase::testing:
     case Phase::probing:

@@ -154,6 +154,7 @@ class Protocol(Record):
         Parameter("tisim/null-source", CHOICE, "any", choices=("any", "proc-null"), core=False)
     )
     jitter_start: float = row(Parameter("tisim/jitter-start", SECONDS, "0"))
+    jitter_barrier: float = row(Parameter("tisim/jitter-barrier", SECONDS, "0"))
     jitter_size: float = row(Parameter("tisim/jitter-size", NUMBER, "0"))
     jitter_seed: int = row(Parameter("tisim/jitter-seed", COUNT, "0"))
     sources: str = row(

@@ -108,8 +108,9 @@ class Settings:
         """Why equal iterations of a program need not take equal times; None: they do."""
         if len(self.routes.events.floats("time")) > 0:
             return "the platform has profiles of what changes or fails"
-        if self.protocol.jitter_start or self.protocol.jitter_size:
-            return "starts or sizes have a jitter"
+        protocol = self.protocol
+        if protocol.jitter_start or protocol.jitter_barrier or protocol.jitter_size:
+            return "starts, barriers or sizes have a jitter"
         if self.network.ordering != "fair":
             return f"network/ordering is {self.network.ordering}"
         if any(burst > 0 for burst in self.routes.floats("link_burst")):

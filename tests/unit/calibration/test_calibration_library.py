@@ -12,7 +12,7 @@ from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.platform import Platform, new
 from tisim.studies.calibration import calibrate, read_measurements
-from tisim.studies.calibration.library import LibraryFacts
+from tisim.studies.calibration.library import LibraryFacts, library_facts
 from tisim.studies.calibration.platform_file import PlatformFile
 
 OPEN_MPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
@@ -23,6 +23,8 @@ IN_ORDER = {
     "network/crosstraffic": "no",
     "network/send-buffer": "180000",
 }
+#: The same, where ping-pongs take 10 us longer after idling, as in `measured`.
+MEASURED = {**IN_ORDER, "tisim/jitter-barrier": "2e-05"}
 NBYTES = 1 << 15
 
 
@@ -56,6 +58,18 @@ def test_the_selector_of_a_library(name: str | None, selector: str | None) -> No
     assert LibraryFacts(name, None).selector == selector
 
 
+def test_ranks_leave_barriers_within_four_times_what_waking_takes(tmp_path: Path) -> None:
+    file = measured(tmp_path, first=0.1)
+    busy = [f"pingpong,{nbytes},1,1,4e-5,a,b,pair,1\n" for nbytes in (1, 8)]
+    idle = [f"idle_pingpong,{nbytes},1,1,6e-5,a,b,pair,1\n" for nbytes in (1, 8)]
+    lines = [line for line in file.read_text().splitlines(True) if "pingpong" not in line]
+    file.write_text("".join([*lines, *busy, *idle]))
+    found = library_facts(read_measurements([file]))
+    assert found.waking == pytest.approx(1e-5)  # round trips are halved
+    assert found.options()["tisim/jitter-barrier"] == "4e-05"
+    assert "tisim/jitter-barrier" not in LibraryFacts(OPEN_MPI, 0.1).options()
+
+
 def test_receivers_of_mpich_fetch_long_messages() -> None:
     """MPICH over UCX; only messages in order have a rendezvous of a library's kind."""
     found = LibraryFacts("MPICH Version: 4.0.2", 0.1).options()
@@ -68,7 +82,7 @@ def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
     found = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
     found.platform.write(tmp_path / "p.xml")
     assert found.to_dict()["library"] == OPEN_MPI
-    expected = {"smpi/coll-selector": "openmpi-4.1", **IN_ORDER}
+    expected = {"smpi/coll-selector": "openmpi-4.1", **MEASURED}
     assert found.to_dict()["options"] == expected
     platform = Platform.load(tmp_path / "p.xml")
     assert expected.items() <= platform.config.items()
@@ -81,8 +95,8 @@ def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
     ("first", "library", "options"),
     [
         (1.0, OPEN_MPI, {"smpi/coll-selector": "openmpi-4.1", "network/ordering": "fair"}),
-        (0.2, "", IN_ORDER),
-        (0.2, "Another MPI", IN_ORDER),
+        (0.2, "", MEASURED),
+        (0.2, "Another MPI", MEASURED),
     ],
 )
 def test_options_that_follow(

@@ -48,6 +48,29 @@ def test_the_configuration_says_how_large_the_jitter_is(trace: Path) -> None:
     assert result.jitter["seeds"] == [7, 8, 9]
 
 
+def test_ranks_leave_a_barrier_at_different_times(tmp_path: Path) -> None:
+    """Whose request comes while the other is in the barrier is answered first: half duplex."""
+    path = tmp_path / "trace.txt"
+    lines = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
+    path.write_text(lines.format(0, 1) + lines.format(1, 0))
+
+    config: dict[str, object] = {"smpi/coll-selector": "openmpi-4.1", "tisim/jitter-start": 1e-9}
+
+    def times(seconds: float) -> list[float]:
+        options = {**config, "tisim/jitter-barrier": seconds}
+        result = tisim.replay(path, platform=_PLATFORM, config=options, jitter=5)
+        assert result.jitter is not None
+        return result.jitter["times"]
+
+    together = times(0)
+    assert max(together) < 1.05 * min(together)
+    assert sum(time > 1.7 * min(together) for time in times(1e-3)) >= 3
+    config |= {"tisim/jitter-barrier": 1.0}
+    found = tisim.replay(path, platform=_PLATFORM, config=config, event_log=True)
+    assert found.simulated_time > min(together) + 0.05
+    assert found.critical_path.shares
+
+
 def test_the_times_are_written_and_read(trace: Path) -> None:
     result = tisim.replay(trace, platform=_PLATFORM, jitter=3)
     assert tisim.Result.from_json(result.to_json()).jitter == result.jitter

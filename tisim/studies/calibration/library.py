@@ -27,6 +27,11 @@ _FETCHING: Final = {"mpich-4"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
 # in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
+# Ranks leave a barrier within so many times what waking takes one of two: many wake at once there,
+# and share what the two had alone (docs/validation.md).
+_SPREAD: Final = 4.0
+# Bytes of messages that take as long as empty ones.
+_EMPTY: Final = 100
 # Messages that share the bandwidth are all there at the same time. Of those in order, the first is
 # there within this part of the time of all.
 _IN_ORDER: Final = 0.5
@@ -43,10 +48,14 @@ class LibraryFacts:
     first
         Part of the time of some messages to one receiver after which the first is there, at the
         size where it is least; None if that was not measured.
+    waking
+        Seconds that a short message takes longer where its receiver has slept; 0 if that was not
+        measured.
     """
 
     name: str | None
     first: float | None
+    waking: float = 0.0
 
     @property
     def selector(self) -> str | None:
@@ -65,14 +74,16 @@ class LibraryFacts:
         """The options of tisim's that follow, by name; SimGrid has none of these values.
 
         Where messages are in order, ranks that never differ take a course that no real ones take
-        (ADR 27): starts and sizes get a jitter. And no message gives way to acknowledgements: a
-        link carries them before data.
+        (ADR 27): starts, ends of barriers and sizes get a jitter. And no message gives way to
+        acknowledgements: a link carries them before data.
         """
         found = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
         options = {name: value for name, value in found.items() if value is not None}
         if self.ordering == "fifo":
             options["tisim/jitter-start"] = str(DEFAULT_START)
             options["tisim/jitter-size"] = str(DEFAULT_SIZE)
+            if self.waking > 0:
+                options["tisim/jitter-barrier"] = f"{_SPREAD * self.waking:.3g}"
             options["network/crosstraffic"] = "no"
             options["network/send-buffer"] = str(_SEND_BUFFER)
             if self.selector in _FETCHING:
@@ -95,19 +106,34 @@ class LibraryFacts:
             order = (
                 f"The first of some messages is there after {self.first:.0%} of the time of all: "
                 f"network/ordering is {self.ordering}"
-                + (", and starts and sizes get a jitter." if self.ordering == "fifo" else ".")
+                + (
+                    ", and starts, ends of barriers and sizes get a jitter."
+                    if self.ordering == "fifo"
+                    else "."
+                )
             )
         return f"MPI library: {first}.\n{collectives}\n{order}"
 
 
 def library_facts(measured: Measurements) -> LibraryFacts:
     """Measurements that tell about the MPI library."""
+    waking = _waking(measured)
     rows = measured.frame[measured.frame["operation"] == "arrival"]
     if rows.empty:
-        return LibraryFacts(measured.library, None)
+        return LibraryFacts(measured.library, None, waking)
     is_first = rows["messages"] == 1
     first, every = (
         part.groupby("bytes")["seconds"].median() for part in (rows[is_first], rows[~is_first])
     )
     least = (first / every).min()
-    return LibraryFacts(measured.library, None if math.isnan(least) else float(least))
+    return LibraryFacts(measured.library, None if math.isnan(least) else float(least), waking)
+
+
+def _waking(measured: Measurements) -> float:
+    """Seconds that a short message takes longer where its receiver has slept."""
+    short = measured.frame[measured.frame["bytes"] <= _EMPTY]
+    idle, busy = (
+        short[short["operation"] == name]["seconds"].median()
+        for name in ("idle_pingpong", "pingpong")
+    )
+    return 0.0 if math.isnan(idle - busy) else max(float(idle - busy), 0.0)

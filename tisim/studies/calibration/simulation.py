@@ -30,7 +30,7 @@ _DONE = 1  # tag of the message that ends the measurement at one size
 # A receive is posted so many one-way times after its message was sent: by then it has arrived.
 _LATE = 4.0
 # Nothing is drawn.
-_EVEN = {"tisim/jitter-start": "0", "tisim/jitter-size": "0"}
+_EVEN = {f"tisim/jitter-{what}": "0" for what in ("start", "barrier", "size")}
 # No factor, no overhead, no protocol: what is left are the links of the platform.
 _NOMINAL = {
     "network/model": "SMPI",
