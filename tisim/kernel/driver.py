@@ -33,6 +33,10 @@ class Group:
         """The parts that a rank has surveyed in earlier calls."""
         return self.surveyed.get(rank, frozenset())
 
+    def script(self, settings: Settings, rank: int) -> Script:
+        """An empty schedule of a rank."""
+        return settings.script(rank, self.placement, self.order, self.surveyed_by(rank))
+
 
 class Progress(Protocol):
     """Called from time to time with the progress of a simulation."""
@@ -203,8 +207,7 @@ class Driver:
 
     def _schedule(self, needed: NeededSchedule, group: Group) -> Script:
         settings = self.settings
-        surveyed = group.surveyed_by(needed.number)
-        script = settings.script(needed.number, group.placement, group.order, surveyed)
+        script = group.script(settings, needed.number)
         if needed.call is not None:
             settings.write_call(script, needed.call)
         elif needed.stage == Stage.PARTS:

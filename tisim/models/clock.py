@@ -12,7 +12,8 @@ Everything happens at *instants* (ADR 12). At each of them
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import simpy
@@ -20,19 +21,15 @@ import simpy
 from tisim.errors import TisimError
 
 #: An action at a date of the agenda: returns the events that wake those who waited for it.
-Ending = Callable[[], list[simpy.Event]]
+Ending = Callable[[], Sequence[simpy.Event]]
 
 
-class Resource(Protocol):
-    """A model that shares something among activities, and dates their ends when all have acted."""
+class Transfers(Protocol):
+    """A network, which keeps the dates of its ends itself (`tisim.models.NetworkModel`)."""
 
     def settle(self) -> None:
-        """Date what the acts of this instant have moved."""
+        """Share the links anew when all have acted at an instant."""
         ...
-
-
-class Transfers(Resource, Protocol):
-    """A resource that keeps the dates of its ends itself."""
 
     def next_end(self) -> float:
         """The date of the next end, in seconds; infinite: there is none."""
@@ -43,20 +40,13 @@ class Transfers(Resource, Protocol):
         ...
 
 
+@dataclass(slots=True, order=True)
 class Entry:
-    """Something in the agenda; `cancel` takes it out."""
+    """Something in the agenda; without an `ending` nothing happens."""
 
-    __slots__ = ("date", "ending", "order")
-
-    def __init__(self, date: float, order: int, ending: Ending | None) -> None:
-        self.date, self.order, self.ending = date, order, ending
-
-    def __lt__(self, other: Entry) -> bool:
-        return (self.date, self.order) < (other.date, other.order)
-
-    def cancel(self) -> None:
-        """Let nothing happen."""
-        self.ending = None
+    date: float
+    order: int
+    ending: Ending | None = field(compare=False)
 
 
 class Clock:
@@ -99,9 +89,9 @@ class Clock:
         """An event of this instant, after all who have been woken already have acted."""
         return self.env.event().succeed()
 
-    def run(self, hosts: Resource, network: Transfers) -> None:
+    def run(self, settle_hosts: Callable[[], None], network: Transfers) -> None:
         """Simulate until nothing more can happen."""
-        self.env.process(self._instants(hosts, network))
+        self.env.process(self._instants(settle_hosts, network))
         try:
             self.env.run()
         except TisimError as error:
@@ -109,12 +99,16 @@ class Clock:
             original = error.__cause__
             raise (original if isinstance(original, TisimError) else error) from None
 
-    def _instants(self, hosts: Resource, network: Transfers) -> Generator[simpy.Event, None, None]:
+    def _instants(
+        self, settle_hosts: Callable[[], None], network: Transfers
+    ) -> Generator[simpy.Event, None, None]:
         while True:
             while self.env.peek() <= self.env.now:  # somebody has still to act
                 yield self.env.timeout(0)
-            self._date_sleeps()
-            hosts.settle()
+            for date, event in reversed(self._sleeps):  # the last one first, as SimGrid does
+                self.at(date, lambda event=event: [event])  # type: ignore[misc]
+            self._sleeps.clear()
+            settle_hosts()
             network.settle()
             date = min(self._next(), network.next_end())
             if date == float("inf"):
@@ -125,12 +119,6 @@ class Clock:
                 event.succeed()
             for done in network.end():
                 done()
-
-    def _date_sleeps(self) -> None:
-        """Date the sleeps that began at this instant, the last one first, as SimGrid does."""
-        for date, event in reversed(self._sleeps):
-            self.at(date, lambda event=event: [event])  # type: ignore[misc]
-        self._sleeps.clear()
 
     def _next(self) -> float:
         while self._agenda and self._agenda[0].ending is None:

@@ -2,16 +2,15 @@
 
 It is the executable specification of a replay, and slow. Platforms, configurations and schedules of
 collectives are those of the core; whatever reads the clock, shares bandwidth or matches messages is
-written here a second time, in `tisim.models.clock`, `processors`, `network`, `sharing`, `mpi` and
-`rank`. Tests compare both (ADR 78).
+written here a second time: `tisim.models.clock` (instants), `processors`, `network` and `sharing`
+(models), `messages`, `communicators` and `rank` (MPI). Tests compare both (ADR 78).
 """
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
-from tisim.errors import InputError, SimulationError
+from tisim.errors import SimulationError
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
 from tisim.models.rank import Rank
@@ -35,14 +34,13 @@ def simulate(
     Raises an `InputError` when the trace is wrong, or needs what only the core has. Raises a
     `SimulationError` when ranks wait for what will never happen.
     """
-    check_supported(settings, placements)
-    hosts = placements.host_indices(settings.platform)
+    hosts = list(placements.host_indices(settings.platform))
     world = World(trace, settings, hosts, network or NetworkModel(), processors or HostModel())
     ranks = [Rank(world, number, host) for number, host in enumerate(hosts)]
     world.is_stuck = [rank.is_stuck for rank in ranks]
     for rank, placement in zip(ranks, placements, strict=True):
         world.clock.env.process(rank.run(trace.actions(rank.number), placement.start_time))
-    world.clock.run(world.hosts, world.network)
+    world.clock.run(world.hosts.settle, world.network)
     blocked = [rank for rank in ranks if not rank.is_finished]
     if blocked:
         number = f"{len(blocked)} rank{'s wait' if blocked[1:] else ' waits'}"
@@ -53,31 +51,3 @@ def simulate(
             lines.append(f"  {file}:{line}: rank {rank.number}: in {name}")
         raise SimulationError("\n".join(lines))
     return ranks
-
-
-def columns_of(ranks: list[Rank]) -> dict[str, memoryview]:
-    """The part of a `tisim.Result` for each rank."""
-    times = ("finish", "compute", "other")
-    counts = ("actions", "bytes_sent", "messages_sent")
-    return {
-        **{name: memoryview(array("d", [getattr(r, name) for r in ranks])) for name in times},
-        **{name: memoryview(array("q", [getattr(r, name) for r in ranks])) for name in counts},
-    }
-
-
-def check_supported(settings: Settings, placements: Deployment) -> None:
-    """Refuse what only the compiled core simulates.
-
-    Raises an `InputError` with one sentence.
-    """
-    reason = settings.unsteady
-    if reason is None and any(placement.kill_time is not None for placement in placements):
-        reason = "the deployment kills ranks"
-    if reason is None and settings.protocol.sources == "matched":
-        reason = "receives from any source take the messages that they matched when recorded"
-    if reason is None and settings.protocol.completions == "free":
-        reason = "calls complete whichever of their requests come first"
-    if reason is None and settings.registry.actions:
-        reason = "actions of your own are registered"
-    if reason is not None:
-        raise InputError(f"the SimPy kernel cannot simulate this ({reason}); use --kernel core")

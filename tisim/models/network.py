@@ -20,8 +20,9 @@ host to another have the same share, so that they are one variable (ADR 3).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,8 +137,10 @@ class NetworkModel:
     def attach(self, clock: Clock, settings: Settings) -> None:
         """Begin a simulation on the links of a platform."""
         self.parameters = settings.network
-        self._clock = clock
-        self._routes = _Routes(settings)
+        self._clock, self._settings, self._platform = clock, settings, settings.routes
+        self._bandwidth = np.array(self._platform.floats("link_bandwidth"), float)
+        self._fatpipe = np.array(self._platform.link_fatpipe, bool)
+        self._routes: dict[tuple[int, int], Route] = {}
         self._pairs: dict[tuple[int, int, bool], _Pair] = {}
         self._active: dict[int, _Pair] = {}  # by identity, in the order of their first flows
         self._order = 0
@@ -148,22 +151,17 @@ class NetworkModel:
         self, source: int, destination: int, size: float, done: Callable[[], None]
     ) -> None:
         """Move bytes from one host to another, and call `done` when they have arrived."""
-        route = self._routes.find(source, destination)
+        route = self._route(source, destination)
         latency = checked(self, "latency", self.latency(route, size))
         length = checked(self, "length", self.length(route, size))
         pair = self._pair(source, destination, route, pays=latency > 0)
         self._order += 1
         self.in_progress += 1
-        order = self._order
-        if latency <= 0:
-            self._activate(pair, length, order, done)
-            return
-
-        def pay() -> list[simpy.Event]:
-            self._activate(pair, length, order, done)
-            return []
-
-        self._clock.at(self._clock.now + latency, pay)
+        start = partial(self._activate, pair, length, self._order, done)
+        if latency > 0:
+            self._clock.at(self._clock.now + latency, start)
+        else:
+            start()
 
     def settle(self) -> None:
         """Share the links anew if flows have started or ended."""
@@ -202,32 +200,43 @@ class NetworkModel:
         ended.sort(key=lambda flow: flow[0])
         return [done for _, done in ended]
 
+    def _route(self, source: int, destination: int) -> Route:
+        route = self._routes.get((source, destination))
+        if route is None:
+            links, latency = self._platform.route(source, destination)
+            crosses = self.parameters.crosstraffic
+            route = self._routes[source, destination] = Route(
+                self._settings.host_name(source),
+                self._settings.host_name(destination),
+                tuple(links),
+                tuple(self._platform.route(destination, source)[0]) if crosses else (),
+                latency,
+                tuple(self._bandwidth[links].tolist()),
+            )
+        return route
+
     def _pair(self, source: int, destination: int, route: Route, *, pays: bool) -> _Pair:
         """The flows between two hosts; those that pay no latency are another variable."""
         pays = pays and route.latency > 0
         pair = self._pairs.get((source, destination, pays))
         if pair is None:
             weights: dict[int, float] = {}
-            for link in route.links:
-                self._load(weights, link, 1.0)
-            for link in route.back:
-                self._load(weights, link, _CROSSTRAFFIC)
+            loads = [(link, 1.0) for link in route.links]
+            for link, weight in loads + [(link, _CROSSTRAFFIC) for link in route.back]:
+                before = weights.get(link, 0.0)
+                weights[link] = max(before, weight) if self._fatpipe[link] else before + weight
+            penalty = self.penalty(route) if pays else 1.0
             pair = self._pairs[source, destination, pays] = _Pair(
-                penalty=checked(self, "penalty", self.penalty(route), positive=True)
-                if pays
-                else 1.0,
+                penalty=checked(self, "penalty", penalty, positive=True),
                 bound=checked(self, "bound", self.bound(route), finite=False),
                 links=np.array(list(weights), np.intp),
                 weights=np.array(list(weights.values())),
             )
         return pair
 
-    def _load(self, weights: dict[int, float], link: int, weight: float) -> None:
-        before = weights.get(link, 0.0)
-        is_pipe = self._routes.fatpipe[link]
-        weights[link] = max(before, weight) if is_pipe else before + weight
-
-    def _activate(self, pair: _Pair, length: float, order: int, done: Callable[[], None]) -> None:
+    def _activate(
+        self, pair: _Pair, length: float, order: int, done: Callable[[], None]
+    ) -> Sequence[simpy.Event]:
         pair.advance(self._clock.now)
         if not pair.flows:
             pair.moved = 0.0
@@ -235,9 +244,21 @@ class NetworkModel:
         reading = pair.moved + length if len(pair.links) else pair.moved
         heapq.heappush(pair.flows, (reading, order, done))
         self._is_solved = False
+        return ()  # nobody waits for this
 
     def _shares(self, pairs: list[_Pair]) -> list[float]:
-        shares = np.asarray(self.shares(self._system(pairs)))
+        used, link = np.unique(np.concatenate([p.links for p in pairs]), return_inverse=True)
+        system = Sharing(
+            capacity=self._bandwidth[used],
+            fatpipe=self._fatpipe[used],
+            count=np.array([float(len(pair.flows)) for pair in pairs]),
+            penalty=np.array([pair.penalty for pair in pairs]),
+            bound=np.array([pair.bound for pair in pairs]),
+            variable=np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs]),
+            link=link,
+            weight=np.concatenate([pair.weights for pair in pairs]),
+        )
+        shares = np.asarray(self.shares(system))
         if shares.shape == (len(pairs),) and shares.dtype.kind in "iuf" and (shares >= 0).all():
             found: list[float] = shares.tolist()
             return found
@@ -245,45 +266,3 @@ class NetworkModel:
             f"{type(self).__name__}.shares must return a non-negative number for each of "
             f"{len(pairs)} pairs of hosts, not {shares!r}"
         )
-
-    def _system(self, pairs: list[_Pair]) -> Sharing:
-        links = np.concatenate([pair.links for pair in pairs])
-        used, link = np.unique(links, return_inverse=True)
-        sizes = [len(pair.links) for pair in pairs]
-        return Sharing(
-            capacity=self._routes.bandwidth[used],
-            fatpipe=self._routes.fatpipe[used],
-            count=np.array([float(len(pair.flows)) for pair in pairs]),
-            penalty=np.array([pair.penalty for pair in pairs]),
-            bound=np.array([pair.bound for pair in pairs]),
-            variable=np.repeat(np.arange(len(pairs)), sizes),
-            link=link,
-            weight=np.concatenate([pair.weights for pair in pairs]),
-        )
-
-
-class _Routes:
-    """The routes of a compiled platform (`tisim.platform.compiled`)."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._platform = platform = settings.routes
-        self._found: dict[tuple[int, int], Route] = {}
-        self.bandwidth = np.array(platform.floats("link_bandwidth"), float)
-        self.fatpipe = np.array(platform.link_fatpipe, bool)
-
-    def find(self, source: int, destination: int) -> Route:
-        """The route between two hosts."""
-        route = self._found.get((source, destination))
-        if route is None:
-            links, latency = self._platform.route(source, destination)
-            crosses = self._settings.network.crosstraffic
-            route = self._found[source, destination] = Route(
-                self._settings.host_name(source),
-                self._settings.host_name(destination),
-                tuple(links),
-                tuple(self._platform.route(destination, source)[0]) if crosses else (),
-                latency,
-                tuple(self.bandwidth[links].tolist()),
-            )
-        return route

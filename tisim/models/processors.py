@@ -98,7 +98,7 @@ class HostModel:
         for number in self._stale:
             host = self._hosts[number]
             if host.entry is not None:
-                host.entry.cancel()
+                host.entry.ending = None
                 host.entry = None
             if not host.running:
                 continue

@@ -6,7 +6,7 @@ Each method that may block is a generator, which yields the SimPy events that th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Final
 
 import simpy
@@ -14,16 +14,8 @@ import simpy
 from tisim.actions import script as rows
 from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError, SimulationError
-from tisim.models.mpi import (
-    Begun,
-    Communicator,
-    Message,
-    Mode,
-    Persistent,
-    PointToPoint,
-    Request,
-    Side,
-)
+from tisim.models.communicators import Begun, Communicator
+from tisim.models.messages import Message, Persistent, Request
 from tisim.traces.text_program import (
     ANY_SOURCE,
     COLLECTIVES,
@@ -39,8 +31,9 @@ if TYPE_CHECKING:
 
 #: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
+Sent = Generator[simpy.Event, None, Request]
 
-_MODES: Final = {name: Mode[mode.upper()] for name, mode in (SENDS | SEND_INITS).items()}
+_MODES: Final = SENDS | SEND_INITS
 
 
 class Rank:
@@ -51,21 +44,20 @@ class Rank:
 
     def __init__(self, world: World, number: int, host: int) -> None:
         self._world, self._clock, self._hosts = world, world.clock, world.hosts
-        self._messages: PointToPoint = world.messages
+        self._messages = world.messages
         self.number, self.host = number, host
-        self.comms: dict[int, Communicator] = {0: world.communicator}
-        self.pending: list[Request] = []
+        self.comms = {0: world.communicators.world}
+        self.pending: dict[Request, None] = {}  # in the order of posting
         self._freed: list[Request] = []
         self._persistent: list[Persistent] = []
-        self._numbers: dict[int, Request | Persistent | None] = {}
+        self._numbers: dict[int, Request | Persistent] = {}
         self._last: Request | None = None
         self._order = 0
-        # Requests that a waitall or waitany waits for; complete ones by the order of posting.
-        self._awaited = 0
+        # Requests that a wait is about; complete ones by the order of posting.
         self._ready: list[tuple[int, Request]] = []
         self._wakes: simpy.Event | None = None
         self.waits_for: simpy.Event | None = None  # which only other ranks bring about
-        self.probed: Action | None = None  # that it repeats until there is a message
+        self.probed: Message | None = None  # that it looks for until it is there
         self.action = Action("init")
         self.finish = self.compute = self.other = 0.0
         self.actions = self.bytes_sent = self.messages_sent = 0
@@ -82,20 +74,14 @@ class Rank:
         for action in actions:
             self.action = action
             self.actions += 1
-            yield from self.perform(action)
+            method = self._METHODS.get(action.name)
+            yield from (method(self, action) if method is not None else None) or ()
         yield from self._wait_until_all_end()
         if self._world.protocol.barrier_finalization:
             yield from self._collective(Action("barrier"))
             yield from self._wait_until_all_end()
         self.finish = self._clock.now
         self.is_finished = True
-
-    def perform(self, action: Action) -> Steps:
-        """Carry out one action."""
-        method = self._METHODS.get(action.name)
-        steps = None if method is None else method(self, action)
-        if steps is not None:
-            yield from steps
 
     # Computations and overheads
 
@@ -110,10 +96,9 @@ class Rank:
         yield from self._execute(flops, threads)
 
     def _sleep(self, action: Action) -> Steps:
-        if action.amount > 0:
-            since = self._clock.now
-            yield self._clock.sleep(action.amount)
-            self.other += self._clock.now - since
+        since = self._clock.now
+        yield from self._overhead(action.amount)
+        self.other += self._clock.now - since
 
     def _execute(self, flops: float, threads: int = 1) -> Steps:
         since = self._clock.now
@@ -126,18 +111,6 @@ class Rank:
 
     # Messages
 
-    def _address(self, peer: int, comm: int) -> int:
-        """The world's number of a rank of a communicator."""
-        members = self._comm(comm).members
-        if peer == ANY_SOURCE:
-            return peer
-        if peer >= len(members):
-            self._fail(
-                f"rank {peer} is not in communicator {comm}, whose ranks are 0 to "
-                f"{len(members) - 1}"
-            )
-        return members[peer]
-
     def _comm(self, comm: int) -> Communicator:
         if comm not in self.comms:
             self._fail(
@@ -146,81 +119,64 @@ class Rank:
             )
         return self.comms[comm]
 
+    def _address(self, peer: int, comm: int) -> int:
+        """The world's number of a rank of a communicator."""
+        members = self._comm(comm).members
+        if peer >= len(members):
+            self._fail(
+                f"rank {peer} is not in communicator {comm}, whose ranks are 0 to "
+                f"{len(members) - 1}"
+            )
+        return peer if peer == ANY_SOURCE else members[peer]
+
     def _fail(self, message: str) -> None:
         file, line = self._world.trace.place(self.number, self.action.line)
         raise InputError(message, file=file, line=line)
 
-    def _post_send(
-        self,
-        destination: int,
-        tag: int,
-        context: int,
-        nbytes: int,
-        mode: Mode,
-        *,
-        as_isend: bool,
-    ) -> Generator[simpy.Event, None, Message | None]:
-        """Pay the overhead and post a send; the message that the sender has to wait for."""
+    def _incoming(self, action: Action) -> Message:
+        """The message that a receive or a probe is about."""
+        source, context = self._address(action.peer, action.comm), self._comm(action.comm).context
+        return Message(source, self.number, action.tag, context, action.nbytes)
+
+    def _request(self, message: Message | None, *, receives: bool = False) -> Request:
+        self._order += 1
+        return Request(message, self._order, receives)
+
+    def _send(self, message: Message, mode: str = "standard", *, as_isend: bool = True) -> Sent:
+        """Pay the overhead and post a send; a detached one is complete."""
         yield from self._overhead(
-            self._messages.send_overhead(self.number, nbytes, mode, as_isend=as_isend)
+            self._messages.send_overhead(self.number, message.nbytes, mode, as_isend=as_isend)
         )
-        message = self._messages.post_send(self.number, destination, tag, context, nbytes, mode)
         self.messages_sent += 1
-        self.bytes_sent += nbytes
-        return None if message.is_detached else message
+        self.bytes_sent += message.nbytes
+        message = self._messages.post_send(message, mode)
+        return self._request(None if message.is_detached else message)
 
-    def _block(self, message: Message, side: Side) -> Steps:
-        """Wait for the end of a message."""
-        if not message.has_arrived:
-            event = self._clock.env.event()
-            message.waiter[side] = event
-            message.register(side)
-            yield from self._wait_for_others(event)
-        if side is Side.RECEIVER:
-            yield from self._overhead(self._messages.receive_overhead(self.number, message))
-
-    def _wait_for_others(self, event: simpy.Event) -> Steps:
-        self.waits_for = event
-        yield event
-        self.waits_for = None
+    def _receive(self, message: Message) -> Request:
+        return self._request(self._messages.post_receive(message), receives=True)
 
     def _send_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
         immediate = action.name.startswith("i") or persistent is not None
-        mode = _MODES[action.name]
-        message: Message | None = None
+        request = self._request(None)
         if action.peer != PROC_NULL:
             destination = self._address(action.peer, action.comm)
-            message = yield from self._post_send(
-                destination,
-                action.tag,
-                self._comm(action.comm).context,
-                action.nbytes,
-                mode,
+            context = self._comm(action.comm).context
+            request = yield from self._send(
+                Message(self.number, destination, action.tag, context, action.nbytes),
+                _MODES[action.name],
                 as_isend=immediate and persistent is None,
             )
-        if immediate:
-            self._list(action, message, Side.SENDER, persistent)
-        elif message is not None:
-            yield from self._block(message, Side.SENDER)
+        yield from self._list(action, request, persistent) if immediate else self._wait_for(request)
 
     def _receive_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
-        nbytes = action.nbytes
-        if nbytes < 0 and action.peer != PROC_NULL:
-            found = yield from self._probe_until_found(action)
-            nbytes = found.nbytes
-        message: Message | None = None
+        request = self._request(None, receives=True)
         if action.peer != PROC_NULL:
-            message = self._messages.post_receive(
-                self._address(action.peer, action.comm),
-                self.number,
-                action.tag,
-                self._comm(action.comm).context,
-                nbytes,
-            )
-        if action.name != "recv":
-            self._list(action, message, Side.RECEIVER, persistent)
-        elif message is not None:
-            yield from self._block(message, Side.RECEIVER)
+            message = self._incoming(action)
+            if action.nbytes < 0:
+                message.nbytes = (yield from self._probe_until_found(message)).nbytes
+            request = self._receive(message)
+        blocks = action.name == "recv"
+        yield from self._wait_for(request) if blocks else self._list(action, request, persistent)
 
     def _sendrecv_action(self, action: Action) -> Steps:
         half = action.receive
@@ -233,61 +189,39 @@ class Rank:
             yield from self._receive_action(half)
         else:
             destination = self._address(action.peer, action.comm)
-            source = self._address(half.peer, action.comm)
-            if destination == source == self.number:
-                return
-            context = self._comm(action.comm).context
+            source, context = self._address(half.peer, action.comm), self._comm(action.comm).context
             yield from self._sendrecv(
-                (destination, 0, action.nbytes), (source, 0, half.nbytes), context
+                Message(self.number, destination, 0, context, action.nbytes),
+                Message(source, self.number, 0, context, half.nbytes),
             )
 
-    def _sendrecv(
-        self, send: tuple[int, int, int], receive: tuple[int, int, int], context: int
-    ) -> Steps:
+    def _sendrecv(self, send: Message, receive: Message) -> Steps:
         """Post both halves, the sending one first, then wait for both."""
-        destination, tag, nbytes = send
-        sent = yield from self._post_send(
-            destination, tag, context, nbytes, Mode.STANDARD, as_isend=True
-        )
-        if sent is not None:
-            self._await(self._request(sent, Side.SENDER))
-        source, tag, nbytes = receive
-        received = self._messages.post_receive(source, self.number, tag, context, nbytes)
-        self._await(self._request(received, Side.RECEIVER))
-        yield from self._wait_awaited()
+        if send.destination != self.number or receive.source != self.number:
+            sent = yield from self._send(send)
+            yield from self._wait_for(sent, self._receive(receive))
 
     # Requests
 
-    def _request(self, message: Message | None, side: Side) -> Request:
-        self._order += 1
-        complete = message is None or message.has_arrived
-        request = Request(message, side, self._order, is_complete=complete)
-        if message is not None:
-            message.waiter[side] = request
-        return request
+    def _key(self, action: Action, *, receives: bool) -> tuple[int, int, int, int]:
+        me = self._comm(action.comm).number[self.number]
+        ends = (action.peer, me) if receives else (me, action.peer)
+        return (*ends, action.tag, action.comm)
 
     def _list(
-        self, action: Action, message: Message | None, side: Side, persistent: Persistent | None
-    ) -> None:
+        self, action: Action, request: Request, persistent: Persistent | None
+    ) -> Iterable[simpy.Event]:
         """Make a request of a message pending."""
-        request = self._request(message, side)
-        me = self._comm(action.comm).number[self.number]
-        ends = (me, action.peer) if side is Side.SENDER else (action.peer, me)
-        request.key = (*ends, action.tag, action.comm)
-        request.source_lost = action.source_lost
-        request.persistent = persistent
-        self._add(request, action.numbers)
-
-    def _add(self, request: Request, numbers: Sequence[int] | None) -> None:
-        self.pending.append(request)
-        if request.persistent is None:
-            for number in numbers or ():
-                self._numbers[number] = request
+        request.key = self._key(action, receives=request.receives)
+        request.source_lost, request.persistent = action.source_lost, persistent
+        self.pending[request] = None
+        if persistent is None:
+            self._numbers |= dict.fromkeys(action.numbers or (), request)
+        return ()
 
     def _drop(self, request: Request) -> None:
         """Let a request go that is finished."""
-        if request in self.pending:
-            self.pending.remove(request)
+        self.pending.pop(request, None)
         if request.persistent is not None:
             request.persistent.is_active = False
 
@@ -296,20 +230,17 @@ class Rank:
         if action.numbers is not None:
             return self._numbered(action.numbers[0])
         if action.name.endswith("_last"):
-            return self.pending[-1] if self.pending else None
-        if action.peer == action.nbytes == ANY_SOURCE:  # a non-blocking collective
-            key = (ANY_SOURCE, ANY_SOURCE, action.tag, action.comm)
-            return next((r for r in self.pending if r.parts is not None and r.key == key), None)
+            return next(reversed(self.pending), None)
         key = (action.peer, action.nbytes, action.tag, action.comm)
-        return next((request for request in self.pending if request.has_key(key)), None)
+        collective = action.peer == action.nbytes == ANY_SOURCE
+        listed = (r for r in self.pending if (r.parts is not None) == collective and r.has_key(key))
+        return next(listed, None)
 
     def _numbered(self, number: int) -> Request | None:
         if number not in self._numbers:
             self._fail(f"there is no request {number} here")
         named = self._numbers[number]
-        if isinstance(named, Persistent):
-            return next((r for r in self.pending if r.persistent is named), None)
-        return named if named in self.pending else None
+        return next((r for r in self.pending if named in (r, r.persistent)), None)
 
     def _listed(self, action: Action) -> list[Request]:
         """The pending requests that a waitall, testany ... is about."""
@@ -320,16 +251,10 @@ class Rank:
 
     def _await(self, request: Request) -> None:
         """Put a request among those that the rank waits for."""
-        message = request.message
-        if message is None:
-            self._drop(request)
-            return
-        self._awaited += 1
-        request.awaited = self._complete
-        if request.is_complete:
+        if request.message is None or request.message.has_arrived:
             heapq.heappush(self._ready, (request.order, request))
         else:
-            message.register(request.side)
+            request.message.waiting[request] = self._complete
 
     def _complete(self, request: Request) -> None:
         heapq.heappush(self._ready, (request.order, request))
@@ -338,32 +263,37 @@ class Rank:
             self._wakes.succeed()
             self._wakes = None
 
-    def _wait_awaited(self) -> Steps:
-        """Finish awaited requests in the order in which they complete, of several the oldest."""
-        while self._awaited > 0:
+    def _wait_for(self, *requests: Request) -> Steps:
+        """Finish requests in the order in which they complete, of several the oldest.
+
+        A non-blocking collective is finished when all of its messages are.
+        """
+        awaited = 0
+        for request in requests:
+            self._drop(request)
+            for part in request.parts or (request,):
+                if part is not None and part.message is not None:
+                    awaited += 1
+                    self._await(part)
+        for _ in range(awaited):
             if not self._ready:
-                self._wakes = self._clock.env.event()
-                yield from self._wait_for_others(self._wakes)
-            request = heapq.heappop(self._ready)[1]
-            self._awaited -= 1
-            yield from self._finish(request)
+                yield from self._wait_until_one_completes()
+            yield from self._finish(heapq.heappop(self._ready)[1])
+
+    def _wait_until_one_completes(self) -> Steps:
+        self._wakes = self._clock.env.event()
+        yield from self._wait_for_others(self._wakes)
+
+    def _wait_for_others(self, event: simpy.Event) -> Steps:
+        self.waits_for = event
+        yield event
+        self.waits_for = None
 
     def _finish(self, request: Request) -> Steps:
         """Let a complete request go; a receive costs its overhead."""
         self._drop(request)
-        if request.side is Side.RECEIVER and request.message is not None:
+        if request.receives and request.message is not None:
             yield from self._overhead(self._messages.receive_overhead(self.number, request.message))
-
-    def _wait_for(self, request: Request) -> Steps:
-        """Wait for one request; of a collective for all of its messages."""
-        self._drop(request)
-        if request.parts is not None:
-            for part in request.parts:
-                if part is not None:
-                    self._await(part)
-            yield from self._wait_awaited()
-        elif request.message is not None:
-            yield from self._block(request.message, request.side)
 
     def _wait(self, action: Action) -> Steps:
         request = self._named(action)
@@ -374,9 +304,7 @@ class Rank:
         """Wait for all: for collectives first, one after the other, as SimGrid does."""
         for request in [r for r in self._listed(action) if r.parts is not None]:
             yield from self._wait_for(request)
-        for request in self._listed(action):
-            self._await(request)
-        yield from self._wait_awaited()
+        yield from self._wait_for(*self._listed(action))
 
     def _wait_until_all_end(self) -> Steps:
         """Wait for whatever is still pending."""
@@ -384,7 +312,7 @@ class Rank:
             if not request.is_complete:
                 self._order += 1
                 request.order = self._order
-                self.pending.append(request)
+                self.pending[request] = None
         self._freed.clear()
         while self.pending:
             yield from self._wait_all(Action("waitall"))
@@ -400,25 +328,14 @@ class Rank:
         if done is None and listed:
             for request in listed:
                 self._await(request)
-            self._wakes = self._clock.env.event()
-            yield from self._wait_for_others(self._wakes)
+            yield from self._wait_until_one_completes()
             done = self._last
             for request in listed:
-                self._stop_awaiting(request)
+                if request.message is not None:
+                    request.message.waiting.pop(request, None)
             self._ready.clear()
-            self._awaited = 0
         if done is not None:
             yield from self._finish(done)
-
-    def _stop_awaiting(self, request: Request) -> None:
-        request.awaited = None
-        message = request.message
-        if message is not None:
-            theirs = message.waiter[request.side.other]
-            is_waiting = isinstance(theirs, simpy.Event) or (
-                isinstance(theirs, Request) and theirs.awaited is not None
-            )
-            message.first_waiter = request.side.other if is_waiting else None
 
     def _wait_some(self, action: Action) -> Steps:
         """Wait for any, then test each of the others, as SimGrid does."""
@@ -428,41 +345,37 @@ class Rank:
     # Tests
 
     def _test(self, action: Action) -> Steps:
-        if self._named(action) is not None:
-            yield from self._test_one(lambda: self._named(action))
+        request = self._named(action)
+        if request is not None:
+            yield from self._test_one(request)
 
     def _test_each(self, action: Action) -> Steps:
         for request in self._listed(action):
-            yield from self._test_one(lambda r=request: r if r in self.pending else None)  # type: ignore[misc]
+            yield from self._test_one(request if request in self.pending else None)
 
-    def _test_one(self, named: Callable[[], Request | None]) -> Steps:
-        """Sleep for the time of a test, then finish the request if it is complete."""
+    def _test_one(self, request: Request | None) -> Steps:
+        """Sleep for the time of a test, then finish the request (None: it is) if it is complete."""
         cost = self._world.polling
         seconds = cost.count["test"] * self._world.protocol.test_sleep
         if seconds > 0:
             yield self._clock.sleep(seconds)
-            request = named()
             if request is not None and request.message is not None:
                 yield self._clock.turn()
-        request = named()
         if request is None:
             return
         if request.parts is not None:
-            yield from self._test_collective(request)
+            yield from self._test_collective(request, request.parts)
         elif not request.is_complete:
             cost.note("test", success=False)
         else:
             yield from self._finish(request)
             cost.note("test", success=True)
 
-    def _test_collective(self, request: Request) -> Steps:
+    def _test_collective(self, request: Request, parts: list[Request | None]) -> Steps:
         """Test each message of a collective, those that are finished too."""
-        parts = request.parts or []
-        for place, part in enumerate(list(parts)):
-            # A part is gone once a test has finished it.
-            before = part
-            yield from self._test_one(lambda p=place: parts[p])  # type: ignore[misc]
-            if before is not None and before.is_complete:
+        for place, part in enumerate(parts):
+            yield from self._test_one(part)
+            if part is not None and part.is_complete:
                 parts[place] = None
         success = all(part is None for part in parts)
         if success:
@@ -486,16 +399,16 @@ class Rank:
 
     def _probe(self, action: Action) -> Steps:
         if action.peer != PROC_NULL:
-            yield from self._probe_until_found(action)
+            yield from self._probe_until_found(self._incoming(action))
 
     def _iprobe(self, action: Action) -> Steps:
         if action.peer != PROC_NULL:
-            yield from self._probe_once(action)
+            yield from self._probe_once(self._incoming(action))
 
-    def _probe_until_found(self, action: Action) -> Generator[simpy.Event, None, Message]:
+    def _probe_until_found(self, wanted: Message) -> Generator[simpy.Event, None, Message]:
         while True:
-            self.probed = action
-            found = yield from self._probe_once(action)
+            self.probed = wanted
+            found = yield from self._probe_once(wanted)
             if found is not None:
                 self.probed = None
                 return found
@@ -507,19 +420,15 @@ class Rank:
         """True if only other ranks can make this one go on, or it has finished."""
         if self.waits_for is not None:
             return not self.waits_for.triggered
-        return self.is_finished or (self.probed is not None and self._find(self.probed) is None)
+        probes = self.probed is not None and self._messages.find(self.probed) is None
+        return self.is_finished or probes
 
     def _probe_flops(self) -> float:
         protocol = self._world.protocol
         seconds = self._world.polling.count["probe"] * protocol.iprobe_sleep
         return seconds * self._hosts.speed(self.host) * protocol.iprobe_cpu_usage
 
-    def _find(self, action: Action) -> Message | None:
-        source = self._address(action.peer, action.comm)
-        context = self._comm(action.comm).context
-        return self._messages.matcher.find_message(source, self.number, action.tag, context)
-
-    def _probe_once(self, action: Action) -> Generator[simpy.Event, None, Message | None]:
+    def _probe_once(self, wanted: Message) -> Generator[simpy.Event, None, Message | None]:
         """Compute for the time of a probe, then look for a message.
 
         With eager messages SimGrid looks for those first, and for others in the next round.
@@ -527,11 +436,11 @@ class Rank:
         flops = self._probe_flops()
         if flops > 0:
             yield self._hosts.execute(self.host, flops)
-        found = self._find(action)
+        found = self._messages.find(wanted)
         is_short = found is not None and found.is_flowing
         if self._world.protocol.eager_threshold > 0 and not is_short:
             yield self._clock.turn()
-            found = self._find(action)
+            found = self._messages.find(wanted)
         yield self._clock.turn()
         self._world.polling.note("probe", success=found is not None)
         return found
@@ -541,59 +450,48 @@ class Rank:
     def _create_persistent(self, action: Action) -> None:
         if action.peer not in (PROC_NULL, ANY_SOURCE):
             self._address(action.peer, action.comm)
-        me = self._comm(action.comm).number[self.number]
-        ends = (action.peer, me) if action.name == "recv_init" else (me, action.peer)
-        made = Persistent(action, (*ends, action.tag, action.comm))
+        made = Persistent(action, self._key(action, receives=action.name == "recv_init"))
         self._persistent.append(made)
         self._numbers |= dict.fromkeys(action.numbers or (), made)
 
-    def _inactive(self, action: Action) -> Persistent | None:
-        """The persistent request that a start or a request_free names."""
+    def _inactive(self, action: Action) -> list[Persistent]:
+        """The persistent requests that a start, a startall or a request_free may name."""
         if action.numbers is not None:
-            named = self._numbers.get(action.numbers[0])
-            return named if isinstance(named, Persistent) else None
+            named = [self._numbers.get(number) for number in action.numbers]
+            return [request for request in named if isinstance(request, Persistent)]
+        inactive = [request for request in self._persistent if not request.is_active]
+        if action.name == "startall":
+            return inactive
         key = (action.peer, action.nbytes, action.tag, action.comm)
-        found = (p for p in self._persistent if not p.is_active and p.key == key)
-        return next(found, None)
+        return [request for request in inactive if request.key == key][:1]
 
     def _start(self, action: Action) -> Steps:
-        persistent = self._inactive(action)
-        if persistent is not None:
-            yield from self._start_persistent(persistent)
-
-    def _start_all(self, action: Action) -> Steps:
-        if action.numbers is None:
-            started = [p for p in self._persistent if not p.is_active]
-        else:
-            named = [self._numbers.get(number) for number in action.numbers]
-            started = [p for p in named if isinstance(p, Persistent)]
-        for persistent in started:
-            yield from self._start_persistent(persistent)
-
-    def _start_persistent(self, persistent: Persistent) -> Steps:
-        action = persistent.action
-        if action.peer != PROC_NULL:
-            persistent.is_active = True
-            receives = action.name == "recv_init"
-            yield from (self._receive_action if receives else self._send_action)(action, persistent)
+        for persistent in self._inactive(action):
+            started = persistent.action
+            if started.peer != PROC_NULL:
+                persistent.is_active = True
+                receives = started.name == "recv_init"
+                method = self._receive_action if receives else self._send_action
+                yield from method(started, persistent)
 
     def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
         request = self._named(action)
         if request is not None and request.message is not None and not request.message.is_matched:
-            self._messages.matcher.withdraw(request.message)
-            request.message, request.is_complete = None, True
+            self._messages.withdraw(request.message)
+            request.message = None
 
     def _free(self, action: Action) -> None:
         """Leave a request to itself: its message goes on."""
         request = self._named(action)
-        persistent = request.persistent if request is not None else self._inactive(action)
-        if request is not None:
+        if request is None:
+            freed = self._inactive(action)
+        else:
+            freed = [request.persistent] if request.persistent is not None else []
             request.persistent = None
             self._drop(request)
             self._freed.append(request)
-        if persistent in self._persistent:
-            self._persistent.remove(persistent)
+        self._persistent = [request for request in self._persistent if request not in freed]
 
     # Collectives
 
@@ -601,7 +499,7 @@ class Rank:
         communicator = self._comm(action.comm)
         size = len(communicator.members)
         call, flops = collective_call(action, size)
-        self._enter(communicator, action.name)
+        communicator.enter(self.number, action.name)
         if call.blocking and call.operation in self._world.protocol.synchronised:
             event = self._clock.env.event()
             communicator.gathered.append(event)
@@ -610,7 +508,7 @@ class Rank:
                     waiting.succeed()
                 communicator.gathered.clear()
             yield from self._wait_for_others(event)
-        schedule = self._world.expand(action, call, communicator, self.number)
+        schedule = self._world.schedule(self.number, action, call, communicator)
         if not call.blocking and rows.WAITALL in schedule.kinds:
             self._fail(
                 f"the SimPy kernel cannot carry out {action.name} in rounds, as the MPI library "
@@ -618,30 +516,13 @@ class Rank:
             )
         slots = yield from self._follow(schedule, communicator)
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):
-            tag = COLLECTIVES[call.operation][1]
-            self._order += 1
-            request = Request(None, Side.SENDER, self._order, is_complete=True, parts=list(slots))
-            request.key = (ANY_SOURCE, ANY_SOURCE, tag, action.comm)
-            self._add(request, action.numbers)
+            request = self._request(None)
+            request.parts = list(slots)
+            request.key = (ANY_SOURCE, ANY_SOURCE, COLLECTIVES[call.operation][1], action.comm)
+            self.pending[request] = None
+            self._numbers |= dict.fromkeys(action.numbers or (), request)
         if flops > 0:
             yield from self._execute(flops)
-
-    def _enter(self, communicator: Communicator, name: str) -> Begun:
-        """Enter a collective, which must be what the others call too."""
-        number = communicator.number[self.number]
-        sequence = communicator.entered[number]
-        communicator.entered[number] += 1
-        size = len(communicator.members)
-        begun = communicator.begun.setdefault(sequence, Begun(name, size))
-        if begun.name != name:
-            raise SimulationError(
-                f"rank {self.number} calls {name} where another rank of the communicator calls "
-                f"{begun.name}"
-            )
-        begun.left -= 1
-        if begun.left == 0:
-            del communicator.begun[sequence]
-        return begun
 
     def _follow(
         self, schedule: rows.Script, communicator: Communicator
@@ -649,49 +530,42 @@ class Rank:
         """Carry out a schedule; the requests that it has started."""
         slots: list[Request | None] = [None] * schedule.requests
         context = communicator.context + 1
-        members = communicator.members
+        members = {ANY_SOURCE: ANY_SOURCE, **dict(enumerate(communicator.members))}
         steps = iter(
             zip(schedule.kinds, schedule.peers, schedule.sizes, schedule.tags, schedule.slots,
                 strict=True)
         )  # fmt: skip
+
+        def incoming(peer: int, size: float, tag: int) -> Message:
+            return Message(members[peer], self.number, tag, context, int(size))
+
+        def outgoing(peer: int, size: float, tag: int) -> Message:
+            return Message(self.number, members[peer], tag, context, int(size))
+
+        def taken(*slots_of: int) -> list[Request]:
+            found = [slots[slot] for slot in slots_of]
+            for slot in slots_of:
+                slots[slot] = None
+            return [request for request in found if request is not None]
+
         for kind, peer, size, tag, slot in steps:
-            nbytes = int(size)
-            if kind in (rows.SEND, rows.SSEND, rows.ISEND):
-                mode = Mode.SYNCHRONOUS if kind == rows.SSEND else Mode.STANDARD
-                immediate = kind == rows.ISEND
-                message = yield from self._post_send(
-                    members[peer], tag, context, nbytes, mode, as_isend=immediate
-                )
-                if immediate:
-                    slots[slot] = self._request(message, Side.SENDER)
-                elif message is not None:
-                    yield from self._block(message, Side.SENDER)
-            elif kind in (rows.RECV, rows.IRECV):
-                source = peer if peer == ANY_SOURCE else members[peer]
-                received = self._messages.post_receive(source, self.number, tag, context, nbytes)
-                if kind == rows.IRECV:
-                    slots[slot] = self._request(received, Side.RECEIVER)
-                else:
-                    yield from self._block(received, Side.RECEIVER)
+            if kind == rows.ISEND:
+                slots[slot] = yield from self._send(outgoing(peer, size, tag))
+            elif kind == rows.IRECV:
+                slots[slot] = self._receive(incoming(peer, size, tag))
+            elif kind in (rows.SEND, rows.SSEND):
+                mode = "synchronous" if kind == rows.SSEND else "standard"
+                sent = yield from self._send(outgoing(peer, size, tag), mode, as_isend=False)
+                yield from self._wait_for(sent)
+            elif kind == rows.RECV:
+                yield from self._wait_for(self._receive(incoming(peer, size, tag)))
             elif kind == rows.WAIT:
-                request, slots[slot] = slots[slot], None
-                if request is not None:
-                    yield from self._wait_for(request)
+                yield from self._wait_for(*taken(slot))
             elif kind == rows.WAITALL:
-                for _ in range(peer):
-                    slot = next(steps)[4]
-                    request, slots[slot] = slots[slot], None
-                    if request is not None:
-                        self._await(request)
-                yield from self._wait_awaited()
+                yield from self._wait_for(*taken(*(next(steps)[4] for _ in range(peer))))
             elif kind == rows.SENDRECV:
-                _, source, expected, receive_tag, _ = next(steps)
-                source = source if source == ANY_SOURCE else members[source]
-                if source == members[peer] == self.number:
-                    continue
-                yield from self._sendrecv(
-                    (members[peer], tag, nbytes), (source, receive_tag, int(expected)), context
-                )
+                received = incoming(*next(steps)[1:4])
+                yield from self._sendrecv(outgoing(peer, size, tag), received)
             elif kind == rows.COMPUTE:
                 yield from self._execute(size)
             else:
@@ -709,18 +583,17 @@ class Rank:
             del self.comms[arguments[0]]
         elif action.name == "comm_group":
             number, *members = arguments
-            made = self._world.group(members, self.number)
-            self.comms[number] = made
+            made = self.comms[number] = self._world.communicators.of_group(members, self.number)
             yield from self._follow(self._world.stage(Stage.NUMBER, made, self.number), made)
         else:
             parent = self._comm(arguments[0])
-            begun = self._enter(parent, action.name)
+            begun = parent.enter(self.number, action.name)
             if action.name == "comm_split":
                 begun.colors[self.number] = (arguments[2], arguments[3])
                 yield from self._agree_on_colors(parent, begun, joins=arguments[2] >= 0)
             elif not begun.made:
                 begun.colors = dict.fromkeys(parent.members, (0, 0))
-                self._world.split(parent, begun)
+                self._world.communicators.split(parent, begun)
             if self.number not in begun.made:
                 return
             made = self.comms[arguments[1]] = begun.made[self.number]
@@ -733,37 +606,30 @@ class Rank:
         if parent.members[0] == self.number:
             colors = self._world.stage(Stage.COLORS, parent, self.number)
             yield from self._follow(colors, parent)
-            groups = self._world.split(parent, begun)
+            groups = self._world.communicators.split(parent, begun)
         told = self._world.stage(Stage.GROUPS, parent, self.number, groups, joins=joins)
         yield from self._follow(told, parent)
 
     _METHODS: Final[dict[str, Callable[[Rank, Action], Steps | None]]] = {
         "compute": _compute,
         "sleep": _sleep,
-        "recv": _receive_action,
-        "irecv": _receive_action,
         "sendrecv": _sendrecv_action,
+        **dict.fromkeys(("recv", "irecv"), _receive_action),
         **dict.fromkeys(SENDS, _send_action),
         **dict.fromkeys(("recv_init", *SEND_INITS), _create_persistent),
+        **dict.fromkeys(("start", "startall"), _start),
         **dict.fromkeys(("comm_split", "comm_dup", "comm_idup"), _make_communicator),
         **dict.fromkeys(("comm_group", "comm_free"), _make_communicator),
         **dict.fromkeys((*COLLECTIVES, *(f"i{name}" for name in COLLECTIVES)), _collective),
-        "wait": _wait,
-        "wait_last": _wait,
-        "waitall": _wait_all,
+        **dict.fromkeys(("wait", "wait_last"), _wait),
+        **dict.fromkeys(("waitall", "waitany_recorded", "waitsome_recorded"), _wait_all),
+        **dict.fromkeys(("test", "test_last"), _test),
+        **dict.fromkeys(("testall", "testsome"), _test_each),
         "waitany": _wait_any,
         "waitsome": _wait_some,
-        "waitany_recorded": _wait_all,
-        "waitsome_recorded": _wait_all,
-        "test": _test,
-        "test_last": _test,
-        "testall": _test_each,
-        "testsome": _test_each,
         "testany": _test_any,
         "probe": _probe,
         "iprobe": _iprobe,
-        "start": _start,
-        "startall": _start_all,
         "cancel": _cancel,
         "request_free": _free,
     }

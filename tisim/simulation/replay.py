@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -214,7 +215,7 @@ def _replay_on_simpy(
 
     Raises `InputError` if a model is not an instance of its class.
     """
-    from tisim.models.kernel import columns_of, simulate
+    from tisim.models.kernel import simulate
     from tisim.models.network import NetworkModel
     from tisim.models.processors import HostModel
 
@@ -226,9 +227,14 @@ def _replay_on_simpy(
             raise InputError(
                 f"{name} must be an instance of tisim.models.{kind.__name__}, not {model!r}"
             )
+    _check_readable_kernel(settings, placements)
     ranks = simulate(trace, settings, placements, network, processors)
+    times = ("finish", "compute", "other")
+    counts = ("actions", "bytes_sent", "messages_sent")
+    columns = {n: memoryview(array("d", [getattr(rank, n) for rank in ranks])) for n in times}
+    columns |= {n: memoryview(array("q", [getattr(rank, n) for rank in ranks])) for n in counts}
     return Result(
-        columns_of(ranks),
+        columns,
         placements.hosts,
         trace=trace.name,
         platform=str(settings.platform.file),
@@ -236,6 +242,21 @@ def _replay_on_simpy(
         warnings=settings.warnings,
         changes=placements.changes(settings.platform),
     )
+
+
+def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
+    """Raise an `InputError` if only the compiled core simulates this."""
+    reason = settings.unsteady
+    if reason is None and any(placement.kill_time is not None for placement in placements):
+        reason = "the deployment kills ranks"
+    if reason is None and settings.protocol.sources == "matched":
+        reason = "receives from any source take the messages that they matched when recorded"
+    if reason is None and settings.protocol.completions == "free":
+        reason = "calls complete whichever of their requests come first"
+    if reason is None and settings.registry.actions:
+        reason = "actions of your own are registered"
+    if reason is not None:
+        raise InputError(f"the SimPy kernel cannot simulate this ({reason}); use --kernel core")
 
 
 def _median(

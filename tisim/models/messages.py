@@ -1,0 +1,198 @@
+r"""Messages between ranks: matching, and the regimes of MPI's protocol.
+
+A message of :math:`s` bytes is *eager* if :math:`s < s_e` (``smpi/async-small-thresh``): its
+transfer starts when it is sent. It is *detached* if :math:`s < s_d`
+(``smpi/send-is-detached-thresh``): the sender goes on at once, the transfer starts when the receive
+is posted. Otherwise it is a *rendezvous*: the sender waits for the end of the transfer (Bedaride et
+al., PMBS 2013; SimGrid 3.32, ``smpi_request.cpp``; docs/protocol.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tisim.traces.text_program import ANY_SOURCE, ANY_TAG, Action
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tisim.config.table import Overheads, Protocol
+    from tisim.models.network import NetworkModel
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """A message from the posting of its first end until it has arrived.
+
+    Attributes
+    ----------
+    source, destination
+        Ranks of the world; the source of a posted receive may be `ANY_SOURCE`.
+    context
+        Of its communicator and kind: messages of different ones never match.
+    nbytes
+        Of the send once it is known, of the buffer before.
+    waiting
+        The requests that a rank waits for, and whom to tell, in the order of these waits.
+    """
+
+    source: int
+    destination: int
+    tag: int
+    context: int
+    nbytes: int = 0
+    is_detached: bool = False
+    is_matched: bool = False
+    is_flowing: bool = False
+    has_arrived: bool = False
+    waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
+
+    def fits(self, receive: Message) -> bool:
+        """True if a posted receive may take this message."""
+        return (
+            receive.context == self.context
+            and receive.source in (self.source, ANY_SOURCE)
+            and receive.tag in (self.tag, ANY_TAG)
+        )
+
+    def arrive(self) -> None:
+        """Tell those that wait that the message is there."""
+        self.has_arrived = True
+        for request, tell in self.waiting.items():
+            tell(request)
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """What a rank knows of its end of a message, or of a non-blocking collective.
+
+    Attributes
+    ----------
+    message
+        None: there is none, or no more.
+    order
+        Of posting.
+    receives
+        Whether it is the receiving end.
+    key
+        Source, destination, tag and communicator, by which a wait names it.
+    parts
+        Of a non-blocking collective: its requests, None once they are finished.
+    """
+
+    message: Message | None
+    order: int
+    receives: bool = False
+    key: tuple[int, int, int, int] = (0, 0, 0, 0)
+    source_lost: bool = False
+    parts: list[Request | None] | None = None
+    persistent: Persistent | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """True if a wait for it would not block."""
+        return self.message is None or self.message.has_arrived
+
+    def has_key(self, key: tuple[int, int, int, int]) -> bool:
+        """True if a wait or test with this key may name it."""
+        return key == ((key[0], *self.key[1:]) if self.source_lost else self.key)
+
+
+@dataclass(slots=True, eq=False)
+class Persistent:
+    """A persistent request: what its starts do, and the key of `Request`."""
+
+    action: Action
+    key: tuple[int, int, int, int]
+    is_active: bool = False
+
+
+@dataclass
+class PointToPoint:
+    """Matches sends and receives in MPI's order (MPI 3.1, section 3.5); starts their transfers.
+
+    `hosts`: of each rank; `overheads`: of the calls on it. `envelope`: bytes that each message
+    moves on top of its own.
+    """
+
+    hosts: list[int]
+    protocol: Protocol
+    overheads: list[Overheads]
+    network: NetworkModel
+    envelope: int
+
+    def __post_init__(self) -> None:
+        self.receives: list[list[Message]] = [[] for _ in self.hosts]  # posted, by their ranks
+        self.unexpected: list[list[Message]] = [[] for _ in self.hosts]  # sent, by destination
+        #: By rank, until any message is sent to it, to probe again.
+        self.probing: dict[int, simpy.Event] = {}
+
+    def is_detached(self, nbytes: int, mode: str) -> bool:
+        """True if the sender goes on at once."""
+        if nbytes < self.protocol.detached_threshold:
+            return mode != "synchronous"
+        return mode == "buffered"
+
+    def send_overhead(self, rank: int, nbytes: int, mode: str, *, as_isend: bool) -> float:
+        """Seconds before a send is posted (``smpi/os``, ``smpi/ois``).
+
+        A blocking rendezvous pays none: it waits for the transfer anyway.
+        """
+        if as_isend:
+            return self.overheads[rank].isend.at(nbytes)
+        if mode == "synchronous" or self.is_detached(nbytes, mode):
+            return self.overheads[rank].send.at(nbytes)
+        return 0.0
+
+    def receive_overhead(self, rank: int, message: Message) -> float:
+        """Seconds that a completed receive costs (``smpi/or``): not after a rendezvous."""
+        return self.overheads[rank].receive.at(message.nbytes) if message.is_detached else 0.0
+
+    def find(self, receive: Message) -> Message | None:
+        """The first of the sent messages that a receive may take."""
+        sent = self.unexpected[receive.destination]
+        return next((message for message in sent if message.fits(receive)), None)
+
+    def post_send(self, sent: Message, mode: str) -> Message:
+        """Post a send, which takes the first posted receive that it fits."""
+        sent.is_detached = self.is_detached(sent.nbytes, mode)
+        posted = self.receives[sent.destination]
+        message = next((receive for receive in posted if sent.fits(receive)), None)
+        if message is not None:
+            posted.remove(message)
+            message.source, message.nbytes = sent.source, sent.nbytes
+            message.is_detached, message.is_matched = sent.is_detached, True
+            self._start(message)
+            return message
+        self.unexpected[sent.destination].append(sent)
+        if event := self.probing.pop(sent.destination, None):
+            event.succeed()
+        if sent.is_detached and sent.nbytes < self.protocol.eager_threshold:
+            self._start(sent)
+        return sent
+
+    def post_receive(self, receive: Message) -> Message:
+        """Post a receive."""
+        message = self.find(receive)
+        if message is None:
+            self.receives[receive.destination].append(receive)
+            return receive
+        self.withdraw(message)
+        message.is_matched = True
+        if not message.is_flowing:
+            self._start(message)
+        return message
+
+    def withdraw(self, message: Message) -> None:
+        """Take out what waits for its other end."""
+        for waiting in (self.receives, self.unexpected):
+            if message in waiting[message.destination]:
+                waiting[message.destination].remove(message)
+
+    def _start(self, message: Message) -> None:
+        message.is_flowing = True
+        source, destination = self.hosts[message.source], self.hosts[message.destination]
+        size = float(message.nbytes) + self.envelope
+        self.network.transfer(source, destination, size, message.arrive)
