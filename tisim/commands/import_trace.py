@@ -80,9 +80,10 @@ def import_command(
 
     FILES depends on the format: the anchor file of OTF2 (Score-P, EZTrace, TAU), the .meta file
     of DUMPI, Paraver's .prv (Extrae), Dimemas's .dim, ScalaTrace's single file, Pilgrim's
-    directory, rank 0's file of liballprof, a GOAL schedule, the output of darshan-dxt-parser,
-    Recorder's directory with the output of recorder2text, or a table of calls as CSV or
-    Parquet. Everything that had to be guessed or left out is listed.
+    directory, rank 0's file of liballprof, the directory of TAU's .trc and .edf files, a GOAL
+    schedule, the output of darshan-dxt-parser, Recorder's directory with the output of
+    recorder2text, or a table of calls as CSV or Parquet. Everything that had to be guessed or
+    left out is listed.
     """
     if Path(output).suffix == ".tit":
         check_writable(output)

@@ -41,6 +41,7 @@ _OWN = {
     "dimemas": ("tisim.traces.importers.dimemas", "DimemasImporter"),
     "pilgrim": ("tisim.traces.importers.pilgrim", "PilgrimImporter"),
     "scalatrace": ("tisim.traces.importers.scalatrace", "ScalaTraceImporter"),
+    "tau": ("tisim.traces.importers.tau", "TauImporter"),
     "darshan": ("tisim.traces.importers.darshan", "DarshanImporter"),
     "recorder": ("tisim.traces.importers.recorder", "RecorderImporter"),
     "goal": ("tisim.traces.importers.goal", "GoalImporter"),
