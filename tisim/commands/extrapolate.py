@@ -13,7 +13,7 @@ import click
 from tisim.commands import report_written, trace_option
 from tisim.errors import InputError, TisimError
 from tisim.support.files import check_writable
-from tisim.support.quantities import count_of, format_bytes
+from tisim.support.quantities import count_of, format_bytes, parse_size
 from tisim.traces.writer import PACKED_SUFFIX
 
 if TYPE_CHECKING:
@@ -75,6 +75,12 @@ Examples:
     "distribution, or use their means.",
 )
 @click.option(
+    "--max-access",
+    metavar="BYTES",
+    help="Largest read or write of a file, such as 4MiB: split larger ones, and take pieces of "
+    "this size in the traces for one access. By default it is found in the traces.",
+)
+@click.option(
     "--families",
     metavar="FILE.py",
     help="Run this file first; it adds families with @tisim.extrapolation.",
@@ -114,6 +120,7 @@ def extrapolate_command(
     scaling: str,
     asked: tuple[str, ...],
     approximate: tuple[str, ...],
+    max_access: str | None,
     families: str | None,
     recorded: str | None,
     platform: str | None,
@@ -170,6 +177,9 @@ def extrapolate_command(
             scaling=scaling,
             approximate=approximate,
             iterations=iterations,
+            max_access=None
+            if max_access is None
+            else round(parse_size(max_access, "--max-access")),
         )
     if show:
         for parameter in made.parameters:
@@ -197,6 +207,10 @@ def extrapolate_command(
             f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; sizes that are "
             f"left out are predicted within {worst:.1%}"
         )
+    if made.largest_accesses:
+        sizes = ", ".join(f"{size:,}" for size in sorted({*made.largest_accesses.values()}))
+        found = "" if max_access else f", as in the traces ({', '.join(made.largest_accesses)})"
+        click.echo(f"larger accesses to files are split into pieces of {sizes} bytes{found}")
     if made.approximate:
         listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
         click.echo(f"the numbers of calls that are data are approximate: {listed}")

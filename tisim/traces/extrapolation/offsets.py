@@ -7,18 +7,12 @@ where its iterations depend on the number of ranks.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import partial
 
-from tisim.support.files import write_file
-from tisim.traces.extrapolated import SECTION
-from tisim.traces.extrapolation.recorded import read_trace
-from tisim.traces.packed_program import PackedTrace, with_section
-from tisim.traces.trace import Trace
-from tisim.traces.writer import write_trace
+from tisim.traces.extrapolation.rewriting import Rewriting
+from tisim.traces.packed_program import PackedTrace
 
 # Rank, action and handle; the bytes; the offset, behind which other arguments may stand.
 _AT = re.compile(
@@ -37,30 +31,7 @@ def has_offsets(trace: PackedTrace) -> bool:
     )
 
 
-def write_distances(path: str | os.PathLike[str], output: Path) -> bool:
-    """Write a trace with distances; False if it has no accesses that follow one another."""
-    trace = read_trace(path).trace
-    if trace.legacy or not has_offsets(trace):
-        return False
-    with write_trace(output, trace.ranks) as writer:
-        for rank in range(trace.ranks):
-            writer.write_rank(rank, _told(trace.lines(rank), as_offsets=False))
-    return True
-
-
-def write_offsets(path: Path, output: str | os.PathLike[str]) -> None:
-    """Write an extrapolated trace with distances as one with offsets."""
-    trace, made = PackedTrace(path), Trace.open(path).extrapolated
-    assert made is not None
-    with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
-        packed = Path(directory) / "packed.tit"
-        with write_trace(packed, trace.ranks) as writer:
-            for rank in range(trace.ranks):
-                writer.write_rank(rank, _told(trace.lines(rank), as_offsets=True))
-        write_file(output, with_section(packed, SECTION, made.encoded()))
-
-
-def _told(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[str]:
+def _told(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[bytes]:
     before: dict[bytes, int] = {}
     for line in lines:
         if opened := _OPENED.match(line):
@@ -71,4 +42,8 @@ def _told(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[str]:
             told = last + number if as_offsets else number - last
             before[found[1]] = told if as_offsets else number
             line = line[: found.start(2)] + str(told).encode() + line[found.end(2) :]
-        yield line.decode() + "\n"
+        yield line
+
+
+#: Distances in the place of offsets.
+AS_DISTANCES = Rewriting((partial(_told, as_offsets=False),), (partial(_told, as_offsets=True),))

@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import FittedVolume, Parameter
-from tisim.traces.extrapolation.offsets import write_distances, write_offsets
+from tisim.traces.extrapolation.offsets import AS_DISTANCES, has_offsets
+from tisim.traces.extrapolation.pieces import (
+    ACTIONS,
+    ShownLimits,
+    has_accesses,
+    shown_limits,
+    whole_accesses,
+)
+from tisim.traces.extrapolation.recorded import RecordedTrace, read_trace
 from tisim.traces.extrapolation.recordings import Recordings
+from tisim.traces.extrapolation.rewriting import Rewriting
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Extrapolation:
         Every volume that was fitted; none where all are exact.
     approximate
         The actions whose numbers are data, and what stands for these.
+    largest_accesses
+        The largest accesses to files by action, where larger ones are split; in bytes.
     """
 
     ranks: int
@@ -43,6 +54,7 @@ class Extrapolation:
     parameters: tuple[Parameter, ...]
     volumes: tuple[FittedVolume, ...]
     approximate: Mapping[str, str]
+    largest_accesses: Mapping[str, int] = field(default_factory=dict)
 
 
 def extrapolate(
@@ -54,6 +66,7 @@ def extrapolate(
     scaling: str = "auto",
     approximate: Sequence[str] = (),
     iterations: Mapping[str, int] | None = None,
+    max_access: int | None = None,
 ) -> Extrapolation:
     """Write the trace that a program would leave on more ranks.
 
@@ -78,6 +91,10 @@ def extrapolate(
         How often loops are repeated, by their paths as messages and parameters have them
         (``"12"``, ``"12.3"``), whatever the traces say; for programs that were recorded with few
         iterations.
+    max_access
+        The largest access to a file, in bytes. Larger ones are split into pieces of this size, and
+        pieces of this size in the traces belong together. None finds out: it is the largest access
+        of the traces, if another one goes on behind it.
 
     Raises
     ------
@@ -85,27 +102,59 @@ def extrapolate(
         When a part of the program is explained by no function, or by several that differ at
         `ranks`, or nothing is called as in `prefer`.
     """
+    recorded = [read_trace(path) for path in traces]
     arguments = (tuple(prefer), scaling, tuple(approximate), iterations)
-    try:
-        return _extrapolate(traces, ranks, output, *arguments)
-    except InputError:
-        with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
-            apart = [Path(directory) / f"{at}.tit" for at in range(len(traces))]
-            if not all(map(write_distances, traces, apart)):
-                raise
-            distances = Path(directory) / "made.tit"
-            try:
-                made = _extrapolate(apart, ranks, distances, *arguments)
-            except InputError:
-                made = None
-            if made is None:  # what is wrong with the traces as they are is known better
-                raise
-            write_offsets(distances, output)
-        return made
+    refused: InputError | None = None
+    for limits, rewriting in _rewritings(recorded, max_access):
+        try:
+            if rewriting is None:
+                return _extrapolate(recorded, ranks, output, *arguments)
+            with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
+                paths = rewriting.write(recorded, Path(directory))
+                rewritten = Path(directory) / "made.tit"
+                made = _extrapolate([*map(read_trace, paths)], ranks, rewritten, *arguments)
+                rewriting.write_back(rewritten, output)
+            return replace(made, largest_accesses=limits)
+        except InputError as error:
+            refused = refused or error  # that of the words that come first says most
+    assert refused is not None
+    raise refused
+
+
+def _rewritings(
+    traces: Sequence[RecordedTrace], max_access: int | None
+) -> list[tuple[Mapping[str, int], Rewriting | None]]:
+    """The words that traces are fitted in, one after the other until something explains them, each
+    with the largest accesses.
+    """
+    with_accesses = [trace for trace in traces if has_accesses(trace) and not trace.legacy]
+    if max_access is not None:
+        if max_access < 1:
+            raise InputError(f"the largest access has a byte or more, not {max_access}")
+        if not with_accesses:
+            raise InputError(
+                "the traces have no accesses to files that could be split: no "
+                f"{', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}"
+            )
+        shown = ShownLimits(dict.fromkeys(ACTIONS, max_access), has_rests=True)
+    else:
+        shown = shown_limits(with_accesses)
+    has_distances = with_accesses and all(has_offsets(trace.trace) for trace in traces)
+    whole = whole_accesses(shown.limits)
+    as_they_are: list[tuple[Mapping[str, int], Rewriting | None]] = [({}, None)]
+    split: list[tuple[Mapping[str, int], Rewriting | None]] = [(shown.limits, whole)]
+    if has_distances:
+        as_they_are.append(({}, AS_DISTANCES))
+        split.append((shown.limits, whole.then(AS_DISTANCES)))
+    if not shown.limits:
+        return as_they_are
+    if max_access is not None:
+        return split
+    return split + as_they_are if shown.has_rests else as_they_are + split
 
 
 def _extrapolate(
-    traces: Sequence[str | os.PathLike[str]],
+    traces: Sequence[RecordedTrace],
     ranks: int,
     output: str | os.PathLike[str],
     prefer: Sequence[str],
@@ -113,7 +162,7 @@ def _extrapolate(
     approximate: Sequence[str],
     iterations: Mapping[str, int] | None,
 ) -> Extrapolation:
-    recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
+    recordings = Recordings.of(traces, scaling=scaling, approximate=approximate)
     found = recordings.explained(ranks, prefer, iterations)
     if unknown := [name for name in prefer if name not in found.findings.known]:
         raise InputError(

@@ -14,10 +14,9 @@ from tisim.traces.extrapolation.accidental_loops import without_accidental_loops
 from tisim.traces.extrapolation.data import Approximation
 from tisim.traces.extrapolation.hypotheses import Explanation, explain
 from tisim.traces.extrapolation.next_sizes import further_sizes
-from tisim.traces.extrapolation.recorded import ClassProgram, read_trace
+from tisim.traces.extrapolation.recorded import ClassProgram, RecordedTrace, read_trace
 from tisim.traces.extrapolation.target import write_program
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, SCALINGS, UnexplainedVolumeError
-from tisim.traces.trace import Trace
 
 # A simple program takes 4 GB at so many.
 _MOST_RANKS = 1 << 24
@@ -50,15 +49,27 @@ class Recordings:
         """Read traces. Raises InputError when these are not traces of one program on three numbers
         of ranks.
         """
+        recorded = [read_trace(path) for path in traces]
+        return cls.of(recorded, scaling=scaling, approximate=approximate)
+
+    @classmethod
+    def of(
+        cls,
+        traces: Sequence[RecordedTrace],
+        *,
+        scaling: str = "auto",
+        approximate: Sequence[str] = (),
+    ) -> Recordings:
+        """Read the programs of traces; raises as `read` does."""
         if len(traces) < FEWEST_SIZES:
-            sizes = tuple(sorted(Trace.open(path).ranks for path in traces))
+            sizes = tuple(sorted(trace.ranks for trace in traces))
             example = next(further_sizes(sizes))
             raise InputError(
                 f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of "
                 f"{', '.join(map(str, sizes))}: two determine a function, and another one must "
                 f"confirm it; record {example:,} ranks too, for example"
             )
-        as_given = sorted((read_trace(path) for path in traces), key=lambda trace: trace.ranks)
+        as_given = sorted(traces, key=lambda trace: trace.ranks)
         recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
         sizes = tuple(trace.ranks for trace in recorded)
         for one, other in pairwise(recorded):
