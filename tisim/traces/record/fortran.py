@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 
 from tisim.traces.record.table import Function, Parameter, Statuses
-from tisim.traces.record.wrappers import around_mpi_io, entering
+from tisim.traces.record.wrappers import around_mpi_io, entering, letter_of
 
 _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of Fortran. */
+#include "arguments.h"
 #include "fortran.h"
 """
 # The function of C that converts a handle, where the program's variable holds a handle.
@@ -28,7 +29,10 @@ _CONVERSIONS = {
     "MPI_Win": "PMPI_Win_f2c",
     "MPI_Group": "PMPI_Group_f2c",
     "MPI_Op": "PMPI_Op_f2c",
+    "MPI_Info": "PMPI_Info_f2c",
 }
+# What describes parameters of a kind is kept as: see `library/arguments.c`.
+_KINDS = {"d": "MPI_Datatype ", "c": "MPI_Comm ", "o": "MPI_Op ", "n": "MPI_Info "}
 
 
 def fortran_wrappers(functions: list[Function]) -> str:
@@ -55,9 +59,11 @@ def _wrapper(function: Function) -> str:
         "    tisim_leave_unrecorded();",
         "    return;",
         "  }",
+        *_described(function),
         *(["  tisim_unsupported();"] if function.is_counted else []),
         *_before(function),
         *_performing(function, arguments),
+        *_returned(function),
         *_after(function),
         "  tisim_leave();",
         "}",
@@ -72,6 +78,59 @@ def _wrapper(function: Function) -> str:
             "}",
         ]
     return "\n".join([*lines, ""])
+
+
+def _described(function: Function) -> list[str]:
+    """Statements that tell the recorder the values of all parameters, where it wants them."""
+    kept, found, values = [], [], []
+    for one in function.parameters:
+        letter, name = letter_of(function, one), one.name
+        value = f"f_{name}"
+        if letter in "bdconDvIsS":
+            kind = _KINDS.get(letter, "const void *")
+            kept.append(f"  {kind}c_{name} = {'{0}' if letter in 'dcon' else 'NULL'};")
+            value = f"&c_{name}"
+        if letter == "b":
+            found.append(f"c_{name} = tisim_fortran_buffer(f_{name}, has_descriptors);")
+        elif letter in "dcon":
+            found.append(f"c_{name} = {_CONVERSIONS[one.type]}(*f_{name});")
+        elif letter == "D":
+            side = 0 if name.startswith("send") else 1
+            comm = f"{_CONVERSIONS['MPI_Comm']}(*f_comm)"
+            found.append(f"c_{name} = tisim_fortran_types(f_{name}, {comm}, {side});")
+        elif letter == "v":
+            found.append(f"c_{name} = tisim_fortran_numbers(f_{name});")
+        elif letter == "I":
+            found.append(f"c_{name} = f_{name};")
+        elif letter in "VU":
+            kept.append(f"  const void *const c_{name} = f_{name};")
+            value = f"&c_{name}"
+        values.append(value)
+    letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
+    return [
+        *kept,
+        f"  const void *values[] = {{{', '.join(values)}}};",
+        "  if (tisim_wants_arguments()) {",
+        *(f"    {line}" for line in found),
+        f'    tisim_describe("{function.name}", "{letters}", values);',
+        "  }",
+    ]
+
+
+def _returned(function: Function) -> list[str]:
+    """Statements that tell the recorder what the subroutine has given back."""
+    lines = []
+    for one in function.parameters:
+        if one.type == "MPI_Status":
+            statuses = function.statuses
+            needed = statuses is not None and statuses.name == one.name
+            count = _status_count(statuses) if statuses is not None and needed else "1"
+            if one.is_array and not needed:
+                count = "*f_count"
+            passed = "passed" if needed else f"f_{one.name}"
+            convert = f"tisim_fortran_described({passed}, f_{one.name}, {count})"
+            lines.append(f"  if (tisim_wants_arguments()) c_{one.name} = {convert};")
+    return [*lines, "  tisim_returned();"]
 
 
 def _before(function: Function) -> list[str]:

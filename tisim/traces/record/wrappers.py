@@ -84,7 +84,7 @@ def _wrapper(function: Function) -> str:
 
 def _described(function: Function) -> list[str]:
     """Statements that tell the recorder the values of all parameters (`library/arguments.c`)."""
-    letters = "".join(f"{_letter(function, one)}{one.name}," for one in function.parameters)
+    letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
     values = ", ".join(f"&{one.name}" for one in function.parameters)
     return [
         f"  const void *values[] = {{{values}}};",
@@ -98,7 +98,7 @@ _LETTERS = {
 }  # fmt: skip
 
 
-def _letter(function: Function, parameter: Parameter) -> str:
+def letter_of(function: Function, parameter: Parameter) -> str:
     """The letter that stands for the kind of a parameter."""
     name, is_large = parameter.name, parameter.type in ("MPI_Count", "MPI_Aint")
     by_rank = name.endswith(("counts", "displs", "types"))

@@ -25,6 +25,8 @@ static size_t length;
 
 void tisim_begin_arguments(void) { is_wanted = true; }
 
+bool tisim_wants_arguments(void) { return is_wanted; }
+
 void tisim_describe(const char* name, const char* its_parameters, const void* const* its_values) {
   function = its_values == NULL ? NULL : name;
   parameters = its_parameters;

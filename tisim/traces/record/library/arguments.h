@@ -9,6 +9,7 @@
 
 /* From here on texts are made. */
 void tisim_begin_arguments(void);
+bool tisim_wants_arguments(void);
 /* A function is entered. `parameters`: of each a letter, which says what it is (arguments.c), its
  * name and a comma. `values`: where each of them is; NULL: the function is left. */
 void tisim_describe(const char* function, const char* parameters, const void* const* values);

@@ -49,10 +49,13 @@ static bool is_constant(const void* address, const char* const* names, const cha
 const void* tisim_fortran_buffer(const void* buffer, bool is_descriptor) {
   static const char* const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
                                       "MPIR_F08_MPI_IN_PLACE", NULL};
+  static const char* const bottom[] = {"mpi_fortran_bottom_", "mpi_fortran_bottom",
+                                       "MPIR_F08_MPI_BOTTOM", NULL};
   if (is_descriptor) buffer = *(const void* const*)buffer;
   static const void* last_ordinary; /* most programs pass few buffers, and looking up is slow */
   if (buffer == last_ordinary) return buffer;
   if (is_constant(buffer, names, "MPIR_F_MPI_IN_PLACE")) return MPI_IN_PLACE;
+  if (is_constant(buffer, bottom, "MPIR_F_MPI_BOTTOM")) return MPI_BOTTOM;
   last_ordinary = buffer;
   return buffer;
 }
@@ -99,6 +102,26 @@ const MPI_Status* tisim_statuses_from_fortran(const MPI_Fint* statuses, int coun
   MPI_Status* const values = room(&scratch, (size_t)count * sizeof *values);
   for (int i = 0; i < count; ++i) {
     PMPI_Status_f2c(statuses + (size_t)i * INTEGERS_PER_STATUS, &values[i]);
+  }
+  return values;
+}
+
+const void* tisim_fortran_numbers(const MPI_Fint* numbers) {
+  static const char* const unweighted[] = {"mpi_fortran_unweighted_", "mpi_fortran_unweighted",
+                                           "__mpi_f08_link_constants_MOD_mpi_unweighted", NULL};
+  static const char* const empty[] = {"mpi_fortran_weights_empty_", "mpi_fortran_weights_empty",
+                                      "__mpi_f08_link_constants_MOD_mpi_weights_empty", NULL};
+  if (is_constant(numbers, unweighted, "MPIR_F_MPI_UNWEIGHTED")) return MPI_UNWEIGHTED;
+  if (is_constant(numbers, empty, "MPIR_F_MPI_WEIGHTS_EMPTY")) return MPI_WEIGHTS_EMPTY;
+  return numbers;
+}
+
+const MPI_Status* tisim_fortran_described(const MPI_Fint* passed, const MPI_Fint* own, int count) {
+  static struct scratch scratch;
+  if (is_ignored(own) || count <= 0) return MPI_STATUSES_IGNORE;
+  MPI_Status* const values = room(&scratch, (size_t)count * sizeof *values);
+  for (int i = 0; i < count; ++i) {
+    PMPI_Status_f2c(passed + (size_t)i * INTEGERS_PER_STATUS, &values[i]);
   }
   return values;
 }
