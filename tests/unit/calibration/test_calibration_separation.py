@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -163,3 +164,47 @@ def test_a_bandwidth_above_the_nominal_one_is_told() -> None:
     assert any("more than the nominal bandwidth" in warning for warning in found.warnings)
     assert not found.failing().empty
     assert any("the simulated ping-pong misses" in warning for warning in found.warnings)
+
+
+SHARED_MEMORY = """0 send 1 7 300
+0 send 1 8 1000
+0 recv 1 9 1000
+1 recv 0 8 1000
+1 recv 0 7 300
+1 send 0 9 1000
+"""
+
+
+def test_a_send_that_waits_until_the_receiver_calls_mpi(tmp_path: Path) -> None:
+    """Open MPI within a node: above 256 bytes any call of the receiver ends MPI_Send.
+
+    So a program runs whose rank 0 sends what rank 1 receives later, waiting for something else.
+    """
+
+    def one_way(size: float) -> float:
+        return (1e-6 if size <= 256 else 2e-6 if size <= 4096 else 5e-6) + size / BANDWIDTH
+
+    def held(least: float, until: float) -> Callable[[float], float]:
+        return lambda size: 0.1e-6 if size <= least else (2 if size <= until else 6) * one_way(size)
+
+    measurements = measured(
+        pingpong=one_way,
+        send=lambda size: 0.1e-6 if size <= 256 else one_way(size),
+        isend=lambda size: 0.3e-6 + size * 1e-12,
+        late_send=held(256, 256),
+        probed_send=held(256, 4096),
+    )
+    calibration = calibrate(measurements, nodes=1, cores=2, speed=1e9)
+    thresholds = calibration.overheads.thresholds
+    assert thresholds is not None
+    assert thresholds.evidence == (
+        "MPI_Send waits for the receiver above 4096 bytes, and above 256 until it calls MPI"
+    )
+    # What a sender pays above 256 bytes has no message back in it.
+    sender = calibration.overheads.sender
+    assert sender is not None
+    assert sender.seconds(np.array([100.0, 1000.0])) == pytest.approx([0.1e-6, 0.3e-6], rel=0.1)
+    calibration.platform.write(tmp_path / "node.xml")
+    trace = tmp_path / "trace.txt"
+    trace.write_text(SHARED_MEMORY)
+    assert replay(trace, platform=tmp_path / "node.xml").simulated_time < 20e-6

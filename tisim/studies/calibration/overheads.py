@@ -7,7 +7,7 @@ receiver pays ``or`` when it completes a receive whose sender did not wait (Beda
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from tisim.studies.calibration.piecewise import Piecewise, boundary, fit_piecewi
 # MPI_Send that waits takes more than this many times as long as before, relative to MPI_Isend (or,
 # without that, to the ping-pong).
 _WAITS = 2.0
-# MPI_Send that waits for a late receiver takes so many times as long as a ping-pong.
-_LATE = 2.0
+# MPI_Send that waits for a late receiver takes so many times as long as a message. One that waits
+# until a probing receiver has read it takes two: it is told by a message back. A receive is posted
+# after four.
+_LATE, _PROBED = 2.0, 3.0
 # MPI_Recv that has to fetch its message takes so many times as long as before, relative to the
 # ping-pong, and then most of its time.
 _FETCHES = 1.5
@@ -41,14 +43,18 @@ class Thresholds:
     async_small
         A message of fewer bytes leaves at once (``smpi/async-small-thresh``).
     detached
-        MPI_Send of fewer bytes does not wait (``smpi/send-is-detached-thresh``).
+        MPI_Send of fewer bytes needs no posted receive (``smpi/send-is-detached-thresh``).
     evidence
         One sentence for the report.
+    copied
+        MPI_Send of fewer bytes waits for nothing; of more, up to `detached`, until the receiver is
+        inside MPI. The same as `detached` where that was not measured.
     """
 
     async_small: int
     detached: int
     evidence: str
+    copied: int
 
 
 def find_thresholds(
@@ -56,6 +62,7 @@ def find_thresholds(
     *,
     send: Curve | None = None,
     late_send: Curve | None = None,
+    probed_send: Curve | None = None,
     isend: Curve | None = None,
     recv: Curve | None = None,
 ) -> Thresholds | None:
@@ -69,6 +76,9 @@ def find_thresholds(
         Times inside MPI_Send, and inside MPI_Isend: what MPI_Send takes when it does not wait.
     late_send
         Times inside MPI_Send when the receiver is late by several times that of the ping-pong.
+    probed_send
+        The same when it spends that time inside MPI. Open MPI's messages through shared memory
+        wait for any call of the receiver, larger ones for its receive: only that is a rendezvous.
     recv
         Times inside MPI_Recv of messages that had time to arrive.
 
@@ -78,9 +88,10 @@ def find_thresholds(
         None where neither MPI_Send nor MPI_Recv was timed.
     """
     waits = None
-    if late_send is not None:
-        waits = _rise(late_send, ping_pong, _WAITS, _LATE)
-        if waits is None and (late_send.seconds > _LATE * ping_pong.at(late_send.nbytes)).all():
+    late, least = (probed_send, _PROBED) if probed_send is not None else (late_send, _LATE)
+    if late is not None:
+        waits = _rise(late, ping_pong, _WAITS, least)
+        if waits is None and (late.seconds > least * ping_pong.at(late.nbytes)).all():
             waits = 0
     elif send is not None:
         waits = _rise(send, isend if isend is not None else ping_pong, _WAITS)
@@ -88,13 +99,19 @@ def find_thresholds(
     if waits is not None:
         eager = min(fetches, waits) if fetches is not None else waits
         evidence = f"MPI_Send waits for the receiver above {waits} bytes"
+        copied = waits
+        if late_send is not None and probed_send is not None:
+            held = _rise(late_send.part(late_send.nbytes <= waits), ping_pong, _WAITS, _LATE)
+            copied = waits if held is None else held
+        if copied < waits:
+            evidence += f", and above {copied} until it calls MPI"
         if eager < waits:
             evidence += f"; above {eager} bytes nothing arrives before its receive is posted"
-        return Thresholds(eager + 1, waits + 1, evidence)
+        return Thresholds(eager + 1, waits + 1, evidence, copied + 1)
     if fetches is not None:
         evidence = f"above {fetches} bytes nothing arrives before its receive is posted"
-        return Thresholds(fetches + 1, fetches + 1, evidence)
-    curves = [curve for curve in (late_send, send, recv) if curve is not None]
+        return Thresholds(fetches + 1, fetches + 1, evidence, fetches + 1)
+    curves = [curve for curve in (late, send, recv) if curve is not None]
     if not curves:
         return None
     largest = int(max(curve.nbytes[-1] for curve in curves))
@@ -102,14 +119,15 @@ def find_thresholds(
         largest + 1,
         largest + 1,
         f"no call waits for the other side up to {largest} bytes, the largest size measured",
+        largest + 1,
     )
 
 
 def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> int | None:
     """Boundary at which a call's time rises most, relative to another, if it is far; or None.
 
-    It takes more than `times` as long as just below the boundary, and above it, in the median, at
-    least `least` times as long as the reference.
+    It takes more than `times` as long as just below the boundary, and at least `least` times as
+    long as the reference, in the median of the sizes just above it and in that of all above it.
     """
     logs = np.log(call.seconds / reference.at(call.nbytes))
     n = len(logs)
@@ -121,7 +139,7 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
     rises = np.full(n, -np.inf)
     rises[width : n - width + 1] = medians[width:] - medians[:-width]
     for place in np.flatnonzero(rises > np.log(times)):
-        if least > 0 and np.median(logs[place:]) < np.log(least):
+        if least > 0 and min(medians[place], np.median(logs[place:])) < np.log(least):
             rises[place] = -np.inf
     highest = int(np.argmax(rises))
     if rises[highest] <= np.log(times):
@@ -130,6 +148,12 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
     run = range(low + 1, high)
     start = min(run, key=lambda place: _deviation(logs[low:place]) + _deviation(logs[place:high]))
     return boundary(call.nbytes[start - 1], call.nbytes[start])
+
+
+def _without_waiting(send: Curve, isend: Curve, thresholds: Thresholds) -> Curve:
+    """MPI_Send, and MPI_Isend where the former waits until the receiver reads the message."""
+    waits = (send.nbytes >= thresholds.copied) & (send.nbytes < thresholds.detached)
+    return replace(send, seconds=np.where(waits, isend.at(send.nbytes), send.seconds))
 
 
 def _deviation(values: Floats) -> float:
@@ -248,14 +272,20 @@ def fit_overheads(
     """
     curves = {
         name: measurements.curve(name)
-        for name in ("send", "late_send", "isend", "recv")
+        for name in ("send", "late_send", "probed_send", "isend", "recv")
         if measurements.has(name)
     }
     thresholds = find_thresholds(measurements.curve("pingpong"), **curves)
     curves.pop("late_send", None)
+    curves.pop("probed_send", None)
     changes: dict[str, list[int]] = {}
     if thresholds is not None:
-        changes = {"send": [thresholds.detached - 1], "recv": [thresholds.async_small - 1]}
+        changes = {
+            "send": sorted({thresholds.copied - 1, thresholds.detached - 1}),
+            "recv": [thresholds.async_small - 1],
+        }
+        if "send" in curves and "isend" in curves:
+            curves["send"] = _without_waiting(curves["send"], curves["isend"], thresholds)
     fits = {
         name: fit_piecewise(curve, breakpoints=breakpoints, changes=changes.get(name, ()))
         for name, curve in curves.items()

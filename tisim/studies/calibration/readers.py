@@ -13,16 +13,17 @@ from tisim.errors import InputError
 from tisim.support.reading import read_input
 
 #: The timed operation: a ping-pong one way, back to back or after both sides slept; MPI_Send, with
-#: the receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
-#: further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing; some messages to
-#: one receiver, until the first and until all are there; concurrent messages until the last is
-#: there; a message from one host to another while all other pairs of a round send too, and the
-#: shortest of some messages of one byte between them, one way.
+#: the receiver ready, late, or late and probing; MPI_Isend; the MPI_Recv of a message that had time
+#: to arrive; each further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing;
+#: some messages to one receiver, until the first and until all are there; concurrent messages until
+#: the last is there; a message from one host to another while all other pairs of a round send too,
+#: and the shortest of some messages of one byte between them, one way.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
     "send",
     "late_send",
+    "probed_send",
     "isend",
     "recv",
     "stream",
@@ -333,7 +334,8 @@ def _imb_sample(
 # ``fan-out``), ``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran),
 # ``round`` (of messages of all pairs). Operations:
 # ``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept),
-# ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``isend``,
+# ``send``, ``late_send`` (MPI_Send to a receiver that is late by two round trips), ``probed_send``
+# (to one that is as late, and probes), ``isend``,
 # ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test``
 # and ``iprobe`` (an MPI_Test and an MPI_Iprobe that find nothing), ``arrival`` (some messages to
 # one receiver, until the first of them is there and until all are: ``messages`` of 1 and more) and

@@ -112,8 +112,19 @@ static void order(int task, int bytes, int count, int idle) {
    program leaves them that does nothing but communicate. */
 static int before(int bytes) { return bytes <= EAGER ? 2 : 0; }
 
+/* The time inside MPI_Send, the receiver two round trips late: by then the message has arrived, if
+   it may. */
+static double send_late(int bytes, double round_trip) {
+  double start;
+  send_number(2 * round_trip);
+  start = MPI_Wtime();
+  send_data(bytes);
+  return MPI_Wtime() - start;
+}
+
 /* The rank that times and prints: ping-pong back to back, MPI_Isend, a message that is received
-   late; or a ping-pong after both ranks slept.  Returns the round trip. */
+   late; or a ping-pong after both ranks slept, and a message that is received late by a rank that
+   probes until then.  Returns the round trip. */
 static double measure(int bytes, int idle, int print) {
   MPI_Request request;
   double start, sent, received, round_trip;
@@ -131,7 +142,11 @@ static double measure(int bytes, int idle, int print) {
   receive_data(bytes);
   round_trip = MPI_Wtime() - start;
   if (idle) {
-    if (print) print_row("idle_pingpong", bytes, round_trip, 1);
+    sent = send_late(bytes, round_trip);
+    if (print) {
+      print_row("idle_pingpong", bytes, round_trip, 1);
+      print_row("probed_send", bytes, sent, 1);
+    }
     return round_trip;
   }
   if (print) {
@@ -146,10 +161,7 @@ static double measure(int bytes, int idle, int print) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   if (print) print_row("isend", bytes, sent, 1);
 
-  send_number(2 * round_trip); /* by then the next message has arrived, if it may */
-  start = MPI_Wtime();
-  send_data(bytes);
-  sent = MPI_Wtime() - start;
+  sent = send_late(bytes, round_trip);
   received = receive_number();
   if (print) {
     print_row("late_send", bytes, sent, 1);
@@ -158,22 +170,32 @@ static double measure(int bytes, int idle, int print) {
   return round_trip;
 }
 
+/* Waits as long as it is told to, inside MPI or outside. */
+static void be_late(int probes) {
+  double late = receive_number(), start = MPI_Wtime();
+  int found;
+  while (MPI_Wtime() - start < late)
+    if (probes) MPI_Iprobe(partner, NEVER, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
 static void answer(int bytes, int idle) {
-  double start, late;
+  double start;
   int i;
   send_number(0);
   for (i = idle ? 0 : before(bytes); i >= 0; i--) {
     receive_data(bytes);
     send_data(bytes);
   }
-  if (idle) return;
+  if (idle) {
+    be_late(1);
+    receive_data(bytes);
+    return;
+  }
 
   send_number(0);
   receive_data(bytes);
 
-  late = receive_number();
-  for (start = MPI_Wtime(); MPI_Wtime() - start < late;)
-    ;
+  be_late(0);
   start = MPI_Wtime();
   receive_data(bytes);
   send_number(MPI_Wtime() - start);
