@@ -235,8 +235,10 @@ class Communicator:
     @cached_property
     def rails(self) -> int:
         """Network interfaces that the GPUs of a node have together."""
-        gpus, nics = self.machine.gpus, self.machine.nics
-        return min(len({gpu * nics // gpus for gpu in node}) for node in self.by_node.values())
+        return min(map(self._rails_of, self.by_node.values()))
+
+    def _rails_of(self, gpus: Sequence[int]) -> int:
+        return len({gpu * self.machine.nics // self.machine.gpus for gpu in gpus})
 
     @property
     def rings(self) -> int:
@@ -308,6 +310,10 @@ class Communicator:
             return self._ring(operation, size, protocol)
         if algorithm == "tree" and protocol == "Simple":
             return self._tree(size)
+        if algorithm == "tree":
+            # NCCL rounds the depth of its trees down.
+            deeper = longest_way(self.nodes)[0] - int(math.log2(self.nodes))
+            latency += 2 * deeper * self.network_hop("tree", protocol)
         channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
         within, between = self.traffic(operation, algorithm)
         rate = min(rate, self._links / within if within else math.inf)
@@ -575,11 +581,12 @@ class Communicator:
         # Ranks of several nodes are not in step, so that the first chunk finds NVLinks free.
         near = self._free_pace(pace, primitive) if far else pace
         # Threads of LL and LL128 pass on what has come before a chunk is whole
-        # (src/device/prims_ll.h); interfaces send whole chunks.
+        # (src/device/prims_ll.h); interfaces send whole chunks, for which all of one has to come.
         least = self.least_chunk(protocol, channels)
         passed = chunk if protocol == "Simple" else least
         latency += (self.size - 1 - max(far, 1)) * passed * near
-        latency += max(far - 1, 0) * max(chunk, least) * pace
+        latency += min(far, self.size - 1 - far) * max(chunk - passed, 0) * near
+        latency += max(far - 1, 0) * max(chunk, least) * pace + max(least - chunk, 0) * pace
         rate = channels / pace
         return self._result(operation, size, "ring", protocol, channels, latency, rate)
 
@@ -618,7 +625,8 @@ class Communicator:
     def tree_rate(self) -> float:
         """Bytes/s of long all-reduces by trees with Simple: NCCL's figure, or what links carry."""
         within, between = self.traffic("all_reduce", "tree")
-        rates = [0.5 * self._bus_rate("tree", "Simple"), self._links / within]
+        rates = [0.5 * self._bus_rate("tree", "Simple")]
+        rates += [self._links / within] if within else []
         return min(rates + ([self._nic / between] if between else []))
 
     def reached(self, operation: str, algorithm: str, rate: float) -> tuple[float, float]:
@@ -654,10 +662,17 @@ class Communicator:
         """The load of a GPU's NVLinks, and of a network interface: bytes for a byte of the size."""
         ranks, nodes, pcie = self.size, self.nodes, self.machine.pcie
         if operation in ("alltoall", "gather", "scatter"):
-            away = (ranks - ranks / nodes) / ranks
-            near = (ranks - 1 if pcie else ranks / nodes - 1) / ranks
             # All send from all interfaces of their node, or the root from its own.
-            return near, away * (ranks / nodes / self.rails if operation == "alltoall" else 1)
+            senders = [tuple(gpus) for gpus in self.by_node.values()]
+            if operation != "alltoall":
+                senders = senders[:1]
+            near = max(ranks if pcie else len(gpus) for gpus in senders) - 1
+            away = (
+                (ranks - len(gpus))
+                * (len(gpus) / self._rails_of(gpus) if operation == "alltoall" else 1)
+                for gpus in senders
+            )
+            return near / ranks, max(away) / ranks
         if operation == "sendrecv":
             return float(self.local > 1 or pcie), float(nodes > 1)
         rails = self._ring_rails

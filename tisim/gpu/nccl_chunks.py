@@ -184,7 +184,9 @@ def _along_rings(group: Communicator, call: Collective, scale: float) -> list[It
             if call.operation in ("broadcast", "reduce"):
                 # The way of a reduction ends where that of a broadcast begins, and is as long.
                 way = (ends[0] if index else -1, ends[1] if index < len(order) - 1 else -1)
-                programs[number] = _link_of_chain(number, way, group, call)
+                node = rank // group.machine.gpus
+                near = (before // group.machine.gpus == node, after // group.machine.gpus == node)
+                programs[number] = _link_of_chain(number, way, near, group, call)
             else:
                 programs[number] = _program(number, ends, group, call, scale)
     return [programs[number] for number in sorted(programs)]
@@ -207,16 +209,30 @@ def _program(
 
 
 def _link_of_chain(
-    number: int, way: tuple[int, int], group: Communicator, call: Collective
+    number: int,
+    way: tuple[int, int],
+    near: tuple[bool, bool],
+    group: Communicator,
+    call: Collective,
 ) -> Iterator[_Lines]:
-    """One channel of a rank that passes on what comes to it; -1: from or to nobody."""
+    """One channel of a rank that passes on what comes to it; -1: from or to nobody.
+
+    In a node, LL and LL128 pass on what their threads move at a time.
+    """
     most = min(PIPELINE_CHUNK, MOST_CHUNK[call.protocol])
-    passed = max(call.size / call.channels, group.least_chunk(call.protocol, call.channels))
+    least = math.ceil(group.least_chunk(call.protocol, call.channels))
+
+    def pieces(verb: str, other: int, inside: bool, size: int) -> list[str]:
+        parts = _parts(size, least if least and inside else most) if other >= 0 else []
+        return [f"{number} {verb} {other} 0 {s} 6\n" for s, count in parts for _ in range(count)]
+
     yield f"{number} init\n", 1
-    for size, count in _parts(passed, most):
-        receive = f"{number} recv {way[0]} 0 {size} 6\n" if way[0] >= 0 else ""
-        send = f"{number} send {way[1]} 0 {size} 6\n" if way[1] >= 0 else ""
-        yield receive + send, count
+    for size, count in _parts(max(call.size / call.channels, least), most):
+        come = pieces("recv", way[0], near[0], size)
+        go = pieces("send", way[1], near[1], size)
+        if len(come) == len(go):
+            come, go = ["".join(both) for both in zip(come, go, strict=True)], []
+        yield "".join(come + go), count
     yield f"{number} finalize\n", 1
 
 
@@ -390,8 +406,17 @@ def _of_rings(group: Communicator, protocol: str) -> _Speeds:
 
 def _speeds(group: Communicator, call: Collective) -> _Speeds:
     if call.algorithm in ("ring", "p2p"):
-        return _of_rings(group, call.protocol)
+        speeds, gpu = _of_rings(group, call.protocol), group.machine.gpu
+        if group.machine.cables and call.algorithm == "ring":
+            # The channels of a ring take turns on its NVLink.
+            moved = math.ceil(call.channels / group.rings) * speeds.channel / gpu.nvlink_reached
+            speeds = replace(speeds, inside=speeds.inside * min(1.0, moved))
+        return speeds
     inside, interface = group.reached(call.operation, call.algorithm, call.rate)
+    if group.machine.cables:
+        inside = group.machine.nvlink_rate * (
+            group.machine.gpu.nvlink_reached / group.machine.gpu.nvlink_rate
+        )
     channel, hop, far = math.inf, 0.0, 0.0
     if call.algorithm == "tree":
         hop, far = group.tree_hop(call.protocol), group.network_hop("tree", call.protocol)
@@ -416,8 +441,6 @@ def _as_nccl_uses(
         # Messages between nodes take two PCIe links beside those of interfaces.
         far, name = max(far - speeds.hop, 0.0), "pcie"
         used = [("*-bridge-*", 1.0, 0.0), ("*-sockets", 1.0, 0.0)]
-    elif machine.cables:
-        inside = machine.gpu.nvlink_reached / machine.gpu.nvlink_rate
     for links, share, latency in (
         # A message takes two NVLinks to and from a switch, or one cable.
         (f"*-{name}-*", inside, speeds.hop / (1 if machine.cables else 2)),

@@ -162,6 +162,36 @@ def test_no_link_carries_more_than_it_can(name: str, operation: str) -> None:
                 last = call.time
 
 
+def test_one_gpu_of_each_node_reduces_along_trees() -> None:
+    ranks = range(0, 8 * 1536, 8)
+    group = Communicator(machine("h100", 1536), tuple(ranks), "2.30", ("tree",), ("Simple",))
+    call = group.collective("all_reduce", 1 << 28)
+    assert call.nvlink_bytes == 0
+    assert call.size / call.rate >= 2 * call.size / 48e9
+
+
+def test_trees_of_three_nodes_are_as_deep_as_those_of_four() -> None:
+    for protocol in ("LL", "LL128"):
+        of_two, of_three, of_four = (
+            collective(
+                machine("h100", nodes), range(0, 8 * nodes, 8), "all_reduce", 8,
+                algorithms=["tree"], protocols=[protocol],
+            ).latency
+            for nodes in (2, 3, 4)
+        )  # fmt: skip
+        assert of_two < of_three == of_four
+
+
+@pytest.mark.parametrize("name", ["a100", "v100", "l40s"])
+def test_unequal_nodes_send_what_they_have_for_others(name: str) -> None:
+    group = Communicator(machine(name, 2), tuple(range(12)))
+    for operation in ("alltoall", "gather", "scatter"):
+        call = group.collective(operation, 16 * MIB)
+        assert step_scale(group, call) == pytest.approx(1, rel=0.015)
+    # The root's interface carries the parts of 4 of 12 GPUs.
+    assert group.collective("gather", 12).nic_bytes == 4
+
+
 def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
     wide = replace(machine("a100", 4), nic_rate=50e9)
     for ranks, factor in ((range(8), 1.0), (range(32), 1.2)):
@@ -313,6 +343,25 @@ def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
     one = tree.collective("all_reduce", 16 * MIB)
     assert chunk_time(slow, tree, one) > 1.2 * chunk_time(fast, tree, one)
     assert chunk_time(fast, wide, call) < 0.7 * closed
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "tolerance"), [("h100", 1, 0.005), ("l40s", 1, 0.005), ("a100", 2, 0.22)]
+)
+def test_lines_of_a_broadcast_are_messages(name: str, nodes: int, tolerance: float) -> None:
+    cluster = machine(name, nodes)
+    for protocol in ("LL",) if cluster.pcie else ("LL", "LL128"):
+        group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("ring",), (protocol,))
+        for size in (8, 65536, MIB):
+            scale = step_scale(group, group.collective("broadcast", size))
+            assert scale == pytest.approx(1, rel=tolerance), (protocol, size)
+
+
+def test_channels_of_a_cable_have_the_rate_of_their_protocol() -> None:
+    group = Communicator(machine("v100"), tuple(range(6)), "2.12", ("ring",), ("LL",))
+    for size in (8, 65536, MIB):
+        scale = step_scale(group, group.collective("all_reduce", size))
+        assert scale == pytest.approx(1, rel=0.01)
 
 
 def test_rings_that_pass_a_gpu_twice_are_not_chunks() -> None:
