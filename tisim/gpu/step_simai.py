@@ -40,7 +40,7 @@ def read_simai(path: str | Path, *, ranks: int | None = None) -> Recording:
     Raises
     ------
     InputError
-        If the file is no such table, with the line.
+        If the file is not such a table, with the line.
     """
     rows = read_text(path, "this table of layers").splitlines()
     table = _Table(str(path), rows, ranks)

@@ -73,7 +73,7 @@ class Samples:
 
 def read_samples(trace: Part) -> Samples | None:
     """The samples in a packed trace of version 2; None if it has none. Raises InputError when the
-    file is no such trace, or is damaged.
+    file is not such a trace, or is damaged.
     """
     content = _core.optional_section(trace.for_core(), _SECTION)
     return None if content is None else decoded_samples(content)

@@ -162,5 +162,5 @@ def test_hosts_of_different_speed(tmp_path: Path) -> None:
     assert speeds == pytest.approx({"h0": 2e9, "h1": 4e9 / 4.5, "c-0": 0.75e9, "c-1": 0.75e9})
     platform = tisim.Platform.load(tmp_path / "out.xml")
     assert speed_deviation(platform) == pytest.approx(found.overall.spread, rel=0.01)
-    assert "gone was measured and is no host of the platform" in remarks
+    assert "gone was measured and is not a host of the platform" in remarks
     assert any("the hosts of cluster c differ" in remark for remark in remarks)

@@ -112,7 +112,7 @@ def test_regions_that_were_not_measured_have_the_rate_of_all(
     ("counted", "timed", "message"),
     [
         ("timed", "timed", "its volumes are times; record the program with a counter of"),
-        ("counted", "large", "its volumes are no times; record the program"),
+        ("counted", "large", "its volumes are not times; record the program"),
         ("counted", "short", "call 3 of rank 0 is barrier, and bcast in the counted trace"),
         ("threads", "timed", "a computation of several threads"),
     ],

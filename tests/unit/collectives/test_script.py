@@ -1,12 +1,18 @@
-"""The rows that a schedule's calls write."""
+"""The rows that a schedule's calls write, the places of ranks, and kept schedules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tisim.actions.nodes import is_part, layout, nodes, surveyed
 from tisim.actions.script import Endpoint, Script
+from tisim.kernel.driver import Driver
+from tisim.platform import Platform
+from tisim.simulation.settings import Settings
+from tisim.traces import Trace
 
 _ROWS = ("kinds", "peers", "sizes", "tags", "slots")
 
@@ -46,3 +52,118 @@ def test_a_wait_for_several_is_a_header_and_a_row_each() -> None:
     assert script.peers[3:] == [3, 0, 0, 0]
     assert script.slots[3:] == [-1, 0, 1, 2]
     assert len({len(getattr(script, name)) for name in _ROWS}) == 1
+
+
+ROOT = Path(__file__).resolve().parents[3]
+RANKS = 4
+CALLS = 300
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    """Calls of other sizes, and then the first ones once more."""
+    sizes = [*range(1, CALLS + 1), *range(1, 11)]
+    for rank in range(RANKS):
+        lines = "".join(f"{rank} allreduce {size} 0 6\n" for size in sizes)
+        (tmp_path / f"r{rank}").write_text(lines)
+    return Trace.open(tmp_path)
+
+
+def replayed(trace: Trace, room: int | None) -> tuple[list[float], int]:
+    """When the ranks end, and how many schedules are kept then."""
+    config = {} if room is None else {"tisim/kept-operations": room}
+    settings = Settings(Platform.load(ROOT / "platforms" / "backbone.xml"), config)
+    driver = Driver(settings)
+    job = driver.add_job(
+        trace.core_with(mistaken_null_is_any=True, custom_actions=(), speedups={}),
+        list(range(RANKS)),
+    )
+    driver.run()
+    return driver.core.rank_results(job)["finish"].tolist(), driver.core.kept_schedules()
+
+
+def test_all_are_kept_where_there_is_room(trace: Trace) -> None:
+    assert replayed(trace, None)[1] == RANKS * CALLS
+
+
+def test_where_there_is_little_room_few_are_kept_and_nothing_else_changes(trace: Trace) -> None:
+    ends, kept = replayed(trace, 400)
+    assert kept < 60
+    assert ends == replayed(trace, None)[0]
+
+
+def script(rank: int, hosts: list[int], **more: object) -> Script:
+    return Script(rank, len(hosts), tuple(hosts), **more)  # type: ignore[arg-type]
+
+
+def test_layout_of_blocks() -> None:
+    found = layout(script(0, [5, 5, 2, 2, 9]))
+    assert found.node == (0, 0, 1, 1, 2)
+    assert found.ranks == ((0, 1), (2, 3), (4,))
+    assert found.leaders == (0, 2, 4)
+    assert found.sizes == (2, 2, 1)
+    assert not found.uniform
+    assert found.blocked
+
+
+def test_layout_of_ranks_dealt_out_in_turn() -> None:
+    found = layout(script(0, [0, 1, 0, 1]))
+    assert found.ranks == ((0, 2), (1, 3))
+    assert found.uniform
+    assert not found.blocked
+
+
+def test_one_rank_a_host_is_uniform_and_blocked() -> None:
+    found = layout(script(0, [3, 2, 1]))
+    assert found.uniform
+    assert found.blocked
+    assert found.leaders == (0, 1, 2)
+
+
+def test_the_order_of_start_decides_who_leads() -> None:
+    # A communicator whose ranks are the world's 6, 4, 2, 0: the last one was started first.
+    found = layout(script(0, [1, 1, 0, 0], order=(6, 4, 2, 0)))
+    assert found.ranks == ((3, 2), (1, 0))
+    assert found.leaders == (3, 1)
+    assert found.node == (1, 1, 0, 0)
+    assert not found.blocked
+
+
+@pytest.mark.parametrize("rank", range(4))
+def test_parts(rank: int) -> None:
+    found = nodes(script(rank, [0, 0, 1, 1]))
+    assert found.intra.rank == rank % 2
+    assert found.intra.size == 2
+    assert is_part(found.intra)
+    assert found.leader_of(3) == 2
+    if rank % 2:
+        assert found.leaders is None
+    else:
+        assert found.leaders is not None
+        assert (found.leaders.rank, found.leaders.size) == (rank // 2, 2)
+
+
+def test_only_the_first_call_exchanges() -> None:
+    first = script(0, [0, 0, 1, 1])
+    assert not surveyed(first)
+    nodes(first)
+    assert surveyed(first)
+    written = len(first.kinds)
+    assert written > 0
+    nodes(first)
+    assert len(first.kinds) == written
+    later = script(0, [0, 0, 1, 1], surveyed=first.surveyed)
+    nodes(later)
+    assert not later.kinds
+
+
+def test_a_part_exchanges_for_itself() -> None:
+    s = script(0, [0, 0, 1, 1])
+    found = nodes(s)
+    written = len(s.kinds)
+    inner = nodes(found.intra)
+    assert len(s.kinds) > written
+    assert inner.layout.sizes == (2,)
+    assert inner.leaders is not None
+    assert inner.leaders.size == 1
+    assert s.surveyed == {0, 1}

@@ -1,4 +1,4 @@
-"""Inputs that were made to hurt: each is refused at once, by one message."""
+"""Inputs that were made to hurt, and random hostile calls: each ends with one message."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
 from tisim.analysis.result_json import COLUMNS
 from tisim.commands import cli
@@ -252,3 +253,27 @@ def test_ctrl_c_while_a_class_is_made(
     with pytest.raises(SystemExit) as ended:
         cli.main(["platform", BACKBONE])
     assert (ended.value.code, capsys.readouterr().err) == (130, "tisim: stopped by Ctrl-C\n")
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_random_hostile_calls_end_with_one_message(tmp_path: Path) -> None:
+    run("campaign", "--cases", str(campaign(60, 10_000)), "--keep", str(tmp_path), room=tmp_path)
+
+
+def test_kills_leave_the_old_file_or_the_whole_new_one(tmp_path: Path) -> None:
+    """At most the scenario that was running is lost of a sweep."""
+    run("kills", "--kills", str(campaign(4, 500)), room=tmp_path)
+
+
+def run(module: str, *words: str, room: Path) -> None:
+    """Run a campaign, which finds nothing."""
+    ended = subprocess.run(
+        [sys.executable, "-m", f"tests.torture.{module}", *words],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(room)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-10_000:]

@@ -158,7 +158,7 @@ def test_special_ranks_of_mpich(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("MPI_Send:1:2:3:4", ":4: MPI_Send has other fields than liballprof writes for it"),
-        ("MPI_Send:x:2", ":4: 'x' is no time in microseconds"),
+        ("MPI_Send:x:2", ":4: 'x' is not a time in microseconds"),
         ("MPI_Send:1", ":4: MPI_Send has no times"),
         ("hello", ":4: is cut here, or is not a trace of liballprof"),
         ("MPI_Barrier:1:99,0,7:2", ":4: the communicator 99 of 7 ranks was made by no call"),

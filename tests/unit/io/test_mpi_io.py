@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tests.unit.io.conftest import Replay
 from tisim.errors import DiskFullError, InputError, SimulationError
-from tisim.traces import check, pack
+from tisim.traces import Trace, check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
 # Time of a call's barriers, on a disk that takes seconds.
@@ -107,3 +107,160 @@ def test_packed_traces_are_replayed_alike(replay: Replay, tmp_path: Path) -> Non
     assert again.io == text.io
     assert again.io["bytes_written"] == [40] * 4
     assert again.io["bytes_read"] == [10, 11, 12, 13]
+
+
+# Time of a call's barriers, on a disk that takes seconds.
+
+
+def _split(rank: int, between: str = "sleep 2") -> str:
+    """Write 80 bytes, a second of the disk, while the rank sleeps for two."""
+    return (
+        f"{OPEN}; file_write_at_all_begin 0 80 {80 * rank}; {between}; "
+        "file_write_at_all_end 0; file_close 0"
+    )
+
+
+@pytest.mark.parametrize(("way", "seconds"), [("independent", 4.0), ("romio", 4.0), ("ompio", 2.0)])
+def test_libraries_do_the_work_when_they_do(replay: Replay, way: str, seconds: float) -> None:
+    # Two ranks write for two seconds, and sleep for two: OMPIO at once.
+    result = replay(*map(_split, range(2)), config={"tisim/collective-io": way})
+    assert result.finish.tolist() == pytest.approx([seconds] * 2, abs=BARRIERS)
+    assert result.io is not None
+    assert result.io["bytes_written"] == [80, 80]
+
+
+def test_the_second_step_waits_for_what_is_left(replay: Replay) -> None:
+    config = {"tisim/collective-io": "ompio"}
+    ranks = [_split(rank, "sleep 0.5") for rank in range(2)]
+    result = replay(*ranks, config=config)
+    assert result.finish.tolist() == pytest.approx([2.0] * 2, abs=BARRIERS)
+    assert result.io is not None
+    assert result.io["seconds"] == pytest.approx([1.5] * 2, abs=BARRIERS)
+    # The first step waits for nobody.
+    late = [f"{OPEN}; sleep {3 * rank}; " + _split(rank).split("; ", 1)[1] for rank in range(2)]
+    finish = replay(*(one.replace("; file_close 0", "") for one in late), config=config).finish
+    assert finish.tolist() == pytest.approx([2.0, 5.0], abs=BARRIERS)
+
+
+def test_nothing_is_written_by_an_empty_part(replay: Replay) -> None:
+    empty = f"{OPEN}; file_write_all_begin 0 0; file_write_all_end 0"
+    for way in ("independent", "romio", "ompio"):
+        result = replay(empty, empty, config={"tisim/collective-io": way})
+        assert result.simulated_time < BARRIERS
+
+
+BAD = [
+    ("file_write_all_end 0", "where no file_write_all_begin is under way"),
+    ("file_write_all_begin 0 8; file_write_all 0 8; file_write_all_end 0", "while the"),
+    ("file_write_all_begin 0 8; file_write_at_all_end 0", "end that with file_write_all_end"),
+    ("file_write_all_begin 0 8; file_close 0", "file_close of handle 0 while the"),
+    ("file_write_all_begin 0 8; file_write_all_begin 0 8", "end it with file_write_all_end"),
+]
+
+
+@pytest.mark.parametrize(("calls", "message"), BAD)
+def test_steps_that_do_not_fit_are_errors(
+    replay: Replay, tmp_path: Path, calls: str, message: str
+) -> None:
+    assert message in _findings(tmp_path, f"{OPEN}; {calls}")[0]
+    for way in ("independent", "romio", "ompio"):
+        with pytest.raises(InputError, match=message):
+            replay(f"{OPEN}; {calls}", config={"tisim/collective-io": way})
+
+
+def test_other_calls_may_stand_between(replay: Replay, tmp_path: Path) -> None:
+    text = f"{OPEN}; file_write_all_begin 0 8; file_write_at 0 8 100; file_write_all_end 0"
+    assert _findings(tmp_path, text) == []
+    replay(text)
+
+
+def test_steps_in_a_loop_are_checked_and_packed(replay: Replay, tmp_path: Path) -> None:
+    turn = "file_write_all_begin 0 8; compute 1; file_write_all_end 0; "
+    ranks = [f"{OPEN}; file_seek 0 {1000 * rank}; {100 * turn}file_close 0" for rank in range(2)]
+    text = replay(*ranks)
+    packed = tmp_path / "packed.tit"
+    pack(tmp_path / "trace.txt", packed)
+    assert check(Trace.open(packed)).sound
+    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 2)
+    assert again.finish.tolist() == text.finish.tolist()
+
+
+# Time of the barrier of file_open.
+BARRIER = 1e-3
+
+
+def test_a_write_goes_on_while_its_rank_computes(replay: Replay) -> None:
+    write = f"{OPEN}; file_iwrite_at 0 160 0 request=3"  # 2 s on the disk
+    for rest, end in (
+        ("compute 3e9; wait request=3", 3.0),
+        ("compute 1e9; wait request=3", 2.0),
+        ("compute 1e9; waitall", 2.0),
+        ("compute 1e9; waitany requests=3", 2.0),
+        ("compute 1e9", 2.0),  # what is pending at the end is waited for
+        ("test request=3; compute 1e9; waitall requests=3; compute 1e9", 3.0),
+    ):
+        assert replay(f"{write}; {rest}").simulated_time == pytest.approx(end, abs=BARRIER), rest
+
+
+def test_accesses_under_way_share_the_disk(replay: Replay) -> None:
+    two = f"{OPEN}; file_iwrite 0 80 request=0; file_iwrite 0 40 request=1"
+    result = replay(f"{two}; wait request=1; compute 2e9; wait request=0")
+    # Both have 40 bytes a second up to second 1, when the shorter one ends.
+    assert result.simulated_time == pytest.approx(3.0, abs=BARRIER)
+    assert replay(f"{two}; waitall").simulated_time == pytest.approx(1.5, abs=BARRIER)
+    io = replay(f"{two}; waitall").io
+    assert io is not None
+    assert (io["seconds"], io["bytes_read"]) == ([0.0], [0])
+    assert (io["bytes_written"], io["calls"]) == ([120], [3])
+    (file,) = io["files"]
+    assert (file["seconds"], file["writes"]["calls"]) == (0.0, 2)
+    assert sum(file["writes"]["over_time"]) == pytest.approx(120)
+
+
+def test_positions_move_at_once(replay: Replay) -> None:
+    replay(f"{OPEN}; file_iwrite 0 30; file_iwrite 0 30; file_iread_at 0 60 0; waitall")
+    with pytest.raises(InputError, match="reads 61 bytes from offset 0"):
+        replay(f"{OPEN}; file_iwrite 0 30; file_iwrite 0 30; file_iread_at 0 61 0; waitall")
+    shared = f"{OPEN}; file_iwrite_shared 0 30 request=0; wait request=0; file_sync 0"
+    replay(*2 * [f"{shared}; file_read_at 0 60 0"])
+    nothing = f"{OPEN}; file_iwrite_all 0 0 request=0; wait request=0; file_close 0"
+    assert replay(nothing).simulated_time < BARRIER
+
+
+def test_requests_of_files_and_messages_are_waited_for_together(replay: Replay) -> None:
+    first = f"{OPEN}; file_iwrite_at_all 0 80 0 request=0; irecv 1 0 8 request=1; "
+    second = f"{OPEN}; compute 2e9; send 0 0 8"
+    ends = replay(first + "waitall requests=0,1", second).finish.tolist()
+    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIER)
+    ends = replay(first + "waitany requests=1,0; compute 0; waitall", second).finish.tolist()
+    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIER)
+    first = first.replace("request=1; ", "request=1; waitany requests=0,1; compute 5e8; waitall")
+    ends = replay(first.replace("80 0", "40 0"), second).finish.tolist()
+    # Both compute on one core from second 0.5 to 1.5.
+    assert ends == pytest.approx([2.5, 2.5], abs=2 * BARRIER)
+
+
+def test_a_check_follows_these_requests(tmp_path: Path) -> None:
+    start = f"{OPEN}; file_iwrite_at 0 8 0 request=0"
+    assert _findings(tmp_path, f"{start}; wait request=0; file_close 0") == []
+    assert _findings(tmp_path, f"{start}; waitall; file_close 0") == []
+    [left] = _findings(tmp_path, f"{start}; file_close 0")
+    assert "posts a request that is never waited for" in left
+    [twice] = _findings(tmp_path, f"{start}; file_iread 0 8 request=0; waitall; file_close 0")
+    assert "request 0 is still pending since line 2" in twice
+    [none] = _findings(tmp_path, f"{OPEN}; file_write 0 8 request=0; file_close 0")
+    assert "file_write needs handle bytes" in none
+
+
+def test_packed_started_accesses_are_replayed_alike(replay: Replay, tmp_path: Path) -> None:
+    ranks = [
+        f"{OPEN}; file_iwrite_at 0 40 {40 * rank} request=0; compute 1e8; wait request=0; "
+        f"file_iread_at_all 0 {10 + rank} 0 request=0; waitall requests=0; file_close 0"
+        for rank in range(4)
+    ]
+    text = replay(*ranks)
+    packed = tmp_path / "packed.tit"
+    pack(tmp_path / "trace.txt", packed)
+    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 4)
+    assert again.finish.tolist() == text.finish.tolist()
+    assert again.io == text.io

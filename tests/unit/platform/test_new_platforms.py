@@ -1,4 +1,4 @@
-"""Platforms from a few numbers."""
+"""Platforms from a few numbers, and those of known machines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.unit.command_line import RING, CommandLine
 from tisim.errors import InputError
 from tisim.platform import Deployment, Platform, new
 from tisim.platform.links import LinkTable
+from tisim.platform.new.machines import MACHINES
 from tisim.platform.new.shapes import dragonfly_shape, fat_tree_shape, torus_sizes
 
 NUMBERS = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
@@ -187,3 +188,33 @@ def test_a_new_platform_has_the_parameter_sets_of_the_calibrated_one(tisim: Comm
     outcome = tisim.replay("--uncertainty", "3", RING, platform=made)
     assert outcome.status == 0, outcome.err
     assert "with 3 sets of parameters" in outcome.out
+
+
+def test_the_list_names_all_machines_with_their_sources(tisim: CommandLine) -> None:
+    listed = tisim("platform", "list")
+    assert listed.status == 0
+    for name, machine in MACHINES.items():
+        assert f"{name}\n    {machine.summary}\n    source: {machine.source}\n" in listed.out
+
+
+@pytest.mark.parametrize("name", [name for name in MACHINES if name != "bluegene-l"])
+def test_a_machine_is_written_with_its_source_and_replays(
+    name: str, tisim: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "machine.xml"
+    assert tisim("platform", "new", "machine", name, "-o", str(file)).status == 0
+    assert MACHINES[name].comment(name) in file.read_text()
+    assert tisim.replay(RING, platform=str(file)).status == 0
+
+
+def test_the_torus_has_the_nodes_of_its_description() -> None:
+    assert sum(1 for _ in MACHINES["bluegene-l"].build().host_names()) == 65536
+
+
+def test_an_unknown_machine_is_refused_with_a_similar_name(tisim: CommandLine) -> None:
+    outcome = tisim("platform", "new", "machine", "groz", "-o", "x.xml")
+    assert outcome.status == 2
+    assert outcome.err == (
+        "tisim: there are no numbers of a machine 'groz'; did you mean gros?; see 'tisim platform "
+        "list'\n"
+    )

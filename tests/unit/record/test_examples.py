@@ -1,13 +1,24 @@
-"""The project's own MPI programs are recorded, checked and replayed."""
+"""The project's own MPI programs: recorded, checked, replayed, predicted on more ranks."""
 
 from __future__ import annotations
 
+import doctest
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.campaign import campaign
 from tests.unit.record.programs import (
+    ENVIRONMENT,
     EXAMPLES,
+    ROOT,
     Mpi,
     Trace,
     compile_program,
@@ -16,6 +27,9 @@ from tests.unit.record.programs import (
     record_program,
     replay_on_graphene,
 )
+from tisim.errors import InputError
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.checking import check
 
 
 def recorded(name: str, directory: Path, mpi: Mpi, *arguments: str) -> Trace:
@@ -215,3 +229,98 @@ def test_threads_of_openmp(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.Mon
     computed = [line for line in trace.lines[0] if " threads=2 sum=" in line]
     assert len(computed) == 5
     replay_on_graphene(trace)
+
+
+def recorded_sizes(
+    name: str,
+    sizes: Sequence[int],
+    arguments: Sequence[str],
+    mpi: Mpi,
+    directory: Path,
+) -> dict[int, Path]:
+    """Traces of an example by their numbers of ranks."""
+    source = EXAMPLES / name
+    if source.suffix != ".c":
+        need_fortran(mpi)
+    program = compile_program(source, directory, mpi)
+    files = {}
+    for ranks in sizes:
+        place = directory / str(ranks)
+        place.mkdir()
+        files[ranks] = record_program(program, place, mpi, *arguments, ranks=ranks).file
+    return files
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "targets", "arguments"),
+    [
+        # Grids of 3 x 3, 4 x 3 and 4 x 4, which have inner ranks.
+        ("wavefront.c", (9, 12, 16), (20, 25), ("4", "1")),
+        # More than 8 ranks: on fewer, a rank is its place in a node of 8, too.
+        ("transpose.f90", (4, 8, 10), (12, 14), ()),
+        ("conjugate_gradient.f90", (4, 6, 8), (10, 12), ()),
+        ("heat.f", (4, 6, 8), (10, 12), ()),
+    ][: campaign(2, 4)],
+)
+def test_examples_are_exact_at_the_next_two_sizes(
+    name: str,
+    sizes: tuple[int, ...],
+    targets: tuple[int, ...],
+    arguments: tuple[str, ...],
+    one_mpi: Mpi,
+    tmp_path: Path,
+) -> None:
+    targets = targets[: campaign(1, 2)]
+    files = recorded_sizes(name, (*sizes, *targets), arguments, one_mpi, tmp_path)
+    for target in targets:
+        made = tmp_path / "made.tit"
+        extrapolate([files[ranks] for ranks in sizes], target, made)
+        found = check(made, files[target])
+        assert found.calls >= 3 * target
+        assert found.first is None
+
+
+def test_nodes_of_8_that_no_size_exceeds_are_refused(one_mpi: Mpi, tmp_path: Path) -> None:
+    """The key of `MPI_Comm_split` could begin anew with each 8 ranks."""
+    files = recorded_sizes("transpose.f90", (4, 6, 8), (), one_mpi, tmp_path)
+    with pytest.raises(InputError, match=r"comm_split.*rank; \(rank mod 8\); they differ at 12"):
+        extrapolate(list(files.values()), 12, tmp_path / "made.tit")
+
+
+PAGE = ROOT / "docs" / "howto" / "record_and_predict.md"
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("gcc") is None,
+    reason="GCC on x86-64 is needed",
+)
+def test_the_whole_chain(one_mpi: Mpi, tmp_path: Path) -> None:
+    for name in ("examples", "platforms"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    (commands / "tisim").write_text(f'#!/bin/sh\nexec {sys.executable} -m tisim "$@"\n')
+    (commands / "mpirun").write_text(f'#!/bin/sh\nexec {one_mpi.run} "$@"\n')
+    for file in commands.iterdir():
+        file.chmod(0o755)
+    variables = {
+        **os.environ,
+        **ENVIRONMENT,
+        "PATH": f"{commands}:{os.environ['PATH']}",
+        "TISIM_CC": one_mpi.cc,
+        "MPICC": one_mpi.cc,
+    }
+    blocks = re.findall(r"^```shell-session\n\$ (.*?)\n(.*?)^```", PAGE.read_text(), re.S | re.M)
+    assert len(blocks) == 6
+    for command, expected in blocks:
+        run = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=variables, capture_output=True, text=True
+        )
+        assert run.returncode == 0, f"{command}\n{run.stderr}"
+        printed = run.stdout + run.stderr
+        same = doctest.OutputChecker().check_output(expected, printed, SAME)
+        assert same, f"{command}\n{printed}"
+    report = (tmp_path / "wavefront.html").read_text()
+    assert "allreduce" in report
+    assert re.search(r"main \(wavefront\.c:\d+\)", report)

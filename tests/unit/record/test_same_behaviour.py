@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -139,10 +141,11 @@ MODES = (
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
+    """The program, compiled once for each library."""
     file = tmp_path_factory.mktemp("behaviour") / "behaviour.c"
     file.write_text(SOURCE)
-    return file
+    return functools.cache(lambda mpi: compile_program(file, file.parent, mpi, "-pthread", "-ldl"))
 
 
 def launched(program: Path, mpi: Mpi, mode: str) -> list[str]:
@@ -168,8 +171,10 @@ def outcome(command: list[str]) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_it_prints_and_returns(mode: str, source: Path, mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
+def test_what_it_prints_and_returns(
+    mode: str, compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_path: Path
+) -> None:
+    program = compiled(mpi)
     alone = outcome(launched(program, mpi, mode))
     # MPICH's mpiexec may drop what ranks printed just before one of them aborts.
     is_lost = mode == "fatal error" and mpi.name == "MPICH"
@@ -190,9 +195,9 @@ def test_what_it_prints_and_returns(mode: str, source: Path, mpi: Mpi, tmp_path:
         assert nowhere.is_char_device()
 
 
-def test_kills_at_random_moments(source: Path, mpi: Mpi, tmp_path: Path) -> None:
+def test_kills_at_random_moments(compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_path: Path) -> None:
     """Whoever is killed, a rank or the launcher: the recording ends, with the program's status."""
-    program = compile_program(source, source.parent, mpi, "-pthread", "-ldl")
+    program = compiled(mpi)
     drawn = random.Random(1)
     for number in range(campaign(2, 20)):
         output = tmp_path / f"trace-{number}.tit"

@@ -110,15 +110,16 @@ exec unshare --mount sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh {room
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
 )
-def test_hosts_need_not_share_a_directory(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
+def test_hosts_need_not_share_a_directory(one_mpi: Mpi, tmp_path: Path) -> None:
+    ring = compiled_ring(one_mpi, tmp_path)
     room, script = tmp_path / "room", tmp_path / "host.sh"
     room.mkdir()
     script.write_text(OWN_HOST.format(room=room, program=ring))
     script.chmod(0o755)
     gather = ("--gather", str(room))
-    gathered = record_program(script, tmp_path, mpi, ranks=3, options=gather)
+    gathered = record_program(script, tmp_path, one_mpi, ranks=3, options=gather)
     assert list(room.iterdir()) == []
-    here = record_program(ring, tmp_path, mpi, "20", ranks=3, options=gather)
+    here = record_program(ring, tmp_path, one_mpi, "20", ranks=3, options=gather)
     assert list(room.iterdir()) == []  # ranks of one host share it
     for rank in range(3):
         assert gathered.calls(rank) == here.calls(rank) != []
@@ -139,15 +140,16 @@ def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path) -> No
         assert calls[1] == f"{rank} isend {(rank + 1) % 5} 0 64 request=0"
 
 
-def test_parts_of_text_have_the_same_calls(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
+def test_parts_of_text_have_the_same_calls(one_mpi: Mpi, tmp_path: Path) -> None:
     """Where the trace library cannot be loaded."""
+    ring = compiled_ring(one_mpi, tmp_path)
     parts = tmp_path / "parts"
-    run = run_recorder(mpi, ring, "20", parts=parts, TISIM_RECORD_LIBRARY="/no/such")
+    run = run_recorder(one_mpi, ring, "20", parts=parts, TISIM_RECORD_LIBRARY="/no/such")
     assert run.returncode == 0
     assert "this rank writes text" in run.stderr
     packed = tisim_record("-o", tmp_path / "text.tit", "--pack", parts)
     assert packed.returncode == 0, packed.stderr
-    trace = record_program(ring, tmp_path, mpi, "20", ranks=5)
+    trace = record_program(ring, tmp_path, one_mpi, "20", ranks=5)
     compressed = [[line for line in own if "compute" not in line] for own in trace.lines]
     assert lines_of(tmp_path / "text.tit", 5, tmp_path / "as-text") == compressed
 
@@ -228,10 +230,11 @@ def test_a_recording_of_limited_size(one_mpi: Mpi, tmp_path: Path) -> None:
         assert part.stat().st_size > 10_000
 
 
-def test_some_ranks_are_recorded(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
+def test_some_ranks_are_recorded(one_mpi: Mpi, tmp_path: Path) -> None:
+    ring = compiled_ring(one_mpi, tmp_path)
     run = tisim_record(
-        *("-o", tmp_path / "some.tit", "--mpicc", mpi.cc, "--ranks", "0-1,3", "--"),
-        *(mpi.run, "-n", "5", ring, "20"),
+        *("-o", tmp_path / "some.tit", "--mpicc", one_mpi.cc, "--ranks", "0-1,3", "--"),
+        *(one_mpi.run, "-n", "5", ring, "20"),
     )
     assert run.returncode == 0, run.stderr
     lines = lines_of(tmp_path / "some.tit", 5, tmp_path / "texts")

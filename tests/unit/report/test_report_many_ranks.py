@@ -1,9 +1,10 @@
-"""The Gantt chart of a report of more ranks than have a row each: groups, and single ranks."""
+"""The Gantt chart of a report of more ranks than have a row each, and heat maps."""
 
 from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.unit.report.browser import needs_browser
 from tests.unit.report.report_page import Page, report_of
+from tisim.analysis.report.charts import heat_map
 
 RANKS, SLOW = 400, 123
 
@@ -115,3 +117,26 @@ def test_a_window_beyond_the_part_has_both(driver: Any, report: Path) -> None:
     assert tip_at(page, 0.5).startswith(f"rank {SLOW}: ")
     assert page.colours("#gantt-chart") > 3
     assert page.complaints() == []
+
+
+LONG = "latency[AS_sgraphene1_link_0_limiter]"
+
+
+def test_long_names_of_axes_are_not_cut() -> None:
+    drawn = ET.fromstring(
+        heat_map(
+            [[1.0, 2.0]],
+            ["1"],
+            ["5us", "10us"],
+            row_label=f"rows of {LONG}",
+            column_label=f"columns of {LONG}",
+            show=str,
+        )
+    )
+    width = float(drawn.get("width", 0))
+    places = {text.text: (float(text.get("x", 0)), text.get("y")) for text in drawn.iter("text")}
+    for name in ("rows of ", "columns of "):
+        left, _ = places[name + LONG]
+        assert left + 6.5 * len(name + LONG) < width
+    # The name of the rows has a line of its own.
+    assert [y for _, y in places.values()].count(places["rows of " + LONG][1]) == 1

@@ -1,4 +1,4 @@
-"""Traces that are packed with less exact volumes."""
+"""Traces that are packed again, with less exact volumes, and what they take."""
 
 from __future__ import annotations
 
@@ -8,9 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.tit_reader import (
+    CODED,
+    COPIED,
+    MAGIC,
+    REQUIRED,
+    Section,
+    crc32c,
+    read_sections,
+)
+from tests.unit.command_line import ROOT, CommandLine
+from tests.unit.trace_library.test_trace_library import measured
 from tisim import replay
 from tisim.errors import InputError
-from tisim.traces import Trace, pack, unpack
+from tisim.traces import Trace, check, pack, unpack
+from tisim.traces.extrapolation.rounded_sizes import pack_rounded
+from tisim.traces.packed_program import PackedTrace
+from tisim.traces.writer import write_trace
 
 LEVELS = {"1e-3": 1e-3, "1e-2": 1e-2, "5e-2": 5e-2}
 RANKS = 4
@@ -156,3 +170,166 @@ def test_volumes_that_repeat_themselves_take_no_column(tmp_path: Path, shared: b
         pack(directory, tmp_path / "x.tit")
         sizes[iterations] = (tmp_path / "x.tit").stat().st_size
     assert sizes[1000] <= sizes[10] + 16
+
+
+LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
+
+
+def varint(number: int) -> bytes:
+    coded = bytearray()
+    while number >= 0x80:
+        coded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*coded, number])
+
+
+def container(sections: list[Section]) -> bytes:
+    table = b""
+    for section in sections:
+        name = section.name.encode()
+        table += varint(len(name)) + name + varint(section.version) + bytes([section.flags])
+        table += varint(len(section.stored))
+        if section.flags & (CODED | COPIED):
+            table += varint(section.size)
+        table += crc32c(section.stored).to_bytes(4, "little")
+    head = MAGIC + (2).to_bytes(4, "little") + crc32c(table).to_bytes(4, "little")
+    stored = b"".join(section.stored for section in sections)
+    return head + varint(len(table)) + table + stored
+
+
+def with_section(path: Path, flags: int) -> Path:
+    data = b"of the future"
+    sections = read_sections(path.read_bytes())
+    sections.append(Section("energy", 3, flags, data, len(data), crc32c(data)))
+    made = path.with_name("future.tit")
+    made.write_bytes(container(sections))
+    return made
+
+
+@pytest.fixture(scope="module")
+def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("packed") / "lu.tit"
+    pack(LU, path)
+    return path
+
+
+@pytest.mark.parametrize("volumes", ["exact", "1e-2", "mean"])
+def test_it_is_as_if_the_text_was_packed(volumes: str, lu: Path, tmp_path: Path) -> None:
+    pack(lu, tmp_path / "again.tit", volumes=volumes)
+    pack(LU, tmp_path / "text.tit", volumes=volumes)
+    assert (tmp_path / "again.tit").read_bytes() == (tmp_path / "text.tit").read_bytes()
+
+
+@pytest.mark.parametrize("volumes", ["exact", "5e-2"])
+def test_unknown_optional_sections_are_kept(volumes: str, lu: Path, tmp_path: Path) -> None:
+    pack(with_section(lu, 0), tmp_path / "again.tit", volumes=volumes)
+    kept = read_sections((tmp_path / "again.tit").read_bytes())[-1]
+    assert (kept.name, kept.version, kept.flags, kept.stored) == ("energy", 3, 0, b"of the future")
+    assert Trace.open(tmp_path / "again.tit").precision == volumes
+
+
+def test_unknown_required_sections_are_refused_by_name(lu: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'its section "energy" of version 3; get a newer tisim'):
+        pack(with_section(lu, REQUIRED), tmp_path / "again.tit")
+    assert not (tmp_path / "again.tit").exists()
+
+
+def test_attributes_are_kept(tmp_path: Path) -> None:
+    path = measured(tmp_path)
+    pack(path, tmp_path / "mean.tit", volumes="5e-2")
+    before, after = Trace.open(path), Trace.open(tmp_path / "mean.tit")
+    assert after.attributes == before.attributes
+    for rank in range(before.ranks):
+        assert list(after.attributes_of(rank)) == list(before.attributes_of(rank))
+
+
+def test_lines_in_one_file_stay_in_their_order(tmp_path: Path) -> None:
+    text = "".join(f"{i % 3} compute {i}\n{i % 3} barrier\n" for i in range(300))
+    (tmp_path / "all.txt").write_text(text)
+    pack(tmp_path / "all.txt", tmp_path / "one.tit")
+    pack(tmp_path / "one.tit", tmp_path / "two.tit", volumes="1e-3")
+    unpack(tmp_path / "two.tit", tmp_path / "text")
+    assert (tmp_path / "text" / "all.txt").read_text().count("\n") == 600
+
+
+def test_what_cannot_be_is_refused(lu: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.tit"
+    pack(lu, tmp_path / "mean.tit", volumes="mean")
+    with pytest.raises(InputError, match="keeps volumes as mean already; pack the trace that has"):
+        pack(tmp_path / "mean.tit", out, volumes="1e-2")
+    with pytest.raises(InputError, match="is packed in the other dialect"):
+        pack(lu, out, dialect="legacy")
+
+
+def test_the_command_says_what_it_did(
+    lu: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tisim = CommandLine(tmp_path, capsys)
+    outcome = tisim("pack", str(lu), "--volumes", "mean", "-o", str(tmp_path / "mean.tit"))
+    assert outcome.status == 0
+    assert outcome.out.endswith("% of what it was)\n")
+
+
+def particles(target: Path, ranks: int, steps: int) -> Path:
+    """Particles move to both neighbours in a ring, and then to any rank."""
+    drawn = random.Random(5)
+    moved = [
+        [[drawn.randrange(1000, 20000) for _ in range(2)] for _ in range(ranks)]
+        for _ in range(steps)
+    ]
+    far = [[[drawn.randrange(900) for _ in range(ranks)] for _ in range(ranks)] for _ in moved]
+    with write_trace(target, ranks) as trace:
+        for rank in range(ranks):
+            up, down = (rank + 1) % ranks, (rank - 1) % ranks
+            lines = ["init"]
+            for now, all_ways in zip(moved, far, strict=True):
+                received = [counts[rank] for counts in all_ways]
+                lines += [
+                    "compute 1000000",
+                    f"irecv {down} 0 {now[down][0]}",
+                    f"irecv {up} 1 {now[up][1]}",
+                    f"isend {up} 0 {now[rank][0]}",
+                    f"isend {down} 1 {now[rank][1]}",
+                    "waitall",
+                    f"alltoallv {sum(all_ways[rank])} {' '.join(map(str, all_ways[rank]))} "
+                    f"{sum(received)} {' '.join(map(str, received))}",
+                ]
+            trace.write_rank(rank, [f"{rank} {line}\n" for line in [*lines, "finalize"]])
+    return target
+
+
+def test_means_take_the_same_space_at_any_length_and_hardly_change_times(tmp_path: Path) -> None:
+    sizes = []
+    for steps in (10, 60):
+        exact = particles(tmp_path / f"{steps}.tit", 8, steps)
+        typical = tmp_path / "typical.tit"
+        pack_rounded(exact, typical, "mean", volumes="mean")
+        sizes.append(typical.stat().st_size)
+        assert check(Trace.open(typical)).findings == check(Trace.open(exact)).findings == ()
+        time = replay(exact, platform=GRAPHENE).simulated_time
+        assert replay(typical, platform=GRAPHENE).simulated_time == pytest.approx(time, rel=0.12)
+    assert sizes[1] < sizes[0] + 10
+    assert (tmp_path / "60.tit").stat().st_size > 20 * sizes[1]
+
+
+def test_a_level_bounds_each_size(tmp_path: Path) -> None:
+    exact = particles(tmp_path / "exact.tit", 4, 30)
+    pack_rounded(exact, tmp_path / "rounded.tit", "5e-2")
+    before, after = (
+        [line.split() for rank in range(4) for line in PackedTrace(path).lines(rank)]
+        for path in (exact, tmp_path / "rounded.tit")
+    )
+    after = [words for words in after if words[0] != b"#"]
+    assert before != after
+    for old, new in zip(before, after, strict=True):
+        assert old[:2] == new[:2]
+        if old[1] == b"irecv":
+            assert int(new[4]) == pytest.approx(int(old[4]), rel=0.051)
+
+
+def test_the_command_says_what_it_cannot(tisim: CommandLine) -> None:
+    legacy = str(tisim.write("legacy.txt", "0 init\n0 compute 5\n0 finalize\n"))
+    target = str(tisim.directory / "x.tit")
+    run = tisim("pack", "--sizes", "mean", "--dialect", "legacy", legacy, "-o", target)
+    assert run.status == 2
+    assert "--sizes takes traces of the modern dialect only" in run.err

@@ -1,14 +1,27 @@
-"""What computations are counted in: checks and inspections name it, replays relate it to hosts."""
+"""What computations are counted in, how volumes are drawn, how much recordings differ."""
 
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.unit.command_line import CommandLine
-from tisim.traces import pack
+import tisim
+from tests.tit_reader import TitTrace
+from tests.unit.command_line import BACKBONE, CommandLine
+from tisim.errors import InputError
+from tisim.platform import new
+from tisim.studies.uncertainty import replay_with_sets
+from tisim.traces import Trace, inspect, pack, unpack
+from tisim.traces.packed_program import with_section
+from tisim.traces.spread import SECTION, VOLUMES, Spread, deviation_of, keep_spread, spreads
 from tisim.traces.volumes import Volumes
+from tisim.traces.writer import DrawnTraceWriter
 
 TIME = "time, seconds of processor time times 1e+09"
 REGISTER = "register, instructions of code compiled by tisim cc"
@@ -106,3 +119,203 @@ def test_an_execution_asks_for_the_speed_of_instructions(
     outcome = tisim("execute", *options, "--mpicc", "no-compiler", recorded(tisim, counter))
     assert outcome.status == 2
     assert ("1e+09 are taken to be a second" in outcome.err) == is_said
+
+
+CALLS = 400
+
+
+def drawn(path: Path, seed: int) -> Path:
+    writer = DrawnTraceWriter(3, seed=seed)
+    work = writer.histogram([(1e6, 2e6, 30), (8e6, 9e6, 10)])
+    small = writer.histogram([(100, 200, 1)])
+    for rank in range(3):
+        loop = (
+            f"{rank} compute histogram={work}\n{rank} bcast 8\n"
+            f"{rank} compute histogram={small}\n{rank} send {(rank + 1) % 3} 0 8\n"
+            f"{rank} recv {(rank + 2) % 3} 0 8\n"
+        )
+        lines = f"{rank} init\n{rank} compute 77\n{rank} barrier\n" + CALLS * loop
+        writer.write_rank(rank, [lines, f"{rank} compute histogram={small}\n{rank} finalize\n"])
+    writer.finish(path)
+    return path
+
+
+def volumes(path: Path, tmp_path: Path) -> list[list[float]]:
+    unpack(path, tmp_path)
+    texts = [file.read_text() for file in sorted(tmp_path.iterdir())]
+    return [
+        [float(line.split()[2]) for line in text.splitlines() if " compute " in line]
+        for text in texts
+    ]
+
+
+def test_volumes_are_those_of_the_histograms(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "drawn.tit", seed=7)
+    found = volumes(path, tmp_path / "text")
+    assert found[0] != found[1]
+    for of_rank in found:
+        assert len(of_rank) == 2 + 2 * CALLS
+        assert of_rank[0] == 77
+        work, small = of_rank[1:-1:2], of_rank[2::2]
+        assert all(90 <= volume <= 260 for volume in small)
+        assert all(9e5 <= volume <= 9.9e6 for volume in work)
+        assert sum(work) / len(work) == pytest.approx(3.25e6, rel=0.2)
+    assert path.stat().st_size < 2000
+
+
+def test_all_readers_draw_the_same(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "drawn.tit", seed=7)
+    found = volumes(path, tmp_path / "text")
+    trace = Trace.open(path)
+    for rank in range(3):
+        batches = trace.operations(rank, batch=7)
+        read = [
+            float(row["amount"])
+            for rows in batches
+            for row in rows
+            if row["kind"] == tisim.traces.Kind.COMPUTE
+        ]
+        assert read == found[rank]
+        slow = TitTrace(path).lines(rank)
+        assert [float(line.split()[2]) for line in slow if b" compute " in line] == read
+    assert trace.actions == 3 * (5 + CALLS * 5)
+    statistics = inspect(path, statistics=True)
+    assert sum(site.volumes.sum for site in statistics.sites) == pytest.approx(
+        sum(map(sum, found)), rel=1e-12
+    )
+
+
+def test_every_run_is_the_same_and_says_what_it_is_of(tmp_path: Path) -> None:
+    first, other = (drawn(tmp_path / f"{seed}.tit", seed) for seed in (1, 2))
+    results = [tisim.replay(path, platform=BACKBONE) for path in (first, first, other)]
+    times = [result.simulated_time for result in results]
+    assert times[0] == times[1] != times[2]
+    assert Trace.open(first).precision == "histogram"
+    assert any("volumes are drawn" in warning for warning in results[0].warnings)
+
+
+def test_it_is_not_for_ones_own_traces(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "drawn.tit", seed=0)
+    with pytest.raises(InputError, match="volumes cannot be kept as 'histogram'"):
+        pack(path, tmp_path / "out.tit", volumes="histogram")
+    with pytest.raises(InputError, match="keeps volumes as histogram already"):
+        pack(path, tmp_path / "out.tit", volumes="mean")
+
+
+def test_what_is_no_histogram_is_refused() -> None:
+    writer = DrawnTraceWriter(1)
+    for bins in ([], [(1.0, 2.0, 0)], [(2.0, 1.0, 1)], [(5, 6, 1), (1, 2, 1)], [(-1, 2, 1)]):
+        with pytest.raises(InputError, match="histogram of volumes"):
+            writer.histogram(bins)
+    with pytest.raises(InputError, match="there is no histogram of volumes 3"):
+        writer.write_rank(0, ["0 compute histogram=3\n"])
+    with pytest.raises(InputError, match="a seed is"):
+        DrawnTraceWriter(1, seed=-1)
+
+
+def trace_of(directory: Path, name: str, *ranks: list[str]) -> Trace:
+    """A trace of ranks, of which each has these actions."""
+    place = directory / name
+    place.mkdir()
+    for rank, actions in enumerate(ranks):
+        lines = [f"{rank} {action}" for action in ("init", *actions, "finalize")]
+        (place / f"rank-{rank}.txt").write_text("\n".join(lines) + "\n")
+    return Trace.open(place)
+
+
+def spread_of(*runs: list[list[str]]) -> Spread:
+    with tempfile.TemporaryDirectory() as place:
+        traces = [trace_of(Path(place), str(number), *run) for number, run in enumerate(runs)]
+        (volumes,) = spreads(traces)
+    assert volumes.counter == VOLUMES
+    return volumes
+
+
+def computing(*volumes: float) -> list[str]:
+    return [action for volume in volumes for action in (f"compute {volume!r}", "barrier")]
+
+
+def test_three_runs() -> None:
+    found = spread_of(
+        [computing(100.0, 1000.0), computing(10.0, 1000.0)],
+        [computing(110.0, 1000.0), computing(10.0, 1200.0)],
+        [computing(100.0, 1000.0), computing(10.0, 1100.0)],
+    )
+    assert found.sums == (2110.0, 2320.0, 2210.0)
+    assert found.median_run == 2
+    assert found.deviation == pytest.approx(105.04 / (6640 / 3), rel=1e-4)
+    assert found.largest_by_least == pytest.approx(2320 / 2110)
+    assert found.of_one == 0.0  # most of what is computed is the same each time
+    assert not found.is_none
+
+
+def test_a_computation_that_a_run_has_not() -> None:
+    """A counter may have counted nothing; the calls still say which computations are the same."""
+    found = spread_of(
+        [["compute 100", "barrier", "compute 50", "barrier"]],
+        [["compute 100", "barrier", "barrier"]],
+        [["compute 60", "compute 40", "barrier", "compute 50", "barrier"]],
+    )
+    assert found.sums == (150.0, 100.0, 150.0)
+    assert found.of_one == 0.0
+    assert not found.is_none
+
+
+def test_calls_that_no_trace_can_express() -> None:
+    found = spread_of([["unsupported MPI_Put 3", "compute 5"]], [["compute 5"]])
+    assert found.sums == (5.0, 5.0)
+    assert found.of_one is None  # a line more
+
+
+@pytest.mark.parametrize("runs", [([[]], [[]]), ([["compute 5"]], [["compute 5"]])])
+def test_runs_that_do_not_differ(runs: tuple[list[list[str]], ...]) -> None:
+    found = spread_of(*runs)
+    assert found.is_none
+    assert (found.deviation, found.largest_by_least, found.of_one) == (0.0, 1.0, 0.0)
+
+
+def test_different_numbers_of_ranks() -> None:
+    found = spread_of([["compute 5"], ["compute 6"]], [["compute 5"]])
+    assert found.sums == (11.0, 5.0)
+    assert found.of_one is None
+
+
+@settings(deadline=None)  # each opens files
+@given(
+    st.lists(
+        st.lists(st.floats(1.0, 1e9), min_size=3, max_size=3),
+        min_size=2,
+        max_size=4,
+    ),
+    st.sampled_from((0.25, 2.0, 1024.0)),
+)
+def test_neither_the_order_of_runs_nor_the_unit_matters(
+    runs: list[list[float]], factor: float
+) -> None:
+    found = spread_of(*([computing(*run)] for run in runs))
+    other = spread_of(*([computing(*(factor * v for v in run))] for run in reversed(runs)))
+    assert found.of_one is not None
+    assert other.of_one == pytest.approx(found.of_one, rel=1e-12)
+    assert other.deviation == pytest.approx(found.deviation, rel=1e-6, abs=1e-12)
+    assert other.largest_by_least == pytest.approx(found.largest_by_least, rel=1e-12)
+
+
+def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:
+    text, packed = tmp_path / "one.txt", tmp_path / "one.tit"
+    text.write_text("0 init\n0 compute 1e9\n0 finalize\n")
+    pack(text, packed)
+    assert deviation_of(Trace.open(packed)) is None
+    keep_spread(packed, Spread(VOLUMES, (1.0, 1.1, 1.2), None, False))
+    trace = Trace.open(packed)
+    assert deviation_of(trace) == pytest.approx(0.1 / 1.1)
+    # Replays for an interval compute as much faster and slower.
+    platform = new.cluster(1, bandwidth="1GBps", latency="1us", speed="1Gf")
+    interval = replay_with_sets(trace, None, 40, platform=platform, progress=False)
+    assert len(interval.times) == 40
+    assert np.std(np.log(interval.times)) == pytest.approx(0.1 / 1.1, rel=0.3)
+    assert interval.text().endswith("programs validated on other platforms")
+    damaged = tmp_path / "damaged.tit"
+    pack(text, damaged)
+    damaged.write_bytes(with_section(damaged, SECTION, b"{}"))
+    with pytest.raises(InputError, match="its section spread is damaged"):
+        deviation_of(Trace.open(damaged))

@@ -1,17 +1,23 @@
-"""How often intervals hold the real times, and the spread of these."""
+"""Predictions beside real runs: intervals, causes of differences, published tables."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import random
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tisim
+from benchmarks.public_hpl import Linpack
+from benchmarks.public_tables import both_windows, read_imb, read_osu, turns, windows
 from tests.unit.command_line import BACKBONE, RING, CommandLine
+from tisim import PlatformBuilder, replay
+from tisim.analysis.measured import MeasuredCalls, write_measured_run
+from tisim.platform import new
 from tisim.studies.uncertainty import Interval, ParameterSets
 from tisim.studies.validation import Case, CaseResult, Study, load_study, validate
 from tisim.studies.validation.comparison import (
@@ -20,6 +26,8 @@ from tisim.studies.validation.comparison import (
     median_interval,
     quartile_distance,
 )
+from tisim.traces import Trace
+from tisim.traces.volumes import PREDICTED_TIME
 
 PREDICTED = tisim.replay(RING, platform=BACKBONE).simulated_time
 SETS = ({"smpi/bw-factor": "0:0.9"}, {"smpi/bw-factor": "0:0.91"})
@@ -162,3 +170,130 @@ def test_quartiles() -> None:
     assert quartile_distance([1.0]) == 0
     assert quartile_distance([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 3)
     assert quartile_distance([2.0] * 5) == 0
+
+
+pytest.importorskip("pyarrow")
+
+# Rank 0 has a processor for one of two seconds, rank 1 for all of one and a half.
+TRACE = """\
+# counter: time, seconds of processor time times 1e+09 (nanoseconds)
+0 barrier
+1 barrier
+0 compute 1e9
+1 compute 1.5e9
+0 isend 1 0 1000000
+0 waitall
+1 recv 0 0 1000000
+"""
+# Lines, and when their calls began and ended, of each rank.
+CALLS = [([2, 6, 7], [0.0, 2.1, 2.1], [0.1, 2.6, 2.6]), ([3, 8], [0.0, 1.6], [0.1, 2.6])]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """The command's arguments: a platform, the trace and its run."""
+    names = [str(tmp_path / name) for name in ("p.xml", "two.txt", "two.tir")]
+    new.cluster(2, bandwidth="10MBps", latency="1us", speed="1Gf").write(names[0])
+    Path(names[1]).write_text(TRACE)
+    calls = [MeasuredCalls(np.array(lines), *map(np.array, times)) for lines, *times in CALLS]
+    write_measured_run(Trace.open(names[1]), enumerate(calls), names[2])
+    return ["explain", "--platform", *names]
+
+
+def parts_of(tisim: CommandLine, files: list[str]) -> dict[str, tuple[float, float]]:
+    out = json.loads(tisim(*files, "--json", "-").out)
+    assert sum(one["share"] for one in out["parts"]) == pytest.approx(1.0)
+    sizes = [abs(one["difference"]) for one in out["parts"]]
+    assert sizes == sorted(sizes, reverse=True)
+    return {one["name"]: (one["real"], one["predicted"]) for one in out["parts"]}
+
+
+def test_what_a_prediction_does_not_have_is_named(tisim: CommandLine, files: list[str]) -> None:
+    parts = parts_of(tisim, files)
+    assert parts["computing"] == pytest.approx((1.25, 1.25))
+    assert parts["off the processor"] == pytest.approx((0.5, 0.0))
+    assert parts["isend"][0] == pytest.approx(0.25)
+    assert parts["recv"][0] == pytest.approx(0.5)
+    shown = tisim(*files).out
+    assert shown.startswith("real 2.6 s, predicted 1.6")
+    assert "off the processor" in shown
+    assert "does not say how long" not in shown
+
+
+@pytest.mark.parametrize("counter", ["another one", PREDICTED_TIME])
+def test_computing_is_all_time_between_calls_where_nothing_says_more(
+    counter: str, tisim: CommandLine, files: list[str]
+) -> None:
+    trace = Path(files[-2])
+    trace.write_text(f"# counter: {counter}\n{TRACE.partition(chr(10))[2]}")
+    assert parts_of(tisim, files)["computing"] == pytest.approx((1.75, 1.25))
+    assert "does not say how long ranks had a processor" in tisim(*files).out
+
+
+def test_a_call_that_became_several_actions_is_one(
+    tisim: CommandLine, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attributes_of(trace: Trace, rank: int) -> Iterator[tuple[int, Mapping[str, object]]]:
+        yield from ((line, {"duration": 1}) for line in ((2, 6), (3, 8))[rank])
+
+    monkeypatch.setattr(Trace, "attributes_of", attributes_of)
+    parts = parts_of(tisim, files)
+    assert parts["isend + waitall"][0] == pytest.approx(0.25)
+    assert parts["isend + waitall"][1] > 0.0
+    assert "waitall" not in parts
+
+
+def test_a_prediction_is_no_real_run(tisim: CommandLine, files: list[str], tmp_path: Path) -> None:
+    predicted = str(tmp_path / "predicted.tir")
+    assert tisim.replay("--timeline", predicted, files[-2], platform=files[2]).status == 0
+    ran = tisim(*files[:-1], predicted)
+    assert ran.status == 2
+    assert "is the run file of a prediction" in ran.err
+
+
+def text(programs: object) -> str:
+    """The lines of all ranks."""
+    assert isinstance(programs, (list, tuple))
+    return "".join(f"{rank} {line}\n" for rank, lines in enumerate(programs) for line in lines)
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Path:
+    builder = PlatformBuilder()
+    builder.cluster("node", 6, speed="1Gf", bandwidth="1e12Bps", latency="1ns")
+    builder.build().write(tmp_path / "platform.xml")
+    return tmp_path / "platform.xml"
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize(("rows", "columns", "rings"), [(2, 3, 1), (3, 2, 2), (1, 6, 2), (6, 1, 1)])
+def test_linpack_computes_what_it_must(
+    tmp_path: Path, platform: Path, rows: int, columns: int, rings: int, ahead: bool
+) -> None:
+    run = Linpack(1000, 20, rows, columns, rings, ahead, a_triple=1e-9)
+    program = [list(run.lines(rank)) for rank in range(rows * columns)]
+    words = [line.split() for lines in program for line in lines]
+    computed = sum(float(word[1]) for word in words if word[0] == "compute")
+    # A multiplication and an addition are two of the 2/3 N^3 operations; each row of processes
+    # solves the triangular systems of its columns itself.
+    assert computed == pytest.approx(1000**3 / 3 + (rows - 1) * 1000**2 * 20 / 4, rel=0.01)
+    (tmp_path / "trace").write_text(text(program))
+    assert replay(tmp_path / "trace", platform=platform).simulated_time > 1 / 3 / rows / columns
+
+
+@pytest.mark.parametrize("program", [windows(3, 100), both_windows(100), turns("Bcast", 100, 3)])
+def test_programs_of_benchmarks_come_to_their_end(
+    tmp_path: Path, platform: Path, program: object
+) -> None:
+    (tmp_path / "trace").write_text(text(program))
+    assert replay(tmp_path / "trace", platform=platform).simulated_time > 0
+
+
+def test_tables_are_read(tmp_path: Path) -> None:
+    assert read_osu("# Size  Latency (us)\n1      2.50\n1024   3\n") == [(1, 2.5), (1024, 3.0)]
+    (tmp_path / "imb").write_text(
+        "# Benchmarking PingPong\n #bytes #repetitions t[usec] Mbytes/sec\n 8 1000 1.5 5\n"
+        "# Benchmarking Bcast\n #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        " 8 1000 1.0 3.0 2.0\n"
+    )
+    assert read_imb(tmp_path / "imb") == {"Bcast": [(8, 2.0)]}

@@ -160,7 +160,7 @@ def test_everything_that_a_study_may_say(tmp_path: Path) -> None:
         (CASE * 2, "has two cases called 'ring'"),
         (f'real_times = "no.csv"\n{CASE}', "no.csv: cannot read these real times: No such file"),
         (f'real_times = "bad.csv"\n{CASE}', "bad.csv:2: a time in seconds is expected"),
-        (f'real_times = "other.csv"\n{CASE}', "has times of 'halo', which is no case"),
+        (f'real_times = "other.csv"\n{CASE}', "has times of 'halo', which is not a case"),
         (f"noisy = -1\n{CASE}", "noisy must be a part such as 0.1, not -1"),
         (f"[thresholds.halo]\nmean = 1\n{CASE}", "thresholds for 'halo', which is the group of no"),
         (f"[thresholds]\naverage = 1\n{CASE}", "thresholds has no key 'average'"),

@@ -1,4 +1,4 @@
-"""The viewer's command and its server, which answers its own page, and nobody else."""
+"""The viewer's server: who is answered, and what it says of damaged run files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.campaign import campaign
+from tests.torture.mutations import mutate
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.viewer import viewer as viewers
-from tests.unit.viewer.viewer import Viewer
+from tests.unit.viewer.viewer import Viewer, needs_viewer
+from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.viewer.answers import Answers
 from tisim.analysis.viewer.server import Guard, listen, make_server
+from tisim.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -267,3 +272,36 @@ def test_it_listens_on_loopback_only(viewer: Viewer) -> None:
     with socket.socket() as other, pytest.raises(OSError):
         other.settimeout(5)
         other.connect(("127.0.0.2", port))
+
+
+QUERY = {
+    **{"columns": "50", "lanes": "4", "rank": "1", "time": "0.0003", "most": "100"},
+    **{"q": "rank = 1 and state = transfer", "begin": "0", "by": "state"},
+}
+
+
+@needs_viewer
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that are none
+def test_every_question_is_answered_or_refused(run_file: Path, tmp_path: Path) -> None:
+    sound, damaged = run_file.read_bytes(), tmp_path / "damaged.tir"
+    refused = 0
+    for seed in range(campaign(100, 2000)):
+        damaged.write_bytes(mutate("run.tir", sound, Random(seed)))
+        try:
+            answers = Answers([RunFile(damaged)])
+        except InputError:
+            refused += 1
+            continue
+        for question in ("run", "tile", "statistics", "record", "state", "messages", "links"):
+            try:
+                answers.answer(question, QUERY)
+            except InputError:
+                refused += 1
+    assert refused > 20
+
+
+def test_what_run_json_may_not_say(run_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a run file, or damaged"):
+        changed = run_file.read_bytes().replace(b'"hosts"', b'"HOSTS"')
+        (tmp_path / "changed.tir").write_bytes(changed)
+        RunFile(tmp_path / "changed.tir")

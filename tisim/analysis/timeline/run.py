@@ -33,7 +33,7 @@ class Run:
     links: Links | None = None  # known then too, with `wants_links`
     # The seconds from and up to which timelines show what happens, in formats that can.
     part: tuple[float, float] | None = None
-    # Further lanes, which are no ranks: streams of GPUs, with the rank that each belongs to and its
+    # Further lanes, which are not ranks: streams of GPUs, with the rank that each belongs to, its
     # name, and what they did, if an output wants to know it.
     lanes: Sequence[tuple[int, str]] = ()
     wants_lanes: bool = False

@@ -31,7 +31,7 @@ KINDS = (
 )
 # Messages up to this size in bytes, and what calls cost a processor, are short.
 _SMALL = 4096
-# A smaller part of a transfer's time is no contention.
+# A smaller part of a transfer's time is not contention.
 _LEAST = 0.05
 # States that the rank itself decides.
 _OWN = ("compute", "sleep", "custom", "I/O")

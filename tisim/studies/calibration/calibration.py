@@ -50,7 +50,7 @@ def explain(fits: Iterable[Piecewise], thresholds: Thresholds | None) -> tuple[C
     found = []
     for fit in fits:
         for old, new in pairwise(fit.segments):
-            if new.piece <= 1:  # pieces of one segment are no change of the protocol
+            if new.piece <= 1:  # pieces of one segment do not change the protocol
                 found.append(_change(fit.operation, old, new, thresholds))
     return tuple(sorted(found, key=lambda change: (change.above, change.operation)))
 

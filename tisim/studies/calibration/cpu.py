@@ -322,7 +322,7 @@ def complete(
             continue
         cluster = file.cluster_of(name)
         if cluster is None:
-            remarks.append(f"{name} was measured and is no host of the platform")
+            remarks.append(f"{name} was measured and is not a host of the platform")
         else:
             clusters.setdefault(cluster.get("id", ""), []).append(own)
     for cluster_id, rates in clusters.items():

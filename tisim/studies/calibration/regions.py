@@ -232,7 +232,7 @@ class _Text:
         rate = None if volumes is None else volumes.per_second
         if timed and rate is None:
             raise InputError(
-                "its volumes are no times; record the program, compiled as its users compile it, "
+                "its volumes are not times; record the program, compiled as its users compile it, "
                 "with --counter time",
                 file=str(name),
             )

@@ -160,7 +160,7 @@ class _StudyReader:
                 self._fail(f"has two cases called '{name}'")
         for name in real:
             if name not in names:
-                self._fail(f"real_times has times of '{name}', which is no case")
+                self._fail(f"real_times has times of '{name}', which is not a case")
         return Study(
             tuple(cases),
             self._thresholds({case.group for case in cases}),

@@ -212,7 +212,7 @@ def _sites(nodes: Sequence[Node]) -> Iterator[MergedCall]:
 def _count(
     places: Sequence[Place], present: Sequence[Mask], numbers: Sequence[Ranks], axis: int
 ) -> int | None:
-    """The points that are dealt over an axis; None: the numbers are no such shares."""
+    """The points that are dealt over an axis; None: the numbers are not such shares."""
     falls: dict[int, _Fall] = {}
     even: set[int] = set()
     for place, mask, values in zip(places, present, numbers, strict=True):

@@ -318,7 +318,7 @@ class _Made:
         self._most = [_until(mixed, change) for change in (begins, ends)]
 
     def counts(self, count: int, falls: bool) -> list[int] | None:
-        """How many of the first `count` groups each trace makes; None if they are no stages."""
+        """How many of the first `count` groups each trace makes; None if they are not stages."""
         if count > self._most[falls]:
             return None
         counts: list[int] = self._sums[count - 1].tolist()

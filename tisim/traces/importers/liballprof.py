@@ -170,7 +170,7 @@ class TraceFile:
             # A clock may begin with 0, which stands for no time in a call.
             return 1 + int(whole) * 1000 + int(f"{part:0<3}"[:3])
         except ValueError:
-            raise self._error(f"{text!r} is no time in microseconds") from None
+            raise self._error(f"{text!r} is not a time in microseconds") from None
 
     def _read(self, call: MpiCall, layout: tuple[tuple[str, str], ...], words: list[str]) -> None:
         place = 0
