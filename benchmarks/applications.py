@@ -15,8 +15,9 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.process import ROOT, TISIM, ProgramError, run
 
@@ -41,14 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0]).resolve()
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     rows, failed = [], False
-    for name, of in tomllib.loads(_TABLE.read_text()).items():
-        if arguments[1:] and name not in arguments[1:]:
-            continue
-        program = of["run"].partition(" ")[0]
-        sources = folder / of.get("sources", name)
-        if not (sources.is_dir() if "build" in of else shutil.which(program)):
-            print(f"{name}: left out, there is no {sources if 'build' in of else program}")
-            continue
+    for name, of in programs(folder, arguments[1:]):
         try:
             rows.append(_row(name, of, folder))
         except ProgramError as error:
@@ -56,6 +50,19 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{name}: {error}", flush=True)
     print(_HEAD, _RULE, *rows, sep="\n")
     return failed
+
+
+def programs(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The programs of the table, or those of `names`, that are in `folder` or on the PATH."""
+    for name, of in tomllib.loads(_TABLE.read_text()).items():
+        if names and name not in names:
+            continue
+        program = of["run"].partition(" ")[0]
+        sources = folder / of.get("sources", name)
+        if sources.is_dir() if "build" in of else shutil.which(program):
+            yield name, of
+        else:
+            print(f"{name}: left out, there is no {sources if 'build' in of else program}")
 
 
 def _row(name: str, of: dict[str, object], folder: Path) -> str:

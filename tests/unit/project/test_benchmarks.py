@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from benchmarks import (
     scale,
     topologies,
     traces,
+    whole_programs,
 )
 from tisim.traces import check
 from tisim.traces.generate import Ring
@@ -149,6 +151,31 @@ def test_extrapolated_traces_are_compared_and_replayed(
     assert "simulated time" in shown
     Ring(ranks=32, iterations=6).write(tmp_path / "ring.32.tit")
     assert more_ranks.main([str(tmp_path), *arguments[:4]]) == 1
+
+
+def test_whole_programs_count_where_nobody_else_used_the_cores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def case(name: str, real: list[float], had: list[float]) -> dict[str, object]:
+        found = whole_programs.Prediction(
+            "LU", name, 2, "large", real, had, 0.9, (0.8, 1.0), 0.95, 1.2
+        )
+        return asdict(found)
+
+    (tmp_path / "whole").mkdir()
+    quiet = case("quiet", [1.0, 1.1, 0.9], [0.99, 0.97, 0.2])
+    shared = case("shared", [2.0, 2.0, 2.0], [0.6, 0.97, 0.7])
+    (tmp_path / "whole" / "LU.cases.json").write_text(json.dumps([quiet, shared]))
+    assert whole_programs.main([str(tmp_path), "CoMD"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("CoMD: left out, there is no ")
+    assert said[1] == (
+        "2 cases of 1 programs, 1 not counted: others used their cores; error: median 10.0%, mean "
+        "10.0%, worst 10.0%"
+    )
+    rows = (tmp_path / "whole" / "table.md").read_text().splitlines()
+    assert rows[2].split(" | ")[7:] == ["0.900 s", "-10.0%", "-20.0%", "-5.0%", "x1.20", "97% |"]
+    assert rows[3].split(" | ")[8] == "(-55.0%)"
 
 
 def test_applications_say_what_they_need(
