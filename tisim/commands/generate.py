@@ -70,6 +70,14 @@ _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "land": ("--land", float, "Fraction of the blocks that are land, from 0 to 0.9."),
     "fewest": ("--fewest", int, "Fewest solver iterations per step."),
     "most": ("--most", int, "Most solver iterations per step."),
+    "refined": ("--refined", float, "Fraction of the blocks that are refined, from 0 to 1."),
+    "block_bytes": ("--block-bytes", "BYTES", "Size of a variable in a block of the mesh."),
+    "variables": ("--variables", int, "Number of variables in a checkpoint."),
+    "checkpoint_every": (
+        "--checkpoint-every",
+        int,
+        "Number of iterations between checkpoints; 0 for none.",
+    ),
     "degree": ("--degree", int, "Number of ranks that each rank sends to."),
     "access": (
         "--pattern",
@@ -108,6 +116,10 @@ _EXAMPLES = {
         "--ranks 100000 --pattern strided --iterations 1 -o shared.tit",
     ),
     "ocean": ("--ranks 64 --iterations 20 --fewest 20 --most 60 --seed 3 -o ocean.tit",),
+    "refined": (
+        "--ranks 64 --iterations 100 --refined 0.2 --checkpoint-every 50 -o flash.tit",
+        "--ranks 4096 --checkpoint-every 10 -o uniform.tit",
+    ),
     "sparse": ("--ranks 1000 --degree 8 --bytes 64,1MiB --seed 7 -o sparse.tit",),
 }
 

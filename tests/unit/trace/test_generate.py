@@ -20,6 +20,7 @@ from tisim.traces.generate import (
     Io,
     Ocean,
     Pattern,
+    Refined,
     Ring,
     RingAllreduce,
     Sparse,
@@ -38,6 +39,7 @@ CASES: tuple[Pattern, ...] = (
     RingAllreduce(ranks=5, nbytes=1001, buckets=2),
     TreeAllreduce(ranks=6, nbytes=1000),
     Sparse(ranks=9, degree=3, nbytes=(10, 5000)),
+    Refined(ranks=8, refined=0.5, checkpoint_every=3, noise=0.1),
     Io(ranks=3, access="strided", written=40, block=10, read_back=True, noise=0.2),
 )
 
@@ -159,6 +161,56 @@ def test_ranks_of_an_ocean_differ_in_whom_they_swap_with() -> None:
         assert all(str(rank) in peers[int(peer)] for peer in of_rank)
     sums = {sum(line.startswith("allreduce") for line in lines) for lines in programs}
     assert len(sums) == 1 and 6 <= sums.pop() <= 27
+
+
+def test_blocks_of_a_refined_box_share_faces_and_a_file() -> None:
+    """Every face is swapped both ways, and a checkpoint is written without gaps or overlaps."""
+    pattern = Refined(ranks=27, iterations=4, refined=0.3, nbytes=10, checkpoint_every=2)
+    programs = text(pattern)
+    swapped = Counter(
+        (rank, int(line.split()[1]), line.split()[3])
+        for rank, lines in enumerate(programs)
+        for line in lines
+        if line.startswith("isend")
+    )
+    assert all(swapped[peer, rank, size] == 4 for rank, peer, size in swapped)
+    assert len({int(size) for _, _, size in swapped}) > 2
+    last = [lines[lines.index("file_open 3 checkpoint_0002 wc") :] for lines in programs]
+    written = sorted(
+        (int(line.split()[3]), int(line.split()[2]))
+        for lines in last
+        for line in lines
+        if line.startswith("file_write_at")
+    )
+    ends = [at + size for at, size in written]
+    assert [at for at, _ in written] == [0, *ends[:-1]]
+    assert ends[-1] == 4096 + 10 * (27 + 7 * 8) * (32 << 10)
+
+
+def test_a_box_without_refinement_is_a_grid_of_blocks() -> None:
+    swaps = [
+        {line.split()[1] for line in lines if line.startswith("isend")}
+        for lines in text(Refined(ranks=24))
+    ]
+    assert swaps == [
+        {line.split()[1] for line in lines if line.startswith("isend")}
+        for lines in text(Halo3D(ranks=24))
+    ]
+
+
+@pytest.mark.parametrize("refined", [0.0, 0.2])
+def test_a_refined_box_grows_little_with_iterations_and_ranks(
+    refined: float, tmp_path: Path
+) -> None:
+    """Without refinement 8 more checkpoints take 50 B, and no rank takes any."""
+    sizes = {}
+    for ranks, iterations in ((64, 20), (64, 100), (256, 20)):
+        file = tmp_path / f"{ranks}.{iterations}.tit"
+        box = Refined(ranks=ranks, iterations=iterations, refined=refined, checkpoint_every=10)
+        box.write(file)
+        sizes[ranks, iterations] = file.stat().st_size
+    assert sizes[64, 100] - sizes[64, 20] < 100
+    assert sizes[256, 20] - sizes[64, 20] < (25 * 192 if refined else 60)
 
 
 def test_an_allreduce_every_so_often() -> None:

@@ -10,6 +10,7 @@ from tisim.traces.generate.patterns import (
     Halo3D,
     Io,
     Ocean,
+    Refined,
     Ring,
     RingAllreduce,
     Sparse,
@@ -29,6 +30,7 @@ PATTERNS: dict[str, type[Pattern]] = {
     "tree-allreduce": TreeAllreduce,
     "sparse": Sparse,
     "ocean": Ocean,
+    "refined": Refined,
     "io": Io,
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "Io",
     "Ocean",
     "Pattern",
+    "Refined",
     "Ring",
     "RingAllreduce",
     "Sparse",

@@ -124,7 +124,7 @@ class Pattern(ABC):
         """The lines of a rank without noise: pieces, and how often each is repeated."""
         volume = self._volume(rank)
         yield f"{rank} init\n", 1
-        for program, times in self._repeated(self._body(rank)):
+        for program, times in self._repeated(rank, self._body(rank)):
             flops = tuple(round(x * volume) for x in program if isinstance(x, float))
             yield _template(rank, program) % flops, times
         yield f"{rank} finalize\n", 1
@@ -140,7 +140,7 @@ class Pattern(ABC):
         random = self.random(1, rank)
         yield f"{rank} init\n"
         done = 0
-        for program, times in self._repeated(body):
+        for program, times in self._repeated(rank, body):
             lines = _template(rank, program)
             flops = [x * self._volume(rank) for x in program if isinstance(x, float)]
             at_once = max(_PIECE // max(len(lines), 1), 1)
@@ -149,17 +149,17 @@ class Pattern(ABC):
                 yield lines * count % self._noisy(flops, count, random)
                 done += count * len(program)
                 if progress is not None:
-                    progress((rank + done / self._lines(body)) / self.ranks)
+                    progress((rank + done / self._lines(rank, body)) / self.ranks)
         yield f"{rank} finalize\n"
 
     def _body(self, rank: int) -> Program:
         return numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
 
-    def _lines(self, body: Program) -> int:
+    def _lines(self, rank: int, body: Program) -> int:
         sums = self.iterations // self.allreduce_every if self.allreduce else 0
         return max(self.iterations * len(body) + sums, 1)
 
-    def _repeated(self, body: Program) -> Iterator[tuple[Program, int]]:
+    def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
         """Programs that follow one another, each so many times."""
         if not self.allreduce:
             yield body, self.iterations

@@ -239,7 +239,7 @@ class Ocean(Pattern):
         ]
         return [1.0, *swap, *(["waitall"] if swap else [])]
 
-    def _repeated(self, body: Program) -> Iterator[tuple[Program, int]]:
+    def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
         swap = [re.sub(r"^(\w+ \d+) 0 ", r"\1 1 ", line) for line in body if isinstance(line, str)]
         solve: Program = [0.02, *swap, "allreduce 8 1"]
         sums: Program = [f"allreduce {self.allreduce} {max(self.allreduce // 8, 1)}"]
@@ -249,8 +249,8 @@ class Ocean(Pattern):
             if self.allreduce and step % self.allreduce_every == 0:
                 yield sums, 1
 
-    def _lines(self, body: Program) -> int:
-        return max(sum(len(program) * times for program, times in self._repeated(body)), 1)
+    def _lines(self, rank: int, body: Program) -> int:
+        return max(sum(len(program) * times for program, times in self._repeated(rank, body)), 1)
 
     @cached_property
     def _edges(self) -> list[Counter[int]]:
@@ -272,6 +272,132 @@ def _cell(place: int) -> tuple[int, int]:
     """The cell of a place on the curve of Morton: its bits in turn."""
     bits = f"{place:b}"[::-1]
     return int(bits[::2][::-1] or "0", 2), int(bits[1::2][::-1] or "0", 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refined(Pattern):
+    """Ranks hold blocks of a box that is refined around its middle, and write checkpoints.
+
+    As in the astrophysics code FLASH: each step swaps the guard cells of the faces that blocks
+    share and ends with an allreduce of the time step; a checkpoint has a header and variables,
+    which all ranks write together into one file. Without refinement each rank has one block, in a
+    grid; with it, blocks are dealt out along a space-filling curve.
+
+    Parameters
+    ----------
+    refined
+        Part of the blocks that are refined, from 0 to 1; eight smaller ones take the place of each.
+    nbytes
+        Bytes of the guard cells of a face.
+    block_bytes
+        Bytes of a variable in a block.
+    variables
+        Variables in a checkpoint.
+    checkpoint_every
+        Iterations between checkpoints; 0: there are none.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {
+        **Pattern._least,
+        **dict.fromkeys(("nbytes", "block_bytes", "variables", "checkpoint_every"), 0),
+    }
+
+    allreduce: int = 8
+    refined: float = 0.0
+    nbytes: int = 8192
+    block_bytes: int = 32 << 10
+    variables: int = 10
+    checkpoint_every: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("refined", 0 <= self.refined <= 1, "between 0 and 1")
+
+    def iteration(self, rank: int) -> Program:
+        owners, faces = self._mesh
+        share = float(owners[rank + 1] - owners[rank]) * self.ranks / float(owners[-1])
+        swap = [
+            f"{call} {peer} 0 {number * self.nbytes}"
+            for call in ("irecv", "isend")
+            for peer, number in sorted(faces[rank].items())
+        ]
+        return [share, *swap, *(["waitall"] if swap else [])]
+
+    def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
+        if not self.checkpoint_every:
+            yield from super()._repeated(rank, body)
+            return
+        sums: Program = [f"allreduce {self.allreduce} {max(self.allreduce // 8, 1)}"]
+        for step in range(1, self.iterations + 1):
+            yield body, 1
+            if self.allreduce and step % self.allreduce_every == 0:
+                yield sums, 1
+            if step % self.checkpoint_every == 0:
+                yield self._checkpoint(rank, step // self.checkpoint_every), 1
+
+    def _lines(self, rank: int, body: Program) -> int:
+        return max(sum(len(program) * times for program, times in self._repeated(rank, body)), 1)
+
+    def _checkpoint(self, rank: int, number: int) -> Program:
+        blocks = self._mesh[0]
+        before, own, all_blocks = blocks[rank], blocks[rank + 1] - blocks[rank], blocks[-1]
+        writes = [
+            f"file_write_at_all {_HANDLE} {own * self.block_bytes} "
+            f"{_HEADER + (variable * all_blocks + before) * self.block_bytes}"
+            for variable in range(self.variables)
+        ]
+        header = [f"file_write_at {_HANDLE} {_HEADER} 0"] if rank == 0 else []
+        opened = f"file_open {_HANDLE} checkpoint_{number:04d} wc"
+        return [opened, *header, *writes, f"file_close {_HANDLE}"]
+
+    @cached_property
+    def _mesh(self) -> tuple[list[int], list[Counter[int]]]:
+        """The first block of each rank and the number of all, along the curve; and by rank, with
+        whom it shares how many faces.
+        """
+        import numpy as np
+
+        sides = process_grid(self.ranks, 3)[::-1]  # the last one runs fastest
+        places = np.indices(sides).reshape(3, -1)
+        middle = (np.array(sides)[:, None] - 1) / 2
+        nearest = ((places - middle) ** 2).sum(axis=0).argsort(kind="stable")
+        fine = np.zeros(self.ranks, dtype=np.bool_)
+        fine[nearest[: round(self.refined * self.ranks)]] = True
+        # Cells are as large as the small blocks, and named after the first cell of their block.
+        double = tuple(2 * side for side in sides)
+        cells = np.indices(double)
+        first = np.where(
+            fine[np.ravel_multi_index(tuple(cells // 2), sides)], cells, cells // 2 * 2
+        )
+        curve = _morton(first) if self.refined else np.ravel_multi_index(tuple(first), double)
+        names, blocks = np.unique(curve, return_inverse=True)
+        blocks = blocks.reshape(double)
+        owner = np.arange(len(names)) * self.ranks // len(names)
+        faces: list[Counter[int]] = [Counter() for _ in range(self.ranks)]
+        for axis in range(3):
+            low = np.moveaxis(blocks, axis, 0)[:-1].ravel()
+            high = np.moveaxis(blocks, axis, 0)[1:].ravel()
+            for a, b in np.unique(np.stack([low, high], axis=1), axis=0).tolist():
+                one, other = int(owner[a]), int(owner[b])
+                if one != other:
+                    faces[one][other] += 1
+                    faces[other][one] += 1
+        return np.searchsorted(owner, np.arange(self.ranks + 1)).tolist(), faces
+
+
+# Bytes before the variables of a checkpoint.
+_HEADER = 4096
+
+
+def _morton(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places on the curve of Morton: the bits of the coordinates in turn."""
+    import numpy as np
+
+    made: NDArray[np.int64] = np.zeros_like(cells[0])
+    for bit in range(20):
+        for axis in range(3):
+            made |= (cells[axis] >> bit & 1) << 3 * bit + 2 - axis
+    return made
 
 
 @dataclass(frozen=True, kw_only=True)
