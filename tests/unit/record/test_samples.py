@@ -18,6 +18,7 @@ from tests.unit.record.programs import (
 from tests.unit.record.test_register import tisim_compile
 from tisim.analysis.report.application import application_page
 from tisim.traces import inspect, pack
+from tisim.traces.record.events import NAMED, obstacle
 from tisim.traces.record.samples import read_recorded_samples
 from tisim.traces.samples import (
     RankSamples,
@@ -114,6 +115,38 @@ def test_threads_of_regions_are_sampled(
     assert toiling > 0.8 * sum(paths.values())
     # The processor time of both threads.
     assert rank.seconds > 0.35
+
+
+# The program's own thread computes while the first one waits for it, in no call of MPI.
+OWN_THREAD = THREADS.replace("#include <omp.h>", "#include <pthread.h>").replace(
+    THREADS[THREADS.index("int main") :],
+    """static void *body(void *unused) { toil(); return unused; }
+int main(int argc, char **argv) {
+  pthread_t thread;
+  MPI_Init(&argc, &argv);
+  MPI_Barrier(MPI_COMM_WORLD);
+  pthread_create(&thread, NULL, body, NULL);
+  pthread_join(thread, NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+""",
+)
+
+
+def test_threads_of_the_program_are_sampled(mpi: Mpi, tmp_path: Path) -> None:
+    source = tmp_path / "threads.c"
+    source.write_text(OWN_THREAD)
+    program = compile_program(source, tmp_path, mpi, "-g", "-pthread")
+    trace = record_program(program, tmp_path, mpi, ranks=1, options=("--sample",))
+    samples = read_samples(Part("trace", str(trace.file)))
+    assert samples is not None
+    paths = {path.path: path.samples for path in inspect(trace.file).computed_paths}
+    toiling = sum(count for path, count in paths.items() if "toil (threads.c:" in path)
+    assert toiling > 0.8 * sum(paths.values())
+    # A millisecond of processor time each, where the kernel has exact events.
+    assert toiling > 100 or obstacle(NAMED["task-clock"])
 
 
 @pytest.fixture

@@ -1,18 +1,25 @@
-/* A timer of the thread's processor time sends a signal, whose handler adds the functions that it
+/* A clock of the thread's processor time sends a signal, whose handler adds the functions that it
  * has interrupted to a tree of call paths, in memory that was taken before. What was sampled
  * between two calls of MPI is written before the second one, outside of the handler.
  *
- * The threads of a parallel region have timers of their own, and add to the same tree, of which one
- * thread has the lock. A handler does not wait long for it: the thread that has it may be writing.
+ * The threads of a parallel region and those that the program makes have clocks of their own, and
+ * add to the same tree, of which one thread has the lock. A handler does not wait long for it: the
+ * thread that has it may be writing.
  *
  * Lines of the file: "node PARENT PLACE", numbered from 1 by their order; PARENT 0 is the root.
  * "at CALL NODE SAMPLES ...": before call number CALL. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#ifdef __linux__
+#include <linux/perf_event.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,17 +28,19 @@
 
 #include "counting.h"
 #include "places.h"
+#include "session.h"
 #include "state.h"
 
-/* Nanoseconds of processor time. Kernels check such timers at their ticks: 250 times a second, or
- * up to 1,000 times, of which every third counts then. */
-#define INTERVAL 3000000
+/* Nanoseconds of processor time. The kernel's performance events are as exact as its clocks. Where
+ * a program may have none, there are timers, which the kernel checks at its ticks, mostly 250 times
+ * a second. */
+#define INTERVAL 1000000
 #define MOST_NODES (1 << 16) /* of the tree */
 #define PLACES (2 * MOST_NODES)
 #define MOST_SAMPLED 4096 /* paths between two calls */
 #define LONGEST_PATH 4096
 #define SIGNALS_TO_TRY 16
-#define MOST_THREADS 1024 /* of parallel regions; others are not sampled */
+#define MOST_THREADS 1024 /* besides the first; others are not sampled */
 #define TRIES 1000        /* to take the lock */
 
 struct node {
@@ -49,10 +58,16 @@ struct tree {
   uint32_t sampled_count;
 };
 
-/* A thread of parallel regions. */
-struct sampled_thread {
+/* What sends the signals of a thread. */
+struct clock {
+  int event; /* -1: there is a timer instead */
   timer_t timer;
-  atomic_bool has_timer;
+};
+
+/* A thread of parallel regions, or one that the program has made. */
+struct sampled_thread {
+  struct clock clock;
+  atomic_bool has_clock;
   uint64_t began;
   atomic_uint_least64_t nanoseconds; /* of processor time while it was sampled */
 };
@@ -61,7 +76,7 @@ static struct tree* tree; /* NULL: nothing is sampled */
 static tisim_writer* writer;
 static FILE* file;
 static uint32_t written; /* nodes */
-static timer_t timer;
+static struct clock first_clock;
 static int signal_number;
 static uint64_t began;
 static atomic_flag tree_lock = ATOMIC_FLAG_INIT;
@@ -73,7 +88,7 @@ static struct sampled_thread threads[MOST_THREADS];
 static atomic_int thread_count;
 static pthread_t first_thread;
 static pthread_key_t ends_thread;                /* its destructor does */
-static _Thread_local struct sampled_thread* own; /* NULL: not of a region, or not sampled */
+static _Thread_local struct sampled_thread* own; /* NULL: the first, or not sampled */
 static _Thread_local bool is_in_region;
 
 static uint64_t processor_time(void) {
@@ -205,26 +220,64 @@ static int take_signal(void) {
   return 0;
 }
 
-/* A timer of the calling thread. */
-static bool start_timer(timer_t* made) {
 #ifdef __linux__
-  struct sigevent event;
-  memset(&event, 0, sizeof event);
-  event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = signal_number;
-  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, made) != 0) return false;
+/* An event of the calling thread that sends signals; -1: the kernel allows none. */
+static int open_event(pid_t thread) {
+  struct perf_event_attr what;
+  memset(&what, 0, sizeof what);
+  what.type = PERF_TYPE_SOFTWARE;
+  what.size = sizeof what;
+  what.config = PERF_COUNT_SW_TASK_CLOCK;
+  what.sample_period = INTERVAL;
+  what.wakeup_events = 1;
+  what.exclude_hv = 1;
+  int event = -1;
+  for (int user_alone = 0; user_alone < 2 && event < 0; ++user_alone) {
+    what.exclude_kernel = user_alone != 0;
+    event = (int)syscall(SYS_perf_event_open, &what, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  }
+  if (event < 0) return -1;
+  const struct f_owner_ex owner = {F_OWNER_TID, thread};
+  if (fcntl(event, F_SETSIG, signal_number) == 0 && fcntl(event, F_SETOWN_EX, &owner) == 0 &&
+      fcntl(event, F_SETFL, O_ASYNC | O_NONBLOCK) == 0) {
+    return event;
+  }
+  close(event);
+  return -1;
+}
+#endif
+
+/* A clock of the calling thread. */
+static bool start_clock(struct clock* clock) {
+#ifdef __linux__
+  struct sigevent signal_to;
+  const pid_t thread = (pid_t)syscall(SYS_gettid);
+  clock->event = open_event(thread);
+  if (clock->event >= 0) return true;
+  memset(&signal_to, 0, sizeof signal_to);
+  signal_to.sigev_notify = SIGEV_THREAD_ID;
+  signal_to.sigev_signo = signal_number;
+  signal_to._sigev_un._tid = thread;
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &signal_to, &clock->timer) != 0) return false;
   const struct itimerspec interval = {{0, INTERVAL}, {0, INTERVAL}};
-  return timer_settime(*made, 0, &interval, NULL) == 0;
+  return timer_settime(clock->timer, 0, &interval, NULL) == 0;
 #else
-  (void)made;
+  (void)clock;
   return false;
 #endif
 }
 
+static void stop_clock(const struct clock* clock) {
+  if (clock->event >= 0) {
+    close(clock->event);
+  } else {
+    timer_delete(clock->timer);
+  }
+}
+
 static void end_thread(void* ended) {
   struct sampled_thread* const thread = ended;
-  if (atomic_exchange(&thread->has_timer, false)) timer_delete(thread->timer);
+  if (atomic_exchange(&thread->has_clock, false)) stop_clock(&thread->clock);
 }
 
 static void begin_thread(void) {
@@ -234,8 +287,8 @@ static void begin_thread(void) {
   thread->began = processor_time();
   tisim_end_of_stack();
   own = thread;
-  if (!start_timer(&thread->timer)) return;
-  atomic_store(&thread->has_timer, true);
+  if (!start_clock(&thread->clock)) return;
+  atomic_store(&thread->has_clock, true);
   pthread_setspecific(ends_thread, thread);
 }
 
@@ -248,6 +301,48 @@ bool tisim_begin_region_samples(void) {
 }
 
 void tisim_end_region_samples(bool before) { is_in_region = before; }
+
+/* Threads that the program makes itself compute from their beginning to their end. */
+
+struct begun_thread {
+  void* (*body)(void*);
+  void* argument;
+};
+
+static void* run_thread(void* begun_as) {
+  const struct begun_thread thread = *(struct begun_thread*)begun_as;
+  free(begun_as);
+  begin_thread();
+  is_in_region = true;
+  tisim_counter_restart();
+  return thread.body(thread.argument);
+}
+
+/* Neither MPI's threads, which are made in calls and by each other, nor those of OpenMP. */
+static bool is_programs_thread(const void* caller) {
+  Dl_info info;
+  if (tree == NULL || tisim_is_in_call()) return false;
+  if (own == NULL && !pthread_equal(pthread_self(), first_thread)) return false;
+  return dladdr(caller, &info) == 0 || info.dli_fname == NULL ||
+         (strstr(info.dli_fname, "libgomp.") == NULL && strstr(info.dli_fname, "omp.so") == NULL);
+}
+
+EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                            void* (*body)(void*), void* argument) {
+  static int (*perform)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  if (perform == NULL) {
+    void* const hidden = dlsym(RTLD_NEXT, "pthread_create");
+    if (hidden == NULL) return ENOSYS;
+    memcpy(&perform, &hidden, sizeof hidden);
+  }
+  struct begun_thread* const begun_as =
+      is_programs_thread(TISIM_CALLER) ? malloc(sizeof *begun_as) : NULL;
+  if (begun_as == NULL) return perform(thread, attributes, body, argument);
+  *begun_as = (struct begun_thread){body, argument};
+  const int error = perform(thread, attributes, run_thread, begun_as);
+  if (error != 0) free(begun_as);
+  return error;
+}
 
 static void* memory_for_tree(void) {
   void* const memory =
@@ -280,7 +375,7 @@ void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int ra
   pthread_key_create(&ends_thread, end_thread);
   tree = made;
   began = processor_time();
-  if (!start_timer(&timer)) {
+  if (!start_clock(&first_clock)) {
     complain("the kernel has no timer of a thread's processor time");
     tree = NULL;
   }
@@ -290,14 +385,14 @@ void tisim_end_samples(void) {
   if (tree == NULL) return;
   struct sigaction action;
   uint64_t nanoseconds = processor_time() - began;
-  timer_delete(timer);
+  stop_clock(&first_clock);
   const int count = atomic_load(&thread_count);
   for (int i = 0; i < count && i < MOST_THREADS; ++i) {
     end_thread(&threads[i]);
     nanoseconds += atomic_load(&threads[i].nanoseconds);
   }
   if (sigaction(signal_number, NULL, &action) == 0 && action.sa_sigaction != sample) {
-    complain("the program has taken the signal of the timer for itself");
+    complain("the program has taken the signal of samples for itself");
   }
   fprintf(file, "end %llu %llu %llu %llu\n", (unsigned long long)atomic_load(&signals),
           (unsigned long long)atomic_load(&in_calls), (unsigned long long)atomic_load(&lost),
