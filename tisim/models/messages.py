@@ -66,7 +66,7 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """What a rank knows of its end of a message, or of a non-blocking collective.
+    """A rank's end of a message, or a non-blocking collective, until it is finished.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ class World:
     def schedule(
         self, rank: int, action: Action, call: CollectiveCall, communicator: Communicator
     ) -> Script:
-        """What a rank does in a collective."""
+        """The schedule of a rank in a collective."""
         group, number = communicator.group, communicator.number[rank]
         before = group.surveyed_by(number)
         key = (action.name, action.words, action.double, communicator.context, number, before)
@@ -103,7 +103,7 @@ class World:
         *,
         joins: bool = True,
     ) -> Script:
-        """What a rank does in a stage of the making of a communicator."""
+        """The schedule of a rank in a stage of the making of a communicator."""
         group, number = communicator.group, communicator.number[rank]
         schedule = group.script(self._settings, number)
         self._settings.write_stage(schedule, stage, joins, groups)

@@ -321,7 +321,7 @@ class EventLog:
 
     @cached_property
     def streams(self) -> pd.DataFrame:
-        """What the streams of GPUs did that ranks launched on."""
+        """Activities of the streams of GPUs that ranks launched on."""
         return self._streams.table
 
     @cached_property

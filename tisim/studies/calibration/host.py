@@ -50,7 +50,7 @@ class Scan:
         return max(self.bandwidth.values())
 
     def warning(self) -> str | None:
-        """What is wrong if ranks had no core each: more of them computed less in registers."""
+        """A warning if ranks had no core each: more of them computed less in registers."""
         for ranks, rate in self.arithmetic.items():
             fewer = {n: other for n, other in self.arithmetic.items() if n < ranks}
             if fewer and rate < (1 - _NOTABLE) * max(fewer.values()):

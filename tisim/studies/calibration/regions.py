@@ -35,7 +35,7 @@ _BEGINNING, _END = "beginning", "end"
 
 
 class Region(NamedTuple):
-    """What is computed between two calls: their call paths, or their kinds."""
+    """A computation between two calls, named by their call paths or their kinds."""
 
     before: str
     after: str
