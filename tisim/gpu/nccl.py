@@ -55,7 +55,7 @@ ALGORITHMS: Final = (
 MOST_CHUNK: Final = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 2 * 1024 * 1024}
 _LEAST_CHUNK: Final = {"LL": 4096, "LL128": 19_200, "Simple": 0}
 # A call has no more channels than one for so many bytes: 512 (LL128: 640) threads, 64 or 8 bytes
-# each. Those of LL are for each rank of a ring.
+# each. Those of LL are for each rank of a ring (``src/graph/tuning.cc``: ``threadThresholds``).
 _BYTES_A_CHANNEL: Final = {"LL": 512 * 8, "LL128": 640 * 8, "Simple": 512 * 64}
 _FEWEST_THREADS: Final = 96 / 512
 PIPELINE_CHUNK: Final = 512 * 1024
@@ -314,7 +314,9 @@ class Communicator:
             # NCCL rounds the depth of its trees down.
             deeper = longest_way(self.nodes)[0] - int(math.log2(self.nodes))
             latency += 2 * deeper * self.network_hop("tree", protocol)
-        channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
+            channels = self._used_channels(size, protocol, algorithm)
+        else:
+            channels = min(self.local, 32) if algorithm.startswith("nvls") else self.channels
         within, between = self.traffic(operation, algorithm)
         rate = min(rate, self._links / within if within else math.inf)
         rate = min(rate, self._nic / between if between else math.inf)
@@ -532,8 +534,9 @@ class Communicator:
         """Seconds of a byte that finds the links of a node free; all channels share one of PCIe."""
         return pace if self.machine.pcie else 1 / primitive.rate
 
-    def _used_channels(self, size: float, protocol: str) -> int:
-        least = _BYTES_A_CHANNEL[protocol] * (self.size if protocol == "LL" else 1)
+    def _used_channels(self, size: float, protocol: str, algorithm: str = "ring") -> int:
+        of_ranks = protocol == "LL" and algorithm == "ring"
+        least = _BYTES_A_CHANNEL[protocol] * (self.size if of_ranks else 1)
         return max(1, min(self.channels, int(size // least)))
 
     def least_chunk(self, protocol: str, channels: int) -> float:

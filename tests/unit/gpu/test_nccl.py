@@ -170,6 +170,12 @@ def test_one_gpu_of_each_node_reduces_along_trees() -> None:
     assert call.size / call.rate >= 2 * call.size / 48e9
 
 
+def test_short_calls_of_trees_have_few_channels() -> None:
+    group = Communicator(machine("h100", 2), tuple(range(16)), "2.30", ("tree",), ("LL",))
+    used = [group.collective("all_reduce", size).channels for size in (8, 16384, 1 << 26)]
+    assert used == [1, 4, group.channels]
+
+
 def test_trees_of_three_nodes_are_as_deep_as_those_of_four() -> None:
     for protocol in ("LL", "LL128"):
         of_two, of_three, of_four = (
