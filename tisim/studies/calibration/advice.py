@@ -42,9 +42,11 @@ _NAMES = {
 
 
 def advise(calibration: Calibration) -> tuple[str, ...]:
-    """Everything that the user should know before trusting a calibration."""
-    return (
-        *_disturbed(calibration),
+    """Everything that the user should know before trusting a calibration.
+
+    Of one that is not to be trusted, nothing else is worth knowing.
+    """
+    return tuple(_disturbed(calibration)) or (
         *calibration.measurements.remarks,
         *_method(calibration),
         *_segments(calibration),
