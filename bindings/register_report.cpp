@@ -133,7 +133,7 @@ std::vector<Death> deaths(const Simulation& s) { return s.deaths(); }
 std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
   const Rank& rank = checked_rank(s, index);
   std::vector<MessageState> messages;
-  for (std::int32_t at = rank.pending.first; at >= 0; at = s.request(at).next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = s.request_after(at)) {
     const Request& request = s.request(at);
     if (!request.awaited || request.complete || request.message < 0) continue;
     messages.push_back(describe(s, request.message, rank, request.side == kReceiver));

@@ -140,7 +140,7 @@ bool Waits::wait_some(Rank& rank, std::int32_t index) {
 }
 
 bool Waits::finish_any(Rank& rank, std::int32_t index) {
-  for (std::int32_t at = rank.pending.first; at >= 0; at = requests_[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = requests_.listing(at).next) {
     requests_.stop_awaiting(rank, at);
   }
   rank.ready.clear();

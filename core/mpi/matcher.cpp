@@ -46,8 +46,10 @@ void Matcher::add_channel(const Pattern& key) {
 // So memory follows the messages that wait at one time, not the tags a program ever uses.
 void Matcher::drop_idle() {
   std::erase_if(channels_, [](const Channel& channel) { return channel.head < 0; });
+  channels_.shrink_to_fit();
   index_.renumber(channels_.size(), [this](std::int32_t number) { return hash_at(number); });
-  most_channels_ = std::max(kIdleChannels, 2 * channels_.size());
+  most_channels_ = std::max(kKept, 2 * channels_.size());
+  recent_ = kNobody;
 }
 
 void Matcher::append(Channel& channel, std::int32_t message) {
@@ -55,6 +57,7 @@ void Matcher::append(Channel& channel, std::int32_t message) {
   messages_[message].posted = posted_++;
   if (channel.head < 0) {
     channel.head = message;
+    ++busy_;
   } else {
     messages_[channel.tail].next = message;
   }
@@ -64,6 +67,11 @@ void Matcher::append(Channel& channel, std::int32_t message) {
 std::int32_t Matcher::pop(Channel& channel) {
   const std::int32_t message = channel.head;
   channel.head = messages_[message].next;
+  if (channel.head < 0) {
+    --busy_;
+    if (has_many_idle()) [[unlikely]]
+      drop_idle();
+  }
   return message;
 }
 
@@ -230,7 +238,9 @@ void Matcher::verify() const {
   };
   std::vector<std::int32_t> wildcards(inboxes_.size());
   std::size_t in_channels = 0;
+  std::size_t busy = 0;
   for (const Channel& channel : channels_) {
+    busy += channel.head >= 0 ? 1 : 0;
     for (std::int32_t at = channel.head; at >= 0; at = messages_[at].next) {
       ensure(in_use(at), "messages that wait are in use");
       const Message& message = messages_[at];
@@ -253,6 +263,7 @@ void Matcher::verify() const {
       wildcards.at(static_cast<std::size_t>(channel.destination)) += wildcard ? 1 : 0;
     }
   }
+  ensure(busy == busy_, "channels in which messages wait are counted");
   std::size_t waiting = 0;
   for (std::size_t at = 0; at < free.size(); ++at) {
     const Message& message = messages_[static_cast<std::int32_t>(at)];

@@ -139,12 +139,18 @@ class Matcher {
   };
   using Backlog = std::deque<BacklogEntry>;
 
+  static constexpr Pattern kNobody{0, -1, 0, 0};
   static std::uint64_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
                             std::int32_t context);
   std::uint64_t hash_at(std::int32_t channel) const;
   Channel& find_channel(const Pattern& key);
   [[gnu::noinline]] void add_channel(const Pattern& key);
   void drop_idle();
+  // True if nearly all channels are idle, and more than programs need again soon: those of an
+  // all-to-all, say, whose messages have found each other.
+  bool has_many_idle() const {
+    return channels_.size() > kKept + kKeptOfRank * inboxes_.size() && 8 * busy_ < channels_.size();
+  }
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
   void unlink_unexpected(const Message& message);
@@ -161,13 +167,15 @@ class Matcher {
   std::vector<Inbox> inboxes_;
   std::unordered_map<Pattern, Backlog, PatternHash> backlogs_;
   // So many channels are kept even if no messages wait in them.
-  static constexpr std::size_t kIdleChannels = 32768;
+  static constexpr std::size_t kKept = 32768;
+  static constexpr std::size_t kKeptOfRank = 64;
   std::vector<Channel> channels_;
-  NumberIndex index_;  // of them
+  std::size_t busy_ = 0;  // those in which messages wait
+  NumberIndex index_;     // of them
   // The one that was asked for last; a send or receive does so several times.
-  Pattern recent_{0, -1, 0, 0};
+  Pattern recent_ = kNobody;
   std::int32_t recent_channel_ = -1;
-  std::size_t most_channels_ = kIdleChannels;  // before those that are idle are dropped
+  std::size_t most_channels_ = kKept;  // before those that are idle are dropped
   std::uint32_t posted_ = 0;
 };
 

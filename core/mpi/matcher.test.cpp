@@ -108,6 +108,13 @@ TEST("matcher: channels follow the messages that wait, not the tags that were us
   for (std::int32_t tag = 1; tag < 40000; tag += 2) CHECK(post.receive(0, 1, tag, 0) == tag);
 }
 
+TEST("matcher: the channels of a crowd of messages are gone when nearly all have been received") {
+  Post post;
+  for (std::int32_t tag = 0; tag < 50000; ++tag) CHECK(post.send(0, 1, tag, tag) == -1);
+  for (std::int32_t tag = 0; tag < 50000; ++tag) CHECK(post.receive(0, 1, tag, 0) == tag);
+  CHECK(post.matcher.channels() < 10000);
+}
+
 // The rules of MPI, by searching lists.
 TEST("matcher: random programs match as the lists of the standard do") {
   struct Entry {

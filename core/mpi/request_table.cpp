@@ -25,9 +25,6 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
     rank.slots[op.line] = index;
   } else {
     const std::int32_t me = communicators_.number_in(rank, op.comm);
-    request.source = side == kSender ? me : op.peer;
-    request.destination = side == kSender ? op.peer : me;
-    request.tag = op.tag;
     request.source_lost = (op.flags & kSourceLost) != 0;
     if (rank.starting >= 0) {
       request.type = RequestType::persistent;
@@ -40,7 +37,8 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
       }
       rank.starting = -1;
     }
-    list(rank, index);
+    const bool sends = side == kSender;
+    list(rank, index, {sends ? me : op.peer, sends ? op.peer : me, op.tag});
   }
 }
 
@@ -49,16 +47,13 @@ void RequestTable::add_unnamed(Rank& rank, Side side, std::int32_t message) {
   Request& request = requests_[index];
   request.message = message;
   request.order = rank.pending.order++;
-  request.source = rank.number;
-  request.destination = rank.op.peer;
-  request.tag = kUnnamedRequestTag;
   request.side = side;
   request.complete = message < 0 || matcher_.message(message).arrived;
   if (message >= 0) matcher_.message(message).request[side] = index;
   if (rank.schedule >= 0) {
     rank.slots[rank.op.line] = index;
   } else {
-    list(rank, index);
+    list(rank, index, {rank.number, rank.op.peer, kUnnamedRequestTag});
   }
 }
 
@@ -85,11 +80,10 @@ void RequestTable::add_collective(Rank& rank, std::int32_t tag,
   Request& request = requests_[index];
   request.type = RequestType::collective;
   request.order = rank.pending.order++;
-  request.tag = tag;
   request.complete = true;
   request.origin = collectives_.acquire();
   collectives_[request.origin].requests.assign(parts.begin(), parts.end());
-  list(rank, index);
+  list(rank, index, {.tag = tag});
 }
 
 std::int32_t RequestTable::add_rounds(Rank& rank, std::int32_t tag, Rounds rounds) {
@@ -168,9 +162,9 @@ std::int32_t RequestTable::named(Rank& rank) {
 bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) const {
   if (index < 0 || static_cast<std::size_t>(index) >= requests_.capacity()) return false;
   const Request& request = requests_[index];
-  const std::int32_t me = request.side == kSender ? request.source : request.destination;
-  return request.listed && request.type == RequestType::message && request.comm == 0 &&
-         me == rank.number;
+  if (!request.listed || request.type != RequestType::message || request.comm != 0) return false;
+  const RequestKey& key = requests_.key(index);
+  return (request.side == kSender ? key.source : key.destination) == rank.number;
 }
 
 void RequestTable::drop(Rank& rank, std::int32_t index) {
@@ -308,10 +302,10 @@ void RequestTable::verify(const Rank& rank) const {
   std::int32_t collectives = 0;
   std::int32_t awaited = 0;
   std::size_t count = 0;
-  for (std::int32_t at = rank.pending.first; at >= 0; last = at, at = requests_[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; last = at, at = requests_.next(at)) {
     const Request& request = requests_[at];
     ensure(++count <= requests_.in_use(), "the list of pending requests has an end");
-    ensure(request.listed && request.previous == last, "pending requests form a list");
+    ensure(request.listed && requests_.previous(at) == last, "pending requests form a list");
     ensure(last < 0 || static_cast<std::int32_t>(request.order - requests_[last].order) > 0,
            "pending requests stand in the order of posting");
     collectives += request.type == RequestType::collective ? 1 : 0;
@@ -496,20 +490,20 @@ bool RequestTable::leave_to_itself(Rank& rank, std::int32_t index) {
   request.type = RequestType::message;
   request.origin = -1;
   request.freed = true;
-  request.previous = -1;
-  request.next = state.freed_first;
-  if (request.next >= 0) requests_[request.next].previous = index;
+  Listing& place = requests_.listing(index);
+  place.previous = -1;
+  place.next = state.freed_first;
+  if (place.next >= 0) requests_.listing(place.next).previous = index;
   state.freed_first = index;
   return false;
 }
 
 void RequestTable::unlink_freed(Rank& rank, std::int32_t index) {
-  Request& request = requests_[index];
-  (request.previous >= 0 ? requests_[request.previous].next : rank.optional->freed_first) =
-      request.next;
-  if (request.next >= 0) requests_[request.next].previous = request.previous;
-  request.freed = false;
-  request.next = -1;
+  const Listing& place = requests_.listing(index);
+  (place.previous >= 0 ? requests_.listing(place.previous).next : rank.optional->freed_first) =
+      place.next;
+  if (place.next >= 0) requests_.listing(place.next).previous = place.previous;
+  requests_[index].freed = false;
 }
 
 void RequestTable::list_freed(Rank& rank) {
@@ -517,7 +511,8 @@ void RequestTable::list_freed(Rank& rank) {
   for (std::int32_t at = rank.optional->freed_first; at >= 0; at = rank.optional->freed_first) {
     unlink_freed(rank, at);
     requests_[at].order = rank.pending.order++;
-    list(rank, at);
+    const RequestKey key = requests_.key(at);
+    list(rank, at, key);
   }
 }
 
@@ -525,10 +520,10 @@ void RequestTable::verify_freed(const Rank& rank) const {
   if (!rank.optional) return;
   std::int32_t last = -1;
   std::size_t count = 0;
-  for (std::int32_t at = rank.optional->freed_first; at >= 0; last = at, at = requests_[at].next) {
+  for (std::int32_t at = rank.optional->freed_first; at >= 0; last = at, at = requests_.next(at)) {
     const Request& request = requests_[at];
     ensure(++count <= requests_.in_use(), "the list of freed requests has an end");
-    ensure(request.freed && !request.listed && request.previous == last,
+    ensure(request.freed && !request.listed && requests_.previous(at) == last,
            "freed requests form a list");
     ensure(request.message >= 0 && !request.complete && !request.awaited,
            "freed requests have messages under way");

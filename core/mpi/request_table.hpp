@@ -64,6 +64,9 @@ class RequestTable {
   Request& operator[](std::int32_t index) { return requests_[index]; }
   const Request& operator[](std::int32_t index) const { return requests_[index]; }
   std::size_t in_use() const { return requests_.in_use(); }
+  // Of a request that is pending.
+  Listing& listing(std::int32_t index) { return requests_.listing(index); }
+  const Listing& listing(std::int32_t index) const { return requests_.listing(index); }
 
   // A new request for the operation that the rank executes; message -1: nothing to wait for. In a
   // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
@@ -129,7 +132,7 @@ class RequestTable {
   std::int32_t find_listed(const Rank& rank, Accept accept) const {
     if ((rank.op.flags & (kNumbered | kByNumber)) == 0) {
       for (std::int32_t next = -1, at = rank.pending.first; at >= 0; at = next) {
-        next = requests_[at].next;
+        next = requests_.next(at);
         if (accept(at)) return at;
       }
       return -1;
@@ -176,8 +179,8 @@ class RequestTable {
   friend struct RequestTableTesting;  // corrupts the state, to see `verify` object
 
   // Makes a request the last of those that are pending, on the operation's communicator.
-  void list(Rank& rank, std::int32_t request) {
-    requests_.list(rank.pending, rank.first + rank.number, request, rank.op.comm);
+  void list(Rank& rank, std::int32_t request, const RequestKey& key) {
+    requests_.list(rank.pending, rank.first + rank.number, request, key, rank.op.comm);
   }
   void push_complete(Rank& rank, std::int32_t request);
   bool wake_awaiting(Rank& rank, std::int32_t request);

@@ -395,7 +395,7 @@ bool Windows::wait_for_synchronised(Rank& rank, std::int32_t index, Progress& ca
   std::vector<std::int32_t> last;
   for (std::int32_t at = rank.pending.last; messages > 0; --messages) {
     last.push_back(at);
-    at = requests_[at].previous;
+    at = requests_.listing(at).previous;
   }
   bool all_complete = true;
   for (const std::int32_t request : last) {
@@ -471,12 +471,13 @@ std::string Windows::wait_of(const Rank& rank, std::int32_t index) const {
            " holds";
   }
   if (step.step == Step::wait_sync) {
-    for (std::int32_t at = rank.pending.first; at >= 0; at = requests_[at].next) {
+    for (std::int32_t at = rank.pending.first; at >= 0; at = requests_.listing(at).next) {
       const Request& request = requests_[at];
       if (!request.awaited || request.complete) continue;
-      if (request.side == kSender) return named(request.destination) + " of the window";
-      return "the " + std::string(request.tag == kPostTag ? "win_post" : "win_complete") + " of " +
-             named(request.source) + " of the window";
+      const RequestKey& key = requests_.listing(at).key;
+      if (request.side == kSender) return named(key.destination) + " of the window";
+      return "the " + std::string(key.tag == kPostTag ? "win_post" : "win_complete") + " of " +
+             named(key.source) + " of the window";
     }
   }
   return "data of the window";

@@ -120,11 +120,11 @@ void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.bytes = kAnySource;
   const std::int32_t found = names_one_request(rank.op.kind) ? mpi_.requests.named(rank) : -1;
   if (found < 0 || mpi_.requests[found].type == RequestType::collective) return;
-  const Request& request = mpi_.requests[found];
-  action.peer = request.source;
-  action.bytes = request.destination;
-  action.tag = request.tag;
-  action.comm = request.comm;
+  const RequestKey& key = mpi_.requests.listing(found).key;
+  action.peer = key.source;
+  action.bytes = key.destination;
+  action.tag = key.tag;
+  action.comm = mpi_.requests[found].comm;
 }
 
 // True if the rank's operation waits for a request, or tests one, and there is none.

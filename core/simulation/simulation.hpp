@@ -166,6 +166,8 @@ class Simulation {
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }
   const Request& request(std::int32_t index) const { return mpi_.requests[index]; }
+  // The request of a rank that became pending after one that is; -1: none.
+  std::int32_t request_after(std::int32_t index) const { return mpi_.requests.listing(index).next; }
   // True if a number is that of a request that is pending on a rank of a world.
   bool has_pending_request(const Rank& rank, std::int32_t request) const {
     return mpi_.requests.is_pending_message(rank, request);

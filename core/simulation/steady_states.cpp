@@ -43,8 +43,11 @@ std::uint64_t message_hash(const Message& message) {
 void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
   if (request < 0) return hash.add(0);
   const Request& r = mpi.requests[request];
-  hash.add(1, r.side, r.source, r.destination, r.tag, r.comm, r.type, r.complete, r.awaited,
-           r.listed);
+  hash.add(1, r.side, r.comm, r.type, r.complete, r.awaited, r.listed);
+  if (r.listed) {
+    const RequestKey& key = mpi.requests.listing(request).key;
+    hash.add(key.source, key.destination, key.tag);
+  }
   if (r.type != RequestType::collective) {
     hash.add(r.origin);
   } else if (const Rounds* const rounds = mpi.requests.collective(r.origin).rounds.get()) {
@@ -65,7 +68,7 @@ void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& 
     for (const std::int32_t request : rank.slots) add(hash, mpi, request);
   }
   if (rank.phase == Phase::waiting) add(hash, mpi.matcher.message(rank.waiting));
-  for (std::int32_t at = rank.pending.first; at >= 0; at = mpi.requests[at].next) {
+  for (std::int32_t at = rank.pending.first; at >= 0; at = mpi.requests.listing(at).next) {
     add(hash, mpi, at);
   }
   for (const PersistentRequest& one : rank.persistent()) hash.add(one.active, one.number);

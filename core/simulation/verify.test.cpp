@@ -82,7 +82,7 @@ TEST("verify: pending requests form a list") {
   a.rank(0).pending.last = -1;
   CHECK_BROKEN(a, "the last pending request is known");
   Middle b;
-  b.mpi().requests[b.rank(0).pending.last].previous = -1;
+  b.mpi().requests.listing(b.rank(0).pending.last).previous = -1;
   CHECK_BROKEN(b, "pending requests form a list");
 }
 

@@ -13,6 +13,13 @@ void LocalPart::clear() {
   starts_over_ = false;
 }
 
+void LocalPart::clear_for_long() {
+  clear();
+  members_.clear_for_long();
+  uses_.clear_for_long();
+  limits_.clear_for_long();
+}
+
 std::int32_t LocalPart::add_link(const Link& link) {
   links_.push_back(link);
   next_levels_.add(next_level(link));

@@ -64,6 +64,8 @@ class LocalPart {
   LocalPart(KnownLevels& known, double precision) : known_(known), precision_(precision) {}
 
   void clear();
+  // Empties it, too, and gives much memory back: to be called after it has been large.
+  void clear_for_long();
   std::int32_t add_link(const Link& link);
   void add_member(std::int32_t index, const Variable& variable, const VariableType& type);
   // The member that was added last crosses a link, or (its complement) an idle constraint.

@@ -58,6 +58,7 @@ bool LocalSolver::solve(std::span<const std::int32_t> changed) {
   // Large parts are costly: the mean follows them at once.
   const auto size = static_cast<double>(part_.members().size());
   mean_size_ += (size - mean_size_) * (size > mean_size_ ? kWeightOfLarge : kWeight);
+  if (part_.members().size() > kLargest) part_.clear_for_long();
   return possible_;
 }
 

@@ -156,6 +156,7 @@ void MaxMinSolver::publish(Stack<Share>& shares) {
   Share* next = shares.begin();
   for (const Share share : shares) next += accept(share, *next) ? 1 : 0;
   tell(shares, next);
+  shares.clear_for_long();
 }
 
 // A share becomes that of its variable, and `before` the one it had. False: nothing is new.

@@ -31,6 +31,11 @@ void ensure_of(bool holds, const char* kind, std::int32_t index, const char* wha
   if (!holds) throw BrokenInvariant(kind + std::to_string(index) + ": " + what);
 }
 
+Element make_element(std::int32_t constraint, std::uint16_t weight) {
+  Element element{.constraint = constraint, .weight = 0};
+  element.weight = weight & 0x7fffU;  // it fits: `weight_number` sees to it
+  return element;
+}
 }  // namespace
 
 void System::add_constraint(double capacity, bool fatpipe) {
@@ -48,11 +53,12 @@ void System::add_element(std::int32_t constraint, double more) {
     if (elements_[i].constraint == constraint) {
       const double had = weight(elements_[i]);
       const bool fatpipe = this->constraint(constraint).fatpipe;
-      elements_[i].weight = weight_number(fatpipe ? std::max(had, more) : had + more);
+      elements_[i] =
+          make_element(constraint, weight_number(fatpipe ? std::max(had, more) : had + more));
       return;
     }
   }
-  elements_.push_back({constraint, weight_number(more)});
+  elements_.push_back(make_element(constraint, weight_number(more)));
 }
 
 // Those of a variable with the same way.
@@ -60,7 +66,7 @@ void System::copy_elements(std::int32_t variable) {
   const auto from = static_cast<std::size_t>(this->variable(variable).elements);
   const std::size_t count = elements(this->variable(variable)).size();
   for (std::size_t i = from; i < from + count; ++i) {
-    elements_.push_back({elements_[i].constraint, elements_[i].weight});
+    elements_.push_back(make_element(elements_[i].constraint, elements_[i].weight));
   }
 }
 
@@ -68,8 +74,8 @@ void System::copy_elements(std::int32_t variable) {
 std::uint16_t System::weight_number(double weight) {
   const auto found = std::find(weights_.begin(), weights_.end(), weight);
   const auto number = std::distance(weights_.begin(), found);
-  check_room(number <= std::numeric_limits<std::uint16_t>::max(),
-             "routes lead over single links in more than 65536 different numbers of times");
+  check_room(number <= std::numeric_limits<std::int16_t>::max(),
+             "routes lead over single links in more than 32768 different numbers of times");
   if (found == weights_.end()) weights_.push_back(weight);
   return static_cast<std::uint16_t>(number);
 }
@@ -111,8 +117,6 @@ std::uint32_t System::type_number(const VariableType& type) {
 std::int32_t System::add_variable(VariableType type) {
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
   type.elements = elements_.size() - pending_;
-  check_room(type.elements <= std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1,
-             "a route has more than 65536 links");
   check_room(elements_.size() <= kMost, "all routes together have more than 2^31 links");
   check_room(types_.size() < kMost && variables_.size() < kMost, "more than 2^31 pairs of hosts");
   fold_constraints(type, pending_);
@@ -167,7 +171,7 @@ void System::change_count(std::int32_t index, std::int32_t by) {
       constraint.demand = (before_change + weights[element.weight] * more) * is_used;
       matters = !((before_change <= most) & (constraint.demand <= most));
     }
-    if (!element.listed) enlist(index, element, static_cast<std::size_t>(&element - &elements[0]));
+    if (!element.listed) enlist(index, element);
     dirty_.append_if(matters & !constraint.dirty, element.constraint);
     constraint.dirty |= matters;
   }
@@ -184,10 +188,9 @@ bool System::change_pipe(const Constraint& constraint, const VariableType& type,
 }
 
 // Makes a variable a member of a constraint.
-void System::enlist(std::int32_t variable, Element& element, std::size_t place) {
+void System::enlist(std::int32_t variable, Element& element) {
   element.listed = true;
-  constraint(element.constraint)
-      .members.push_back({variable, static_cast<std::uint16_t>(place), element.weight});
+  constraint(element.constraint).members.push_back({variable, element.weight});
 }
 
 void System::remove_idle_members(Constraint& constraint) {
@@ -198,7 +201,11 @@ void System::remove_idle_members(Constraint& constraint) {
       ++m;
       continue;
     }
-    own_elements(variable)[member.place].listed = false;
+    const std::span<Element> way = own_elements(variable);
+    const std::int32_t index = index_of(constraint);
+    std::size_t place = 0;
+    while (way[place].constraint != index) ++place;
+    way[place].listed = false;
     constraint.members[m] = constraint.members.back();
     constraint.members.pop_back();
   }
@@ -271,8 +278,11 @@ void System::verify_constraint(std::int32_t index) const {
   for (const Member& member : constraint.members) {
     const Variable& variable = this->variable(member.variable);
     const std::span<const Element> way = elements(variable);
-    ensure_of(member.place < way.size() && way[member.place].constraint == index &&
-                  way[member.place].weight == member.weight && way[member.place].listed,
+    ensure_of(std::any_of(way.begin(), way.end(),
+                          [&](const Element& element) {
+                            return element.constraint == index && element.weight == member.weight &&
+                                   element.listed;
+                          }),
               "constraint ", index, "a member has no such element");
     if (variable.count == 0) continue;
     ++count;

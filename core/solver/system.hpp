@@ -29,11 +29,11 @@
 
 namespace tisim::max_min {
 
-// The coefficient of a variable in a constraint.
-struct Element {
+// The coefficient of a variable in a constraint. There may be hundreds of millions of them.
+struct [[gnu::packed, gnu::aligned(2)]] Element {
   std::int32_t constraint;
-  std::uint16_t weight;  // number in the system's list of weights
-  bool listed = false;   // among the members of the constraint
+  std::uint16_t weight : 15;         // number in the system's list of weights
+  std::uint16_t listed : 1 = false;  // among the members of the constraint
 };
 
 // The common properties of variables with like routes. Where capacities change, each variable has a
@@ -67,10 +67,9 @@ inline constexpr double kNotSaturated = std::numeric_limits<double>::infinity();
 inline constexpr double kUnknownLevel = -1.0;
 inline constexpr double kNeverSaturated = -2.0;  // slack: never a bottleneck
 
-// A variable with an element in the constraint.
-struct Member {
+// A variable with an element in the constraint. There may be as many.
+struct [[gnu::packed, gnu::aligned(2)]] Member {
   std::int32_t variable;
-  std::uint16_t place;   // among the elements of the variable
   std::uint16_t weight;  // as of that element
 };
 
@@ -102,7 +101,7 @@ struct alignas(32) Constraint {
   std::int32_t pipe_or_bottleneck = -1;
 };
 
-static_assert(sizeof(Element) == 8 && sizeof(Member) == 8 && sizeof(Variable) == 40 &&
+static_assert(sizeof(Element) == 6 && sizeof(Member) == 6 && sizeof(Variable) == 40 &&
               sizeof(Constraint) == 96);
 
 // Further properties of a fat pipe, accumulated since it was idle.
@@ -181,7 +180,7 @@ class System {
   void prefetch_elements(const Variable& variable) const {
     const Element* const first = elements_.begin() + variable.elements;
     __builtin_prefetch(first);
-    __builtin_prefetch(first + 8);
+    __builtin_prefetch(first + 10);
   }
   // For inner loops: the first constraint, and the first weight that elements have a number of.
   Constraint* constraint_array() { return constraints_.data(); }
@@ -233,7 +232,7 @@ class System {
   void fold_constraints(VariableType& type, std::size_t first) const;
   std::uint16_t weight_number(double weight);
   std::uint32_t type_number(const VariableType& type);
-  void enlist(std::int32_t variable, Element& element, std::size_t place);
+  void enlist(std::int32_t variable, Element& element);
   void verify_variable(std::int32_t variable, std::vector<std::size_t>& listed) const;
   void verify_constraint(std::int32_t constraint) const;
 

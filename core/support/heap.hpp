@@ -144,7 +144,11 @@ class EventHeap {
     positions_.set(entries_[at].id(), -1);
     const Entry last = entries_.back();
     entries_.pop_back();
-    if (at < entries_.size()) fill(at, last);
+    if (at < entries_.size()) {
+      fill(at, last);
+    } else if (at == 0) {
+      entries_.clear_for_long();
+    }
   }
 
   // Puts an entry at a place that is free or below it. The first of the events below moves up each

@@ -79,7 +79,7 @@ class NumberIndex {
   static constexpr std::size_t kLeast = 16;
 
   void clear(std::size_t places) {
-    places_.assign(places, -1);
+    places_ = std::vector<std::int32_t>(places, -1);
     mask_ = places - 1;
   }
 

@@ -6,6 +6,7 @@
 // that was never used takes no memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -44,6 +45,11 @@ class Stack {
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
+  // Empties the list. Much room goes back to the system: it may be long before it is filled again.
+  void clear_for_long() {
+    size_ = 0;
+    if (std::size_t{room_} * sizeof(T) >= kMuch) Stack().swap(*this);
+  }
   // Room for so many items, if there is less.
   [[gnu::noinline]] void reserve(std::size_t room) {
     if (room <= room_) return;
@@ -56,6 +62,13 @@ class Stack {
   void resize(std::size_t count, T item) {
     reserve(count);
     while (size_ < count) places_[size_++] = item;
+    size_ = static_cast<std::uint32_t>(count);
+  }
+
+  // At least so many items. New ones have no value yet, and take no memory where there are many.
+  void grow_to(std::size_t count) {
+    if (count <= size_) return;
+    if (count > room_) reserve(std::max(count, 2 * std::size_t{room_}));
     size_ = static_cast<std::uint32_t>(count);
   }
 
@@ -73,6 +86,7 @@ class Stack {
  private:
   static constexpr std::size_t kLeast = 4;
   static constexpr std::size_t kMost = 0xffffffff;
+  static constexpr std::size_t kMuch = 1U << 20;  // bytes
 
   void swap(Stack& other) noexcept {
     std::swap(places_, other.places_);

@@ -35,6 +35,17 @@ TEST("stack: resized, it keeps its items and gets new ones") {
   CHECK(stack.capacity() >= 4);
 }
 
+TEST("stack: emptied for long, it keeps little room and gives much back") {
+  Stack<std::int64_t> stack;
+  stack.push_back(1);
+  stack.clear_for_long();
+  CHECK(stack.empty() && stack.capacity() > 0);
+  stack.grow_to(1U << 17);
+  CHECK(stack.size() == 1U << 17);
+  stack.clear_for_long();
+  CHECK(stack.empty() && stack.capacity() == 0);
+}
+
 TEST("stack: moved, it leaves nothing behind") {
   Stack<std::int32_t> stack;
   stack.push_back(5);

@@ -24,11 +24,6 @@ constexpr std::int32_t kNeighbours = -4;
 
 bool is_positive(double count) { return count > 0; }
 
-// A receive from any source, or of any tag.
-bool is_any(const Request& request) {
-  return request.side == kReceiver && (request.source == kAnySource || request.tag == kAnyTag);
-}
-
 }  // namespace
 
 PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
@@ -228,9 +223,8 @@ bool PermissiveRun::pass(RankState& state) {
     case Wait::none:
       return true;
     case Wait::receive: {
-      const Request& request = requests_[state.request];
-      if (!may_have_come(state, request)) return false;
-      state.completed += request.side == kReceiver ? 1 : 0;
+      if (!may_have_come(state, state.request)) return false;
+      state.completed += requests_[state.request].side == kReceiver ? 1 : 0;
       end_request(state, state.request);
       return true;
     }
@@ -243,14 +237,14 @@ bool PermissiveRun::pass(RankState& state) {
     }
     case Wait::all: {
       std::uint64_t receives = 0;
-      const std::int32_t missing = find_awaited(state, [&](const Request& request) {
-        receives += request.side == kReceiver ? 1 : 0;
-        return !is_any(request) && !request.complete;
+      const std::int32_t missing = find_awaited(state, [&](std::int32_t request) {
+        receives += requests_[request].side == kReceiver ? 1 : 0;
+        return !is_any(request) && !requests_[request].complete;
       });
       if (missing >= 0 || state.arrived < state.completed + receives) return false;
       state.completed += receives;
       for (std::int32_t at = state.pending.first, next; at >= 0; at = next) {
-        next = requests_[at].next;
+        next = requests_.next(at);
         if (requests_[at].awaited || !state.lists) end_request(state, at);
       }
       return true;
@@ -258,11 +252,11 @@ bool PermissiveRun::pass(RankState& state) {
     case Wait::any:
       // For listed requests it is known which of them may have come.
       if (!state.lists && state.arrived > state.completed) return true;
-      if (find_awaited(state,
-                       [&](const Request& request) { return may_have_come(state, request); }) < 0) {
+      if (find_awaited(state, [&](std::int32_t request) { return may_have_come(state, request); }) <
+          0) {
         return false;
       }
-      for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
+      for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
         requests_[at].awaited = false;
       }
       return true;
@@ -408,8 +402,8 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
       break;
     case Wait::all:
     case Wait::any:
-      request =
-          find_awaited(state, [](const Request& one) { return !is_any(one) && !one.complete; });
+      request = find_awaited(
+          state, [this](std::int32_t one) { return !is_any(one) && !requests_[one].complete; });
       block.operation = state.operation;
       break;
     case Wait::probe:
@@ -424,8 +418,8 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
       break;
   }
   if (request < 0) return block;
-  block.tag = requests_[request].tag;
-  if (requests_[request].source != kAnySource) block.on = requests_[request].message;
+  block.tag = requests_.key(request).tag;
+  if (requests_.key(request).source != kAnySource) block.on = requests_[request].message;
   return block;
 }
 
@@ -458,11 +452,9 @@ std::int32_t PermissiveRun::post(RankState& state, std::int32_t source, std::int
                                  std::int32_t tag) {
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
-  request.source = source;
-  request.destination = destination;
-  request.tag = tag;
   request.order = state.pending.order++;
-  requests_.list(state.pending, rank_of(state), index, state.walk->op().comm);
+  requests_.list(state.pending, rank_of(state), index, {source, destination, tag},
+                 state.walk->op().comm);
   ++state.requests;
   return index;
 }
@@ -475,7 +467,7 @@ void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32
   if (request.complete) return;
   request.side = kReceiver;
   if (peer != kAnySource) request.message = communicators_->world_rank(group.group, peer);
-  if (is_any(request)) return;
+  if (is_any(index)) return;
   const TraceChannel channel{group.group, group.rank, peer, tag};
   Channel& messages = channels_[channel];
   if (messages.surplus == 0) {
@@ -504,8 +496,8 @@ void PermissiveRun::end_request(RankState& state, std::int32_t request) {
 
 // Nobody waits for the request, and its channel keeps it until its message is sent.
 void PermissiveRun::free_request(RankState& state, std::int32_t request) {
-  const bool is_kept = requests_[request].side == kReceiver && !is_any(requests_[request]) &&
-                       !requests_[request].complete;
+  const bool is_kept =
+      requests_[request].side == kReceiver && !is_any(request) && !requests_[request].complete;
   if (!is_kept) {
     end_request(state, request);
     return;
@@ -533,8 +525,13 @@ bool PermissiveRun::take_list(RankState& state) {
   return any;
 }
 
-bool PermissiveRun::may_have_come(const RankState& state, const Request& request) {
-  return is_any(request) ? state.arrived > state.completed : request.complete;
+bool PermissiveRun::is_any(std::int32_t request) const {
+  const RequestKey& key = requests_.key(request);
+  return requests_[request].side == kReceiver && (key.source == kAnySource || key.tag == kAnyTag);
+}
+
+bool PermissiveRun::may_have_come(const RankState& state, std::int32_t request) const {
+  return is_any(request) ? state.arrived > state.completed : requests_[request].complete;
 }
 
 // The loops of a permissive run: ranks are held at their turns, and repetitions left out.
@@ -612,11 +609,11 @@ std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
   mix(state.walk->signature());
   mix(state.arrived - state.completed);
   // Numbers count only where they name a request.
-  for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
+  for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
     const Request& request = requests_[at];
-    mix(request.source);
-    mix(request.destination);
-    mix(request.tag);
+    mix(requests_.key(at).source);
+    mix(requests_.key(at).destination);
+    mix(requests_.key(at).tag);
     mix(request.message);
     mix(request.origin);
     mix((request.side == kReceiver ? 2 : 0) + (request.complete ? 1 : 0) + 4 * request.comm);

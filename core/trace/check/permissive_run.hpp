@@ -137,12 +137,14 @@ class PermissiveRun {
   void free_request(RankState& state, std::int32_t request);
   std::int32_t named(RankState& state);
   bool take_list(RankState& state);
-  static bool may_have_come(const RankState& state, const Request& request);
+  // A receive from any source, or of any tag.
+  bool is_any(std::int32_t request) const;
+  bool may_have_come(const RankState& state, std::int32_t request) const;
   // The first awaited request of which that is true, -1: none.
   template <class Condition>
   std::int32_t find_awaited(const RankState& state, Condition condition) const {
-    for (std::int32_t at = state.pending.first; at >= 0; at = requests_[at].next) {
-      if ((requests_[at].awaited || !state.lists) && condition(requests_[at])) return at;
+    for (std::int32_t at = state.pending.first; at >= 0; at = requests_.next(at)) {
+      if ((requests_[at].awaited || !state.lists) && condition(at)) return at;
     }
     return -1;
   }

@@ -5,19 +5,20 @@ namespace tisim {
 std::int32_t PendingRequests::find(PendingList& list, std::int32_t rank, const Op& key) {
   const auto destination = static_cast<std::int32_t>(key.bytes);
   if (list.indexed) {
-    const Key least{rank, key.comm, key.tag, key.peer, destination, 0};
+    const Place least{rank, key.comm, key.tag, key.peer, destination, 0};
     const auto found = places_.lower_bound(least);
     if (found == places_.end()) return -1;
-    Key same = least;
+    Place same = least;
     std::get<5>(same) = std::get<5>(found->first);
     return found->first == same ? found->second : -1;
   }
   std::int32_t steps = 0;
-  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next, ++steps) {
+  for (std::int32_t at = list.first; at >= 0; at = next(at), ++steps) {
     const Request& request = (*this)[at];
     if (request.type == RequestType::collective || request.comm != key.comm) continue;
-    if ((request.source == key.peer || request.source_lost) && request.destination == destination &&
-        request.tag == key.tag) {
+    const RequestKey& named = this->key(at);
+    if ((named.source == key.peer || request.source_lost) && named.destination == destination &&
+        named.tag == key.tag) {
       if (steps > kMostUnindexed) make_index(list, rank);
       return at;
     }
@@ -26,9 +27,9 @@ std::int32_t PendingRequests::find(PendingList& list, std::int32_t rank, const O
 }
 
 std::int32_t PendingRequests::find_collective(const PendingList& list, const Op& key) const {
-  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+  for (std::int32_t at = list.first; at >= 0; at = next(at)) {
     const Request& request = (*this)[at];
-    if (request.type == RequestType::collective && request.tag == key.tag &&
+    if (request.type == RequestType::collective && this->key(at).tag == key.tag &&
         request.comm == key.comm) {
       return at;
     }
@@ -38,22 +39,22 @@ std::int32_t PendingRequests::find_collective(const PendingList& list, const Op&
 
 // Requests whose sources were lost are found by looking through all.
 void PendingRequests::make_index(PendingList& list, std::int32_t rank) {
-  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
+  for (std::int32_t at = list.first; at >= 0; at = next(at)) {
     if ((*this)[at].source_lost) return;
   }
   list.indexed = true;
-  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
-    if ((*this)[at].type != RequestType::collective) places_.emplace(key(rank, (*this)[at]), at);
+  for (std::int32_t at = list.first; at >= 0; at = next(at)) {
+    if ((*this)[at].type != RequestType::collective) places_.emplace(place_of(rank, at), at);
   }
 }
 
 void PendingRequests::add_to_index(PendingList& list, std::int32_t rank, std::int32_t index) {
   if (!(*this)[index].source_lost) {
-    places_.emplace(key(rank, (*this)[index]), index);
+    places_.emplace(place_of(rank, index), index);
     return;
   }
-  for (std::int32_t at = list.first; at >= 0; at = (*this)[at].next) {
-    places_.erase(key(rank, (*this)[at]));
+  for (std::int32_t at = list.first; at >= 0; at = next(at)) {
+    places_.erase(place_of(rank, at));
   }
   list.indexed = false;
 }

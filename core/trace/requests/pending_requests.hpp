@@ -21,13 +21,12 @@ enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 // `round`: of a message in a later round of a non-blocking collective.
 enum class RequestType : std::uint8_t { message, persistent, collective, round, window };
 
-// A pending request of a rank, or one of a collective's schedule. There may be millions of them.
+// A pending request of a rank, or one of a collective's schedule. There may be many millions of
+// them; those that were never listed have no more than this.
 struct Request {
   // In a simulation a message, -1: there is nothing to wait for. In a check the line that has made
   // it; in the search for deadlocks the rank that sends.
   std::int32_t message = -1;
-  std::int32_t next = -1, previous = -1;              // in the order of posting
-  std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
   std::uint32_t order = 0;
   // For a persistent request, its place in the rank; for a simulated collective or a round, the
   // StartedCollective; for a window, the rank that waits for it, whoever is its receiver; for
@@ -42,8 +41,19 @@ struct Request {
   bool source_lost : 1 = false;  // whoever waits for it may name any source
   bool freed : 1 = false;        // nobody waits for it, its message goes on
 };
-static_assert(sizeof(Request) == 36);
+static_assert(sizeof(Request) == 16);
 static_assert(static_cast<unsigned>(RequestType::window) < 8, "fits its bit field");
+
+// What a trace names a pending request by, with its communicator.
+struct RequestKey {
+  std::int32_t source = 0, destination = 0, tag = 0;
+};
+
+// The place of a request among those that are pending.
+struct Listing {
+  RequestKey key;
+  std::int32_t next = -1, previous = -1;  // in the order of posting
+};
 
 // A request that can be started again and again: what it does, its key in the usual place.
 struct PersistentRequest {
@@ -121,13 +131,25 @@ static_assert(sizeof(PendingList) == 16);
 // Requests of several ranks. `rank`: the number by which the table knows the rank of a list.
 class PendingRequests : public Pool<Request> {
  public:
+  // Of a request that is pending, or was.
+  Listing& listing(std::int32_t index) { return listings_[static_cast<std::size_t>(index)]; }
+  const Listing& listing(std::int32_t index) const {
+    return listings_[static_cast<std::size_t>(index)];
+  }
+  const RequestKey& key(std::int32_t index) const { return listing(index).key; }
+  // The request that became pending next, or before it; -1: none.
+  std::int32_t next(std::int32_t index) const { return listing(index).next; }
+  std::int32_t previous(std::int32_t index) const { return listing(index).previous; }
+
   // Makes a request the last of those that are pending, on a communicator.
-  void list(PendingList& list, std::int32_t rank, std::int32_t index, std::uint16_t comm) {
+  void list(PendingList& list, std::int32_t rank, std::int32_t index, const RequestKey& key,
+            std::uint16_t comm) {
+    listings_.grow_to(static_cast<std::size_t>(index) + 1);
     Request& request = (*this)[index];
     request.comm = comm;
     request.listed = true;
-    request.previous = list.last;
-    (list.last >= 0 ? (*this)[list.last].next : list.first) = index;
+    listing(index) = {key, -1, list.last};
+    (list.last >= 0 ? listing(list.last).next : list.first) = index;
     list.last = index;
     if (request.type == RequestType::collective) ++list.collectives;
     if (list.indexed && request.type != RequestType::collective) add_to_index(list, rank, index);
@@ -135,11 +157,12 @@ class PendingRequests : public Pool<Request> {
   // The request is pending no longer.
   void unlist(PendingList& list, std::int32_t rank, std::int32_t index) {
     Request& request = (*this)[index];
-    (request.previous >= 0 ? (*this)[request.previous].next : list.first) = request.next;
-    (request.next >= 0 ? (*this)[request.next].previous : list.last) = request.previous;
+    const Listing& place = listing(index);
+    (place.previous >= 0 ? listing(place.previous).next : list.first) = place.next;
+    (place.next >= 0 ? listing(place.next).previous : list.last) = place.previous;
     if (request.type == RequestType::collective) --list.collectives;
     if (list.indexed) {
-      places_.erase(key(rank, request));
+      places_.erase(place_of(rank, index));
       list.indexed = list.first >= 0;
     }
     request.listed = false;
@@ -165,15 +188,18 @@ class PendingRequests : public Pool<Request> {
   // So many requests a rank looks through one by one before it keeps an index of them.
   static constexpr std::int32_t kMostUnindexed = 16;
 
-  using Key = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
-                         std::uint32_t>;
-  static Key key(std::int32_t rank, const Request& request) {
-    return {rank, request.comm, request.tag, request.source, request.destination, request.order};
+  using Place = std::tuple<std::int32_t, std::uint16_t, std::int32_t, std::int32_t, std::int32_t,
+                           std::uint32_t>;
+  Place place_of(std::int32_t rank, std::int32_t index) const {
+    const Request& request = (*this)[index];
+    const RequestKey& named = key(index);
+    return {rank, request.comm, named.tag, named.source, named.destination, request.order};
   }
   void add_to_index(PendingList& list, std::int32_t rank, std::int32_t index);
   void make_index(PendingList& list, std::int32_t rank);
 
-  std::map<Key, std::int32_t> places_;  // of lists that have an index
+  Stack<Listing> listings_;               // up to the last request that ever was pending
+  std::map<Place, std::int32_t> places_;  // of lists that have an index
 };
 
 }  // namespace tisim

@@ -35,21 +35,16 @@ void RankRequests::take(const RankWalk& walk) {
       break;
     case Role::file:
       if (!file_traits_of(file_call_of(op)).makes_request) break;
-      post(walk,
-           Request{.source = walk.group().rank, .destination = op.peer, .tag = kUnnamedRequestTag},
-           op.comm);
+      post(walk, Request{}, {walk.group().rank, op.peer, kUnnamedRequestTag}, op.comm);
       break;
     case Role::window:
       if (!window_traits_of(window_call_of(op)).makes_request) break;
-      post(walk,
-           Request{.source = walk.group().rank, .destination = op.peer, .tag = kUnnamedRequestTag},
-           op.comm);
+      post(walk, Request{}, {walk.group().rank, op.peer, kUnnamedRequestTag}, op.comm);
       break;
     case Role::collective:
       if (!traits.makes_request) break;
-      post(walk,
-           Request{.tag = traits_of(walk.operation()).request_tag, .type = RequestType::collective},
-           op.comm);
+      post(walk, Request{.type = RequestType::collective},
+           {.tag = traits_of(walk.operation()).request_tag}, op.comm);
       if (numbered) give_number(op.tag, list_.last, -1);
       break;
     case Role::complete_one:
@@ -115,13 +110,14 @@ void RankRequests::take(const RankWalk& walk) {
   }
 }
 
-std::int32_t RankRequests::post(const RankWalk& walk, const Request& like, std::uint16_t comm) {
+std::int32_t RankRequests::post(const RankWalk& walk, const Request& like, const RequestKey& key,
+                                std::uint16_t comm) {
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
   request = like;
   request.message = static_cast<std::int32_t>(walk.op().line);
   request.order = list_.order++;
-  requests_.list(list_, 0, index, comm);
+  requests_.list(list_, 0, index, key, comm);
   return index;
 }
 
@@ -132,12 +128,9 @@ void RankRequests::post_message(const RankWalk& walk) {
   if (!traits.makes_request) return;
   const std::int32_t me = walk.group().rank;
   post(walk,
-       Request{.source = traits.receives ? op.peer : me,
-               .destination = traits.receives ? me : op.peer,
-               .tag = op.tag,
-               .side = traits.receives ? kReceiver : kSender,
+       Request{.side = traits.receives ? kReceiver : kSender,
                .source_lost = (op.flags & kSourceLost) != 0},
-       op.comm);
+       {traits.receives ? op.peer : me, traits.receives ? me : op.peer, op.tag}, op.comm);
 }
 
 // The message of an operation, or of the persistent request that it starts.
@@ -197,14 +190,12 @@ void RankRequests::start(const RankWalk& walk, std::int32_t place) {
     requests_[made.pending].origin = -1;
   }
   made.request.active = true;
-  made.pending = post(walk,
-                      Request{.source = receives ? op.peer : made.group.rank,
-                              .destination = receives ? made.group.rank : op.peer,
-                              .tag = op.tag,
-                              .origin = place,
-                              .side = receives ? kReceiver : kSender,
-                              .type = RequestType::persistent},
-                      op.comm);
+  made.pending = post(
+      walk,
+      Request{
+          .origin = place, .side = receives ? kReceiver : kSender, .type = RequestType::persistent},
+      {receives ? op.peer : made.group.rank, receives ? made.group.rank : op.peer, op.tag},
+      op.comm);
   if (made.request.number >= 0) {
     NumberedRequest& numbered = numbers_[made.request.number];
     numbered.pending = made.pending;
@@ -223,12 +214,8 @@ void RankRequests::start_named(const RankWalk& walk) {
     return;
   }
   const auto destination = static_cast<std::int32_t>(op.bytes);
-  post(walk,
-       Request{.source = op.peer,
-               .destination = destination,
-               .tag = op.tag,
-               .side = destination == me ? kReceiver : kSender},
-       op.comm);
+  post(walk, Request{.side = destination == me ? kReceiver : kSender},
+       {op.peer, destination, op.tag}, op.comm);
 }
 
 void RankRequests::start_number(const RankWalk& walk, std::int32_t number) {
@@ -286,7 +273,7 @@ void RankRequests::complete_named(const RankWalk& walk, bool waits) {
 // The oldest one, where none has the tag that SimGrid gives it.
 void RankRequests::complete_collective(const RankWalk& walk) {
   std::int32_t found = requests_.find_collective(list_, walk.op());
-  for (std::int32_t at = list_.first; at >= 0 && found < 0; at = requests_[at].next) {
+  for (std::int32_t at = list_.first; at >= 0 && found < 0; at = requests_.next(at)) {
     if (requests_[at].type == RequestType::collective) found = at;
   }
   if (found >= 0) complete(found);
@@ -361,8 +348,9 @@ void RankRequests::cancel(const RankWalk& walk) {
   if (found < 0 || requests_[found].type == RequestType::collective) return;
   const Request& request = requests_[found];
   const std::uint32_t group = walk.group_of(request.comm).group;
-  if (group == kNoGroup || request.source == kProcNull || request.destination == kProcNull) return;
-  cancelled_ = {.channel = {group, request.destination, request.source, request.tag},
+  const RequestKey& key = requests_.key(found);
+  if (group == kNoGroup || key.source == kProcNull || key.destination == kProcNull) return;
+  cancelled_ = {.channel = {group, key.destination, key.source, key.tag},
                 .is_receive = request.side == kReceiver,
                 .line = op.line};
 }
@@ -410,16 +398,18 @@ std::vector<std::uint32_t> RankRequests::pending_lines() const {
 std::uint64_t RankRequests::signature(const LoopLines& lines) const {
   std::uint64_t hash = complete_somewhere_ > 0 ? 1 : 0;
   const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
-  for_each_pending([&](const Request& request) {
+  for (std::int32_t at = list_.first; at >= 0; at = requests_.next(at)) {
+    const Request& request = requests_[at];
+    const RequestKey& key = requests_.key(at);
     mix(request.comm);
-    mix(request.source);
-    mix(request.destination);
-    mix(request.tag);
+    mix(key.source);
+    mix(key.destination);
+    mix(key.tag);
     mix(request.origin);
     mix(lines.relative(line_of(request)));
     mix(4 * static_cast<int>(request.type) + (request.complete ? 2 : 0) +
         (request.order < tested_ ? 1 : 0));
-  });
+  }
   numbers_.for_each([&](std::int32_t number, const NumberedRequest& numbered) {
     if (!numbered.given && numbered.pending < 0) return;
     mix(number);
@@ -441,7 +431,7 @@ std::uint64_t RankRequests::signature(const LoopLines& lines) const {
 }
 
 void RankRequests::skip(const SkippedLines& skipped, std::uint64_t complete_more) {
-  for (std::int32_t at = list_.first; at >= 0; at = requests_[at].next) {
+  for (std::int32_t at = list_.first; at >= 0; at = requests_.next(at)) {
     Request& request = requests_[at];
     request.message = static_cast<std::int32_t>(skipped.moved(line_of(request)));
   }

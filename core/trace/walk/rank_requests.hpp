@@ -60,7 +60,8 @@ class RankRequests {
     std::int32_t pending = -1;  // what its last start has made
   };
 
-  std::int32_t post(const RankWalk& walk, const Request& like, std::uint16_t comm);
+  std::int32_t post(const RankWalk& walk, const Request& like, const RequestKey& key,
+                    std::uint16_t comm);
   void post_message(const RankWalk& walk);
   void tell_message(const RankWalk& walk, const Op& op, const CommunicatorView& group);
   void make_persistent(const RankWalk& walk);
@@ -87,7 +88,7 @@ class RankRequests {
   }
   template <class Take>
   void for_each_pending(Take take) const {
-    for (std::int32_t at = list_.first; at >= 0; at = requests_[at].next) take(requests_[at]);
+    for (std::int32_t at = list_.first; at >= 0; at = requests_.next(at)) take(requests_[at]);
   }
 
   PendingRequests requests_;
