@@ -15,7 +15,7 @@ from tisim.support.quantities import format_bytes
 from tisim.support.reading import graph_kind
 from tisim.traces import Trace, pack, unpack
 from tisim.traces.dialects import DIALECTS
-from tisim.traces.extrapolation.rounded_sizes import SIZE_LEVELS, pack_rounded
+from tisim.traces.extrapolation.rounded import LEVELS, pack_rounded
 from tisim.traces.packed import PRECISIONS, is_packed
 
 
@@ -29,6 +29,7 @@ Examples:
   tisim pack --volumes 1e-2 traces/ -o small.tit
   tisim pack --volumes mean lu.tit -o small.tit
   tisim pack --sizes 5e-2 --volumes 5e-2 traces/ -o smaller.tit
+  tisim pack --iterations mean --sizes mean --volumes mean ocean.tit -o small.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
   tisim pack 175b.graph -o 175b.tit   # a graph of GPUs
   tisim pack traces/ --graph step.graph -o step.tit   # ranks that launch its blocks
@@ -52,11 +53,19 @@ Examples:
 )
 @click.option(
     "--sizes",
-    type=click.Choice(SIZE_LEVELS),
+    type=click.Choice(LEVELS),
     default="exact",
     show_default=True,
     help="Precision of message sizes and of the counts of alltoallv and the like: a relative "
     "error, or the mean of all messages with one tag.",
+)
+@click.option(
+    "--iterations",
+    type=click.Choice(LEVELS),
+    default="exact",
+    show_default=True,
+    help="Precision of the iterations of loops, such as those of a solver: a relative error, or "
+    "the mean of all loops that repeat the same calls.",
 )
 @click.option(
     "--graph",
@@ -70,6 +79,7 @@ def pack_command(
     dialect: str,
     volumes: str,
     sizes: str,
+    iterations: str,
     graph_file: str | None,
     traces: tuple[str, ...],
 ) -> None:
@@ -77,9 +87,9 @@ def pack_command(
 
     TRACES is any trace that tisim replay takes, or a directory with the parts that the ranks of
     a recorded program have left; the trace then says which ranks did not finish. All commands
-    that take traces take packed ones. Without --volumes and --sizes packing is lossless:
-    comments, spacing and the spelling of numbers are restored. A packed trace can be packed again
-    at a lower precision.
+    that take traces take packed ones. Without --volumes, --sizes and --iterations packing is
+    lossless: comments, spacing and the spelling of numbers are restored. A packed trace can be
+    packed again at a lower precision.
 
     A graph of GPUs alone is packed too.
     """
@@ -103,13 +113,18 @@ def pack_command(
         return
     was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
-        if sizes == "exact":
+        if sizes == iterations == "exact":
             text = pack(
                 opened_name(traces), output, dialect=dialect, volumes=volumes, progress=bar.show
             )
         else:
             text = pack_rounded(
-                opened_name(traces), output, sizes, dialect=dialect, volumes=volumes
+                opened_name(traces),
+                output,
+                sizes=sizes,
+                iterations=iterations,
+                dialect=dialect,
+                volumes=volumes,
             )
     if graph is not None:
         add_graph(output, graph)

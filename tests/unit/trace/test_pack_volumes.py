@@ -22,7 +22,8 @@ from tests.unit.trace_library.test_trace_library import measured
 from tisim import replay
 from tisim.errors import InputError
 from tisim.traces import Trace, check, pack, unpack
-from tisim.traces.extrapolation.rounded_sizes import pack_rounded
+from tisim.traces.extrapolation.rounded import pack_rounded
+from tisim.traces.generate import Ocean
 from tisim.traces.packed_program import PackedTrace
 from tisim.traces.writer import write_trace
 
@@ -303,7 +304,7 @@ def test_means_take_the_same_space_at_any_length_and_hardly_change_times(tmp_pat
     for steps in (10, 60):
         exact = particles(tmp_path / f"{steps}.tit", 8, steps)
         typical = tmp_path / "typical.tit"
-        pack_rounded(exact, typical, "mean", volumes="mean")
+        pack_rounded(exact, typical, sizes="mean", volumes="mean")
         sizes.append(typical.stat().st_size)
         assert check(Trace.open(typical)).findings == check(Trace.open(exact)).findings == ()
         time = replay(exact, platform=GRAPHENE).simulated_time
@@ -314,7 +315,7 @@ def test_means_take_the_same_space_at_any_length_and_hardly_change_times(tmp_pat
 
 def test_a_level_bounds_each_size(tmp_path: Path) -> None:
     exact = particles(tmp_path / "exact.tit", 4, 30)
-    pack_rounded(exact, tmp_path / "rounded.tit", "5e-2")
+    pack_rounded(exact, tmp_path / "rounded.tit", sizes="5e-2")
     before, after = (
         [line.split() for rank in range(4) for line in PackedTrace(path).lines(rank)]
         for path in (exact, tmp_path / "rounded.tit")
@@ -333,3 +334,44 @@ def test_the_command_says_what_it_cannot(tisim: CommandLine) -> None:
     run = tisim("pack", "--sizes", "mean", "--dialect", "legacy", legacy, "-o", target)
     assert run.status == 2
     assert "--sizes takes traces of the modern dialect only" in run.err
+
+
+def test_means_of_iterations_let_no_trace_grow_with_them(tmp_path: Path) -> None:
+    """An ocean whose solver needs 20 to 40 iterations a step; the replay stays within 12 %."""
+    sizes, times = [], []
+    for steps in (10, 40):
+        exact, typical = tmp_path / f"{steps}.tit", tmp_path / f"{steps}-mean.tit"
+        Ocean(ranks=8, iterations=steps, noise=0.2, imbalance=0.2).write(exact)
+        pack_rounded(exact, typical, sizes="mean", volumes="mean", iterations="mean")
+        assert check(Trace.open(typical)).sound
+        sizes.append(typical.stat().st_size)
+        times.append([replay(one, platform=GRAPHENE).simulated_time for one in (exact, typical)])
+    assert sizes[1] - sizes[0] <= 4
+    assert all(found == pytest.approx(expected, rel=0.12) for expected, found in times)
+    again = tmp_path / "again.tit"
+    pack_rounded(exact, again, sizes="mean", volumes="mean", iterations="mean")
+    assert again.read_bytes() == typical.read_bytes()
+
+
+def _loops(counts: list[int]) -> str:
+    solve = ["allreduce 8 1", "bcast 8"]
+    program = [line for count in counts for line in ("barrier", *solve * count)]
+    return "".join(f"{rank} {line}\n" for line in program for rank in (0, 1))
+
+
+def test_iterations_are_rounded_by_loop(tmp_path: Path) -> None:
+    source, packed = tmp_path / "trace.txt", tmp_path / "trace.tit"
+    source.write_text(_loops([100, 10, 30, 102, 98, 20]))
+    for level, expected in (("mean", [60] * 6), ("5e-2", [100, 10, 30, 100, 100, 20])):
+        pack_rounded(source, packed, iterations=level)
+        lines = [line.decode() for line in PackedTrace(packed).lines(0)]
+        assert lines[1:] == _loops(expected).splitlines()[::2]
+
+
+def test_iterations_that_fit_no_longer_to_each_other_are_refused(tmp_path: Path) -> None:
+    """Rank 0 sends in two loops what rank 1 receives in one: 4 + 11 messages would be 8 + 8."""
+    source = tmp_path / "trace.txt"
+    sends = [*["0 send 1 0 8"] * 4, "0 barrier", *["0 send 1 0 8"] * 11]
+    source.write_text("\n".join([*sends, "1 barrier", *["1 recv 0 0 8"] * 15, ""]))
+    with pytest.raises(InputError, match="would no longer fit to each other"):
+        pack_rounded(source, tmp_path / "packed.tit", iterations="mean")

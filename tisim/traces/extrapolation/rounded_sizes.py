@@ -7,20 +7,14 @@ so both ends of a message agree, and a rank's counts with those of all others.
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tisim.errors import InputError
-from tisim.traces import pack
 from tisim.traces.extrapolation.data import LAYOUTS
 from tisim.traces.packed_program import PackedTrace
 from tisim.traces.writer import write_trace
 
-#: How exactly sizes can be kept.
-SIZE_LEVELS = ("exact", "5e-2", "mean")
 _MESSAGES = frozenset(
     f"{mode}{action}".encode()
     for mode in ("", "i", "s", "b", "is", "ib")
@@ -31,50 +25,22 @@ _NOTE = "# sizes are kept as {} (tisim pack --sizes)\n"
 _Key = tuple[bytes, int]
 
 
-def pack_rounded(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    output: str | os.PathLike[str],
-    sizes: str,
-    *,
-    volumes: str = "exact",
-    dialect: str = "auto",
-) -> int:
-    """Pack a trace with other sizes of messages and counts of collectives by rank.
+def write_rounded_sizes(source: Path, output: Path, level: str) -> None:
+    """Write a packed trace with other sizes of messages and counts of collectives by rank.
 
     Parameters
     ----------
-    source
-        A trace in any form that `tisim.traces.pack` takes.
-    output
-        The packed file to write.
-    sizes
+    source, output
+        The packed traces.
+    level
         ``"5e-2"``, to this relative error each, or ``"mean"``: of all messages with
         one tag, or of all counts of one collective.
-    volumes, dialect
-        As for `tisim.traces.pack`.
-
-    Returns
-    -------
-    int
-        The bytes of the text, or of the packed file that was `source`.
-
-    Raises
-    ------
-    InputError
-        When the trace cannot be read or written, or is of the legacy dialect.
     """
-    with tempfile.TemporaryDirectory(prefix="tisim-pack-") as directory:
-        packed, rounded = Path(directory, "packed.tit"), Path(directory, "rounded.tit")
-        nbytes = pack(source, packed, dialect=dialect)
-        trace = PackedTrace(packed)
-        if trace.legacy:
-            raise InputError("--sizes takes traces of the modern dialect only")
-        instead = _sizes_instead(trace, sizes)
-        with write_trace(rounded, trace.ranks) as writer:
-            for rank in range(trace.ranks):
-                writer.write_rank(rank, _lines(trace, rank, sizes, instead))
-        pack(rounded, output, volumes=volumes)
-    return nbytes
+    trace = PackedTrace(source)
+    instead = _sizes_instead(trace, level)
+    with write_trace(output, trace.ranks) as writer:
+        for rank in range(trace.ranks):
+            writer.write_rank(rank, _lines(trace, rank, level, instead))
 
 
 def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int]) -> Iterator[str]:
@@ -115,23 +81,25 @@ def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
         words = [b"", *line.split(b" ")]
         for kind, place in _sizes(words, trace.ranks, level):
             found[kind][int(words[place])] += times
-    width = math.inf if level == "mean" else 1 + float(level)
     instead: dict[_Key, int] = {}
     for kind, sizes in found.items():
-        for members in _bins(sorted(sizes), width):
+        for members in bins(sorted(sizes), level):
             total = sum(sizes[size] for size in members)
             mean = round(sum(size * sizes[size] for size in members) / total)
             instead.update(((kind, size), mean) for size in members)
     return instead
 
 
-def _bins(sizes: Sequence[int], width: float) -> Iterator[list[int]]:
-    """Ascending sizes in parts whose largest is at most `width` times the smallest."""
+def bins(numbers: Sequence[int], level: str) -> Iterator[list[int]]:
+    """Ascending numbers in parts whose largest is no more above the smallest than the level says;
+    all are one part at the level ``mean``.
+    """
+    width = math.inf if level == "mean" else 1 + float(level)
     members: list[int] = []
-    for size in sizes:
-        if members and size > members[0] * width:
+    for number in numbers:
+        if members and number > members[0] * width:
             yield members
             members = []
-        members.append(size)
+        members.append(number)
     if members:
         yield members
