@@ -41,6 +41,12 @@ void Matcher::add_channel(const Pattern& key) {
   recent_channel_ = static_cast<std::int32_t>(channels_.size());
   channels_.push_back({key.source, key.destination, key.tag, key.context});
   index_.insert(recent_channel_, [this](std::int32_t number) { return hash_at(number); });
+  count_channels();
+}
+
+void Matcher::count_channels() {
+  const std::size_t kept = kKept + kKeptOfRank * inboxes_.size();
+  fewest_busy_ = channels_.size() > kept ? channels_.size() / 8 : 0;
 }
 
 // So memory follows the messages that wait at one time, not the tags a program ever uses.
@@ -50,6 +56,7 @@ void Matcher::drop_idle() {
   index_.renumber(channels_.size(), [this](std::int32_t number) { return hash_at(number); });
   most_channels_ = std::max(kKept, 2 * channels_.size());
   recent_ = kNobody;
+  count_channels();
 }
 
 void Matcher::append(Channel& channel, std::int32_t message) {
@@ -69,7 +76,7 @@ std::int32_t Matcher::pop(Channel& channel) {
   channel.head = messages_[message].next;
   if (channel.head < 0) {
     --busy_;
-    if (has_many_idle()) [[unlikely]]
+    if (busy_ < fewest_busy_) [[unlikely]]
       drop_idle();
   }
   return message;

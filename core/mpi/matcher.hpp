@@ -146,11 +146,7 @@ class Matcher {
   Channel& find_channel(const Pattern& key);
   [[gnu::noinline]] void add_channel(const Pattern& key);
   void drop_idle();
-  // True if nearly all channels are idle, and more than programs need again soon: those of an
-  // all-to-all, say, whose messages have found each other.
-  bool has_many_idle() const {
-    return channels_.size() > kKept + kKeptOfRank * inboxes_.size() && 8 * busy_ < channels_.size();
-  }
+  void count_channels();
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
   void unlink_unexpected(const Message& message);
@@ -171,7 +167,10 @@ class Matcher {
   static constexpr std::size_t kKeptOfRank = 64;
   std::vector<Channel> channels_;
   std::size_t busy_ = 0;  // those in which messages wait
-  NumberIndex index_;     // of them
+  // With fewer of these the idle ones are dropped: there are more than programs need again soon, as
+  // when the messages of an all-to-all have found each other.
+  std::size_t fewest_busy_ = 0;
+  NumberIndex index_;  // of them
   // The one that was asked for last; a send or receive does so several times.
   Pattern recent_ = kNobody;
   std::int32_t recent_channel_ = -1;

@@ -194,6 +194,7 @@ void System::enlist(std::int32_t variable, Element& element) {
 }
 
 void System::remove_idle_members(Constraint& constraint) {
+  const std::int32_t index = index_of(constraint);
   for (std::size_t m = 0; m < constraint.members.size();) {
     const Member member = constraint.members[m];
     const Variable& variable = this->variable(member.variable);
@@ -201,11 +202,9 @@ void System::remove_idle_members(Constraint& constraint) {
       ++m;
       continue;
     }
-    const std::span<Element> way = own_elements(variable);
-    const std::int32_t index = index_of(constraint);
-    std::size_t place = 0;
-    while (way[place].constraint != index) ++place;
-    way[place].listed = false;
+    Element* element = elements_.begin() + variable.elements;
+    while (element->constraint != index) ++element;
+    element->listed = false;
     constraint.members[m] = constraint.members.back();
     constraint.members.pop_back();
   }
