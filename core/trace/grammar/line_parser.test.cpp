@@ -51,6 +51,19 @@ TEST("lines: special ranks") {
   CHECK(null.ops[0].peer == kProcNull && null.ops[0].flags == 0);
 }
 
+TEST("lines: of two layers of I/O, one is read") {
+  const std::vector<std::string> lines = {"open 0 a wc layer=posix", "file_open 1 a wc layer=mpi",
+                                          "pwrite 0 64 128 layer=posix",
+                                          "file_write_at 1 32 16 layer=mpi", "barrier"};
+  const Sample upper(lines);
+  const Sample lower(lines, 4, Dialect::modern, {.is_posix_layer = true});
+  for (const Sample* read : {&upper, &lower}) CHECK(read->ops.back().line == 5);
+  for (const Op& op : upper.ops) CHECK(op.line != 1 && op.line != 3);
+  for (const Op& op : lower.ops) CHECK(op.line != 2 && op.line != 4);
+  CHECK(upper.ops.size() > 2 && lower.ops.size() > 2);
+  CHECK_THROWS(Sample({"open 0 a wc layer=hdf5"}), TraceError, "neither mpi nor posix");
+}
+
 TEST("lines: requests") {
   const Sample s({"wait 1 0 5", "test 0 2 6", "waitall", "waitall 3", "waitAny 2", "waitsome",
                   "testall", "testany", "testsome", "wait -333 -333 -3335"});
