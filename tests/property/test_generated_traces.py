@@ -40,6 +40,13 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "fewest": st.integers(1, 2),
         "most": st.integers(2, 3),
     },
+    "refined": {
+        "refined": st.floats(0, 1),
+        "nbytes": sizes,
+        "block_bytes": sizes,
+        "variables": st.integers(0, 3),
+        "checkpoint_every": st.integers(0, 2),
+    },
     "io": {
         "access": st.sampled_from(ACCESSES),
         "written": st.integers(0, 4).map(lambda blocks: 4096 * blocks),
@@ -81,7 +88,7 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 def platform_for(name: str) -> Path | tisim.Platform:
     """One whose hosts have disks, where the pattern has files."""
-    if name != "io":
+    if name not in ("io", "refined"):
         return ROOT / "platforms" / "graphene.xml"
     return new.cluster(
         12, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2GBps,write=1GBps"

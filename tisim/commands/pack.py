@@ -29,7 +29,7 @@ Examples:
   tisim pack --volumes 1e-2 traces/ -o small.tit
   tisim pack --volumes mean lu.tit -o small.tit
   tisim pack --sizes 5e-2 --volumes 5e-2 traces/ -o smaller.tit
-  tisim pack --iterations mean --sizes mean --volumes mean ocean.tit -o small.tit
+  tisim pack --iterations mean --sizes mean --volumes mean a.16.tit -o small.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
   tisim pack 175b.graph -o 175b.tit   # a graph of GPUs
   tisim pack traces/ --graph step.graph -o step.tit   # ranks that launch its blocks
