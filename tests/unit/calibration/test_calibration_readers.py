@@ -75,6 +75,8 @@ MPI_Recv,1000,32.477584,4.0e-03
 MPI_Recv,1000,33.0,1.0e-04
 MPI_Isend,1000,34.0,5.0e-06
 MPI_Iprobe,1,43.1,3.0e-07
+MPI_Test,1,43.2,2.0e-07
+MPI_Wtime,0,44.0,4.0e-01
 """
 OWN = """\
 # any comment
@@ -149,8 +151,10 @@ def test_rows_of_platform_calibration(tmp_path: Path) -> None:
         ("pingpong", 1000, 3e-3, 1, 1),
         ("recv", 1000, 1e-4, 1, 1),
         ("isend", 1000, 5e-6, 1, 1),
+        ("iprobe", 1, 3e-7, 1, 1),
+        ("test", 1, 2e-7, 1, 1),
     ]
-    assert "1 rows of MPI_Iprobe are not used" in frame(tmp_path, ROWS).remarks[0]
+    assert "1 rows of MPI_Wtime are not used" in frame(tmp_path, ROWS).remarks[0]
 
 
 def test_own_format(tmp_path: Path) -> None:
@@ -162,7 +166,7 @@ def test_own_format(tmp_path: Path) -> None:
 
 
 def test_several_files_at_once(tmp_path: Path) -> None:
-    assert len(rows(tmp_path, SKAMPI, OSU_LATENCY, IMB, ROWS, OWN)) == 2 + 3 + 3 + 4 + 3
+    assert len(rows(tmp_path, SKAMPI, OSU_LATENCY, IMB, ROWS, OWN)) == 2 + 3 + 3 + 6 + 3
 
 
 def test_measurements_inside_a_host_are_left_out_where_there_are_others(tmp_path: Path) -> None:
@@ -213,7 +217,7 @@ CUT = "a cut or damaged line"
         (ROWS.replace("33.0,1.0e-04", "33.0"), 3, CUT),
         (ROWS.replace("1.0e-04", "1.0e"), 3, "should stand here"),
         (ROWS.replace("1.0e-04", "-1.0e-04"), 3, "negative"),
-        (ROWS[:-6], 5, CUT),
+        (ROWS[:-6], 7, CUT),
         (ROWS.replace("MPI_Isend,1000", "MPI_Isend,10.5"), 4, "whole number of bytes"),
         # tisim
         (OWN.rstrip()[:-4], 5, CUT),

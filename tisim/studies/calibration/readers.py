@@ -443,11 +443,18 @@ def _own_sample(text: Text, row: dict[str, str], line: int) -> Sample:
 
 # Every row is the time inside one MPI call. In a ping-pong an MPI_Send row is followed by an
 # MPI_Recv row that repeats its start: their sum is the round trip. Any other MPI_Recv row is the
-# receive of a message that had arrived.
+# receive of a message that had arrived. MPI_Test and MPI_Iprobe are called until they find a
+# message: all but the last of many find nothing.
 
 SIMGRID = "CSV rows op,bytes,start,duration without a header"
 _SIMGRID_ROW = re.compile(r"\s*MPI_\w+\s*,")
-_OPERATIONS = {"MPI_Send": "send", "MPI_Isend": "isend", "MPI_Recv": "recv"}
+_OPERATIONS = {
+    "MPI_Send": "send",
+    "MPI_Isend": "isend",
+    "MPI_Recv": "recv",
+    "MPI_Test": "test",
+    "MPI_Iprobe": "iprobe",
+}
 
 
 def read_simgrid(text: Text) -> tuple[list[Sample], list[str]]:
