@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _NAMED = 8  # ranks that a line names one by one
 
 
+def deadlock(now: float, blocked: int) -> str:
+    """The first line of the report on a deadlock."""
+    count = f"{blocked} rank{'s wait' if blocked > 1 else ' waits'}"
+    return f"deadlock at {now:.9g} s: {count} for what will never happen"
+
+
 def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
     """Raise the report when ranks are left that will never go on.
 
@@ -33,8 +39,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     blocked = core.unfinished()
     if not blocked:
         return
-    count = f"{len(blocked)} rank{'s wait' if len(blocked) > 1 else ' waits'}"
-    lines = [f"deadlock at {core.now:.9g} s: {count} for what will never happen"]
+    lines = [deadlock(core.now, len(blocked))]
     lines += (f"  {line}" for line in describe_deaths(driver))
     absences: dict[int, str] = {}
     mistaken = False

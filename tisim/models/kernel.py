@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tisim.errors import SimulationError
+from tisim.kernel.report import deadlock
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
 from tisim.models.rank import Rank
@@ -43,8 +44,7 @@ def simulate(
     world.clock.run(world.hosts.settle, world.network)
     blocked = [rank for rank in ranks if not rank.is_finished]
     if blocked:
-        number = f"{len(blocked)} rank{'s wait' if blocked[1:] else ' waits'}"
-        lines = [f"deadlock at {world.clock.now:.9g} s: {number} for what will never happen"]
+        lines = [deadlock(world.clock.now, len(blocked))]
         for rank in blocked[:20]:
             file, line = trace.place(rank.number, rank.action.line)
             name = rank.action.name.removesuffix("_recorded")

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tisim.traces.text_program import ANY_SOURCE, ANY_TAG, Action
+from tisim.traces.rank_requests import NamedRequest
+from tisim.traces.text_program import ANY_SOURCE, ANY_TAG
 
 if TYPE_CHECKING:
     import simpy
@@ -65,7 +66,7 @@ class Message:
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class Request(NamedRequest):
     """A rank's end of a message, or a non-blocking collective, until it is finished.
 
     Attributes
@@ -76,37 +77,19 @@ class Request:
         Of posting.
     receives
         Whether it is the receiving end.
-    key
-        Source, destination, tag and communicator, by which a wait names it.
     parts
         Of a non-blocking collective: its requests, None once they are finished.
     """
 
-    message: Message | None
-    order: int
+    message: Message | None = None
+    order: int = 0
     receives: bool = False
-    key: tuple[int, int, int, int] = (0, 0, 0, 0)
-    source_lost: bool = False
-    parts: list[Request | None] | None = None
-    persistent: Persistent | None = None
+    parts: list[Request | None] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
         """True if a wait for it would not block."""
         return self.message is None or self.message.has_arrived
-
-    def has_key(self, key: tuple[int, int, int, int]) -> bool:
-        """True if a wait or test with this key may name it."""
-        return key == ((key[0], *self.key[1:]) if self.source_lost else self.key)
-
-
-@dataclass(slots=True, eq=False)
-class Persistent:
-    """A persistent request: what its starts do, and the key of `Request`."""
-
-    action: Action
-    key: tuple[int, int, int, int]
-    is_active: bool = False
 
 
 @dataclass

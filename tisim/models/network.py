@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.models.answers import checked
 from tisim.models.clock import Clock
 from tisim.models.sharing import Sharing
+from tisim.support.answers import checked
 
 if TYPE_CHECKING:
     import simpy

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from tisim.models.answers import checked
 from tisim.models.clock import Clock, Entry
+from tisim.support.answers import checked
 
 if TYPE_CHECKING:
     from tisim.simulation.settings import Settings

@@ -15,7 +15,8 @@ from tisim.actions import script as rows
 from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError, SimulationError
 from tisim.models.communicators import Begun, Communicator
-from tisim.models.messages import Message, Persistent, Request
+from tisim.models.messages import Message, Request
+from tisim.traces.rank_requests import Key, Persistent, RankRequests
 from tisim.traces.text_program import (
     ANY_SOURCE,
     COLLECTIVES,
@@ -47,10 +48,7 @@ class Rank:
         self._messages = world.messages
         self.number, self.host = number, host
         self.comms = {0: world.communicators.world}
-        self.pending: dict[Request, None] = {}  # in the order of posting
-        self._freed: list[Request] = []
-        self._persistent: list[Persistent] = []
-        self._numbers: dict[int, Request | Persistent] = {}
+        self._requests = RankRequests[Request]()
         self._last: Request | None = None
         self._order = 0
         # Requests that a wait is about; complete ones by the order of posting.
@@ -64,7 +62,16 @@ class Rank:
         self.is_finished = False
 
     def run(self, actions: Iterable[Action], delay: float) -> Steps:
-        """Act from the start to the end of a trace."""
+        """Act from the start to the end of a trace; errors of input say at which line."""
+        try:
+            yield from self._run(actions, delay)
+        except InputError as error:
+            if error.file is not None:
+                raise
+            file, line = self._world.trace.place(self.number, self.action.line)
+            raise InputError(error.message, file=file, line=line) from None
+
+    def _run(self, actions: Iterable[Action], delay: float) -> Steps:
         if delay > 0:
             yield self._clock.wake_after(delay)
         if self._world.protocol.init_sleep > 0:
@@ -113,7 +120,7 @@ class Rank:
 
     def _comm(self, comm: int) -> Communicator:
         if comm not in self.comms:
-            self._fail(
+            raise InputError(
                 f"rank {self.number} is in no communicator {comm} here; it is made by comm_split "
                 "or comm_dup"
             )
@@ -123,15 +130,11 @@ class Rank:
         """The world's number of a rank of a communicator."""
         members = self._comm(comm).members
         if peer >= len(members):
-            self._fail(
+            raise InputError(
                 f"rank {peer} is not in communicator {comm}, whose ranks are 0 to "
                 f"{len(members) - 1}"
             )
         return peer if peer == ANY_SOURCE else members[peer]
-
-    def _fail(self, message: str) -> None:
-        file, line = self._world.trace.place(self.number, self.action.line)
-        raise InputError(message, file=file, line=line)
 
     def _incoming(self, action: Action) -> Message:
         """The message that a receive or a probe is about."""
@@ -140,7 +143,7 @@ class Rank:
 
     def _request(self, message: Message | None, *, receives: bool = False) -> Request:
         self._order += 1
-        return Request(message, self._order, receives)
+        return Request(message=message, order=self._order, receives=receives)
 
     def _send(self, message: Message, mode: str = "standard", *, as_isend: bool = True) -> Sent:
         """Pay the overhead and post a send; a detached one is complete."""
@@ -203,7 +206,7 @@ class Rank:
 
     # Requests
 
-    def _key(self, action: Action, *, receives: bool) -> tuple[int, int, int, int]:
+    def _key(self, action: Action, *, receives: bool) -> Key:
         me = self._comm(action.comm).number[self.number]
         ends = (action.peer, me) if receives else (me, action.peer)
         return (*ends, action.tag, action.comm)
@@ -213,41 +216,8 @@ class Rank:
     ) -> Iterable[simpy.Event]:
         """Make a request of a message pending."""
         request.key = self._key(action, receives=request.receives)
-        request.source_lost, request.persistent = action.source_lost, persistent
-        self.pending[request] = None
-        if persistent is None:
-            self._numbers |= dict.fromkeys(action.numbers or (), request)
+        self._requests.add(request, action, persistent)
         return ()
-
-    def _drop(self, request: Request) -> None:
-        """Let a request go that is finished."""
-        self.pending.pop(request, None)
-        if request.persistent is not None:
-            request.persistent.is_active = False
-
-    def _named(self, action: Action) -> Request | None:
-        """The pending request that a wait or test names: the oldest of its key, or its number."""
-        if action.numbers is not None:
-            return self._numbered(action.numbers[0])
-        if action.name.endswith("_last"):
-            return next(reversed(self.pending), None)
-        key = (action.peer, action.nbytes, action.tag, action.comm)
-        collective = action.peer == action.nbytes == ANY_SOURCE
-        listed = (r for r in self.pending if (r.parts is not None) == collective and r.has_key(key))
-        return next(listed, None)
-
-    def _numbered(self, number: int) -> Request | None:
-        if number not in self._numbers:
-            self._fail(f"there is no request {number} here")
-        named = self._numbers[number]
-        return next((r for r in self.pending if named in (r, r.persistent)), None)
-
-    def _listed(self, action: Action) -> list[Request]:
-        """The pending requests that a waitall, testany ... is about."""
-        if action.numbers is None:
-            return list(self.pending)
-        named = [self._numbered(number) for number in action.numbers]
-        return [request for request in named if request is not None]
 
     def _await(self, request: Request) -> None:
         """Put a request among those that the rank waits for."""
@@ -270,7 +240,7 @@ class Rank:
         """
         awaited = 0
         for request in requests:
-            self._drop(request)
+            self._requests.drop(request)
             for part in request.parts or (request,):
                 if part is not None and part.message is not None:
                     awaited += 1
@@ -291,35 +261,35 @@ class Rank:
 
     def _finish(self, request: Request) -> Steps:
         """Let a complete request go; a receive costs its overhead."""
-        self._drop(request)
+        self._requests.drop(request)
         if request.receives and request.message is not None:
             yield from self._overhead(self._messages.receive_overhead(self.number, request.message))
 
     def _wait(self, action: Action) -> Steps:
-        request = self._named(action)
+        request = self._requests.named(action)
         if request is not None:
             yield from self._wait_for(request)
 
     def _wait_all(self, action: Action) -> Steps:
         """Wait for all: for collectives first, one after the other, as SimGrid does."""
-        for request in [r for r in self._listed(action) if r.parts is not None]:
+        for request in [r for r in self._requests.listed(action) if r.of_collective]:
             yield from self._wait_for(request)
-        yield from self._wait_for(*self._listed(action))
+        yield from self._wait_for(*self._requests.listed(action))
 
     def _wait_until_all_end(self) -> Steps:
         """Wait for whatever is still pending."""
-        for request in self._freed:
+        for request in self._requests.freed:
             if not request.is_complete:
                 self._order += 1
                 request.order = self._order
-                self.pending[request] = None
-        self._freed.clear()
-        while self.pending:
+                self._requests.pending[request] = None
+        self._requests.freed.clear()
+        while self._requests.pending:
             yield from self._wait_all(Action("waitall"))
 
     def _wait_any(self, action: Action) -> Steps:
         """Finish one request: one without a message, else the first complete one."""
-        listed = self._listed(action)
+        listed = self._requests.listed(action)
         for request in listed:
             if request.message is None:
                 yield from self._wait_for(request)
@@ -345,13 +315,13 @@ class Rank:
     # Tests
 
     def _test(self, action: Action) -> Steps:
-        request = self._named(action)
+        request = self._requests.named(action)
         if request is not None:
             yield from self._test_one(request)
 
     def _test_each(self, action: Action) -> Steps:
-        for request in self._listed(action):
-            yield from self._test_one(request if request in self.pending else None)
+        for request in self._requests.listed(action):
+            yield from self._test_one(request if request in self._requests.pending else None)
 
     def _test_one(self, request: Request | None) -> Steps:
         """Sleep for the time of a test, then finish the request (None: it is) if it is complete."""
@@ -363,7 +333,7 @@ class Rank:
                 yield self._clock.turn()
         if request is None:
             return
-        if request.parts is not None:
+        if request.of_collective:
             yield from self._test_collective(request, request.parts)
         elif not request.is_complete:
             cost.note("test", success=False)
@@ -379,18 +349,18 @@ class Rank:
                 parts[place] = None
         success = all(part is None for part in parts)
         if success:
-            self._drop(request)
+            self._requests.drop(request)
         self._world.polling.note("test", success=success)
 
     def _test_any(self, action: Action) -> Steps:
-        if not any(request.message is not None for request in self._listed(action)):
+        if not any(request.message is not None for request in self._requests.listed(action)):
             return
         cost = self._world.polling
         if self._world.protocol.test_sleep > 0:
             yield self._clock.sleep(cost.count["testany"] * self._world.protocol.test_sleep)
             yield self._clock.turn()
-        found = (r for r in self._listed(action) if r.message is not None and r.is_complete)
-        request = next(found, None)
+        listed = self._requests.listed(action)
+        request = next((r for r in listed if r.message is not None and r.is_complete), None)
         if request is not None:
             yield from self._finish(request)
         cost.note("testany", success=request is not None)
@@ -450,23 +420,11 @@ class Rank:
     def _create_persistent(self, action: Action) -> None:
         if action.peer not in (PROC_NULL, ANY_SOURCE):
             self._address(action.peer, action.comm)
-        made = Persistent(action, self._key(action, receives=action.name == "recv_init"))
-        self._persistent.append(made)
-        self._numbers |= dict.fromkeys(action.numbers or (), made)
-
-    def _inactive(self, action: Action) -> list[Persistent]:
-        """The persistent requests that a start, a startall or a request_free may name."""
-        if action.numbers is not None:
-            named = [self._numbers.get(number) for number in action.numbers]
-            return [request for request in named if isinstance(request, Persistent)]
-        inactive = [request for request in self._persistent if not request.is_active]
-        if action.name == "startall":
-            return inactive
-        key = (action.peer, action.nbytes, action.tag, action.comm)
-        return [request for request in inactive if request.key == key][:1]
+        key = self._key(action, receives=action.name == "recv_init")
+        self._requests.make_persistent(action, key)
 
     def _start(self, action: Action) -> Steps:
-        for persistent in self._inactive(action):
+        for persistent in self._requests.inactive(action):
             started = persistent.action
             if started.peer != PROC_NULL:
                 persistent.is_active = True
@@ -476,22 +434,13 @@ class Rank:
 
     def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
-        request = self._named(action)
+        request = self._requests.named(action)
         if request is not None and request.message is not None and not request.message.is_matched:
             self._messages.withdraw(request.message)
             request.message = None
 
     def _free(self, action: Action) -> None:
-        """Leave a request to itself: its message goes on."""
-        request = self._named(action)
-        if request is None:
-            freed = self._inactive(action)
-        else:
-            freed = [request.persistent] if request.persistent is not None else []
-            request.persistent = None
-            self._drop(request)
-            self._freed.append(request)
-        self._persistent = [request for request in self._persistent if request not in freed]
+        self._requests.free(action)
 
     # Collectives
 
@@ -510,17 +459,16 @@ class Rank:
             yield from self._wait_for_others(event)
         schedule = self._world.schedule(self.number, action, call, communicator)
         if not call.blocking and rows.WAITALL in schedule.kinds:
-            self._fail(
+            raise InputError(
                 f"the SimPy kernel cannot carry out {action.name} in rounds, as the MPI library "
                 "does that smpi/coll-selector names; use --kernel core"
             )
         slots = yield from self._follow(schedule, communicator)
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):
             request = self._request(None)
-            request.parts = list(slots)
+            request.of_collective, request.parts = True, slots
             request.key = (ANY_SOURCE, ANY_SOURCE, COLLECTIVES[call.operation][1], action.comm)
-            self.pending[request] = None
-            self._numbers |= dict.fromkeys(action.numbers or (), request)
+            self._requests.add(request, action)
         if flops > 0:
             yield from self._execute(flops)
 

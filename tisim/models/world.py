@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from tisim.actions.collectives.communicators import Stage
 from tisim.actions.script import Script
-from tisim.errors import InputError
 from tisim.models.clock import Clock
 from tisim.models.communicators import Communicator, Communicators
 from tisim.models.messages import PointToPoint
@@ -86,11 +85,7 @@ class World:
         schedule = self._schedules.get(key)
         if schedule is None:
             schedule = self._schedules[key] = group.script(self._settings, number)
-            try:
-                self._settings.write_call(schedule, cast("_core.CollectiveCall", call))
-            except InputError as error:
-                file, line = self.trace.place(rank, action.line)
-                raise InputError(error.message, file=file, line=line) from None
+            self._settings.write_call(schedule, cast("_core.CollectiveCall", call))
         group.surveyed[number] = schedule.surveyed
         return schedule
 

@@ -96,6 +96,20 @@ def test_a_call_on_files_is_refused_with_its_place(tmp_path: Path) -> None:
         tisim.replay(trace, platform=PLATFORM, kernel="simpy")
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("send 0 0 8 comm=3", "rank 0 is in no communicator 3 here"),
+        ("wait request=7", "there is no request 7 here"),
+    ],
+)
+def test_a_wrong_call_is_refused_with_its_place(call: str, message: str, tmp_path: Path) -> None:
+    trace = tmp_path / "t.txt"
+    trace.write_text(f"0 init\n0 {call}\n")
+    with pytest.raises(tisim.InputError, match=rf"t\.txt:2: .*{message}"):
+        tisim.replay(trace, platform=PLATFORM, kernel="simpy")
+
+
 def test_models_of_your_own_need_the_simpy_kernel() -> None:
     from tisim.models import NetworkModel
 

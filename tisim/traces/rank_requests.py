@@ -1,0 +1,129 @@
+"""The requests of one rank of a trace in text, and which of them a line names.
+
+A line names a request by its key (source, destination, tag, communicator), by its number
+(``request=``, ``requests=``), or as the last one (docs/traces.md). Nothing here has a clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tisim.errors import InputError
+from tisim.traces.text_program import ANY_SOURCE, Action
+
+Key = tuple[int, int, int, int]
+
+
+@dataclass(slots=True, eq=False)
+class Persistent:
+    """A persistent request: what its starts do, and its key."""
+
+    action: Action
+    key: Key
+    is_active: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class NamedRequest:
+    """A pending request, as far as lines name it.
+
+    Attributes
+    ----------
+    key
+        Source, destination, tag and communicator.
+    of_collective
+        Whether it is that of a non-blocking collective, which has no ends.
+    source_lost
+        Whether its source is in no line, so that waits name it by the others (`Action`).
+    persistent
+        Whose start has made it.
+    """
+
+    key: Key = (0, 0, 0, 0)
+    of_collective: bool = False
+    source_lost: bool = False
+    persistent: Persistent | None = None
+
+    def has_key(self, key: Key) -> bool:
+        """True if a line with this key may name it."""
+        return key == ((key[0], *self.key[1:]) if self.source_lost else self.key)
+
+
+R = TypeVar("R", bound=NamedRequest)
+
+
+class RankRequests(Generic[R]):
+    """The requests of a rank: `pending` in the order of posting, and `freed`, which go on alone."""
+
+    def __init__(self) -> None:
+        self.pending: dict[R, None] = {}
+        self.freed: list[R] = []
+        self._persistent: list[Persistent] = []
+        self._numbers: dict[int, R | Persistent] = {}
+
+    def add(self, request: R, action: Action, persistent: Persistent | None = None) -> None:
+        """Make a request pending, which a line or the start of a persistent one has made."""
+        request.source_lost, request.persistent = action.source_lost, persistent
+        self.pending[request] = None
+        if persistent is None:
+            self._numbers |= dict.fromkeys(action.numbers or (), request)
+
+    def drop(self, request: R) -> None:
+        """Let a request go that is finished."""
+        self.pending.pop(request, None)
+        if request.persistent is not None:
+            request.persistent.is_active = False
+
+    def named(self, action: Action) -> R | None:
+        """The pending request that a wait or test names: the oldest of its key, or its number."""
+        if action.numbers is not None:
+            return self._numbered(action.numbers[0])
+        if action.name.endswith("_last"):
+            return next(reversed(self.pending), None)
+        key = (action.peer, action.nbytes, action.tag, action.comm)
+        collective = action.peer == action.nbytes == ANY_SOURCE
+        listed = (r for r in self.pending if r.of_collective == collective and r.has_key(key))
+        return next(listed, None)
+
+    def listed(self, action: Action) -> list[R]:
+        """The pending requests that a waitall, testany ... is about."""
+        if action.numbers is None:
+            return list(self.pending)
+        named = [self._numbered(number) for number in action.numbers]
+        return [request for request in named if request is not None]
+
+    def _numbered(self, number: int) -> R | None:
+        if number not in self._numbers:
+            raise InputError(f"there is no request {number} here")
+        named = self._numbers[number]
+        return next((r for r in self.pending if named in (r, r.persistent)), None)
+
+    def make_persistent(self, action: Action, key: Key) -> None:
+        """Note a persistent request."""
+        made = Persistent(action, key)
+        self._persistent.append(made)
+        self._numbers |= dict.fromkeys(action.numbers or (), made)
+
+    def inactive(self, action: Action) -> list[Persistent]:
+        """The persistent requests that a start, a startall or a request_free may name."""
+        if action.numbers is not None:
+            named = [self._numbers.get(number) for number in action.numbers]
+            return [request for request in named if isinstance(request, Persistent)]
+        inactive = [request for request in self._persistent if not request.is_active]
+        if action.name == "startall":
+            return inactive
+        key = (action.peer, action.nbytes, action.tag, action.comm)
+        return [request for request in inactive if request.key == key][:1]
+
+    def free(self, action: Action) -> None:
+        """Leave the request that a request_free names to itself: its message goes on."""
+        request = self.named(action)
+        if request is None:
+            freed = self.inactive(action)
+        else:
+            freed = [request.persistent] if request.persistent is not None else []
+            request.persistent = None
+            del self.pending[request]
+            self.freed.append(request)
+        self._persistent = [request for request in self._persistent if request not in freed]
