@@ -1,10 +1,15 @@
 // GOAL schedules.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -13,6 +18,7 @@
 #include "bindings.hpp"
 #include "checks.hpp"
 #include "goal/run.hpp"
+#include "goal/sequence.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,15 +33,36 @@ std::int64_t operations(const GoalSchedule& schedule) {
   return count;
 }
 
-// Throws std::invalid_argument: the message, and behind a line feed the line.
-std::shared_ptr<GoalSchedule> read(const nb::bytes& content) {
-  const std::string_view view(content.c_str(), content.size());
+// A GoalError becomes std::invalid_argument: the message, and behind a line feed the line.
+template <class Function>
+auto with_line(Function&& function) {
   const nb::gil_scoped_release unlocked;
   try {
-    return std::make_shared<GoalSchedule>(read_goal(view));
+    return function();
   } catch (const GoalError& error) {
     throw std::invalid_argument(std::string(error.what()) + "\n" + std::to_string(error.line));
   }
+}
+
+std::shared_ptr<GoalSchedule> read(const nb::bytes& content) {
+  const std::string_view view(content.c_str(), content.size());
+  return with_line([&] { return std::make_shared<GoalSchedule>(read_goal(view)); });
+}
+
+const GoalRank& rank_of(const GoalSchedule& schedule, std::size_t rank) {
+  if (rank >= schedule.ranks.size()) throw nb::index_error();
+  return schedule.ranks[rank];
+}
+
+bool computes(const GoalSchedule& schedule, std::size_t rank) {
+  const std::vector<GoalOp>& ops = rank_of(schedule, rank).ops;
+  return std::any_of(ops.begin(), ops.end(),
+                     [](const GoalOp& op) { return op.kind == GoalKind::compute; });
+}
+
+nb::bytes take(GoalSequence& sequence, std::size_t bytes) {
+  const std::string lines = with_line([&] { return sequence.take(bytes); });
+  return nb::bytes(lines.data(), lines.size());
 }
 
 }  // namespace
@@ -43,9 +70,35 @@ std::shared_ptr<GoalSchedule> read(const nb::bytes& content) {
 void register_goal(nb::module_& m) {
   nb::class_<GoalSchedule>(m, "GoalSchedule", "Operations of ranks that wait for one another.")
       .def_prop_ro("ranks", [](const GoalSchedule& s) { return s.ranks.size(); })
-      .def_prop_ro("operations", &operations);
+      .def_prop_ro("operations", &operations)
+      .def("computes", &computes, "rank"_a, "True if a rank has computations.")
+      .def(
+          "place",
+          [](const GoalSchedule& schedule, std::size_t rank, std::uint32_t op) {
+            const GoalRank& one = rank_of(schedule, rank);
+            if (op >= one.ops.size()) throw nb::index_error();
+            return one.place(op);
+          },
+          "rank"_a, "operation"_a, "Its line, or its number in a binary schedule.");
   m.def("read_goal", &read, "content"_a,
         "Of text or of what txt2bin writes. Raises ValueError: a message, a line feed, the line.");
+  nb::class_<GoalSequence>(m, "GoalSequence", "A rank of a schedule as lines of a trace.")
+      .def(
+          "__init__",
+          [](GoalSequence* self, std::shared_ptr<GoalSchedule> schedule, std::size_t rank,
+             double speed) {
+            rank_of(*schedule, rank);
+            with_line([&] { new (self) GoalSequence(std::move(schedule), rank, speed); });
+          },
+          "schedule"_a, "rank"_a, "speed"_a,
+          "`speed`: the volume of a second of computing. Raises ValueError as `read_goal` does.")
+      .def("take", &take, "size"_a,
+           "The next lines, about so many bytes; empty behind the last one. Raises ValueError as "
+           "`read_goal` does, OverflowError if a volume is infinite.")
+      .def_prop_ro("open_waits", &GoalSequence::open_waits,
+                   "How often it was open which of several messages ends first.")
+      .def_prop_ro("first_open", &GoalSequence::first_open,
+                   "The first operation that waited there.");
   nb::class_<GoalRun>(m, "GoalRun", "A schedule, executed on a platform.")
       .def(
           "__init__",

@@ -43,7 +43,7 @@ class Text {
         GoalRank& one = made.ranks[static_cast<std::size_t>(rank)];
         if (!one.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
         want("{");
-        read_rank(one, made);
+        read_rank(one, rank, made);
         ++found;
       } else {
         fail("expected 'num_ranks N' and then 'rank N {', not '" + shown() + "'");
@@ -92,6 +92,7 @@ class Text {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '/') break;
+      if ((c == '{' || c == '}') && at_ > begin) break;
       ++at_;
       if (c == ':' || c == '{' || c == '}') break;
     }
@@ -129,7 +130,7 @@ class Text {
     return value;
   }
 
-  void read_rank(GoalRank& rank, GoalSchedule& made) {
+  void read_rank(GoalRank& rank, std::int64_t number, GoalSchedule& made) {
     std::unordered_map<std::string_view, std::uint32_t> labels;
     Pairs pairs;
     while (next()) {
@@ -164,14 +165,19 @@ class Text {
           !labels.emplace(label, static_cast<std::uint32_t>(rank.ops.size() - 1)).second)
         fail("the label " + std::string(label.substr(0, 60)) + " is there twice");
     }
-    fail("ends within a rank");
+    fail("ends within rank " + std::to_string(number));
   }
 
+  // Shows the line of the word.
   [[noreturn]] void fail_unknown() const {
-    fail("'" + shown() +
+    const auto at = static_cast<std::size_t>(word_.data() - text_.data());
+    std::string_view row = text_.substr(text_.rfind('\n', at) + 1);
+    row = row.substr(0, row.find('\n'));
+    row.remove_prefix(std::min(row.find_first_not_of(" \t\r"), row.size()));
+    row = row.substr(0, row.find_last_not_of(" \t\r") + 1).substr(0, 60);
+    fail("'" + std::string(row) +
          "' is not a send, recv, calc, requires or irequires of GOAL; schedules of LogGOPSim 2 "
-         "(put, "
-         "append and so on) are not read");
+         "(put, append and so on) are not read");
   }
 
   std::uint32_t labelled(const std::unordered_map<std::string_view, std::uint32_t>& labels,
@@ -183,6 +189,7 @@ class Text {
   }
 
   void add(GoalRank& rank, GoalSchedule& made) {
+    if (rank.ops.size() >= kMostGoalOps) fail("a rank has too many operations");
     GoalOp op;
     rank.lines.push_back(static_cast<std::uint32_t>(line_));
     if (word_ == "calc") {
@@ -190,14 +197,19 @@ class Text {
     } else if (word_ == "send" || word_ == "recv") {
       op.kind = word_ == "send" ? GoalKind::send : GoalKind::receive;
       op.amount = number(0, kMostAmount, "b");
-      want(op.kind == GoalKind::send ? "to" : "from");
-      const std::int64_t least = op.kind == GoalKind::send ? 0 : kGoalAny;
-      op.peer = static_cast<std::int32_t>(number(least, kMostRanks));
+      const bool sends = op.kind == GoalKind::send;
+      if (!next() || word_ != (sends ? "to" : "from"))
+        fail(sends ? "a send is to a rank" : "a recv is from a rank");
+      op.peer = static_cast<std::int32_t>(number(kGoalAny, kMostRanks));
+      if (sends && op.peer == kGoalAny) fail("a send to no rank");
       if (op.peer >= static_cast<std::int32_t>(made.ranks.size()))
         fail("there is no rank " + std::to_string(op.peer));
-      if (next_is("tag"))
-        op.tag =
-            static_cast<std::int32_t>(number(kGoalAny, std::numeric_limits<std::int32_t>::max()));
+      if (next_is("tag")) {
+        const std::int64_t tag = number(kGoalAny, kMostAmount);
+        if (tag > std::numeric_limits<std::int32_t>::max())
+          fail("the tag " + std::to_string(tag) + " is above 2^31 - 1");
+        op.tag = static_cast<std::int32_t>(tag);
+      }
     } else {
       fail_unknown();
     }
@@ -245,7 +257,8 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
   if (data.size() < 8) fail_rank(number);
   const std::uint32_t count = bytes.take<std::uint32_t>();
   const std::uint32_t roots = bytes.take<std::uint32_t>();
-  if (bytes.left() / 4 < roots || (bytes.left() - 4 * std::size_t{roots}) / kNodeBytes < count)
+  if (count > kMostGoalOps || bytes.left() / 4 < roots ||
+      (bytes.left() - 4 * std::size_t{roots}) / kNodeBytes < count)
     fail_rank(number);
   for (std::uint32_t i = 0; i < roots; ++i) bytes.take<std::uint32_t>();
   struct List {
@@ -267,19 +280,22 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
     op.peer = static_cast<std::int32_t>(peer);
     op.tag = static_cast<std::int32_t>(tag);
     const bool of_message = op.kind != GoalKind::compute;
+    const auto fail = [&](const std::string& what) {
+      throw GoalError(
+          "rank " + std::to_string(number) + ", operation " + std::to_string(i) + ": " + what, 0);
+    };
     if (of_message &&
         (peer >= made.ranks.size() && (op.kind == GoalKind::send || op.peer != kGoalAny)))
-      throw GoalError("rank " + std::to_string(number) + ", operation " + std::to_string(i) +
-                          ": there is no rank " + std::to_string(peer),
-                      0);
+      fail("there is no rank " + std::to_string(peer));
     if (of_message && op.tag < kGoalAny)
-      throw GoalError("the tag " + std::to_string(tag) + " is above 2^31 - 1", 0);
+      fail("the tag " + std::to_string(tag) + " is above 2^31 - 1");
     rank.ops.push_back(op);
     for (int part = 0; part < 2; ++part) {
       const auto length = bytes.take<std::uint32_t>();
       lists.push_back({length, bytes.take<std::uint32_t>()});
     }
   }
+  if (bytes.left() % 4 != 0) fail_rank(number);
   std::vector<std::uint32_t> listed(bytes.left() / 4);
   for (std::uint32_t& each : listed) {
     each = bytes.take<std::uint32_t>();

@@ -1,13 +1,14 @@
-// Any bytes as a GOAL schedule: it is refused by a GoalError, or runs until it is done or stuck.
+// Any bytes as a GOAL schedule: it is refused by a GoalError, or runs until it is done or stuck,
+// and its ranks become lines or are refused.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "goal/run.hpp"
+#include "goal/sequence.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tisim;
@@ -15,11 +16,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto schedule = std::make_shared<const GoalSchedule>(
         read_goal({reinterpret_cast<const char*>(data), size}));
     const std::size_t ranks = schedule->ranks.size();
-    GoalRun run(std::move(schedule), nullptr, std::vector<std::int32_t>(ranks),
+    GoalRun run(schedule, nullptr, std::vector<std::int32_t>(ranks),
                 std::vector<double>(ranks, 1e-9), nullptr);
     const Stop stop = run.run(1 << 20);
     if (stop == Stop::done && !run.standing(1).empty()) std::abort();
     if (stop == Stop::deadlock && run.standing(1).empty()) std::abort();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      GoalSequence sequence(schedule, rank, 1e9);
+      while (!sequence.take(100).empty()) continue;
+    }
   } catch (const GoalError&) {
     // Refuses what is not a schedule.
   }

@@ -14,6 +14,9 @@
 
 namespace tisim {
 
+// Of a rank: an operation has a number of 32 bits, and one bit is for its beginning or end.
+inline constexpr std::size_t kMostGoalOps = (std::size_t{1} << 31) - 1;
+
 enum class GoalKind : std::uint8_t { send = 1, receive = 2, compute = 3 };
 inline constexpr std::int32_t kGoalAny = -1;  // any source, any tag
 
@@ -28,6 +31,10 @@ struct GoalOp {
 struct GoalRank {
   std::vector<GoalOp> ops;
   std::vector<std::uint32_t> lines;  // of the text; empty of a binary schedule
+  // Where an operation is: "line 4", or "operation 2" of a binary schedule.
+  std::string place(std::uint32_t op) const {
+    return lines.empty() ? "operation " + std::to_string(op) : "line " + std::to_string(lines[op]);
+  }
   // The operations that wait for the end, or the beginning, of an operation.
   std::span<const std::uint32_t> after_end(std::uint32_t op) const { return of(op, 0); }
   std::span<const std::uint32_t> after_start(std::uint32_t op) const { return of(op, 1); }

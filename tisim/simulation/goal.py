@@ -15,7 +15,7 @@ from tisim.kernel.driver import Driver
 from tisim.platform import Platform
 from tisim.simulation.replay import placed
 from tisim.simulation.settings import Settings
-from tisim.support.reading import read_input
+from tisim.traces.goal import read_goal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,15 +59,6 @@ class GoalResult:
     def simulated_time(self) -> float:
         """Seconds until the last rank has ended."""
         return float(max(self.ends))
-
-
-def read_goal(path: _Path) -> _core.GoalSchedule:
-    """Read a schedule. Raises `InputError` with the line where it is wrong."""
-    try:
-        return _core.read_goal(read_input(path, "this GOAL schedule"))
-    except ValueError as error:
-        message, _, line = str(error).rpartition("\n")
-        raise InputError(message, file=path, line=int(line) or None) from None
 
 
 def replay_goal(

@@ -58,10 +58,15 @@ PACKED_MAGIC = b"\x89TIT\r\n\x1a\n"
 _PACKED_GRAPH = re.compile(re.escape(PACKED_MAGIC) + rb".{9}\x05graph", re.DOTALL)
 
 
+def is_goal(head: bytes) -> bool:
+    """True if a file that begins with `head` is a GOAL schedule, text or binary."""
+    return head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head) is not None
+
+
 def graph_kind(path: _Path) -> str:
     """The kind of graph of a file by its head: ``"goal"``, ``"graph"`` (of GPUs), or empty."""
     head = head_of(path)
-    if head.startswith((4223).to_bytes(8, "little")) or _GOAL.match(head):
+    if is_goal(head):
         return "goal"
     return "graph" if _GRAPH.match(head) or _PACKED_GRAPH.match(head) else ""
 
@@ -71,15 +76,21 @@ def is_trace(path: _Path) -> bool:
     return head_of(path).startswith(PACKED_MAGIC) or graph_kind(path) == "graph"
 
 
-def read_input(path: _Path, what: str = "this file") -> bytes:
-    """The content of a file; `what` it should be is for the message of the `InputError`."""
+def read_input(path: _Path, what: str = "this file", *, any_length: bool = False) -> bytes:
+    """The content of a file; `what` it should be is for the message of the `InputError`.
+
+    `any_length` says that such a file may be longer than `LONGEST`; a pipe may not.
+    """
+    longest = LONGEST
     try:
         with open_input(path) as file:
-            content = file.read(LONGEST + 1)
+            if any_length:
+                longest = max(longest, os.fstat(file.fileno()).st_size)
+            content = file.read(longest + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot read {what}: {reason}", file=path) from None
-    if len(content) > LONGEST:
+    if len(content) > longest:
         raise InputError(
             f"cannot read {what}: it has more than {LONGEST >> 30} GiB, which no such file has",
             file=path,

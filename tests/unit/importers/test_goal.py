@@ -132,14 +132,15 @@ def test_an_open_order_of_waits_is_noted(tmp_path: Path) -> None:
     [
         ("a: calc 1\nb: calc 1\na requires b\nb requires a", "operations of rank 0 require one"),
         ("calc 1 cpu 0\ncalc 1 cpu 1", "line 4: computes on the processors 0 and 1 at once"),
-        ("send 1b to 1", "rank 0, line 3: there is no rank 1"),
-        ("send 1b to 0 tag 4000000000", "the tag 4000000000 is above 2^31 - 1"),
+        ("send 1b to 1", "goal:3: there is no rank 1"),
+        ("send 1b to -1", "goal:3: a send to no rank"),
+        ("send 1b to 0 tag 4000000000", "goal:3: the tag 4000000000 is above 2^31 - 1"),
         ("a requires b", "goal:3: there is no label a above"),
         ("a: calc 1\na: calc 2", "goal:4: the label a is there twice"),
         ("recv 1b to 0", "goal:3: a recv is from a rank"),
         ("put 1b to 0", "goal:3: 'put 1b to 0' is not a send, recv, calc, requires or irequires"),
         ("calc 1\n}\nrank 0 {", "goal:5: rank 0 is there twice"),
-        ("calc 1\n}\nrank 1 {", "has other ranks than num_ranks 1 says"),
+        ("calc 1\n}\nrank 1 {", "goal:5: rank 1 is not below num_ranks"),
     ],
 )
 def test_what_no_sequence_can_say_is_refused(tmp_path: Path, rows: str, message: str) -> None:

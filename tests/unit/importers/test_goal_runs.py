@@ -167,9 +167,9 @@ def test_check_counts_what_nobody_receives(tmp_path: Path, tisim: CommandLine) -
         ("num_ranks 1\nrank 0 {\nsend 1b to 3\n}", ":3: there is no rank 3"),
         ("num_ranks 1\nrank 0 {\na requires b\n}", ":3: there is no label a above"),
         ("num_ranks 1\nrank 0 {\na: calc 1\na: calc 1\n}", ":4: the label a is there twice"),
-        ("num_ranks 1\nrank 0 {\nput 1b to 0\n}", ":3: 'put' is not a send"),
+        ("num_ranks 1\nrank 0 {\nput 1b to 0\n}", ":3: 'put 1b to 0' is not a send"),
         ("num_ranks 1\nrank 0 {\ncalc x\n}", ":3: 'x' is not a number"),
-        ("num_ranks 1\nrank 0 {\ncalc 1 /* \n", "ends within a rank"),
+        ("num_ranks 1\nrank 0 {\ncalc 1 /* \n", "ends within rank 0"),
         ("num_ranks 2\nrank 5 {\n}", ":2: rank 5 is not below num_ranks"),
         ("num_ranks 2\nrank -1 {\n}", ":2: -1 is below 0"),
         ("num_ranks 1\nrank 0 {\ncalc 1 cpu -1\n}", ":3: -1 is below 0"),
@@ -177,6 +177,9 @@ def test_check_counts_what_nobody_receives(tmp_path: Path, tisim: CommandLine) -
         (b"num_ranks 1\nrank 0 {\ncalc \xff\xfe\n}", ":3: '??' is not a number"),
         (b"\x7f\x10\0\0\0\0\0\0\x09\0\0\0\0\0", "is cut"),
         (binary(*NODES)[:-3], "is cut: rank 1 is not all there"),
+        (binary([(SEND, 3, 1, 0, [], [])]), "rank 0, operation 0: there is no rank 3"),
+        (binary([(SEND, 0, 1, 1 << 31, [], [])]), "operation 0: the tag 2147483648 is above"),
+        (binary([(COMPUTE, 0, 1, 0, [7], [])]), "rank 0 has other contents than LogGOPSim's"),
     ],
 )
 def test_what_is_no_schedule(tmp_path: Path, text: str | bytes, message: str) -> None:

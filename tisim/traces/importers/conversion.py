@@ -280,8 +280,8 @@ class _Counted:
     def pieces(self) -> Iterator[str]:
         piece: list[str] = []
         size = 0
-        for line in self._source:
-            self.lines += 1
+        for line in self._source:  # or several of them
+            self.lines += line.count("\n")
             piece.append(line)
             size += len(line)
             if size >= _PIECE:

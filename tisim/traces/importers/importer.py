@@ -226,7 +226,8 @@ class ForeignTrace(ABC):
 
     @abstractmethod
     def lines(self, rank: int) -> Iterator[str]:
-        """Yield the lines of one rank of the converted trace, each with its newline.
+        """Yield the lines of one rank of the converted trace, each with its newline, one or some
+        at a time.
 
         The ranks are asked for in order, each once.
 
