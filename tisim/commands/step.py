@@ -14,13 +14,12 @@ from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
-from tisim.gpu.step_gains import gains
 from tisim.gpu.step_graph import MOST_RANKS, read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import is_kineto, read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_nsys import is_nsys, read_nsys
-from tisim.gpu.step_path import critical_path, path_seconds
+from tisim.gpu.step_path import critical_path, gains, path_seconds
 from tisim.gpu.step_run import run_step
 from tisim.gpu.step_simai import is_simai, read_simai
 from tisim.support.files import check_writable, write_file

@@ -22,21 +22,30 @@ def given_calls(path: Path) -> Iterator[tuple[int, str]]:
 
     Raises InputError when the trace has none.
     """
-    from tisim.traces.packed_program import PackedTrace  # slow to load
-
     trace = Trace.open(path)
     if ATTRIBUTE not in trace.attributes:
         raise InputError(
             "has no arguments of calls; record the program with --arguments all", file=str(path)
         )
+    for rank, text, words in lines_with(trace, path, ATTRIBUTE):
+        yield rank, _closed(text, rank, words)
+
+
+def lines_with(trace: Trace, path: Path, attribute: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the rank, the attribute and the words of each line of a packed trace that has it.
+
+    Raises InputError when the file is damaged.
+    """
+    from tisim.traces.packed_program import PackedTrace  # slow to load
+
     packed = PackedTrace(path)
     for rank in range(trace.ranks):
         lines = enumerate(packed.lines(rank), 1)
         for number, attributes in trace.attributes_of(rank):
-            text = attributes.get(ATTRIBUTE)
-            if text is not None:
+            value = attributes.get(attribute)
+            if value is not None:
                 line = next(line for at, line in lines if at == number)
-                yield rank, _closed(str(text), rank, line.decode(errors="replace").split())
+                yield rank, str(value), line.decode(errors="replace").split()
 
 
 def _closed(text: str, rank: int, words: list[str]) -> str:

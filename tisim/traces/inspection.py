@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 from tisim import _core
-from tisim.kernel.file_sums import FileUseDict
+from tisim.kernel.file_sums import FileUseDict, accesses
 from tisim.traces.call_sites import modules_of, named_paths
 from tisim.traces.checking import ActionCount
 from tisim.traces.counts import CounterTotal, counter_names, counter_totals
 from tisim.traces.extrapolated import SECTION
-from tisim.traces.file_habits import has_transfers, traced_files
+from tisim.traces.given_calls import lines_with
 from tisim.traces.inspection_parts import (
     CallPath,
     CallSite,
@@ -27,7 +27,6 @@ from tisim.traces.inspection_parts import (
     Section,
     Signature,
 )
-from tisim.traces.library_calls import LibraryCall, library_calls
 from tisim.traces.packed import pack
 from tisim.traces.progress import Progress, part_of
 from tisim.traces.samples import Samples, read_samples
@@ -85,9 +84,9 @@ class Inspection:
     extrapolated
         How an extrapolated trace was made, in words; empty for others.
     files
-        How the ranks use files, by name (`tisim.traces.file_habits.traced_files`).
+        How the ranks use files, by name (`tisim.traces.inspection.traced_files`).
     library_calls
-        The functions of I/O libraries that have made calls (`tisim.traces.library_calls`).
+        The functions of I/O libraries that have made calls (`tisim.traces.inspection`).
     unit
         What computations are counted in, such as ``instructions``.
     """
@@ -341,3 +340,72 @@ def _distribution(values: tuple[int, float, float, float, list[tuple[int, int]]]
     count, total, least, most, bins = values
     histogram = tuple((2.0 ** (i - 1) if i else 0.0, 2.0**i, times) for i, times in bins)
     return Distribution(count, total, least, most, histogram)
+
+
+_TRANSFERS = ("read", "write", "pread", "pwrite", "file_read", "file_write")
+_STARTED = ("file_iread", "file_iwrite")
+
+
+def has_transfers(actions: Iterable[ActionCount]) -> bool:
+    """True if a trace with these actions reads or writes files."""
+    return any(count.name.startswith((*_TRANSFERS, *_STARTED)) for count in actions)
+
+
+def traced_files(trace: Trace, progress: Progress | None = None) -> tuple[FileUseDict, ...]:
+    """Read the calls on files of all ranks.
+
+    What others do to a file, and where it is, is not known: writes that are appended or at a shared
+    position count as the rank's own, there are no seconds, and alignment is that to 4096 bytes.
+    Raises InputError when the trace cannot be read.
+    """
+    return tuple(
+        {
+            "name": use.name,
+            "file_system": None,
+            "opens": use.opens,
+            "seconds": 0.0,
+            "reads": accesses(use.reads),
+            "writes": accesses(use.writes),
+        }
+        for use in _core.traced_files(trace.core, progress)
+    )
+
+
+#: The attribute of calls that functions of libraries make; the recorder has the same.
+ATTRIBUTE = "library_call"
+# Where the bytes of a call that reads or writes stand, behind rank, action and handle.
+_BYTES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """A function of an I/O library, with the name of its data."""
+
+    #: Outermost first: ``nc_put_vara_double t > H5Dwrite /t``.
+    function: str
+    #: Calls of MPI and POSIX that it has made, on all ranks.
+    calls: int
+    #: Bytes that these have read and written.
+    read: int
+    written: int
+
+
+def library_calls(path: Path) -> tuple[LibraryCall, ...]:
+    """The functions in a packed trace, those that have moved most bytes first.
+
+    Raises InputError when the file is damaged.
+    """
+    trace = Trace.open(path)
+    if ATTRIBUTE not in trace.attributes:
+        return ()
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for _, function, words in lines_with(trace, path, ATTRIBUTE):
+        if words[-1] == "layer=posix":  # the call of MPI-IO above it has the bytes
+            continue
+        of_this = sums[function]
+        of_this[0] += 1
+        if len(words) > _BYTES and words[_BYTES].isdigit():
+            of_this[1] += int(words[_BYTES]) * ("read" in words[1])
+            of_this[2] += int(words[_BYTES]) * ("write" in words[1])
+    made = (LibraryCall(function, *of_this) for function, of_this in sums.items())
+    return tuple(sorted(made, key=lambda one: (-one.read - one.written, -one.calls, one.function)))

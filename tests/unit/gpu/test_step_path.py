@@ -16,10 +16,9 @@ from tests.unit.gpu.test_step_run import PLAIN
 from tisim.errors import InputError
 from tisim.gpu.llm import Layout, write_step
 from tisim.gpu.pictures import _shares, draw_step
-from tisim.gpu.step_gains import better_machines, gains
 from tisim.gpu.step_graph import parse_graph
 from tisim.gpu.step_machine import STEP_MACHINES, StepMachine
-from tisim.gpu.step_path import LAUNCH, SHARING, critical_path, path_seconds
+from tisim.gpu.step_path import LAUNCH, SHARING, better_machines, critical_path, gains, path_seconds
 from tisim.gpu.step_run import run_step
 
 PAIRS = """graph 1

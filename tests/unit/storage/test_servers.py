@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Generator
+from pathlib import Path
 
-from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
+import pytest
+import simpy
+
+import tisim
+from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay, machine
 from tisim.analysis.result import Result
 from tisim.commands.replay import print_summary
 from tisim.errors import DiskFullError, SimulationError
+from tisim.kernel import Environment
 
 HEADER = 100.0
 ONE = (
@@ -213,3 +219,28 @@ def test_a_flush_that_never_ends(store: StorageReplay, machine_off: None) -> Non
         match=r"fsync waits for the file system 'pfs': its servers lack data of this host's cache",
     ):
         store(CACHING + ",client-cache=1MB", "open 3 /p/f wc; write 3 1e6; fsync 3")
+
+
+LINE = "mount=/p,servers=c-9,read=2MBps,write=500kBps,header=0B"
+
+
+def test_servers_count_what_processes_do(tmp_path: Path) -> None:
+    env = Environment(tisim.Platform.load(machine(tmp_path, 16, pfs=LINE)))
+    trace = tmp_path / "trace.txt"
+    trace.write_text("0 open 3 /p/f wc\n0 write 3 1e5\n0 sleep 10\n")
+    results = []
+
+    def run() -> Generator[simpy.Event, None, None]:
+        yield env.write("c-1", "/p/other", 3e5) & env.read("c-2", "/p/f", 2e5)
+
+    def job() -> Generator[simpy.Event, None, None]:
+        results.append((yield env.replay(trace, ["c-0"])))
+
+    env.process(run())
+    env.process(job())
+    env.run()
+    (result,) = results
+    servers = result.io["file_systems"]["pfs"]
+    assert sum(servers["bytes_written"]) == 4e5
+    assert sum(servers["bytes_read"]) == 2e5
+    assert [(use["name"], use["writes"]["bytes"]) for use in result.io["files"]] == [("/p/f", 1e5)]

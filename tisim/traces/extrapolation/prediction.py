@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import FittedVolume, Parameter
-from tisim.traces.extrapolation.offsets import AS_DISTANCES, has_offsets
 from tisim.traces.extrapolation.pieces import (
     ACTIONS,
     ShownLimits,
@@ -20,7 +19,7 @@ from tisim.traces.extrapolation.pieces import (
 )
 from tisim.traces.extrapolation.recorded import RecordedTrace, read_trace
 from tisim.traces.extrapolation.recordings import Recordings
-from tisim.traces.extrapolation.rewriting import Rewriting
+from tisim.traces.extrapolation.rewriting import AS_DISTANCES, Rewriting, has_offsets
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,232 @@
-"""Packing traces of irregular programs less exactly: sizes, and iterations of loops."""
+"""Packing traces of irregular programs less exactly: sizes, and iterations of loops.
+
+What stands for a size depends on the size alone, and at the level ``mean`` on its tag and action:
+so both ends of a message agree, and a rank's counts with those of all others.
+
+A loop is what stands several times in a row in the grammar of a class of ranks, without such a loop
+of changing length in it. All its occurrences in a rank are one loop. Iterations that are left out
+are the last ones; those that are added repeat the first ones.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tisim.errors import InputError
 from tisim.traces import pack
-from tisim.traces.extrapolation.rounded_loops import write_rounded_loops
-from tisim.traces.extrapolation.rounded_sizes import write_rounded_sizes
-from tisim.traces.packed_program import PackedTrace
+from tisim.traces.checking import check
+from tisim.traces.extrapolation.data import LAYOUTS
+from tisim.traces.packed_program import COMPUTE_SHAPE, PackedTrace, RankClass, Rules
+from tisim.traces.trace import Trace
+from tisim.traces.writer import write_trace
+
+_MESSAGES = frozenset(
+    f"{mode}{action}".encode()
+    for mode in ("", "i", "s", "b", "is", "ib")
+    for action in ("send", "recv", "send_init", "recv_init")
+)
+_SIZES_NOTE = "# sizes are kept as {} (tisim pack --sizes)\n"
+# The key that a size is averaged under, and the size.
+_Key = tuple[bytes, int]
+
+
+def write_rounded_sizes(source: Path, output: Path, level: str) -> None:
+    """Write a packed trace with other sizes of messages and counts of collectives by rank.
+
+    Parameters
+    ----------
+    source, output
+        The packed traces.
+    level
+        ``"5e-2"``, to this relative error each, or ``"mean"``: of all messages with
+        one tag, or of all counts of one collective.
+    """
+    trace = PackedTrace(source)
+    instead = _sizes_instead(trace, level)
+    with write_trace(output, trace.ranks) as writer:
+        for rank in range(trace.ranks):
+            writer.write_rank(rank, _lines(trace, rank, level, instead))
+
+
+def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int]) -> Iterator[str]:
+    yield _SIZES_NOTE.format(level)
+    for line in trace.lines(rank):
+        words = line.split(b" ")
+        for kind, place in _sizes(words, trace.ranks, level):
+            words[place] = b"%d" % instead[kind, int(words[place])]
+        yield b" ".join(words).decode() + "\n"
+
+
+def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[bytes, int]]:
+    """The key that each size of a line is averaged under, and its place among the words."""
+    action = words[1] if len(words) > 1 else b""
+    found: list[tuple[bytes, int]] = []
+    if action in _MESSAGES and len(words) > 4:
+        found = [(words[3], 4)]
+    elif action == b"sendrecv":
+        found = [(action, 2), (action, 4)]
+    elif action.decode() in LAYOUTS:
+        at = 2
+        for of_ranks in LAYOUTS[action.decode()]:
+            width = ranks if of_ranks else 1
+            found += [(action if of_ranks else action + b" own", at + i) for i in range(width)]
+            at += width
+        if at > len(words):  # of a smaller communicator
+            return
+    for kind, place in found:
+        if words[place].isdigit():
+            yield kind if level == "mean" else b"", place
+
+
+def _sizes_instead(trace: PackedTrace, level: str) -> dict[_Key, int]:
+    """The replacement of each size."""
+    lines = Counter(line.partition(b" ")[2] for r in range(trace.ranks) for line in trace.lines(r))
+    found: dict[bytes, Counter[int]] = defaultdict(Counter)
+    for line, times in lines.items():
+        words = [b"", *line.split(b" ")]
+        for kind, place in _sizes(words, trace.ranks, level):
+            found[kind][int(words[place])] += times
+    instead: dict[_Key, int] = {}
+    for kind, sizes in found.items():
+        for members in bins(sorted(sizes), level):
+            total = sum(sizes[size] for size in members)
+            mean = round(sum(size * sizes[size] for size in members) / total)
+            instead.update(((kind, size), mean) for size in members)
+    return instead
+
+
+def bins(numbers: Sequence[int], level: str) -> Iterator[list[int]]:
+    """Ascending numbers in parts whose largest is no more above the smallest than the level says;
+    all are one part at the level ``mean``.
+    """
+    width = math.inf if level == "mean" else 1 + float(level)
+    members: list[int] = []
+    for number in numbers:
+        if members and number > members[0] * width:
+            yield members
+            members = []
+        members.append(number)
+    if members:
+        yield members
+
+
+_NOTE = "# iterations are kept as {} (tisim pack --iterations)\n"
+# What is repeated: whether it is a rule, and its number.
+_Body = tuple[bool, int]
+
+
+def write_rounded_loops(source: Path, output: Path, level: str) -> None:
+    """Write a packed trace with other numbers of iterations.
+
+    Raises InputError where ranks would no longer fit to each other.
+    """
+    trace = PackedTrace(source)
+    with write_trace(output, trace.ranks) as writer:
+        of_rank = {int(rank): made for made in trace.classes for rank in made.ranks}
+        kept: dict[int, NDArray[np.int64]] = {}
+        for rank in range(trace.ranks):
+            made = of_rank[rank]
+            if id(made) not in kept:
+                kept[id(made)] = _kept(made.rules, _counts_instead(made.rules, level))
+            texts = list(_texts(trace, made, rank))
+            lines = (f"{texts[place]}\n" for place in kept[id(made)].tolist())
+            writer.write_rank(rank, (_NOTE.format(level), *lines))
+    if check(Trace.open(source)).sound and not check(Trace.open(output)).sound:
+        raise InputError(
+            f"with --iterations {level} ranks would no longer fit to each other: the numbers of "
+            "iterations differ from rank to rank; keep them exact"
+        )
+
+
+def _texts(trace: PackedTrace, made: RankClass, rank: int) -> Iterator[str]:
+    """The lines of each call, with the computation before it."""
+    lines = trace.lines(rank)
+    for place in trace.calls(rank)[0].tolist():
+        shape = trace.signatures[made.calls[place]].shape
+        text = next(lines).decode()
+        has_call = shape == COMPUTE_SHAPE or trace.shapes[shape].is_silent
+        if made.has_volumes and not has_call and text.partition(" ")[2].startswith("compute "):
+            text += "\n" + next(lines).decode()
+        yield text
+
+
+def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
+    """The number of iterations in the place of each, by loop."""
+    times_made = _times_made(rules)
+    found: dict[_Body, Counter[int]] = {}
+    for number, rule in enumerate(rules):
+        for is_rule, item, times in rule:
+            if times > 1:
+                found.setdefault((is_rule, item), Counter())[times] += times_made[number]
+    # Rules with a loop of changing length in them.
+    uneven: set[int] = set()
+    for number in reversed(_outer_first(rules)):
+        for is_rule, item, times in rules[number]:
+            if (is_rule and item in uneven) or (times > 1 and len(found[is_rule, item]) > 1):
+                uneven.add(number)
+    instead: dict[tuple[_Body, int], int] = {}
+    for body, counts in found.items():
+        if body[0] and body[1] in uneven:
+            continue
+        for members in bins(sorted(counts), level):
+            total = sum(counts[times] for times in members)
+            mean = round(sum(times * counts[times] for times in members) / total)
+            instead.update(((body, times), mean) for times in members)
+    return instead
+
+
+def _times_made(rules: Rules) -> list[int]:
+    """How often each rule stands in the program."""
+    made = [0] * len(rules)
+    made[0] = 1
+    for number in _outer_first(rules):
+        for is_rule, item, times in rules[number]:
+            if is_rule:
+                made[item] += made[number] * times
+    return made
+
+
+def _outer_first(rules: Rules) -> list[int]:
+    """Rules, each before those in it."""
+    order: list[int] = []
+    seen: set[int] = set()
+
+    def visit(number: int) -> None:
+        seen.add(number)
+        for is_rule, item, _ in rules[number]:
+            if is_rule and item not in seen:
+                visit(item)
+        order.append(number)
+
+    visit(0)
+    return order[::-1]
+
+
+def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.int64]:
+    """The places of the calls that are left, some several times, in the sequence as it was."""
+    lengths = [0] * len(rules)
+    kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(rules)
+    for number in reversed(_outer_first(rules)):
+        parts = [np.zeros(0, np.int64)]
+        at = 0
+        for is_rule, item, times in rules[number]:
+            length = lengths[item] if is_rule else 1
+            body = kept[item] if is_rule else np.zeros(1, np.int64)
+            left = instead.get(((is_rule, item), times), times)
+            starts = at + np.arange(left) % times * length
+            parts.append((starts[:, None] + body).ravel())
+            at += times * length
+        lengths[number], kept[number] = at, np.concatenate(parts)
+    return kept[0]
+
 
 #: How exactly sizes and iterations can be kept.
 LEVELS = ("exact", "5e-2", "mean")
