@@ -30,6 +30,7 @@ from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
 from tisim.simulation.replay import choose_kernel, placed, replay
+from tisim.support.extras import check_installed
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes, format_seconds, parse_time
@@ -217,6 +218,9 @@ def replay_command(
     if json_file not in (None, "-"):
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file, begin, end, timelines)
+    event_log = breakdown or pictures.wanted or uncertainty is not None
+    if event_log:
+        check_installed("pandas")
     start = time.perf_counter()
     choices = {"sources": sources, "completions": completions, "io-layer": io_layer}
     chosen = [f"tisim/{name}={value}" for name, value in choices.items() if value is not None]
@@ -259,7 +263,7 @@ def replay_command(
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
             timeline_part=pictures.part if timelines else None,
-            event_log=breakdown or pictures.wanted or uncertainty is not None,
+            event_log=event_log,
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,
             skip_steady=None if uncertainty else skip_steady,
@@ -397,6 +401,7 @@ class Pictures:
         if gantts:
             from tisim.analysis.pictures.gantt_file import check_picture
 
+            check_installed("matplotlib")
             for gantt in gantts:
                 check_picture(gantt)
                 check_writable(gantt)

@@ -40,3 +40,11 @@ class MissingLibraries:
 
 
 sys.meta_path.append(MissingLibraries)
+
+
+def check_installed(*names: str) -> None:
+    """Refuse, before long work, what its result needs and nobody has installed."""
+    from importlib.util import find_spec
+
+    for name in names:
+        find_spec(name)

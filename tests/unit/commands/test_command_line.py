@@ -10,12 +10,13 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 import tisim as package
-from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine
+from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine, refused
 from tisim.commands import cli
 
 HEAVY = {"lxml", "matplotlib", "networkx", "numpy", "pandas", "rich", "scipy", "simpy"}
@@ -79,6 +80,34 @@ def test_a_package_that_is_missing(
     assert capsys.readouterr().err == (
         f"tisim: {package} is not installed, which this needs: pip install {remedy}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("pandas", "replay --platform p.xml --breakdown no-such-trace"),
+        ("pandas", "replay --platform p.xml --report run.html no-such-trace"),
+        ("pandas", "replay --platform p.xml --uncertainty 3 no-such-trace"),
+        ("matplotlib", "replay --platform p.xml --gantt run.svg no-such-trace"),
+        ("pandas", "sweep study.toml"),
+        ("pandas", "record -o t.tit --times --timeline t.csv -- false"),
+        ("pyarrow", "record -o t.tit --times --timeline t.tir -- false"),
+    ],
+)
+def test_a_package_is_missed_before_the_work(
+    package: str, command: str, tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs for hours and ends in a table does not fail for want of pandas in the end."""
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    plain = PathFinder.find_spec
+    monkeypatch.setattr(
+        PathFinder, "find_spec", lambda name, *rest: None if name == package else plain(name, *rest)
+    )
+    monkeypatch.chdir(tisim.directory)
+    tisim.write("study.toml", 'trace = "none"\nplatform = "none"\n[vary]\nspeed = ["x1", "x2"]\n')
+    outcome = tisim(*command.split())
+    message = f"{package} is not installed, which this needs: pip install 'tisim[view]'"
+    refused(tisim, outcome, re.escape(message))
 
 
 def test_a_package_that_others_miss_is_not_said_to_be_tisims(

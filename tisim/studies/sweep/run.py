@@ -16,6 +16,7 @@ from tisim.platform.deployment import Deployment
 from tisim.studies.sweep.plan import Plan, Request, make_plan
 from tisim.studies.sweep.store import Store, Table, open_store
 from tisim.studies.sweep.workers import Workers, check_workers, run_tasks
+from tisim.support.extras import check_installed
 from tisim.support.files import locked
 from tisim.support.progress import ProgressBar
 from tisim.traces import Trace
@@ -158,6 +159,7 @@ def sweep(
     ...     vary={"bandwidth": [1, 2], "latency": [1, 0.5]},
     ... )  # doctest: +SKIP
     """
+    check_installed("pandas")
     check_workers(workers, registry)
     request = Request(
         trace=trace,

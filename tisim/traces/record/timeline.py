@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.measured import MeasuredCalls, write_measured_run
 from tisim.analysis.timeline.run_file.schema import SUFFIX
 from tisim.errors import InputError
+from tisim.support.extras import check_installed
 from tisim.support.files import replacing
 from tisim.traces import Trace
 from tisim.traces.recorded import files_of_ranks
@@ -40,7 +41,7 @@ class RecordedTimeline:
 
 def check_timeline(path: str | os.PathLike[str]) -> Path:
     """Refuse a file that no timeline can be written to. Raises InputError when its suffix names no
-    format, or when Parquet is asked for without pyarrow.
+    format, and ModuleNotFoundError when pandas, or for Parquet pyarrow, is missing.
     """
     target = Path(path)
     if target.suffix not in _SUFFIXES:
@@ -49,11 +50,7 @@ def check_timeline(path: str | os.PathLike[str]) -> Path:
             f" choose {' or '.join(_SUFFIXES)}",
             file=target,
         )
-    if target.suffix != ".csv":
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            raise InputError("needs pyarrow: pip install tisim[parquet]", file=target) from None
+    check_installed("pandas", *(["pyarrow"] if target.suffix != ".csv" else []))
     return target
 
 
