@@ -177,3 +177,12 @@ def test_front_pages_state_the_errors_of_the_validation() -> None:
             text = page.read_text()
             missing = [figure for figure in (mean, median, worst) if figure not in text]
             assert not missing and re.search(rf"\b{cases}\b", text), f"{page}: {group}: {missing}"
+    measured = re.search(
+        r"(\d+) cases, median error ([\d.]+ %), mean [\d.]+ %, worst ([\d.]+ %)",
+        " ".join(validation.partition("\n## Whole programs\n")[2].split()),
+    )
+    assert measured is not None
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        row = re.search(r"whole programs.*", page.read_text(), re.I)
+        assert row is not None
+        assert all(figure in row[0] for figure in measured.groups()), f"{page}: whole programs"
