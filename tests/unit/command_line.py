@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,14 @@ def refused(tisim: CommandLine, outcome: Outcome, message: str, *, status: int =
     assert re.fullmatch(message, said.removeprefix("tisim: ").rstrip("\n"), re.DOTALL), said
     assert outcome.status == status
     assert not (tisim.directory / "out").exists() or not list((tisim.directory / "out").iterdir())
+
+
+def hide_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make it as if a library were not installed."""
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, name)
+    plain = PathFinder.find_spec
+    monkeypatch.setattr(
+        PathFinder, "find_spec", lambda name, *rest: None if name == package else plain(name, *rest)
+    )

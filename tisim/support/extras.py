@@ -42,6 +42,15 @@ class MissingLibraries:
 sys.meta_path.append(MissingLibraries)
 
 
+def is_installed(name: str) -> bool:
+    """True if a library is there; it is not loaded."""
+    try:
+        check_installed(name)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def check_installed(*names: str) -> None:
     """Refuse, before long work, what its result needs and nobody has installed."""
     from importlib.util import find_spec

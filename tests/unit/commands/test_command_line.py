@@ -10,13 +10,12 @@ import re
 import signal
 import subprocess
 import sys
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 import tisim as package
-from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine, refused
+from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine, hide_package, refused
 from tisim.commands import cli
 
 HEAVY = {"lxml", "matplotlib", "networkx", "numpy", "pandas", "rich", "scipy", "simpy"}
@@ -98,11 +97,7 @@ def test_a_package_is_missed_before_the_work(
     package: str, command: str, tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What runs for hours and ends in a table does not fail for want of pandas in the end."""
-    monkeypatch.delitem(sys.modules, package, raising=False)
-    plain = PathFinder.find_spec
-    monkeypatch.setattr(
-        PathFinder, "find_spec", lambda name, *rest: None if name == package else plain(name, *rest)
-    )
+    hide_package(package, monkeypatch)
     monkeypatch.chdir(tisim.directory)
     tisim.write("study.toml", 'trace = "none"\nplatform = "none"\n[vary]\nspeed = ["x1", "x2"]\n')
     outcome = tisim(*command.split())

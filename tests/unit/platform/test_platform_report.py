@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import tisim
+from tests.unit.command_line import CommandLine, hide_package
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform, new
@@ -26,6 +27,18 @@ from tisim.platform.zones.cluster import ClusterZone
 @pytest.fixture(scope="module")
 def graphene(root: Path) -> Platform:
     return Platform.load(root / "platforms/graphene.xml")
+
+
+def test_without_scipy_all_but_the_bisection_is_known(
+    tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `pip install tisim` installs suffices to make platforms, and to describe them."""
+    hide_package("scipy", monkeypatch)
+    file = str(tisim.directory / "gros.xml")
+    for run in (tisim("platform", "new", "machine", "gros", "-o", file), tisim("platform", file)):
+        assert run.status == 0, run.err
+        assert "  diameter   2 links" in run.out
+        assert "  bisection  not known without scipy: pip install 'tisim[view]'" in run.out
 
 
 def test_graphene(graphene: Platform) -> None:
