@@ -39,8 +39,16 @@ def test_a_good_ping_pong_has_few_warnings() -> None:
     assert [warning.split(":")[0].split(" (")[0] for warning in found.warnings] == [
         "no overhead was measured on its own",
         "contention was not measured",
+        "MPI_Test and MPI_Iprobe that find nothing were not measured",
         "no ping-pong above 1000000 bytes was measured",
     ]
+
+
+def test_only_the_polling_that_was_not_measured() -> None:
+    tests = measured(np.zeros(3), np.full(3, 1e-6), "test")
+    found = calibrated(measured(SIZES, one_way()), tests)
+    assert warned(found, "MPI_Iprobe that find nothing were not measured")
+    assert not warned(found, "MPI_Test")
 
 
 def test_few_sizes_in_a_segment() -> None:

@@ -58,6 +58,7 @@ def advise(calibration: Calibration) -> tuple[str, ...]:
         *_nominal(calibration),
         *_idle(calibration),
         *_contention(calibration),
+        *_polling(calibration),
         *_range(calibration),
     )
 
@@ -319,6 +320,23 @@ def _idle(calibration: Calibration) -> Iterator[str]:
         yield (
             f"after idling, small ping-pongs take {ratio:.2g} times as long as back to back, which "
             "is what is calibrated: a program that computes between messages sees the longer times"
+        )
+
+
+def _polling(calibration: Calibration) -> Iterator[str]:
+    """Calls whose default costs are far from those of any library."""
+    measured = {*calibration.measurements.frame["operation"]}
+    missing = [
+        (f"MPI_{name.title()}", f"smpi/{name}")
+        for name in ("test", "iprobe")
+        if name not in measured
+    ]
+    if missing:
+        calls, options = (" and ".join(words) for words in zip(*missing, strict=True))
+        yield (
+            f"{calls} that find nothing were not measured ('tisim benchmark', platform-"
+            f"calibration): {options} are left as they are, by default 0.1 ms and longer each "
+            "time; a program that polls is predicted too slow"
         )
 
 
