@@ -37,8 +37,8 @@ class GraphRun {
   bool run(std::int64_t events);
   double now() const { return now_; }
 
-  // In place of `run`, for who has a clock and a network: dates never go back.
-  // From now on bytes move outside, and `launched` is filled.
+  // The functions below replace `run` where the caller has a clock and a network; dates never go
+  // back. From this call on, the caller moves the bytes, and `launched` is filled.
   void run_outside() { is_outside_ = true; }
   // The host thread of a lane, which has nothing else to do, launches a block so many times.
   void launch(std::int32_t lane, std::int32_t block, std::int32_t times, double date);

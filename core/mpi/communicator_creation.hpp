@@ -28,8 +28,8 @@ class CommunicatorCreation {
   // The schedule of the stage that the rank is in has ended.
   bool next_stage(Rank& rank, std::int32_t index);
 
-  // For whoever makes the schedules of the stages: whether a rank will be in a new communicator;
-  // the ranks of the parent in each new one, in the order there, for the rank that is asked about.
+  // For the schedules of the stages: whether a rank will be in a new communicator, and the ranks of
+  // the parent in each new communicator, in their order there.
   bool joins(const Rank& rank) const {
     return rank.op.kind == Kind::comm_group || member_of(rank).color >= 0;
   }

@@ -96,7 +96,7 @@ class CommunicatorTable {
   // A rank frees the communicator that its operation names. When its last member has done so, its
   // index may be used again.
   void free(Rank& rank);
-  // Those that nobody is in any more, since the last call.
+  // The communicators that have lost their last member since the last call.
   std::vector<std::int32_t> take_released() { return std::exchange(released_, {}); }
 
   // Members, collectives and formations of each agree. Throws BrokenInvariant.

@@ -103,8 +103,8 @@ bool Waits::insert_collective_waits(Rank& rank) {
   return true;
 }
 
-// Those without a message come first; a non-blocking collective is one of them, and is waited for
-// as a whole.
+// Requests without a message come first; a non-blocking collective is one of them, and is waited
+// for as a whole.
 bool Waits::wait_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   const std::int32_t without = requests_.find_listed(

@@ -34,8 +34,8 @@ class Probes {
 
   // SimGrid computes for the time that a probe takes, so that probing shares the cores.
   bool begin(Rank& rank, std::int32_t index);
-  // That time is over. The rank learns the result once all ranks that act in this round of the
-  // instant have done so.
+  // The probe has taken its time. The rank learns the result once all ranks that act in this round
+  // of the instant have acted.
   bool look_up(Rank& rank, std::int32_t index);
   // The result is known: a probe, and a receive without a size, go on until there is a message.
   bool finish(Rank& rank, std::int32_t index);

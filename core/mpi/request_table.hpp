@@ -64,7 +64,7 @@ class RequestTable {
   Request& operator[](std::int32_t index) { return requests_[index]; }
   const Request& operator[](std::int32_t index) const { return requests_[index]; }
   std::size_t in_use() const { return requests_.in_use(); }
-  // Of a request that is pending.
+  // The place of a pending request in lists.
   Listing& listing(std::int32_t index) { return requests_.listing(index); }
   const Listing& listing(std::int32_t index) const { return requests_.listing(index); }
 
@@ -114,9 +114,9 @@ class RequestTable {
   // The pending request of a number, which is to be cancelled; -1: it was complete before. Throws
   // TraceError.
   std::int32_t to_cancel(Rank& rank, std::int32_t number);
-  // The number is free; what had it. Throws TraceError.
+  // Frees a number; returns the request that had it. Throws TraceError.
   NumberedRequest free_number(Rank& rank, std::int32_t number);
-  // The persistent request at a place, which is not active, is there no longer.
+  // Removes the persistent request at a place, which is not active.
   void free_persistent(Rank& rank, std::int32_t place);
   // Nobody names the pending request any more. True: its message is complete, and the caller's.
   bool leave_to_itself(Rank& rank, std::int32_t request);

@@ -58,7 +58,7 @@ struct Schedule {
   std::uint64_t key = 0;
 };
 
-// Those that have not been used for long are dropped when there are too many operations.
+// When they have too many operations, the least recently used schedules are dropped.
 class Schedules {
  public:
   explicit Schedules(std::size_t most_operations) : most_(most_operations) {}

@@ -43,7 +43,7 @@ class Changes {
  public:
   explicit Changes(const std::vector<ResourceProfile>& profiles);
 
-  // The rank is killed; once, whatever else happens.
+  // Kills a rank at a date, once, whatever profiles do.
   void kill(std::int32_t rank, double date);
 
   bool empty() const { return queue_.empty(); }

@@ -6,7 +6,7 @@
 // and every rank has done the same in each period. Each rank then leaves out the repetitions of
 // some periods, and gets what one period adds to its sums for each.
 //
-// What is simulated afterwards has earlier dates than it should; the clock says how much earlier.
+// After a skip, dates are too early; the clock says by how much.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,8 @@ void WaitCauses::walk(std::uint32_t place, std::vector<Part>& parts) const {
 void WaitCauses::explain(Room& room) {
   room.shares.clear();
   std::vector<Part>& parts = room.parts;
-  // Like cancels like: of the parts in one state, in the order of their lengths, each is paired
-  // with the nearest shorter one of the other path.
+  // Parts in the same state cancel: in the order of their lengths, each is paired with the nearest
+  // shorter one of the other path.
   std::vector<Length>& order = room.order;
   order.clear();
   for (std::uint32_t i = 0; i < parts.size(); ++i)

@@ -1,9 +1,9 @@
 // FIFO connections (network/ordering:fifo, ADR 27): each ordered pair of ranks has one. What goes
 // over it goes one after the other, as over a TCP connection or a reliable queue pair.
 //
-// What moves over a connection is a *packet*: a message, a part of one, or a control message of its
-// handshake. The latency of a packet begins when it is queued. Its bytes move when the latency is
-// paid and no packet is before it. A packet is the owner of its flow.
+// A connection moves *packets*: messages, parts of them, and control messages of their handshake.
+// The latency of a packet begins when it is queued. Its bytes move when the latency is paid and no
+// packet is before it. A packet is the owner of its flow.
 //
 // The class promises: of each connection at most the first packet moves.
 #pragma once

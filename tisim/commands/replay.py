@@ -363,7 +363,7 @@ def relation_of_volumes(
 
 
 def _parameter_sets(platform_file: str) -> ParameterSets | None:
-    """Those beside the platform; None: there are none."""
+    """The sets of parameters beside the platform; None: there are none."""
     from tisim.studies.uncertainty import ParameterSets
 
     if not ParameterSets.path_beside(platform_file).exists():

@@ -163,7 +163,7 @@ def _layer(
     qkv, ffn = (h + 2 * model.kv_width) // t, model.ffn // t
     first = (2 if model.gated else 1) * ffn
     own = rows * model.top_k  # of experts
-    # Those experts whose weights are read: with few tokens not all.
+    # Experts whose weights are read: with few tokens not all of them.
     used = min(model.experts, own)
     many = f" {used}" if model.experts > 1 else ""
     each = -(-own // used)

@@ -69,7 +69,7 @@ def chunk_time(platform: Platform, group: Communicator, call: Collective) -> flo
 
 
 def step_scale(group: Communicator, call: Collective) -> float:
-    """What a call takes as a flow over what its messages take with the figures of NCCL's tables."""
+    """Time of a call as a flow, over that of its messages with the figures of NCCL's tables."""
     free = replace(group, network=1.0)
     flow = free.collective(call.operation, call.size)
     own = gpu_cluster(replace(group.machine, oversubscription=1.0))
@@ -338,7 +338,7 @@ def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Ite
 
 
 def _stages(group: Communicator, call: Collective) -> list[tuple[int, float]]:
-    """Of each stage over switches: nodes further (0: in the node), and the part of the bytes."""
+    """Distance in nodes (0: in the node) and part of the bytes of each stage over switches."""
     within, between = group.traffic(call.operation, call.algorithm)
     turns = group.local - 1 if call.algorithm == "collnet_chain" else 1
     doublings = int(math.log2(group.nodes))
@@ -376,8 +376,8 @@ def _relays(
 
 @dataclass(frozen=True, slots=True)
 class _Speeds:
-    """What messages reach: bytes/s of a GPU's links in its node, of an interface and of a channel
-    in a node and between nodes (infinite: what links do); seconds of a hop there.
+    """Speeds of messages: bytes/s of a GPU's links in its node, of an interface, and of a channel
+    in a node and between nodes (infinite: as fast as the links); seconds of a hop there.
     """
 
     inside: float

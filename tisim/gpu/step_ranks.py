@@ -61,10 +61,10 @@ class RecordedRank:
 
 # A communicator's name; or the word, the offset and the tag of a message.
 _Key = str | tuple[str, int, int]
-# Of a call: its number, or -1, and how many with that number stand before it.
+# The place of a call: its number, or -1, and how many with that number stand before it.
 _Place = tuple[int, int]
-# What meets: the communicator and the recorded ranks that its members do the same as, or the two
-# ends of a message and its tag. None: nothing.
+# The members of a call: its communicator and the recorded ranks that stand for them, or the two
+# ends of a message and its tag. None: it has no others.
 _Meeting = tuple[str, frozenset[int]] | tuple[int, int, int] | None
 _Context = tuple[tuple[_Key, _Meeting], ...]
 
@@ -170,7 +170,7 @@ class _Job:
         for call in sorted(set(every), key=lambda call: call.group):
             if call.group not in (known := self._groups.setdefault(call.members, [])):
                 known.append(call.group)
-        # Of each call of each kernel of a rank: its key and place, or None: it stays as recorded.
+        # Key and place of each call of each kernel of a rank; None: it stays as recorded.
         self.places: dict[int, dict[int, list[tuple[_Key, _Place] | None]]] = {}
         self.keys: dict[int, dict[_Key, dict[_Place, Call]]] = {}
         for number, rank in ranks.items():

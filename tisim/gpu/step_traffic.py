@@ -95,7 +95,7 @@ class _Messages:
 
 
 class Calls(NamedTuple):
-    """Who communicates with whom in a graph, in whatever order: first and last ranks of programs.
+    """Pairs that communicate in a graph, without their order: first and last ranks of programs.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Nodes(NamedTuple):
 
 
 def nodes_and_links(machine: Machine) -> Nodes:
-    """What of a machine counts for links between its nodes."""
+    """The properties of a machine that its links between nodes depend on."""
     return Nodes(*(getattr(machine, name) for name in Nodes._fields))
 
 

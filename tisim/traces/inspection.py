@@ -206,7 +206,7 @@ def _counters(
     inspected: Inspection,
     statistics: bool,
 ) -> tuple[CounterTotal, ...]:
-    """Those of a packed trace; other forms have no attributes."""
+    """The counters of a packed trace; other forms have no attributes."""
     if all(section.name != _ATTRIBUTES for section in inspected.sections):
         return ()
     trace = Trace.open(source)
@@ -287,7 +287,7 @@ def _inspected(
 
 
 def _computed_paths(samples: Samples | None, modules: Sequence[str]) -> tuple[ComputedPath, ...]:
-    """Those with the most samples first. Places on one line of the source are one path."""
+    """Paths, the most sampled first. Places on one line of the source are one path."""
     if samples is None:
         return ()
     totals = {samples.path(node): count for node, count in samples.totals().items()}

@@ -3,8 +3,8 @@
 // A *disk* is here what a name was looked up on: a disk, or, numbered after all disks, a file
 // system.
 //
-// What a disk holds before the simulation is not known: a file that is opened without being created
-// was there, of any length unless its open says which. Only what is written takes room.
+// The contents of disks before the simulation are not known: a file that is opened without being
+// created existed, with any length unless its open says which. Only writes take space.
 #pragma once
 
 #include <cstdint>

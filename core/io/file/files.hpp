@@ -26,9 +26,8 @@
 
 namespace tisim {
 
-// A call on what a view shows with holes between. Its pieces are read or written one after the
-// other. With data sieving a buffer of the file takes the place of all pieces in it; to write, it
-// is locked, read, written and unlocked.
+// A call on a view with holes. Its pieces are read or written one after the other. With data
+// sieving one buffer replaces all pieces in it; to write, it is locked, read, written and unlocked.
 struct PiecewiseAccess {
   enum class Step : std::uint8_t { piece, lock, read, write, unlock };
 

@@ -87,7 +87,7 @@ class WaitingRanges {
     }
   }
 
-  // Those before a range, and the others.
+  // The locks before a range, and the others.
   std::pair<std::int32_t, std::int32_t> split(std::int32_t at, const LockedRange& range) {
     if (at < 0) return {-1, -1};
     if (is_before(nodes_[at].range, range)) {

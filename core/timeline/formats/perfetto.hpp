@@ -108,7 +108,7 @@ class PerfettoWriter : public Writer, public StateSink {
   void received(const MessageRecord& message, const OpenAction* action) override;
   void row(const StateRow& row) override;
 
-  // What a track, counted as the ranks are, was busy with for some time; not inside anything else.
+  // An activity of a track, counted as the ranks are, for some time; slices of a track do not nest.
   void slice(std::int32_t track, std::string_view name, std::int64_t line, double begin,
              double end);
 

@@ -25,7 +25,7 @@ class FlatBuffer {
     std::uint16_t size;
     std::uint64_t value = 0;
   };
-  // A field that refers to what is written later.
+  // A field that refers to data written later.
   static constexpr Field reference(std::uint16_t number) { return {number, 4}; }
 
   FlatBuffer() : bytes_(4) {}

@@ -33,7 +33,7 @@ class SpanFile : public StateSink {
     std::array<std::size_t, 4> places;  // of its columns, in the file
   };
   const std::vector<Batch>& batches() const { return batches_; }
-  // Those of a batch, in the file, which is complete and in memory.
+  // The spans of a batch, in the file, which is complete and in memory.
   StateSpans states(const Batch& batch, std::string_view file) const;
   // States and kinds that have occurred, ascending.
   std::vector<SpanKey> keys() const;

@@ -129,7 +129,7 @@ class SpanSums {
   void add(const LaneCells& cells, double parts, double end, const WantedLanes& wanted,
            std::span<const double> scale);
 
-  // Those of the cells that are not empty, in the order of (part, lane, key).
+  // A cell that is not empty; they are in the order of (part, lane, key).
   struct Cell {
     std::uint32_t part, lane, key;
     float seconds, longest;

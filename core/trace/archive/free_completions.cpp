@@ -18,7 +18,7 @@ std::size_t FreeCompletionsReader::read(Op* out, std::size_t capacity) {
   return made;
 }
 
-// False: the trace is at its end. Of a group that has none nothing is changed.
+// Returns false at the end of the trace. A group without completions stays as it is.
 bool FreeCompletionsReader::read_more() {
   constexpr std::size_t kBatch = 64;
   std::array<Op, kBatch> ops;

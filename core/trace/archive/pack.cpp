@@ -206,7 +206,7 @@ class RankCopy {
     part_.compute(code);
   }
 
-  // Those of the line at hand; all of a computation's are attributes of its step.
+  // Takes the attributes of this line; all those of a computation belong to its step.
   void take_attributes(tit::Call& call, bool is_computation) {
     if (!is_at_line_ || walk_->line() != line_) return;
     for (const AttributeWalk::Value& value : walk_->values()) {

@@ -242,7 +242,7 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
       if ((c.source == kAnySource) + (c.tag == kAnyTag) == freedom) choosers.push_back(pair);
     }
   }
-  // How many of so many receives of a channel find no message.
+  // The number of `left` receives of a channel that find no message.
   const auto choose = [&](const Pair& chooser, std::uint64_t left) {
     const auto take = [&left](Pair& pair) {
       const std::uint64_t taken = std::min(left, pair.sent.count - pair.received.count);

@@ -44,8 +44,8 @@ class RequestQueue {
 // more messages have come than receives before it have taken. So a rank that is stuck here is stuck
 // in every order of events.
 //
-// What can be executed does not depend on whose turn it is: a rank that can go on can still go on
-// later. So ranks may be held wherever they are. They are held at the turns of their loops. When
+// The order of turns does not decide what can be executed: a rank that can go on now can still go
+// on later. So ranks may be held wherever they are. They are held at the turns of their loops. When
 // nobody else can go on, and messages, requests and collectives under way are as they were when all
 // were held before, each of the ranks repeats what it did in between, as often as all have
 // repetitions left: those are left out.

@@ -47,7 +47,7 @@ class ProgramEnd {
   bool reported_ = false;
 };
 
-// Those of all ranks.
+// The ends of the programs of all ranks.
 class ProgramEnds {
  public:
   void take(const ProgramEnd& end) {
@@ -66,7 +66,7 @@ class ProgramEnds {
 // The calls of ranks that decide, by what they complete, what their rank does next.
 class Decisions {
  public:
-  // Those of a rank, the first one in a line.
+  // Adds the calls of a rank; the first one is in `line`.
   void add(std::int32_t rank, std::uint64_t calls, std::uint32_t line) {
     if (calls > 0 && calls_ == 0) rank_ = rank, line_ = line;
     calls_ += calls;
@@ -103,7 +103,7 @@ class RankCheck {
   bool next();
   // Takes the operation at hand into account.
   void take();
-  // Behind the last operation. What is pending in a trace that was cut off is not a mistake.
+  // After the last operation. Requests that are pending in a truncated trace are no mistake.
   void finish(ProgramEnds& ends, Decisions& decisions, bool is_cut);
 
  private:

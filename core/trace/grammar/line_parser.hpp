@@ -28,7 +28,7 @@ struct TraceGrammar {
 
 // One line of a trace, in whatever spelling, to operations.
 
-// There may be a million of them: what they know of a line while they read it is in the call table.
+// There may be a million parsers, so their state while they read a line is in the call table.
 class LineParser {
  public:
   // A line makes at most so many operations.

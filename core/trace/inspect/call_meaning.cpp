@@ -206,7 +206,7 @@ void CallReader::measure(const Op& op, CallMeaning& meaning) const {
     // A receive of unknown size has none.
     meaning.has_size = op.bytes >= 0;
     meaning.size = std::max<std::int64_t>(op.bytes, 0);
-    // Those that make a persistent request send nothing yet: a start does.
+    // Calls that make a persistent request send nothing yet: its start does.
     meaning.sends = sends(op.kind) && op.peer != kProcNull;
   }
 }

@@ -75,7 +75,7 @@ struct Inspection {
   bool complete = false;
   std::vector<std::pair<std::string, ActionTotal>> by_action;
 
-  // Those with the most calls first, and how many there are in all.
+  // Sorted by number of calls, the largest first, and cut; `class_count` and so on are the totals.
   std::vector<ClassSummary> classes;
   std::vector<LoopSummary> loops;
   std::vector<SignatureSummary> signatures;

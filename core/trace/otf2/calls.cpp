@@ -346,7 +346,8 @@ void Otf2Calls::fill(const Slot& slot, RecordKind kind,
   }
 }
 
-// Those with a size for each rank differ, whatever their own sizes are: the others' may.
+// Collectives with a size for each rank are told apart even if a rank's own sizes are equal: the
+// others' may differ.
 std::uint64_t Otf2Calls::position(std::uint32_t operation, std::uint32_t comm) {
   return is_vector_[operation & 255] ? positions_[comm]++ : 0;
 }

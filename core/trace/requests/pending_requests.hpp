@@ -44,7 +44,7 @@ struct Request {
 static_assert(sizeof(Request) == 16);
 static_assert(static_cast<unsigned>(RequestType::window) < 8, "fits its bit field");
 
-// What a trace names a pending request by, with its communicator.
+// The key by which a trace names a pending request, besides the communicator.
 struct RequestKey {
   std::int32_t source = 0, destination = 0, tag = 0;
 };
@@ -131,7 +131,7 @@ static_assert(sizeof(PendingList) == 16);
 // Requests of several ranks. `rank`: the number by which the table knows the rank of a list.
 class PendingRequests : public Pool<Request> {
  public:
-  // Of a request that is pending, or was.
+  // The place in lists of a request that is pending, or was.
   Listing& listing(std::int32_t index) { return listings_[static_cast<std::size_t>(index)]; }
   const Listing& listing(std::int32_t index) const {
     return listings_[static_cast<std::size_t>(index)];

@@ -1,7 +1,7 @@
 // The commonest lines of a modern trace, read eight bytes at a time.
 //
-// What this reader takes it reads exactly as LineParser does; whatever is out of the ordinary (a
-// sign, two blanks, a comment, a rank that does not exist, a collective) it leaves to LineParser.
+// It reads exactly as LineParser does, or leaves a line to LineParser: one with a sign, two blanks,
+// a comment, a rank that does not exist, a collective.
 #pragma once
 
 #include <bit>

@@ -163,7 +163,8 @@ class CommunicatorBuilder {
     }
   }
 
-  // Those of comm_group: the n-th that a rank makes of a list of ranks is the n-th of them all.
+  // Communicators of comm_group: the n-th one that a rank makes of a list of ranks is the n-th of
+  // every rank in it.
   void make_listed_groups() {
     struct Listed {
       std::size_t joined = 0;

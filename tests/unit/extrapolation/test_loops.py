@@ -76,7 +76,7 @@ def shown(items: tuple[Item, ...], calls: list[ClassCall]) -> list[tuple[int, ..
 
 def test_a_wait_knows_what_started_its_request() -> None:
     assert shown(*with_starters((0, 2, 1, 2), CALLS)) == [(), (1,), (), (2,)]
-    # The numbers of a list that nobody has started say nothing.
+    # The numbers of a list that no call has started are not used.
     assert shown(*with_starters((0, 3), CALLS)) == [(), ()]
 
 

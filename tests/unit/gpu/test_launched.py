@@ -76,7 +76,7 @@ def test_a_kernel_runs_while_its_rank_waits_for_a_message(tmp_path: Path) -> Non
     # The host thread waits for the message and then for the kernel, which began before it came.
     own = "launch kernel\nrecv 1 0 1000\nlaunch wait"
     assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(LAUNCH + 2e-3, abs=2e-9)
-    # Nobody waits for a kernel without being told to.
+    # A rank waits for a kernel only where its trace says so.
     own = "launch kernel\nrecv 1 0 1000"
     assert finishes(tmp_path, GRAPH, own, send)[0] == pytest.approx(alone, abs=2e-9)
     own = "recv 1 0 1000\nlaunch kernel 3\nlaunch wait"

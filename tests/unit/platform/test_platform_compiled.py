@@ -18,7 +18,7 @@ def test_graphene_is_four_clusters(root: Path) -> None:
     platform = Platform.load(root / "platforms/graphene.xml")
     compiled = platform.compiled
     assert platform.compiled is compiled
-    # Whatever the numbers are, the core has one tree of zones.
+    # Platforms that differ in numbers only share their tree of zones.
     assert platform.scaled(latency="x2").compiled.zones is compiled.zones
     assert names(compiled, 0, 1) == [
         "AS_sgraphene1_link_0_limiter",

@@ -34,7 +34,7 @@ SELECTORS = (
     "default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0", "mpich-4",
 )  # fmt: skip
 
-# Those of MPI libraries themselves, not SimGrid's: a module with a function for each operation.
+# Selectors of MPI libraries, not SimGrid's: a module with a function for each operation.
 _MODULES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_4_1", "mpich-4": "mpich_4"}
 
 # Where their non-blocking collectives are, which have rounds.

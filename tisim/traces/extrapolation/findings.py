@@ -50,7 +50,7 @@ class Findings:
     ambiguous: list[str] = field(default_factory=list)
     #: The loops by their paths, and their iterations in the largest trace.
     loops: dict[str, int] = field(default_factory=dict)
-    #: Those of `prefer` that something is called.
+    #: Names in `prefer` that occur.
     known: set[str] = field(default_factory=set)
 
     def note(self, site: str, what: str, text: str, confirmed: int) -> None:

@@ -67,7 +67,7 @@ class MergedCall:
 
     @cached_property
     def made(self) -> list[bool]:
-        """Whether a rank of each trace makes it."""
+        """For each trace, true if one of its ranks makes it."""
         return [bool(present.any()) for present in self.present]
 
     @cached_property

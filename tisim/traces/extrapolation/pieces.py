@@ -23,7 +23,7 @@ ACTIONS = (
     *("file_read", "file_write", "file_read_at", "file_write_at"),
 )
 
-# What stands before the bytes, the bytes, the offset, and what stands behind.
+# Head of the line, bytes, offset, tail.
 _ACCESS = re.compile(
     rb"(\d+ (p?read|p?write|file_(?:read|write)(?:_at)?) \d+) (\d+)(?: (\d+))?((?: [a-z].*)?)$"
 )
@@ -48,7 +48,7 @@ class _Access:
         return cls(head, action.decode(), int(size), at, tail)
 
     def goes_on(self, after: _Access) -> bool:
-        """Whether another access begins where this one ends."""
+        """True if another access begins where this one ends."""
         end = None if self.offset is None else self.offset + self.size
         return (self.head, self.tail, end) == (after.head, after.tail, after.offset)
 
@@ -58,7 +58,7 @@ class _Access:
 
 
 def has_accesses(trace: RecordedTrace) -> bool:
-    """Whether a trace has accesses that could be split."""
+    """True if a trace has accesses that could be split."""
     return any(shape.text.split(b" ")[0].decode() in ACTIONS for shape in trace.trace.shapes)
 
 
@@ -68,7 +68,7 @@ class ShownLimits:
 
     #: By action, where another access goes on behind one of that size; in bytes.
     limits: dict[str, int]
-    #: Whether one of those that go on is smaller, so that they are hardly just blocks.
+    #: True if one of the continued accesses is smaller, so that they are hardly just blocks.
     has_rests: bool
 
 

@@ -73,7 +73,7 @@ _OPENED = re.compile(rb"\d+ (?:file_)?open (\d+) ")
 
 
 def has_offsets(trace: PackedTrace) -> bool:
-    """Whether a rank has two accesses at an offset."""
+    """True if a rank has two accesses at an offset."""
     return any(
         len([line for line in trace.lines(int(part.ranks[0])) if _AT.match(line)]) > 1
         for part in trace.classes

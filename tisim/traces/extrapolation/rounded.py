@@ -119,7 +119,7 @@ def bins(numbers: Sequence[int], level: str) -> Iterator[list[int]]:
 
 
 _NOTE = "# iterations are kept as {} (tisim pack --iterations)\n"
-# What is repeated: whether it is a rule, and its number.
+# The body of a loop: whether it is a rule, and its number.
 _Body = tuple[bool, int]
 
 

@@ -62,7 +62,7 @@ class Listing(FormatTrace):
         return AccessReader(rank, self).lines(self.accesses(rank))
 
     def accesses(self, rank: int) -> list[Access]:
-        """Those of a rank, by their beginnings."""
+        """The accesses of a rank, in the order of their beginnings."""
         found = (json.loads(row) for row in self._spool.rows(rank))
         return sorted(Access(*row) for row in found)
 

@@ -138,7 +138,7 @@ class _Part:
 
 
 def _parts(files: Sequence[Path]) -> list[_Part]:
-    """What each rank's records are in. Raises InputError if some are missing."""
+    """The files with the records of each rank. Raises InputError if some are missing."""
     import numpy as np
 
     if len(files) == 1 and (files[0].is_dir() or _PART.fullmatch(files[0].name)):
@@ -188,7 +188,7 @@ class _Call:
     begun: int
     ended: int
     messages: list[_Message]
-    #: Of a collective, as TAU counts it; None: this rank has none.
+    #: The size of a collective, as TAU counts it; None: this rank has none.
     size: int | None
     #: Microseconds before it in which TAU wrote its records.
     flushed: int
@@ -442,7 +442,7 @@ class TauTrace(FormatTrace):
                     )
 
     def sizes(self, place: int) -> list[int | None]:
-        """What each rank has recorded of a collective, in the order of the calls."""
+        """The size of the collective at a place in the order of calls, as each rank recorded it."""
         return [own[place].size for own in self._collectives]
 
     def lines(self, rank: int) -> Iterator[str]:

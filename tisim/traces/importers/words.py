@@ -99,7 +99,7 @@ _UNIFORM = {
 }
 #: Collectives with a size for each rank.
 VECTORS = frozenset({"gatherv", "scatterv", "allgatherv", "alltoallv", "reducescatter"})
-#: Those with a root.
+#: Collectives with a root.
 ROOTED = frozenset({"bcast", "reduce", "gather", "scatter", "gatherv", "scatterv"})
 
 

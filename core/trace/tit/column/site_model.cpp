@@ -178,7 +178,7 @@ BinTree BinTree::read(ByteReader& in) {
   };
   BinTree tree;
   tree.bits = static_cast<unsigned>(in.at_most(64, "the number of bits of a value"));
-  // Those that are still to come: at most one beside each level of the tree.
+  // Ranges still to be read: at most one for each level of the tree.
   std::array<Range, 66> open;
   open[0] = {0, tree.bits};
   const char* const begin = in.position();

@@ -50,7 +50,7 @@ struct CallAttributes {
     Argument argument;  // constant, or by rank: then it stands in a vector of the class
   };
   std::vector<Fixed> fixed;
-  // Those in the column: of the computation before the call, and of the call.
+  // Attributes in the column: those of the computation before the call, and those of the call.
   std::vector<std::uint32_t> before;
   std::vector<std::uint32_t> at;
 };

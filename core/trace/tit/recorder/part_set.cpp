@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
 constexpr std::uint64_t kSetVersion = 2;
-// A few bytes may say what a million ranks did: this bounds what they take in memory.
+// A few bytes may describe a million ranks: this bounds the memory that they take.
 constexpr std::uint64_t kMostPartRanks = 1 << 22;
 
 PartStructure::Stretch read_stretch(std::string_view bytes,
@@ -210,7 +210,7 @@ PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
   return group;
 }
 
-// Adds the texts that are not there; the numbers that all of them have then.
+// Adds the texts that are missing; returns the numbers of all of `others`.
 std::vector<std::int64_t> add_texts(const std::vector<std::string>& others,
                                     std::vector<std::string>& texts) {
   std::unordered_map<std::string, std::int64_t> known;

@@ -76,8 +76,8 @@ class PartSet {
 
 // From what all ranks have recorded to a packed trace.
 
-// A rank with more calls keeps the structure that its recorder found; that of others is sought
-// anew, with all calls at hand.
+// A rank with more calls keeps the structure that its recorder found; for others it is searched
+// again, with all calls in memory.
 constexpr std::uint64_t kMostCallsAtHand = std::uint64_t{1} << 25;
 
 // The whole file. Rank 0 begins with `first_lines`, which have no rank. A rank that is missing does

@@ -28,7 +28,7 @@ class _GivenNumbers(RequestNumbers):
 
     def __init__(self) -> None:
         super().__init__()
-        #: Those of the halves of an exchange, in their order.
+        #: Numbers of the halves of an exchange, in their order.
         self.exchange: list[int] = []
 
     def give(self, request: Hashable) -> int:

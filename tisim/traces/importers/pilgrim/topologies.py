@@ -16,7 +16,7 @@ _NULL_OF_MPI = {-1, -2}  # MPI_PROC_NULL of MPICH and of Open MPI
 
 
 class Neighbours(NamedTuple):
-    """Those of one rank in a topology, in the order in which a line lists them."""
+    """The neighbours of a rank in a topology, in the order in which a line lists them."""
 
     destinations: list[int]
     sources: list[int]

@@ -335,9 +335,9 @@ class Sizes:
 
     #: True if each rank receives as many messages of each size as others send to it.
     match: bool
-    #: Those from any source.
+    #: Receives from any source.
     receives: Receives
-    #: Those of them at ranks that get messages of that size from several.
+    #: Those of them on ranks that get messages of that size from several ranks.
     open_receives: Receives
     #: The receivers and sizes of all receives from any source.
     channels: frozenset[Channel]
