@@ -95,7 +95,9 @@ void Component::gather_all(double resume_level) {
   for (std::size_t i = 0; i < system_.constraints(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     Constraint& constraint = system_.constraint(index);
-    if (constraint.count == 0 || was_gathered(constraint) || system_.slack(constraint)) continue;
+    if (constraint.count == 0 || was_gathered(constraint)) continue;
+    // One that has become slack held back variables that may have more now.
+    if (system_.slack(constraint) && !constraint.dirty) continue;
     reach(index);
     if (System::has_many_idle_members(constraint)) to_clean_.push_back(&constraint);
   }

@@ -339,6 +339,25 @@ TEST("max-min: an all-to-all is solved at once, and so are many ends of one inst
   }
 }
 
+TEST("max-min: when a link with many members has room for all, these get their limits") {
+  constexpr std::int32_t kFlows = 40, kLeft = 4;
+  Solved s({100.0, 50.0});
+  s.system.expect_changes();  // such components are not solved in part
+  s.solver.set_large(8);
+  max_min::VariableType type;
+  type.bound = 20.0;
+  for (std::int32_t i = 0; i < kFlows; ++i) {
+    s.system.add_element(0, 1.0);
+    s.system.change_count(s.system.add_variable(type), 1);
+  }
+  s.solver.solve();
+  CHECK(test::close(s.solver.share(0), 100.0 / kFlows, 1e-12));
+  for (std::int32_t i = kLeft; i < kFlows; ++i) s.system.change_count(i, -1);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.solver.share(0) == 20.0);
+}
+
 namespace {
 
 // Three variables over two links, of which all are held back by the first.
