@@ -14,7 +14,7 @@ from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.commands import json_option, print_table, report_written, write_json
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
-from tisim.gpu.step_graph import MOST_RANKS, read_graph
+from tisim.gpu.step_graph import MOST_RANKS, has_own_times, read_graph
 from tisim.gpu.step_interval import LEVEL, step_interval
 from tisim.gpu.step_kineto import is_kineto, read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
@@ -152,17 +152,18 @@ def step_command(
     result = run_step(read, chosen, logs=logs)
     if timeline is not None:
         if timeline.endswith(".tir"):
-            from tisim.gpu.step_run_file import write_step_run
+            from tisim.gpu.step_run_file import step_sentences, write_step_run
 
-            write_step_run(result, timeline, f"{Path(graph).name} on {machine}")
+            said = step_sentences(read, chosen, result)
+            write_step_run(result, timeline, f"{Path(graph).name} on {machine}", said)
         else:
             write_file(timeline, _chrome_events(result))
         report_written(timeline)
     if gantt is not None:
         write_picture(draw_step(result), gantt)
         report_written(gantt)
-    # The measured steps are of training, without the machine's own gaps.
-    is_alike = recording is None and read.trains
+    # The measured steps are of training, without the machine's own gaps or recorded kernels.
+    is_alike = recording is None and read.trains and not has_own_times(read)
     interval = step_interval(read.ranks, chosen.hardware.gpus) if is_alike else None
     tables: dict[str, dict[str, float]] = {}
     if path:

@@ -112,6 +112,12 @@ def parse_graph(text: str, file: str = "graph") -> Graph:
     return reader.graph
 
 
+def has_own_times(graph: Graph) -> bool:
+    """True if it has kernels whose times are known, as those of recordings are."""
+    lists = [*graph.blocks.values(), *(nodes for _, _, nodes in graph.programs)]
+    return any(node.word == "seconds" for nodes in lists for node in nodes)
+
+
 def node_counts(graph: Graph) -> list[tuple[str, int, float]]:
     """Operations of all GPUs together: words of nodes, their number, and the bytes that they send
     or copy, those of a collective being the largest buffer of each rank.

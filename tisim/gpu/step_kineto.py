@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 import sys
 import zlib
@@ -122,18 +123,26 @@ def read_rank(path: str | Path, *, several: bool = False) -> RecordedRank:
             if not isinstance(args, dict):
                 continue
             category, begin = value.get("cat"), float(value["ts"])
+            length = float(value.get("dur", 0.0))
+            if not (0.0 <= length < math.inf and -math.inf < begin < math.inf):
+                raise InputError(
+                    f"{str(value.get('name'))[:60]!r} has no possible time: it begins at {begin:g} "
+                    f"us and takes {length:g} us",
+                    file=path,
+                    line=reader.line,
+                )
             if category not in _ON_GPU + _CALLS:
                 lost[f"events of category {category}"] += 1
             if category in _CALLS:
                 calls[args.get("correlation")] = begin, value.get("tid")
                 if value.get("name") in _WAITS:
-                    waits.append((begin, float(value.get("dur", 0.0))))
+                    waits.append((begin, length))
             elif value.get("name") == _PARAMETERS:
                 if (message := _message_of(args)) is not None:
-                    own = begin, begin + float(value.get("dur", 0.0)), message
+                    own = begin, begin + length, message
                     sent.setdefault(value.get("tid"), []).append(own)
             elif category in _ON_GPU:
-                end = begin + float(value.get("dur", 0.0))
+                end = begin + length
                 stream = sys.intern(f"s{args.get('stream')}")
                 title = sys.intern(str(value.get("name")))
                 own_calls: tuple[Call, ...] = ()
@@ -295,9 +304,15 @@ class _Reader:
         self._pieces, self._path = pieces, path
         self._text, self._at = "", 0
         self._characters = codecs.getincrementaldecoder("utf-8")()
+        self._start, self._lines = 0, 0  # of the last value; lines that are not kept
         self._ended = False
         self._decoder = json.JSONDecoder()
         self._names: set[str] = set()
+
+    @property
+    def line(self) -> int:
+        """The line that the last value begins in."""
+        return self._lines + self._text.count("\n", 0, self._start) + 1
 
     def has(self, name: str) -> bool:
         """True if there was such a member."""
@@ -330,11 +345,12 @@ class _Reader:
     def _fill(self) -> None:
         piece = next(self._pieces, b"")
         self._ended = not piece
+        self._lines += self._text.count("\n", 0, self._at)
         try:
             self._text = self._text[self._at :] + self._characters.decode(piece, not piece)
         except UnicodeDecodeError as error:
             raise InputError(f"this is neither text nor gzip: {error}", file=self._path) from None
-        self._at = 0
+        self._at = self._start = 0
 
     def _next(self) -> str:
         """The next character that is not a blank; empty at the end."""
@@ -364,6 +380,6 @@ class _Reader:
                 raise InputError("this JSON is nested too deeply", file=self._path) from None
             else:
                 if end < len(self._text) or self._ended:
-                    self._at = end
+                    self._start, self._at = self._at, end
                     return value
             self._fill()

@@ -13,13 +13,17 @@ import numpy as np
 
 from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
+from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.gpu.step_graph import KERNELS
+from tisim.gpu.step_path import critical_path, gains, path_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
+    from tisim.gpu.step_graph import Graph
+    from tisim.gpu.step_machine import StepMachine
     from tisim.gpu.step_run import Span, StepResult
 
 # Kinds of actions of MPI that do what communication of a graph does.
@@ -36,10 +40,45 @@ _KINDS = {
 _WAITS, _SLEEPS = "wait at N x N", "sleep"
 # States of a lane, the first that holds; a kernel comes before communication.
 _STATES = ("compute", "transfer", _WAITS)
+# Parts of the critical path that are named.
+_PARTS = 5
 
 
-def write_step_run(result: StepResult, path: str, title: str) -> None:
-    """Write the run file of a step that was executed with ``logs=True``."""
+def step_sentences(graph: Graph, machine: StepMachine, result: StepResult) -> list[str]:
+    """The occupation of GPUs, the critical path and the gains of better machines, in sentences with
+    ``**`` around what matters most; of a step that was executed with ``logs=True``.
+    """
+    total = max(result.seconds, 1e-300)
+
+    def percent(seconds: float) -> str:
+        return f"{100 * seconds / total:.1f}%"
+
+    share = dict(zip(OCCUPATIONS, map(percent, result.mean_occupations), strict=True))
+    path = path_seconds(critical_path(result), machine, graph.dtype)
+    parts = [f"{what} {percent(seconds)}" for what, seconds in list(path.items())[:_PARTS]]
+    saved = {what: total - seconds for what, seconds in gains(graph, machine, result).items()}
+    bubbles = saved.pop("no bubbles")
+    by_gain = sorted(saved, key=lambda what: -saved[what])
+    return [
+        f"GPUs run kernels in **{share['compute']}** of the step without communication and in "
+        f"{share['overlapped']} beside it. **{share['exposed']}** is exposed communication. They "
+        f"wait for peers for {share['waiting']} and do nothing for {share['idle']}: bubbles.",
+        f"The critical path consists of **{parts[0]}**{''.join(f', {part}' for part in parts[1:])}."
+        if parts
+        else "The step takes no time.",
+        "A better machine would save of the step: "
+        + ", ".join(f"{what} {percent(saved[what])}" for what in by_gain)
+        + f". Another schedule of the same work saves at most **{percent(bubbles)}**, the bubbles.",
+    ]
+
+
+def write_step_run(
+    result: StepResult, path: str, title: str, sentences: Sequence[str] = ()
+) -> None:
+    """Write the run file of a step that was executed with ``logs=True``.
+
+    `sentences` are the findings that the viewer shows.
+    """
     lanes: list[tuple[str, str, list[Span]]] = []  # of the GPU, of the lane
     of_gpu: list[list[Span]] = [[] for _ in result.first_ranks]
     for span in result.spans:
@@ -65,6 +104,7 @@ def write_step_run(result: StepResult, path: str, title: str) -> None:
                 host_of=[hosts.index(gpu) for gpu, _, _ in lanes],
                 trace=None,
                 lanes=[name for _, name, _ in lanes],
+                findings=sentences,
             )
         )
         writer.commit()

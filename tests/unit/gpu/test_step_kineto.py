@@ -20,7 +20,9 @@ from tisim.gpu.step_run import run_step
 A100 = replace(STEP_MACHINES["a100"], launch=0.0)
 
 
-def event(category: str, name: str, begin: float, length: float, **args: object) -> object:
+def event(
+    category: str, name: str, begin: float, length: float, **args: object
+) -> dict[str, object]:
     return {"ph": "X", "cat": category, "name": name, "ts": begin, "dur": length, "args": args}
 
 
@@ -28,6 +30,30 @@ def recorded(path: Path, *events: object, world: int = 1, model: bool = True) ->
     content = {"traceEvents": events, "distributedInfo": {"world_size": world}}
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
     return read_kineto(path, model=model)
+
+
+@pytest.mark.parametrize(
+    ("name", "time", "message"),
+    [
+        ("ts", "1e400", "'gemm' has no possible time: it begins at inf us and takes 5 us"),
+        ("ts", "NaN", "'gemm' has no possible time: it begins at nan us"),
+        ("dur", "-5", "'gemm' has no possible time: it begins at 30 us and takes -5 us"),
+        ("dur", "1e400", "'gemm' has no possible time"),
+    ],
+)
+def test_times_that_are_none_are_named_with_their_line(
+    name: str, time: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.json"
+    head = {"traceEvents": [event("kernel", "a", 10, 5, stream=7)]}
+    # Longer than what is read at once, so that most of it is read and given up before.
+    lines = json.dumps(head)[:-2] + ",\n" + f"{json.dumps({'ph': 'M', 'x': 'y' * 999})},\n" * 2000
+    wrong = json.dumps(event("kernel", "gemm", 30, 5, stream=7) | {name: "@"})
+    path.write_text(lines + wrong.replace('"@"', time) + "\n]}")
+    with pytest.raises(InputError) as error:
+        read_kineto(path)
+    assert error.value.line == 2002
+    assert message in str(error.value)
 
 
 def test_streams_launches_and_waits(tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_one_rank_of_a_stage_between_makes_all(tmp_path: Path) -> None:
     assert run_step(more.graph, A100).seconds > step.seconds
 
 
+def test_no_interval_is_printed_for_kernels_with_recorded_times(
+    tmp_path: Path, tisim: CommandLine
+) -> None:
+    made = str(tmp_path / "all.graph")
+    file = recorded(tmp_path / "r.json", calls(*BEHIND, *AHEAD))
+    assert (
+        tisim("extrapolate", str(file), "--parallelism", "tp=2,dp=2,pp=3", "-o", made).status == 0
+    )
+    outcome = tisim("step", made, "--set", "launch=0")
+    assert outcome.status == 0
+    assert "interval:" not in outcome.out
+
+
 @pytest.mark.parametrize(
     ("messages", "grid", "message"),
     [

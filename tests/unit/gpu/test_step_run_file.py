@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.unit.command_line import CommandLine
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.viewer.answers import Answers
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -58,3 +61,29 @@ def test_lanes_are_gpus_and_streams_and_show_what_is_exposed(
     assert seconds[0, "sleep"] > 1e-3
     kinds = {info["kinds"][row["kind"]] for row in states if row["rank"] == 2}
     assert kinds == {"sleep", "allreduce"}
+
+
+def test_findings_are_those_of_gpus(tisim: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "step.tir"
+    options = ("--breakdown", "--critical-path", "--what-if", "--timeline", str(file))
+    printed = tisim("step", tisim.write("a.graph", GRAPH), *options).out
+    answers = Answers([RunFile(file)])
+    found = json.loads(answers.answer("findings", {}) or b"")["findings"]
+    occupations, path, gains = (one["text"] for one in found)
+    of_path, of_links = (
+        json.loads(answers.answer(name, {}) or b"")["unknown"] for name in ("path", "links")
+    )
+
+    def share(row: str) -> str:
+        found = re.search(rf"^  {row} .* (\d+\.\d)$", printed, re.MULTILINE)
+        assert found is not None, printed
+        return found[1]
+
+    assert f"do nothing for {share('all')}%: bubbles" in occupations
+    assert "is exposed communication" in occupations
+    assert f"seconds {share('seconds')}%" in path
+    assert f"all_reduce all {share('all_reduce all')}%" in path
+    assert f"NVLink x2 {100 - float(share('NVLink x2')):.1f}%" in gains
+    assert f"at most **{100 - float(share('no bubbles')):.1f}%**" in gains
+    assert "Findings" in of_path
+    assert "training step" in of_links

@@ -39,6 +39,8 @@ class RunPath:
                 "This run was measured: when messages were under way is not known, and so neither "
                 "is the critical path. A wait that is selected has its causes."
             )
+        if self._run.info.get("findings"):
+            return "Findings say what the critical path of this step consists of."
         if self._run.path_states is None:
             return "An older tisim wrote this file, without what the critical path needs."
         if self._run.states.rows > MOST_STATES:

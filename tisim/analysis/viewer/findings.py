@@ -85,6 +85,9 @@ class RunFindings:
 
     def _sentences(self) -> list[Finding]:
         run = self._run
+        if said := run.info.get("findings"):
+            whole = (0.0, run.end, 0, run.ranks - 1)
+            return [Finding(text, whole) for text in said]
         if run.states.rows + run.actions.rows > _MOST_RECORDS:
             whole = (0.0, run.end, 0, run.ranks - 1)
             said = [shares_in_words(self._shares()), _TOO_MANY]

@@ -48,6 +48,8 @@ class RunNetwork:
         """Why nothing is known of links; None: it is."""
         if self._run.info["measured"]:
             return "This run was measured: what links carried is not known."
+        if self._run.info.get("findings"):
+            return "What links carry is not kept of a training step."
         if self._run.platform_xml is None:
             return (
                 "The run file lacks the platform: an older tisim wrote it, or the platform cannot "

@@ -74,3 +74,4 @@ class RunInfo(TypedDict):
     changes: NotRequired[dict[str, str]]  # files of earlier versions of tisim have none
     config: dict[str, object]
     lanes: NotRequired[list[str]]  # what pictures call ranks that are none, such as streams
+    findings: NotRequired[list[str]]  # sentences about a run that is not one of MPI

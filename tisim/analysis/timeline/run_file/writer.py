@@ -130,6 +130,7 @@ class RunDescription:
     is_measured: bool = False
     platform_xml: str | None = None
     lanes: Sequence[str] | None = None  # what pictures call ranks that are none
+    findings: Sequence[str] = ()  # sentences that the viewer shows instead of its own
 
 
 def row_types() -> dict[str, np.dtype[np.void]]:
@@ -271,6 +272,8 @@ class RunFileWriter:
         }
         if run.lanes is not None:
             info["lanes"] = [*run.lanes]
+        if run.findings:
+            info["findings"] = [*run.findings]
         return info
 
 
