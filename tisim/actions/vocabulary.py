@@ -6,7 +6,6 @@ of them an algorithm takes, and which algorithm it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from tisim._core import CollectiveCall
@@ -57,7 +56,7 @@ _NEIGHBOURS = frozenset(
     {"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv"}
 )
 
-#: The blocking collectives that `expand` takes, as traces call them.
+#: The blocking collectives, as traces call them.
 COLLECTIVES = _NEIGHBOURS.union(_OPERATIONS)
 
 
@@ -88,19 +87,3 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
         config.algorithm(name)(script, *arguments)
     script.compute(call.flops)
-
-
-def expand(
-    call: CollectiveCall,
-    *,
-    rank: int,
-    placement: Sequence[int] | None,
-    config: Chooses,
-    order: Sequence[int] | None = None,
-    surveyed: frozenset[int] = frozenset(),
-) -> Script:
-    """The schedule of one rank for one collective call; see `Script` and `write_call`."""
-    choose = config.algorithm
-    script = Script(rank, call.size, placement, order=order, surveyed=surveyed, choose=choose)
-    write_call(script, call, config)
-    return script

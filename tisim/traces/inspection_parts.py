@@ -156,11 +156,6 @@ class Loop:
     ranks: int
     actions: tuple[tuple[str, int], ...]
 
-    @property
-    def all_calls(self) -> int:
-        """The calls of all its iterations on all ranks."""
-        return self.iterations * self.entered * self.calls
-
 
 @dataclass(frozen=True, slots=True)
 class Signature:

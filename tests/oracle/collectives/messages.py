@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
+from tests.unit.collectives.schedule_checks import expand
 from tisim._core import decode_call
 from tisim.actions import script as codes
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
-from tisim.actions.vocabulary import expand
 
 SOURCE = Path(__file__).with_name("messages.cpp")
 OPERATIONS = (

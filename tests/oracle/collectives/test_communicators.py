@@ -14,10 +14,9 @@ import pytest
 
 from tests.oracle.collectives import selector_grid as grid
 from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
-from tests.unit.collectives.schedule_checks import comm_split
+from tests.unit.collectives.schedule_checks import comm_split, expand
 from tisim._core import decode_call
 from tisim.actions.script import Script
-from tisim.actions.vocabulary import expand
 
 pytestmark = pytest.mark.oracle
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tisim._core import Stage
+from tisim._core import CollectiveCall, Stage
 from tisim.actions import script as codes
 from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.script import ANY_SOURCE, Script
+from tisim.actions.vocabulary import Chooses, write_call
 
 
 @dataclass(frozen=True)
@@ -210,3 +211,19 @@ def needed(operation: str, rank: int, size: int, root: int, arguments: tuple[Any
     if operation in ("gatherv", "allgatherv", "alltoallv"):
         return int((sum(arguments[2]) - arguments[2][rank]) * arguments[3])
     return 0
+
+
+def expand(
+    call: CollectiveCall,
+    *,
+    rank: int,
+    placement: Sequence[int] | None,
+    config: Chooses,
+    order: Sequence[int] | None = None,
+    surveyed: frozenset[int] = frozenset(),
+) -> Script:
+    """The schedule of one rank for one collective call; see `Script` and `write_call`."""
+    choose = config.algorithm
+    script = Script(rank, call.size, placement, order=order, surveyed=surveyed, choose=choose)
+    write_call(script, call, config)
+    return script

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.collectives.schedule_checks import expand
 from tisim import _core
 from tisim.actions import script as codes
 from tisim.actions.collectives import catalogue
 from tisim.actions.collectives.catalogue import Algorithm
 from tisim.actions.script import Script
-from tisim.actions.vocabulary import COLLECTIVES, expand
+from tisim.actions.vocabulary import COLLECTIVES
 from tisim.errors import InputError
 
 

@@ -36,10 +36,6 @@ export function bytes(count) {
   return `${count} B`;
 }
 
-export function rate(bandwidth) {
-  return `${bytes(bandwidth)}/s`;
-}
-
 export function percent(share) {
   return share > 0 && share < 0.0005 ? "<0.1%" : `${(100 * share).toFixed(1)}%`;
 }

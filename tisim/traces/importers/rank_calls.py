@@ -126,8 +126,6 @@ class RankCalls:
         self._requests = RequestNumbers() if requests is None else requests
         # The computation of the rank since the line before.
         self._volume = 0.0
-        # Requests whose call was not recorded; their completion means nothing.
-        self.unknown_completions = 0
 
     def ready(self) -> Iterator[str]:
         """Take the lines that are known, each with its newline."""
@@ -187,13 +185,8 @@ class RankCalls:
 
     def complete(self, requests: Sequence[Hashable]) -> None:
         """Wait for requests, in the order given; those that are not pending are left out."""
-        numbers = []
-        for request in requests:
-            number = self._requests.release(request)
-            if number is None:
-                self.unknown_completions += 1
-            else:
-                numbers.append(number)
+        released = [self._requests.release(request) for request in requests]
+        numbers = [number for number in released if number is not None]
         if len(numbers) == 1:
             self._add(f"{self.rank} wait request={numbers[0]}\n")
         elif numbers:
