@@ -198,7 +198,7 @@ def record_command(
             Path(print_source),
             posix=io in ("posix", "both"),
             layers=io != "none",
-            allocations=arguments == "all",
+            arguments=arguments == "all",
         )
         report_written(print_source)
         return 0

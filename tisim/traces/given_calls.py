@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,17 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.traces.trace import Trace
 
-#: The attribute of lines; the recorder has the same. What its texts leave open is written in
-#: `library/arguments.c`.
+#: The attributes of lines; the recorder has the same: the call of a line, and those since the line
+#: before, of which the trace has none. Where these are many, further attributes have the rest,
+#: `mpi_calls_before_2`. What their texts leave open is written in `library/arguments.c`.
 ATTRIBUTE = "mpi_call"
+BEFORE = "mpi_calls_before"
 _FIRST = 2  # where the first argument stands in a line, behind rank and action
 _NEW = {"comm_split": 3, "comm_dup": 3, "comm_idup": 3, "comm_group": 2, "comm_free": 2}
-_OPEN = re.compile(r"(dest=|source=)?\{(rank|comm|handle|)([+-]\d+)?\}")
+_OPEN = re.compile(r"(dest=|source=)?\{(rank|comm|handle|group|)([+-]\d+)?\}")
+_GRID = re.compile(r"\{grid((?: \d+)+)((?: [+-]\d+)+)\}")
+_SEPARATOR = "\N{SYMBOL FOR RECORD SEPARATOR}"
+_REPEATED = re.compile(r"(\d+) x (.*)")
 
 
 def given_calls(path: Path) -> Iterator[tuple[int, str]]:
@@ -27,12 +33,19 @@ def given_calls(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(
             "has no arguments of calls; record the program with --arguments all", file=str(path)
         )
-    for rank, text, words in lines_with(trace, path, ATTRIBUTE):
-        yield rank, _closed(text, rank, words)
+    before = sorted((name for name in trace.attributes if name.startswith(BEFORE)), key=_place)
+    for rank, attributes, words in lines_with(trace, path, ATTRIBUTE, *before):
+        for name in before:
+            for kept in _kept(attributes.get(name, "")):
+                yield rank, _without_line(kept, rank)
+        if ATTRIBUTE in attributes:
+            yield rank, _closed(attributes[ATTRIBUTE], rank, words)
 
 
-def lines_with(trace: Trace, path: Path, attribute: str) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the rank, the attribute and the words of each line of a packed trace that has it.
+def lines_with(
+    trace: Trace, path: Path, *names: str
+) -> Iterator[tuple[int, dict[str, str], list[str]]]:
+    """Yield the rank, these attributes and the words of each line of a packed trace that has any.
 
     Raises InputError when the file is damaged.
     """
@@ -42,10 +55,39 @@ def lines_with(trace: Trace, path: Path, attribute: str) -> Iterator[tuple[int, 
     for rank in range(trace.ranks):
         lines = enumerate(packed.lines(rank), 1)
         for number, attributes in trace.attributes_of(rank):
-            value = attributes.get(attribute)
-            if value is not None:
+            found = {name: str(attributes[name]) for name in names if attributes.get(name)}
+            if found:
                 line = next(line for at, line in lines if at == number)
-                yield rank, str(value), line.decode(errors="replace").split()
+                yield rank, found, line.decode(errors="replace").split()
+
+
+def _place(name: str) -> int:
+    return int(name.removeprefix(BEFORE).lstrip("_") or 1)
+
+
+def _kept(texts: str) -> Iterator[str]:
+    for text in filter(None, texts.split(_SEPARATOR)):
+        repeated = _REPEATED.fullmatch(text)
+        if repeated is None:
+            yield text
+        elif repeated[2] == "...":
+            yield f"... {repeated[1]} calls are left out"
+        else:
+            yield from itertools.repeat(repeated[2], int(repeated[1]))
+
+
+def _without_line(text: str, rank: int) -> str:
+    def coordinates(found: re.Match[str]) -> str:
+        dimensions, offsets = ([int(word) for word in found[i].split()] for i in (1, 2))
+        own: list[int] = []
+        rest = rank
+        for size in reversed(dimensions):
+            rest, place = divmod(rest, size)
+            own.insert(0, place)
+        return str([place + offset for place, offset in zip(own, offsets, strict=True)])
+
+    text = re.sub(r"\{rank([+-]\d+)\}", lambda found: str(rank + int(found[1])), text)
+    return _GRID.sub(coordinates, text)
 
 
 def _closed(text: str, rank: int, words: list[str]) -> str:
@@ -57,11 +99,13 @@ def _closed(text: str, rank: int, words: list[str]) -> str:
     def close(found: re.Match[str]) -> str:
         name, kind, offset = found.groups()
         if kind == "rank":
-            return str(rank + int(offset))
+            return f"{name or ''}{rank + int(offset)}"
         if kind == "comm":
             return f"comm{words[_NEW[action]]}" if action in _NEW else "comm"
         if kind == "handle":
             return words[_FIRST] if len(words) > _FIRST else "-"
+        if kind == "group":
+            return f"<{', '.join(word for word in words[_FIRST + 1 :] if word.isdigit())}>"
         if offset is None:
             return f"[{requests}]" if "," in requests else requests
         if "comm=MPI_COMM_WORLD" in text:

@@ -399,7 +399,8 @@ def library_calls(path: Path) -> tuple[LibraryCall, ...]:
     if ATTRIBUTE not in trace.attributes:
         return ()
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for _, function, words in lines_with(trace, path, ATTRIBUTE):
+    for _, attributes, words in lines_with(trace, path, ATTRIBUTE):
+        function = attributes[ATTRIBUTE]
         if words[-1] == "layer=posix":  # the call of MPI-IO above it has the bytes
             continue
         of_this = sums[function]

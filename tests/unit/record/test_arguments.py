@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.unit.record.programs import (
     Mpi,
     compile_body,
@@ -17,6 +18,9 @@ from tests.unit.record.programs import (
     record_program,
     tisim_record,
 )
+from tisim.traces.given_calls import BEFORE
+from tisim.traces.record.source import recorder_source
+from tisim.traces.record.table import read_table, read_unwritten
 
 BODY = """MPI_Comm ring; MPI_Info info; MPI_Datatype column, places; MPI_Status status, both[2];
 int dims = 2, periodic = 1, displacements[] = {0, 5}, counts[] = {1, 2}, back[] = {2, 1};
@@ -55,17 +59,27 @@ def printed(trace: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def calls_of(rank: int, trace: Path) -> list[str]:
+    calls = (line.split(" ", 1) for line in printed(trace).stdout.splitlines())
+    return [call for own, call in calls if own == str(rank)]
+
+
+def written_of(rank: int, trace: Path) -> list[str]:
+    """The calls that have a line, but for the first and the last."""
+    unwritten = {function.name for function in read_unwritten()}
+    return [call for call in calls_of(rank, trace) if call.split("(")[0] not in unwritten][1:-1]
+
+
 def test_each_call_with_its_arguments(mpi: Mpi, tmp_path: Path) -> None:
     program = compile_body(BODY, tmp_path, mpi)
     options = ("--arguments", "all")
     trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
-    lines = printed(trace.file).stdout.splitlines()
     step = [
         "MPI_Irecv(buf=buffer0, count=8, datatype=MPI_DOUBLE, source=MPI_ANY_SOURCE, "
         "tag=MPI_ANY_TAG, comm=comm2, request=0)",
         f"MPI_Isend(buf=buffer1, count=1, datatype={COLUMN}, dest=0, tag=7, comm=comm2, request=1)",
     ]
-    calls = [line[2:] for line in lines if line[0] == "1"]
+    calls = written_of(1, trace.file)
     assert calls[:4] == [
         "MPI_Cart_create(comm=MPI_COMM_WORLD, ndims=1, dims=[2], periods=[1], reorder=0, "
         "newcomm=comm1)",
@@ -73,8 +87,7 @@ def test_each_call_with_its_arguments(mpi: Mpi, tmp_path: Path) -> None:
         *step,
     ]
     assert [call for call in calls if call in step] == step * 3
-    # MPI says nothing of the status of a send.
-    assert calls[4].startswith("MPI_Waitall(count=2, requests=[0,1], statuses=[<0 7 64 bytes>, ")
+    assert calls[4] == "MPI_Waitall(count=2, requests=[0,1], statuses=[<0 7 64 bytes>, -])"
     in_ring = (
         "MPI_Sendrecv(sendbuf=buffer2, sendcount=1, sendtype=indexed_block(2, 1, 0, 5, "
         f"{COLUMN}), dest=MPI_PROC_NULL, sendtag=1, recvbuf=buffer2, recvcount=8, "
@@ -100,9 +113,193 @@ def test_each_call_with_its_arguments(mpi: Mpi, tmp_path: Path) -> None:
         "comm=comm1)",
     ]
     assert (
-        "0 MPI_Gatherv(sendbuf=buffer4, sendcount=1, sendtype=MPI_INT, recvbuf=buffer2, "
+        "MPI_Gatherv(sendbuf=buffer4, sendcount=1, sendtype=MPI_INT, recvbuf=buffer2, "
         "recvcounts=[1, 2], displs=[0, 0], recvtype=MPI_INT, root=0, comm=MPI_COMM_WORLD)"
-    ) in lines
+    ) in written_of(0, trace.file)
+
+
+UNWRITTEN = """MPI_Comm grid, copy; MPI_Group all, one; MPI_Info info, hint; MPI_Datatype row, pair;
+MPI_Op op; MPI_Status status; MPI_Aint address; MPI_Errhandler handler;
+int dims[] = {2, 0}, periods[] = {0, 1}, coords[2], below, above, peer, n, flag, first = 0;
+int lengths[] = {1, 1}; MPI_Aint places[] = {0, 8}; MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+char value[64]; double matrix[4] = {0}; char packed[64]; int position = 0;
+MPI_Request none = MPI_REQUEST_NULL;
+MPI_Dims_create(size, 2, dims);
+MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+MPI_Cart_coords(grid, rank, 2, coords);
+MPI_Cart_rank(grid, coords, &peer);
+MPI_Cart_shift(grid, 0, 1, &below, &above);
+MPI_Comm_group(grid, &all);
+MPI_Group_incl(all, 1, &first, &one);
+MPI_Comm_create(grid, one, &copy);
+MPI_Group_free(&one); MPI_Group_free(&all);
+MPI_Info_create(&info); MPI_Info_set(info, "kind", "of hint");
+MPI_Info_get(info, "none", 63, value, &flag); MPI_Info_get(info, "kind", 63, value, &flag);
+MPI_Info_dup(info, &hint); MPI_Info_free(&info);
+MPI_Type_contiguous(4, MPI_DOUBLE, &row); MPI_Type_commit(&row);
+MPI_Type_create_struct(2, lengths, places, types, &pair); MPI_Type_free(&pair);
+MPI_Get_address(matrix, &address);
+MPI_Pack(matrix, 2, MPI_DOUBLE, packed, 64, &position, MPI_COMM_WORLD);
+MPI_Comm_get_errhandler(grid, &handler); MPI_Errhandler_free(&handler);
+MPI_Sendrecv(matrix, 1, row, 1 - rank, 3, packed, 8, MPI_DOUBLE, 1 - rank, 3, grid, &status);
+MPI_Get_count(&status, row, &n);
+MPI_Wait(&none, MPI_STATUS_IGNORE);
+for (int i = 0; i < 3; ++i) MPI_Wtime();
+MPI_Type_free(&row); MPI_Comm_free(&grid);"""
+UNWRITTEN_PRINTED = """MPI_Init()
+MPI_Comm_rank(comm=MPI_COMM_WORLD, rank=1)
+MPI_Comm_size(comm=MPI_COMM_WORLD, size=2)
+MPI_Dims_create(nnodes=2, ndims=2, dims=[2, 1])
+MPI_Cart_create(comm=MPI_COMM_WORLD, ndims=2, dims=[2, 1], periods=[0, 1], reorder=0, newcomm=comm1)
+MPI_Cart_coords(comm=comm1, rank=1, maxdims=2, coords=[1, 0])
+MPI_Cart_rank(comm=comm1, coords=[1, 0], rank=1)
+MPI_Cart_shift(comm=comm1, direction=0, disp=1, rank_source=0, rank_dest=MPI_PROC_NULL)
+MPI_Comm_group(comm=comm1, group=<0-1>)
+MPI_Group_incl(group=<0-1>, n=1, ranks=[0], newgroup=<0>)
+MPI_Comm_create(comm=comm1, group=<0>, newcomm=comm2)
+MPI_Group_free(group=<0>)
+MPI_Group_free(group=<0-1>)
+MPI_Info_create(info=<>)
+MPI_Info_set(info=<kind=of hint>, key="kind", value="of hint")
+MPI_Info_get(info=<kind=of hint>, key="none", valuelen=63, value=-, flag=0)
+MPI_Info_get(info=<kind=of hint>, key="kind", valuelen=63, value="of hint", flag=1)
+MPI_Info_dup(info=<kind=of hint>, newinfo=<kind=of hint>)
+MPI_Info_free(info=<kind=of hint>)
+MPI_Type_contiguous(count=4, oldtype=MPI_DOUBLE, newtype=ROW)
+MPI_Type_commit(datatype=ROW)
+MPI_Type_create_struct(count=2, array_of_blocklengths=[1, 1], array_of_displacements=[0, 8], \
+array_of_types=[MPI_INT, MPI_DOUBLE], newtype=PAIR)
+MPI_Type_free(datatype=PAIR)
+MPI_Get_address(location=buffer0, address=buffer0)
+MPI_Pack(inbuf=buffer0, incount=2, datatype=MPI_DOUBLE, outbuf=buffer1, outsize=64, position=16, \
+comm=MPI_COMM_WORLD)
+MPI_Comm_get_errhandler(comm=comm1, errhandler=MPI_ERRORS_ARE_FATAL)
+MPI_Errhandler_free(errhandler=MPI_ERRORS_ARE_FATAL)
+MPI_Sendrecv(sendbuf=buffer0, sendcount=1, sendtype=ROW, dest=0, sendtag=3, recvbuf=buffer1, \
+recvcount=8, recvtype=MPI_DOUBLE, source=0, recvtag=3, comm=comm1, status=<0 3 32 bytes>)
+MPI_Get_count(status=<0 3 32 bytes>, datatype=ROW, count=1)
+MPI_Wait(request=MPI_REQUEST_NULL, status=MPI_STATUS_IGNORE)
+MPI_Wtime()
+MPI_Wtime()
+MPI_Wtime()
+MPI_Type_free(datatype=ROW)
+MPI_Comm_free(comm=comm1)
+MPI_Finalize()
+"""
+
+
+def test_calls_that_have_no_line(mpi: Mpi, tmp_path: Path) -> None:
+    program = compile_body(UNWRITTEN, tmp_path, mpi)
+    options = ("--arguments", "all")
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+    expected = UNWRITTEN_PRINTED.replace("\\\n", "").replace("ROW", "contiguous(4, MPI_DOUBLE)")
+    expected = expected.replace("PAIR", "struct(2, 1, 1, 0, 8, MPI_INT, MPI_DOUBLE)")
+    assert calls_of(1, trace.file) == expected.splitlines()
+    plain = record_program(program, tmp_path, mpi, ranks=2)
+    assert trace.calls(1) == plain.calls(1)
+
+
+PERSISTENT = """MPI_Request request; double sum = 0;
+MPI_Bcast_init(&sum, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+for (int i = 0; i < 2; ++i) { MPI_Start(&request); MPI_Wait(&request, MPI_STATUS_IGNORE); }
+MPI_Request_free(&request);"""
+
+
+def test_persistent_collectives(mpi: Mpi, tmp_path: Path) -> None:
+    try:
+        program = compile_body(PERSISTENT, tmp_path, mpi)
+    except subprocess.CalledProcessError:
+        pytest.skip(f"{mpi.name} does not have persistent collectives")
+    options = ("--arguments", "all")
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+    step = ["MPI_Start(request=0)", "MPI_Wait(request=0, status=MPI_STATUS_IGNORE)"]
+    assert calls_of(0, trace.file)[3:-1] == [
+        "MPI_Bcast_init(buffer=buffer0, count=1, datatype=MPI_DOUBLE, root=0, "
+        "comm=MPI_COMM_WORLD, info=MPI_INFO_NULL, request=0)",
+        *(step * 2),
+        "MPI_Request_free(request=0)",
+    ]
+
+
+MANY = """char key[32];
+for (int i = 0; i < 3000; ++i) {
+  MPI_Info info;
+  MPI_Info_create(&info); sprintf(key, "key-%d", i); MPI_Info_set(info, key, key);
+  MPI_Info_free(&info);
+}"""
+
+
+def test_many_calls_between_two_lines(one_mpi: Mpi, tmp_path: Path) -> None:
+    program = compile_body(MANY, tmp_path, one_mpi, headers=("stdio.h",))
+    options = ("--arguments", "all")
+    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=options)
+    calls = calls_of(0, trace.file)
+    assert len(calls) == 4 + 9000
+    assert calls[-2] == "MPI_Info_free(info=<key-2999=key-2999>)"
+
+
+#: Functions that are recorded by hand, and those without a rank's call: conversions, tools.
+ELSEWHERE = re.compile(
+    r"MPI_(Init|Init_thread|Finalize|Abort|Pcontrol|Session_init|Session_finalize|DUP_FN|T_\w+"
+    r"|\w+_[cf]2[cf]|Status_f082[cf]|Status_[cf]2f08)"
+)
+
+
+def test_every_function_of_the_library_is_listed(mpi: Mpi, tmp_path: Path) -> None:
+    source = tmp_path / "all.c"
+    source.write_text("#include <mpi.h>\n")
+    text = subprocess.run([mpi.cc, "-E", "-P", source], capture_output=True, text=True).stdout
+    declared = set(re.findall(r"\b(?:int|double|MPI_Aint) (MPI_\w+)\(", text))
+    written = {function.name for function in read_table()}
+    unwritten = {function.name for function in read_unwritten()}
+    assert not written & unwritten
+    missing = declared - written - unwritten
+    assert [name for name in sorted(missing) if not ELSEWHERE.fullmatch(name)] == []
+
+
+def test_they_are_not_wrapped_unless_asked_for() -> None:
+    plain, with_arguments = recorder_source(), recorder_source(arguments=True)
+    assert set(with_arguments) - set(plain) == {
+        *("allocations.c", "unwritten_wrappers.c", "unwritten_fortran_wrappers.c")
+    }
+    assert not any("MPI_Comm_size(" in plain[name] for name in plain if name.endswith("wrappers.c"))
+
+
+GRID = """MPI_Comm grid; MPI_Request requests[8]; MPI_Status statuses[8]; double halo[9];
+int dims[2] = {0}, periods[2] = {0}, coords[2], peers[4], n = 0;
+MPI_Dims_create(size, 2, dims);
+MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+MPI_Comm_rank(grid, &rank);
+MPI_Cart_coords(grid, rank, 2, coords);
+for (int d = 0; d < 2; ++d) MPI_Cart_shift(grid, d, 1, &peers[2 * d], &peers[2 * d + 1]);
+for (int step = 0; step < 20; ++step) {
+  n = 0;
+  for (int p = 0; p < 4; ++p)
+    MPI_Irecv(&halo[p], 1, MPI_DOUBLE, peers[p], 0, grid, &requests[n++]);
+  for (int p = 0; p < 4; ++p)
+    MPI_Isend(&halo[8], 1, MPI_DOUBLE, peers[p], 0, grid, &requests[n++]);
+  MPI_Waitall(n, requests, statuses);
+  MPI_Get_count(&statuses[0], MPI_DOUBLE, &n);
+}
+MPI_Comm_free(&grid);"""
+
+
+def test_ranks_of_a_stencil_share_their_texts(one_mpi: Mpi, tmp_path: Path) -> None:
+    program = compile_body(GRID, tmp_path, one_mpi)
+    before: list[set[str]] = []
+    for ranks in (9, 16):  # 3 x 3 and 4 x 4: corners, edges and the inside
+        options = ("--counter", "time", "--arguments", "all")
+        trace = record_program(program, tmp_path, one_mpi, ranks=ranks, options=options)
+        opened = tisim.Trace.open(trace.file)
+        texts = [opened.attributes_of(rank) for rank in range(ranks)]
+        before.append({str(a[BEFORE]) for rank in texts for _, a in rank if BEFORE in a})
+        coordinates = [call for call in calls_of(ranks - 1, trace.file) if "coords=" in call]
+        side = int(ranks**0.5)
+        assert coordinates == [
+            f"MPI_Cart_coords(comm=comm1, rank={ranks - 1}, maxdims=2, "
+            f"coords=[{side - 1}, {side - 1}])"
+        ]
+    assert len(before[0]) == len(before[1])
 
 
 # The handles of `use mpi_f08` are types, those of `use mpi` and `mpif.h` whole numbers.
@@ -164,7 +361,7 @@ def test_calls_from_fortran(module: str, mpi: Mpi, tmp_path: Path) -> None:
     source.write_text(re.sub(r"HANDLE\((\w+)\)", handle, text))
     program = compile_program(source, tmp_path, mpi, "-fallow-argument-mismatch")
     trace = record_program(program, tmp_path, mpi, ranks=2, options=("--arguments", "all"))
-    calls = [line[2:] for line in printed(trace.file).stdout.splitlines() if line[0] == "1"]
+    calls = written_of(1, trace.file)
     double = next(name for name in ("MPI_DOUBLE_PRECISION", "MPI_DOUBLE") if name in calls[2])
     column = f"vector(8, 1, 8, {double})"
     assert calls[0] == (
@@ -179,7 +376,9 @@ def test_calls_from_fortran(module: str, mpi: Mpi, tmp_path: Path) -> None:
         "comm=comm1, request=0)",
         f"MPI_Isend(buf=B, count=1, datatype={column}, dest=0, tag=7, comm=comm1, request=1)",
     ]
-    assert calls[4].startswith("MPI_Waitall(count=2, requests=[0,1], statuses=[<0 7 64 bytes>, ")
+    assert calls[4] == "MPI_Waitall(count=2, requests=[0,1], statuses=[<0 7 64 bytes>, -])"
+    own = ("MPI_Comm_rank(comm=MPI_COMM_WORLD, rank=1)", f"MPI_Type_commit(datatype={column})")
+    assert set(own) <= set(calls_of(1, trace.file))
     assert calls[7:] == [
         "MPI_Wait(request=0, status=MPI_STATUS_IGNORE)",
         f"MPI_Recv(buf=buffer0, count=8, datatype={double}, source=0, tag=MPI_ANY_TAG, "

@@ -54,36 +54,36 @@ def compiled_recorder(
     *,
     posix: bool = False,
     layers: bool = False,
-    allocations: bool = False,
+    arguments: bool = False,
 ) -> Path:
     """The recorder's shared library for an MPI library, compiled on first use. It is kept in
     ``tisim/record`` of the user's cache; `recorder_source` says what its variants do. Raises
     InputError when it cannot be compiled or kept.
     """
-    code = recorder_code(posix=posix, layers=layers, allocations=allocations)
+    code = recorder_code(posix=posix, layers=layers, arguments=arguments)
     return mpi.compiled(code, library, directory or cache_directory())
 
 
 def write_source(
-    directory: Path, *, posix: bool = False, layers: bool = False, allocations: bool = False
+    directory: Path, *, posix: bool = False, layers: bool = False, arguments: bool = False
 ) -> list[Path]:
     """Write the recorder's source into a directory, for machines without Python.
 
     `recorder_source` says what its variants do. Raises InputError when the directory cannot be
     written.
     """
-    code = recorder_code(posix=posix, layers=layers, allocations=allocations)
+    code = recorder_code(posix=posix, layers=layers, arguments=arguments)
     return mpi.write_source(code, directory)
 
 
 def recorder_code(
-    *, posix: bool = False, layers: bool = False, allocations: bool = False
+    *, posix: bool = False, layers: bool = False, arguments: bool = False
 ) -> SourceCode:
     """The recorder's source, and how it is compiled."""
     return SourceCode(
         name="recorder",
         product="libtisim_record.so",
-        files=recorder_source(posix=posix, layers=layers, allocations=allocations),
+        files=recorder_source(posix=posix, layers=layers, arguments=arguments),
         options=(*C_OPTIONS, *_reserved_register()),
         link_options=LINK_OPTIONS,
         readme=_README,

@@ -66,7 +66,7 @@ def record(
         library,
         posix=settings.records_posix,
         layers=settings.io != "none",
-        allocations=settings.arguments,
+        arguments=settings.arguments,
     )
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
     merged = parts / "trace.tit"

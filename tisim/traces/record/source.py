@@ -9,7 +9,7 @@ from tisim import _core
 from tisim.traces.record.fortran import fortran_wrappers
 from tisim.traces.record.layers import layer_wrappers
 from tisim.traces.record.posix_wrappers import posix_wrappers
-from tisim.traces.record.table import read_table
+from tisim.traces.record.table import read_table, read_unwritten
 from tisim.traces.record.trace_library import library_header
 from tisim.traces.record.wrappers import c_wrappers
 
@@ -27,15 +27,16 @@ _POSIX = ("posix.c", "posix.h")
 
 
 def recorder_source(
-    *, posix: bool = False, layers: bool = False, allocations: bool = False
+    *, posix: bool = False, layers: bool = False, arguments: bool = False
 ) -> dict[str, str]:
     """The text of each file, by name.
 
     With `posix`, the recorder records files in the words of POSIX; with `layers`, it knows which
-    functions of I/O libraries make calls; with `allocations`, in which block of memory a buffer
-    is. Raises InputError when this installation has no trace library, whose header is one of them.
+    functions of I/O libraries make calls; with `arguments`, in which block of memory a buffer is,
+    and what functions are given that a trace has no line of.
+    Raises InputError when this installation has no trace library, whose header is one of them.
     """
-    left_out = {*(() if posix else _POSIX), *(() if allocations else ("allocations.c",))}
+    left_out = {*(() if posix else _POSIX), *(() if arguments else ("allocations.c",))}
     library = files("tisim.traces.record").joinpath("library")
     texts = {
         file.name: file.read_text(encoding="utf-8")
@@ -47,6 +48,10 @@ def recorder_source(
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)
+    if arguments:
+        unwritten = read_unwritten()
+        texts["unwritten_wrappers.c"] = c_wrappers(unwritten)
+        texts["unwritten_fortran_wrappers.c"] = fortran_wrappers(unwritten)
     if layers:
         texts["layer_wrappers.c"] = layer_wrappers()
     if posix:

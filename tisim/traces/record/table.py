@@ -1,4 +1,6 @@
-"""The table of MPI functions that the recorder wraps: ``functions.txt``, parsed."""
+"""The tables of MPI functions that the recorder wraps, parsed: ``functions.txt`` and, of those that
+a trace has no line of, ``unwritten.txt``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-_PROTOTYPE = re.compile(r"(MPI_\w+)\((.*)\)")
+_PROTOTYPE = re.compile(r"(?:(\w+) )?(MPI_\w+)\((.*)\)")
 _PARAMETER = re.compile(r"(const )?(\w+) (\**)(\w+)((?:\[\])?)")
 # Names with another type where counts are large.
 _COUNT = re.compile(r"(?:send|recv|origin_|result_|target_)?counts?")
@@ -63,6 +65,10 @@ class Function:
     since: str = ""
     #: True if its counts are large; some libraries have all of MPI 4.0 but such functions.
     has_large_counts: bool = False
+    #: True if a trace has no line of it.
+    is_unwritten: bool = False
+    #: The type of what it returns.
+    returns: str = "int"
 
     def used(self, statement: str) -> list[Parameter]:
         """The parameters that a statement names."""
@@ -70,11 +76,23 @@ class Function:
         return [parameter for parameter in self.parameters if parameter.name in words]
 
 
+def read_unwritten() -> list[Function]:
+    """The functions that a trace has no line of."""
+    return [
+        replace(function, is_unwritten=True, has_large_counts=bool(function.name.endswith("_c")))
+        for function in _listed("unwritten.txt")
+    ]
+
+
 def read_table() -> list[Function]:
     """Every function of the table, and the variants of them that are not listed."""
-    text = files("tisim.traces.record").joinpath("functions.txt").read_text(encoding="utf-8")
-    functions = [function for entry in table_entries(text) for function in _functions(entry)]
+    functions = _listed("functions.txt")
     return [*functions, *(large for f in functions if (large := _with_large_counts(f)) is not None)]
+
+
+def _listed(name: str) -> list[Function]:
+    text = files("tisim.traces.record").joinpath(name).read_text(encoding="utf-8")
+    return [function for entry in table_entries(text) for function in _functions(entry)]
 
 
 def table_entries(text: str) -> Iterator[list[str]]:
@@ -99,8 +117,9 @@ def _functions(entry: list[str]) -> Iterator[Function]:
     prototype = _PROTOTYPE.fullmatch(entry[0])
     if prototype is None:
         raise ValueError(f"not a prototype: {entry[0]}")
-    parameters = tuple(_parameter(text) for text in prototype[2].split(", "))
-    function = Function(prototype[1], parameters)
+    returns, name, declared = prototype.groups()
+    parameters = tuple(map(_parameter, filter(None, declared.split(", "))))
+    function = Function(name, parameters, returns=returns or "int")
     nonblocking = False
     for line in entry[1:]:
         key, _, rest = line.partition(" ")

@@ -34,24 +34,38 @@ def c_statement(statement: str) -> str:
 
 def entering(function: Function) -> str:
     """The condition at the beginning of a wrapper: whether its call is recorded."""
-    return "tisim_enter_mpi_io" if function.name.startswith("MPI_File_") else "tisim_enter"
+    enter = "tisim_enter_unwritten" if function.is_unwritten else "tisim_enter"
+    return f"{enter}_mpi_io" if function.name.startswith("MPI_File_") else enter
+
+
+def frees(function: Function) -> bool:
+    """True if what a parameter names is no more after the call."""
+    return re.search(r"_(free|free_keyval|close|disconnect)$", function.name) is not None
 
 
 def around_mpi_io(function: Function, performed: list[str]) -> list[str]:
     """What performs a call, with what the recorder does before and after one of MPI-IO."""
-    if not function.name.startswith("MPI_File_"):
+    if function.is_unwritten or not function.name.startswith("MPI_File_"):
         return performed
     return ["  tisim_begin_mpi_io();", *performed, "  tisim_end_mpi_io();"]
 
 
 def _wrapper(function: Function) -> str:
-    parameters = ", ".join(parameter.declaration for parameter in function.parameters)
-    name = function.name
+    parameters = ", ".join(p.declaration for p in function.parameters) or "void"
+    name, returns = function.name, function.returns
     arguments = _arguments(function.parameters)
-    lines = [
-        f"EXPORTED int {name}({parameters}) {{",
+    lines, wrapper, performed = [], name, f"P{name}"
+    if function.is_unwritten:
+        # Names of its own: mpi.h may declare them with other const, as macros, or not at all.
+        wrapper, performed = f"wrapper_of_{name}", f"performed_{name}"
+        lines = [
+            f'EXPORTED {returns} {wrapper}({parameters}) __asm__("{name}");',
+            f'extern {returns} {performed}({parameters}) __asm__("P{name}") __attribute__((weak));',
+        ]
+    lines += [
+        f"EXPORTED {returns} {wrapper}({parameters}) {{",
         f'  if (!{entering(function)}("{name}", TISIM_CALLER)) {{',
-        f"    const int error = P{name}({arguments});",
+        f"    const {returns} error = {performed}({arguments});",
         "    tisim_leave_unrecorded();",
         "    return error;",
         "  }",
@@ -72,8 +86,11 @@ def _wrapper(function: Function) -> str:
         arguments = re.sub(rf"\b{passed}\b", "passed", arguments)
         lines.append(f"  values[{[p.name for p in function.parameters].index(passed)}] = &passed;")
         after = re.sub(rf"\b{passed}\b", f"passed == {ignored} ? NULL : passed", after)
-    performed = f"  const int error = P{name}({arguments});"
-    lines += [*around_mpi_io(function, [performed]), "  tisim_returned();"]
+    if frees(function):
+        lines.append("  tisim_keep_call_freeing();")
+    call = f"  const {returns} error = {performed}({arguments});"
+    is_back = "if (error == MPI_SUCCESS) " if function.is_unwritten and returns == "int" else ""
+    lines += [*around_mpi_io(function, [call]), f"  {is_back}tisim_returned();"]
     if after:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
     lines += ["  tisim_leave();", "  return error;", "}"]
@@ -85,61 +102,110 @@ def _wrapper(function: Function) -> str:
 def _described(function: Function) -> list[str]:
     """Statements that tell the recorder the values of all parameters (`library/arguments.c`)."""
     letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
-    values = ", ".join(f"&{one.name}" for one in function.parameters)
+    values = ", ".join(f"&{one.name}" for one in function.parameters) or "NULL"
     return [
         f"  const void *values[] = {{{values}}};",
         f'  tisim_describe("{function.name}", "{letters}", values);',
     ]
 
 
-_LETTERS = {
+# By type, where the parameter is a value.
+_VALUES = {
     "MPI_Datatype": "d", "MPI_Comm": "c", "MPI_Op": "o", "MPI_Info": "n", "MPI_Aint": "l",
-    "MPI_Offset": "l", "MPI_Count": "l", "int": "i",
+    "MPI_Offset": "l", "MPI_Count": "l", "int": "i", "MPI_Group": "G", "MPI_Errhandler": "e",
+    "MPI_Win": "w", "MPI_File": "f", "MPI_Request": "R",
+}  # fmt: skip
+# The same, where it is the address of one that is made, changed or freed.
+_ADDRESSES = {
+    "MPI_Datatype": "T", "MPI_Op": "O", "MPI_Info": "N", "MPI_Group": "Y", "MPI_Errhandler": "E",
+    "MPI_Win": "W", "MPI_File": "F", "MPI_Request": "r", "MPI_Comm": "C",
+}  # fmt: skip
+_LARGE = ("MPI_Aint", "MPI_Offset", "MPI_Count")
+# What is left open: arrays that may be longer than what MPI gives.
+_LEFT_OPEN = {
+    ("MPI_Graph_get", "index"), ("MPI_Graph_get", "edges"),
+    ("MPI_Graph_neighbors", "neighbors"),
+    ("MPI_Dist_graph_neighbors", "sourceweights"), ("MPI_Dist_graph_neighbors", "destweights"),
+    ("MPI_Type_get_contents", "array_of_integers"),
+    ("MPI_Type_get_contents", "array_of_addresses"),
+    ("MPI_Type_get_contents", "array_of_datatypes"),
+    ("MPI_Type_get_contents_c", "array_of_integers"),
+    ("MPI_Type_get_contents_c", "array_of_addresses"),
+    ("MPI_Type_get_contents_c", "array_of_large_counts"),
+    ("MPI_Type_get_contents_c", "array_of_datatypes"),
 }  # fmt: skip
 
 
 def letter_of(function: Function, parameter: Parameter) -> str:
     """The letter that stands for the kind of a parameter."""
-    name, is_large = parameter.name, parameter.type in ("MPI_Count", "MPI_Aint")
-    by_rank = name.endswith(("counts", "displs", "types"))
+    name, depth = parameter.name, parameter.depth
     if function.name.startswith("MPI_Comm_spawn"):  # its root alone gives the rest
         return {"root": "t", "comm": "c"}.get(name, "-")
-    match parameter.type, parameter.depth:
-        case "void", 1:
+    if depth > 1 or (function.name, name) in _LEFT_OPEN:
+        return "-"
+    if parameter.type == "MPI_Group" and function.name in ("MPI_Win_start", "MPI_Win_post"):
+        return "H"
+    if depth == 0:
+        return _letter_of_value(function, parameter)
+    match parameter.type:
+        case "void":
             return "b"
-        case "MPI_Request", _:
-            return "r"
-        case "MPI_Status", _:
+        case "MPI_Status":
             return "S" if parameter.is_array else "s"
-        case "char", 1:
-            return "z" if name in ("filename", "datarep") else "-"
-        case "MPI_Comm", 1:
-            return "C" if name.startswith("new") or function.name == "MPI_Comm_free" else "-"
-        case "MPI_Win" | "MPI_File", _:
-            return "h"
-        case "int", 0 if name in ("dest", "source"):
+        case "char":
+            return "z" if parameter.is_const else "Z"
+    if parameter.is_array:
+        return _letter_of_array(function, parameter)
+    if parameter.type == "int":
+        is_rank = function.is_unwritten and name in ("rank", "rank_source", "rank_dest", "newrank")
+        return "P" if is_rank else "I"
+    if parameter.type in _LARGE:
+        return "A" if name == "address" else "L"
+    return _ADDRESSES.get(parameter.type, "-")
+
+
+def _letter_of_value(function: Function, parameter: Parameter) -> str:
+    name = parameter.name
+    if parameter.type == "int":
+        if name in ("dest", "source") or (function.is_unwritten and name == "rank"):
             return "p"
-        case "int", 0 if name == "root":
+        if name == "root":
             return "t"
-        case "int", 0 if name.endswith("tag"):
+        if name.endswith("tag"):
             return "g"
-        case "MPI_Datatype", 1:
-            return "D"
-        case "int", 1 if by_rank:
-            return "V"
-        case _, 1 if by_rank and is_large:
-            return "U"
-        case "int", 1 if function.name in ("MPI_Dist_graph_create", "MPI_Cart_sub"):
-            return "-"
-        case "int", 1:
-            return "v" if parameter.is_array else "I"
-        case kind, 0:
-            return _LETTERS.get(kind, "-")
-    return "-"
+    if parameter.type == "MPI_Aint" and name in ("base", "addr1", "addr2"):
+        return "a"
+    return _VALUES.get(parameter.type, "-")
+
+
+def _letter_of_array(function: Function, parameter: Parameter) -> str:
+    name, kind = parameter.name, parameter.type
+    is_large = kind in _LARGE
+    if kind == "MPI_Request":
+        return "m"
+    if function.is_unwritten:
+        if name == "coords":
+            return "k" if parameter.is_const else "K"
+        if function.name == "MPI_Cart_get":
+            return "x"
+        if function.name == "MPI_Dist_graph_neighbors":
+            return "q"
+        if name == "ranges":
+            return "3"
+        by_kind = {"int": "v", "MPI_Datatype": "y"}
+        return "u" if is_large else by_kind.get(kind, "-")
+    if name.endswith(("counts", "displs", "types")):
+        by_kind = {"int": "V", "MPI_Datatype": "D"}
+        return "U" if is_large else by_kind.get(kind, "-")
+    if function.name in ("MPI_Dist_graph_create", "MPI_Cart_sub") or kind != "int":
+        return "-"
+    return "v"
 
 
 def _condition(function: Function) -> str:
     """When the MPI library has a function that is newer than version 3.1."""
+    if function.is_unwritten:
+        return "HAS_LARGE_COUNTS" if function.has_large_counts else "HAS_MPI_4"
     if not function.has_large_counts:
         return "HAS_MPI_4"
     return "HAS_LARGE_FILES" if function.name.startswith("MPI_File_") else "HAS_LARGE_COUNTS"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import tisim
-from tests.unit.record.programs import Mpi, Trace, compile_body, record_program
+from tests.unit.record.programs import (
+    Mpi,
+    Trace,
+    compile_body,
+    compile_program,
+    need_fortran,
+    record_program,
+)
 from tisim.platform import new
 from tisim.traces import check
+from tisim.traces.given_calls import given_calls
 
 # Every blocking call, without a view.
 CALLS = """
@@ -386,3 +395,64 @@ def test_without_being_asked_for_files_are_counted(
     trace = _record(SHARED, tmp_path, mpi, monkeypatch, "none")
     assert "warning: 2 calls of MPI_File_write_shared are not in the trace" in trace.run.stderr
     assert _of_files(trace, 1) == []
+
+
+# As CALLS. The handles of `use mpi_f08` are types; texts are longer than the names in them.
+FORTRAN = """program files
+  MODULE
+  HANDLE(MPI_File) :: file
+  HANDLE(MPI_Status) :: status STATUS
+  character(len=100) :: name, representation
+  character(len=1000) :: bytes
+  integer :: rank, error, numbers(250)
+  name = "shared.0"; representation = "native"; bytes = " "; numbers = 0
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, &
+    file, error)
+  call MPI_File_preallocate(file, 4000_MPI_OFFSET_KIND, error)
+  call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_BYTE, MPI_BYTE, representation, &
+    MPI_INFO_NULL, error)
+  call MPI_File_write_at_all(file, int(1000 * rank, MPI_OFFSET_KIND), bytes, 1000, MPI_BYTE, &
+    status, error)
+  call MPI_File_write_at(file, int(2000 + 100 * rank, MPI_OFFSET_KIND), numbers, 25, MPI_INTEGER, &
+    status, error)
+  call MPI_File_seek(file, 500_MPI_OFFSET_KIND, MPI_SEEK_SET, error)
+  call MPI_File_read(file, bytes, 100, MPI_BYTE, status, error)
+  call MPI_File_read_all(file, bytes, 100, MPI_BYTE, status, error)
+  call MPI_File_sync(file, error)
+  call MPI_File_read_at(file, 3990_MPI_OFFSET_KIND, bytes, 1000, MPI_BYTE, MPI_STATUS_IGNORE, &
+    error)
+  call MPI_File_read_at_all(file, 10_MPI_OFFSET_KIND, bytes, 20, MPI_BYTE, status, error)
+  call MPI_File_write(file, bytes, 10, MPI_BYTE, status, error)
+  call MPI_File_write_all(file, bytes, 10, MPI_BYTE, status, error)
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  call MPI_File_set_size(file, 3000_MPI_OFFSET_KIND, error)
+  call MPI_File_close(file, error)
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@pytest.mark.parametrize("module", ["include 'mpif.h'", "use mpi", "use mpi_f08"])
+def test_calls_from_fortran(
+    module: str, mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_fortran(mpi)
+    monkeypatch.chdir(tmp_path)
+    has_types = module == "use mpi_f08"
+    text = re.sub(r"HANDLE\((\w+)\)", r"type(\1)" if has_types else "integer", FORTRAN)
+    text = text.replace("status STATUS", "status" if has_types else "status(MPI_STATUS_SIZE)")
+    source = tmp_path / "files.f90"
+    source.write_text(text.replace("MODULE", module))
+    program = compile_program(source, tmp_path, mpi, "-fallow-argument-mismatch")
+    options = ("--io", "mpi", "--arguments", "all")
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+    for rank in range(2):
+        expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
+        expected.insert(2, "file_set_view 0")
+        assert trace.calls(rank)[1:-1] == expected
+    texts = [text for rank, text in given_calls(trace.file) if rank == 1]
+    opened = 'MPI_File_open(comm=MPI_COMM_WORLD, filename="shared.0", amode=9, '
+    assert f"{opened}info=MPI_INFO_NULL, file=0)" in texts
+    assert "MPI_File_seek(file=file0, offset=500, whence=600)" in texts

@@ -1,10 +1,16 @@
 /* Arguments of MPI calls. So that the texts of all ranks are alike, peers are relative to the own
- * rank, "{+1}"; those in statuses, whose communicator a wait does not know, to that in the world,
- * "{rank+1}". A buffer is a block that was allocated and a place in it, "heap0+8"; others have the
- * number of their address. Both numbers are by first use. What the line says, requests, new
- * communicators, windows and files, stands as "{}", "{comm}" and "{handle}". */
+ * rank: to that in the world, "{rank+1}", where the communicator has its numbers, and in statuses,
+ * whose communicator a wait does not know; elsewhere to that in the communicator, "{+1}". A buffer
+ * is a block that was allocated and a place in it, "heap0+8"; others have the number of their
+ * address. Both numbers are by first use. What the line says, requests, new communicators, windows
+ * and files, stands as "{}", "{comm}", "{handle}" and "{group}".
+ *
+ * Calls of which the trace has no line are kept until the next one, with these numbers in their
+ * texts, and peers in communicators with other numbers as they are. Coordinates in grids are
+ * relative to the own ones, "{grid 4 2 +0 +1}", behind the dimensions. */
 #include "arguments.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +18,10 @@
 
 #include "record.h"
 
-#define LONGEST_TEXT 65536
+#define LONGEST_TEXT (65536 - 64)
 #define DEEPEST_TYPE 16
+/* Bytes of the calls since the last line: what their texts hold, and they end between calls. */
+#define MOST_KEPT ((TISIM_MOST_TEXTS / 2) * LONGEST_TEXT)
 
 static bool is_wanted;
 static bool is_back;
@@ -22,6 +30,18 @@ static const char* parameters;
 static const void* const* values;
 static char text[LONGEST_TEXT];
 static size_t length;
+
+/* The calls since the last line, one behind another, each ended by the symbol for a record
+ * separator; "3 x " is before one that was made three times in turn. */
+#define SEPARATOR "\xE2\x90\x9E"
+#define SEPARATOR_LENGTH (sizeof SEPARATOR - 1)
+static char* kept;
+static size_t kept_length;
+static size_t kept_room;
+static size_t last_kept;  /* where the last one begins */
+static uint64_t repeated; /* how often it was made */
+static uint64_t left_out; /* calls for which there was no room */
+static bool is_kept;      /* the call at hand has no line */
 
 void tisim_begin_arguments(void) { is_wanted = true; }
 
@@ -35,6 +55,13 @@ void tisim_describe(const char* name, const char* its_parameters, const void* co
 }
 
 void tisim_returned(void) { is_back = true; }
+
+void tisim_keep_call_freeing(void) {
+  is_back = true;
+  tisim_keep_call();
+}
+
+void tisim_forget_call(void) { function = NULL; }
 
 static void add(const char* format, ...) {
   va_list list;
@@ -179,7 +206,7 @@ static void add_type(MPI_Datatype type, int depth) {
 }
 
 static void add_comm(MPI_Comm comm) {
-  const int64_t number = tisim_number_of_comm(comm);
+  const int64_t number = comm == MPI_COMM_NULL ? -1 : tisim_number_of_comm(comm);
   if (comm == MPI_COMM_WORLD) {
     add("MPI_COMM_WORLD");
   } else if (comm == MPI_COMM_SELF) {
@@ -209,6 +236,65 @@ static void add_op(MPI_Op op) {
     if (all[i].op == op) name = all[i].name;
   }
   add("%s", name);
+}
+
+static void add_errhandler(MPI_Errhandler errhandler) {
+  add(errhandler == MPI_ERRORS_ARE_FATAL  ? "MPI_ERRORS_ARE_FATAL"
+      : errhandler == MPI_ERRORS_RETURN   ? "MPI_ERRORS_RETURN"
+      : errhandler == MPI_ERRHANDLER_NULL ? "MPI_ERRHANDLER_NULL"
+                                          : "user's");
+}
+
+/* Its members by their ranks in the world: "<0-3, 5>". */
+static void add_group(MPI_Group group) {
+  if (group == MPI_GROUP_NULL) {
+    add("MPI_GROUP_NULL");
+    return;
+  }
+  MPI_Group world;
+  int size = 0;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_size(group, &size);
+  int* const members = calloc(2 * (size_t)size + 1, sizeof *members);
+  if (members != NULL) {
+    int* const ranks = members + size;
+    for (int i = 0; i < size; ++i) members[i] = i;
+    PMPI_Group_translate_ranks(group, size, members, world, ranks);
+    add("<");
+    for (int i = 0, end; i < size; i = end) {
+      for (end = i + 1; end < size && ranks[end] == ranks[i] + end - i; ++end) continue;
+      if (i != 0) add(", ");
+      if (ranks[i] == MPI_UNDEFINED) {
+        add("-"); /* of another world */
+      } else if (end - i == 1) {
+        add("%d", ranks[i]);
+      } else {
+        add("%d-%d", ranks[i], ranks[end - 1]);
+      }
+    }
+    add(">");
+  }
+  free(members);
+  PMPI_Group_free(&world);
+}
+
+static void add_number(const char* kind, int64_t number) {
+  if (number < 0) {
+    add("%s", kind);
+  } else {
+    add("%s%lld", kind, (long long)number);
+  }
+}
+
+static void add_request(MPI_Request request) {
+  const int64_t number = tisim_number_of_request(request);
+  if (request == MPI_REQUEST_NULL) {
+    add("MPI_REQUEST_NULL");
+  } else if (number >= 0) {
+    add("%lld", (long long)number);
+  } else {
+    add("-");
+  }
 }
 
 static void add_info(MPI_Info info) {
@@ -252,6 +338,15 @@ static const void* value_of(const char* kind) {
   return NULL;
 }
 
+static const void* value_of_name(const char* wanted) {
+  size_t place = 0;
+  for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
+    const size_t letters = strcspn(at + 1, ",");
+    if (letters == strlen(wanted) && memcmp(at + 1, wanted, letters) == 0) return values[place];
+  }
+  return NULL;
+}
+
 static MPI_Comm comm_of_call(void) {
   const MPI_Comm* const comm = value_of("c");
   return comm == NULL ? MPI_COMM_NULL : *comm;
@@ -289,10 +384,35 @@ static bool is_ignored(const char* name, const void* buffer) {
   return *root == MPI_ROOT ? !is_roots : is_roots && *root != rank;
 }
 
+/* True if a rank of the call's communicator has the same number in the world. Without one, this is
+ * known of the own rank. */
+static bool is_rank_of_world(int peer, int* own) {
+  PMPI_Comm_rank(MPI_COMM_WORLD, own);
+  const MPI_Comm comm = comm_of_call();
+  if (comm == MPI_COMM_NULL) return peer == *own;
+  int size = 0;
+  int world_size = 0;
+  int rank = 0;
+  PMPI_Comm_size(comm, &size);
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  return size == world_size && rank == *own;
+}
+
 static void add_peer(int peer) {
   int rank = 0;
-  if (peer == MPI_PROC_NULL || peer == MPI_ANY_SOURCE) {
-    add(peer == MPI_PROC_NULL ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE");
+  if (peer == MPI_PROC_NULL || peer == MPI_ANY_SOURCE || peer == MPI_UNDEFINED) {
+    add(peer == MPI_PROC_NULL    ? "MPI_PROC_NULL"
+        : peer == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE"
+                                 : "MPI_UNDEFINED");
+    return;
+  }
+  if (is_rank_of_world(peer, &rank)) {
+    add("{rank%+d}", peer - rank);
+    return;
+  }
+  if (is_kept) {
+    add("%d", peer);
     return;
   }
   if (comm_of_call() != MPI_COMM_NULL) PMPI_Comm_rank(comm_of_call(), &rank);
@@ -314,6 +434,37 @@ static void add_numbers(const void* numbers, int count, bool are_large) {
   add("]");
 }
 
+/* Coordinates in the grid of the call's communicator, relative to the own ones. */
+static void add_coordinates(const int* coordinates, int count) {
+  const MPI_Comm comm = comm_of_call();
+  int dimensions = 0;
+  int rank = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  if (dimensions < count) count = dimensions;
+  int* const grid = calloc(3 * (size_t)dimensions + 1, sizeof *grid);
+  if (grid == NULL || !is_rank_of_world(0, &rank)) {
+    free(grid);
+    add_numbers(coordinates, count, false);
+    return;
+  }
+  int* const own = grid + 2 * dimensions;
+  PMPI_Cart_get(comm, dimensions, grid, grid + dimensions, own);
+  add("{grid");
+  for (int i = 0; i < count; ++i) add(" %d", grid[i]);
+  for (int i = 0; i < count; ++i) add(" %+d", coordinates[i] - own[i]);
+  add("}");
+  free(grid);
+}
+
+static void add_peers(const int* peers, int count) {
+  add("[");
+  for (int i = 0; i < count; ++i) {
+    if (i != 0) add(", ");
+    add_peer(peers[i]);
+  }
+  add("]");
+}
+
 static void add_types(const MPI_Datatype* types, int count) {
   add("[");
   for (int i = 0; i < count; ++i) {
@@ -324,6 +475,7 @@ static void add_types(const MPI_Datatype* types, int count) {
 }
 
 static void add_statuses(const MPI_Status* statuses, int count) {
+  const bool is_of_requests = !is_kept && (value_of("m") != NULL || value_of("r") != NULL);
   if (statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE) {
     add(count < 0 ? "MPI_STATUS_IGNORE" : "MPI_STATUSES_IGNORE");
     return;
@@ -331,13 +483,27 @@ static void add_statuses(const MPI_Status* statuses, int count) {
   if (count >= 0) add("[");
   for (int i = 0; i < (count < 0 ? 1 : count); ++i) {
     if (i != 0) add(", ");
-    add_status(&statuses[i]);
+    if (is_of_requests && tisim_status_is_empty(i)) {
+      add("-"); /* MPI says nothing of it */
+    } else {
+      add_status(&statuses[i]);
+    }
   }
   if (count >= 0) add("]");
 }
 
-int64_t tisim_arguments(tisim_writer* writer) {
-  if (!is_wanted || function == NULL) return -1;
+/* What MPI gives is left open where it says that there is nothing. */
+static void add_text(const char* value, bool is_given) {
+  const int* const* const flag = is_given ? value_of_name("flag") : NULL;
+  if (value == NULL || (flag != NULL && **flag == 0)) {
+    add("-");
+  } else {
+    add("\"%s\"", value);
+  }
+}
+
+/* The call at hand, as text. */
+static void render(void) {
   int last = 0; /* the whole number before: how long an array is */
   bool ignored = false;
   size_t place = 0;
@@ -346,7 +512,7 @@ int64_t tisim_arguments(tisim_writer* writer) {
   for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
     const void* const value = values[place];
     const char* const name = at + 1;
-    const bool is_given_back = strchr("IsS", *at) != NULL;
+    const bool is_given_back = strchr(is_kept ? "IsSLPAKxqTYNOECWFrZ" : "IsS", *at) != NULL;
     add("%s%.*s=", place == 0 ? "" : ", ", (int)strcspn(name, ","), name);
     if ((is_given_back && !is_back) || (ignored && strchr("idlVUD", *at) != NULL)) {
       add("-");
@@ -388,10 +554,53 @@ int64_t tisim_arguments(tisim_writer* writer) {
         add_comm(*(const MPI_Comm*)value);
         break;
       case 'C': /* one that is made or freed */
-        add("{comm}");
+        if (is_kept) {
+          add_comm(**(const MPI_Comm* const*)value);
+        } else {
+          add("{comm}");
+        }
         break;
-      case 'h': /* a window or file */
-        add("{handle}");
+      case 'w':
+      case 'W': /* one that is made or freed */
+        if (is_kept) {
+          add_number("win", tisim_number_of_window(*at == 'w' ? *(const MPI_Win*)value
+                                                              : **(const MPI_Win* const*)value));
+        } else {
+          add("{handle}");
+        }
+        break;
+      case 'f':
+      case 'F': /* one that is opened or closed */
+        if (is_kept) {
+          add_number("file", tisim_number_of_file(*at == 'f' ? *(const MPI_File*)value
+                                                             : **(const MPI_File* const*)value));
+        } else {
+          add("{handle}");
+        }
+        break;
+      case 'G': /* a group */
+        add_group(*(const MPI_Group*)value);
+        break;
+      case 'H': /* one that the line names */
+        add(is_kept ? "-" : "{group}");
+        break;
+      case 'Y': /* a group that is made or freed */
+        add_group(**(const MPI_Group* const*)value);
+        break;
+      case 'T': /* a type that is made or freed */
+        add_type(**(const MPI_Datatype* const*)value, 0);
+        break;
+      case 'N':
+        add_info(**(const MPI_Info* const*)value);
+        break;
+      case 'O':
+        add_op(**(const MPI_Op* const*)value);
+        break;
+      case 'e':
+        add_errhandler(*(const MPI_Errhandler*)value);
+        break;
+      case 'E':
+        add_errhandler(**(const MPI_Errhandler* const*)value);
         break;
       case 'o':
         add_op(*(const MPI_Op*)value);
@@ -399,12 +608,61 @@ int64_t tisim_arguments(tisim_writer* writer) {
       case 'n':
         add_info(*(const MPI_Info*)value);
         break;
-      case 'r': /* requests */
-        add("{}");
+      case 'm': /* requests */
+        add(is_kept ? "-" : "{}");
+        break;
+      case 'r': /* one that is made, completed or freed */
+        if (is_kept) {
+          add_request(**(const MPI_Request* const*)value);
+        } else {
+          add("{}");
+        }
+        break;
+      case 'R':
+        if (is_kept) {
+          add_request(*(const MPI_Request*)value);
+        } else {
+          add("{}");
+        }
         break;
       case 'I': /* a whole number that MPI gives */
         if (strncmp(name, "outcount,", 9) == 0) last = **(const int* const*)value;
         add("%d", **(const int* const*)value);
+        break;
+      case 'L': /* a large one */
+        add("%lld", (long long)**(const int64_t* const*)value);
+        break;
+      case 'P': /* a rank */
+        add_peer(**(const int* const*)value);
+        break;
+      case 'a': /* an address */
+        add_buffer((const void*)*(const MPI_Aint*)value);
+        break;
+      case 'A': /* one that MPI gives */
+        add_buffer((const void*)**(const MPI_Aint* const*)value);
+        break;
+      case 'k': /* coordinates */
+      case 'K': /* so many, or fewer */
+        add_coordinates(*(const int* const*)value, *at == 'k' ? INT_MAX : last);
+        break;
+      case 'x': /* as many as the grid has dimensions */
+        PMPI_Cartdim_get(comm_of_call(), &last);
+        add_numbers(*(const void* const*)value, last, false);
+        break;
+      case 'q': { /* neighbours */
+        const struct tisim_degrees degrees = tisim_degrees_of(comm_of_call());
+        const int degree = name[0] == 's' ? degrees.in : degrees.out;
+        add_peers(*(const int* const*)value, last < degree ? last : degree);
+        break;
+      }
+      case '3': /* ranges */
+        add_numbers(*(const void* const*)value, 3 * last, false);
+        break;
+      case 'u':
+        add_numbers(*(const void* const*)value, last, true);
+        break;
+      case 'y':
+        add_types(*(const MPI_Datatype* const*)value, last);
         break;
       case 'v': /* as many as the number before says */
         add_numbers(*(const void* const*)value, last, false);
@@ -427,7 +685,8 @@ int64_t tisim_arguments(tisim_writer* writer) {
         add_statuses(*(const MPI_Status* const*)value, last);
         break;
       case 'z':
-        add("\"%s\"", *(const char* const*)value);
+      case 'Z': /* one that MPI gives */
+        add_text(*(const char* const*)value, *at == 'Z');
         break;
       default: /* what a text cannot say */
         add("-");
@@ -439,5 +698,91 @@ int64_t tisim_arguments(tisim_writer* writer) {
     if ((unsigned char)*c < 32 || *c == 127) *c = '_';
   }
   function = NULL;
+}
+
+int64_t tisim_arguments(tisim_writer* writer) {
+  if (!is_wanted || function == NULL) return -1;
+  is_kept = false;
+  render();
   return tisim_writer_text(writer, text);
+}
+
+/* Room for so many bytes more; false: there is none. */
+static bool has_room(size_t more) {
+  if (kept_length + more > MOST_KEPT) return false;
+  if (kept_length + more <= kept_room) return true;
+  const size_t larger = 2 * (kept_length + more);
+  char* const moved = realloc(kept, larger);
+  if (moved == NULL) return false;
+  kept = moved;
+  kept_room = larger;
+  return true;
+}
+
+/* Says how often the last one was made. */
+static void end_repetition(void) {
+  char times[32];
+  const size_t digits =
+      (size_t)snprintf(times, sizeof times, "%llu x ", (unsigned long long)repeated);
+  if (repeated > 1 && has_room(digits)) {
+    memmove(kept + last_kept + digits, kept + last_kept, kept_length - last_kept);
+    memcpy(kept + last_kept, times, digits);
+    kept_length += digits;
+  }
+  repeated = 0;
+}
+
+void tisim_keep_call(void) {
+  if (!is_wanted || function == NULL) return;
+  is_kept = true;
+  render();
+  if (repeated != 0 && kept_length - last_kept == length + SEPARATOR_LENGTH &&
+      memcmp(kept + last_kept, text, length) == 0) {
+    ++repeated;
+    return;
+  }
+  end_repetition();
+  if (left_out != 0 || !has_room(length + 32)) {
+    ++left_out;
+    return;
+  }
+  last_kept = kept_length;
+  memcpy(kept + kept_length, text, length);
+  kept_length += length;
+  memcpy(kept + kept_length, SEPARATOR, SEPARATOR_LENGTH);
+  kept_length += SEPARATOR_LENGTH;
+  repeated = 1;
+}
+
+/* How much of the kept calls from here on makes one text. */
+static size_t one_text(const char* from, size_t rest) {
+  if (rest <= LONGEST_TEXT) return rest;
+  size_t whole = 0;
+  for (const char* end; (end = strstr(from + whole, SEPARATOR)) != NULL;) {
+    const size_t next = (size_t)(end - from) + SEPARATOR_LENGTH;
+    if (next > LONGEST_TEXT) break;
+    whole = next;
+  }
+  return whole;
+}
+
+size_t tisim_kept_calls(tisim_writer* writer, int64_t* numbers) {
+  size_t count = 0;
+  if (kept_length == 0) return 0;
+  end_repetition();
+  if (left_out != 0) {
+    kept_length += (size_t)snprintf(kept + kept_length, kept_room - kept_length,
+                                    "%llu x ..." SEPARATOR, (unsigned long long)left_out);
+  }
+  kept[kept_length - SEPARATOR_LENGTH] = '\0';
+  for (size_t from = 0; from < kept_length && count < TISIM_MOST_TEXTS;) {
+    const size_t size = one_text(kept + from, kept_length - from);
+    if (size == 0) break;
+    kept[from + size - SEPARATOR_LENGTH] = '\0';
+    numbers[count++] = tisim_writer_text(writer, kept + from);
+    from += size;
+  }
+  kept_length = 0;
+  left_out = 0;
+  return count;
 }

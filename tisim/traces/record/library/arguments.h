@@ -3,6 +3,7 @@
 #define TISIM_ARGUMENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "writer.h"
@@ -15,8 +16,16 @@ bool tisim_wants_arguments(void);
 void tisim_describe(const char* function, const char* parameters, const void* const* values);
 /* MPI has come back: what it gives is there. */
 void tisim_returned(void);
+/* The call at hand has no line, or is one that is not to be kept: a failed test. A call that frees
+ * something is kept before it does, unless a line has its text. */
+void tisim_keep_call(void);
+void tisim_keep_call_freeing(void);
+void tisim_forget_call(void);
 /* The number in the writer of the text of the call at hand, for the first line that it writes. */
 int64_t tisim_arguments(tisim_writer* writer);
+/* The numbers in the writer of the texts of all calls that were kept since the last line: so many,
+ * at most TISIM_MOST_TEXTS. */
+size_t tisim_kept_calls(tisim_writer* writer, int64_t* numbers);
 
 /* allocations.c, which is left out unless arguments are recorded: whether an address is in memory
  * that the program has allocated, the number of that block, and where in it. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "counting.h"
 #include "fortran.h"
 #include "timeline.h"
@@ -10,11 +11,15 @@
 EXPORTED void tisim_record(int active);
 EXPORTED void tisim_record_(const MPI_Fint* active);
 
-static void start(int threads, uint64_t before_init, const void* caller) {
+/* `required`: the level of thread support that the program asks for; NULL: none. */
+static void start(const char* function, const int* required, int threads, uint64_t before_init,
+                  const void* caller) {
   const uint64_t in_init = tisim_now() - before_init;
   if (!tisim_prepare(threads)) return;
   tisim_begin_outside(in_init);
   const struct tisim_named none = tisim_on(0);
+  const void* const values[] = {required, &threads};
+  tisim_describe(function, required == NULL ? "" : "irequired,iprovided,", values);
   tisim_write(TISIM_init, NULL, 0, &none, true);
   tisim_begin_communicators();
   tisim_begin(caller);
@@ -29,19 +34,19 @@ static int provided_threads(void) {
 EXPORTED int MPI_Init(int* argc, char*** argv) {
   const uint64_t before = tisim_now();
   const int error = PMPI_Init(argc, argv);
-  if (error == MPI_SUCCESS) start(provided_threads(), before, TISIM_CALLER);
+  if (error == MPI_SUCCESS) start("MPI_Init", NULL, provided_threads(), before, TISIM_CALLER);
   return error;
 }
 
 EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const uint64_t before = tisim_now();
   const int error = PMPI_Init_thread(argc, argv, required, provided);
-  if (error == MPI_SUCCESS) start(*provided, before, TISIM_CALLER);
+  if (error == MPI_SUCCESS) start("MPI_Init_thread", &required, *provided, before, TISIM_CALLER);
   return error;
 }
 
 EXPORTED int MPI_Finalize(void) {
-  tisim_finish(TISIM_CALLER);
+  tisim_finish("MPI_Finalize", TISIM_CALLER);
   return PMPI_Finalize();
 }
 
@@ -58,7 +63,7 @@ EXPORTED int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sess
     const uint64_t before = tisim_now();
     int provided = MPI_THREAD_SINGLE;
     is_own_world = PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
-    if (is_own_world) start(provided, before, TISIM_CALLER);
+    if (is_own_world) start("MPI_Session_init", NULL, provided, before, TISIM_CALLER);
   }
   ++sessions;
   return PMPI_Session_init(info, errhandler, session);
@@ -66,7 +71,7 @@ EXPORTED int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sess
 
 EXPORTED int MPI_Session_finalize(MPI_Session* session) {
   const bool is_last = --sessions == 0 && is_own_world;
-  if (is_last) tisim_finish(TISIM_CALLER);
+  if (is_last) tisim_finish("MPI_Session_finalize", TISIM_CALLER);
   const int error = PMPI_Session_finalize(session);
   if (is_last) PMPI_Finalize();
   return error;
@@ -92,7 +97,7 @@ static void init(const char* name, const void* caller, MPI_Fint* ierror) {
   tisim_find_hidden(&perform, name);
   const uint64_t before = tisim_now();
   perform(ierror);
-  start(provided_threads(), before, caller);
+  start("MPI_Init", NULL, provided_threads(), before, caller);
 }
 
 EXPORTED void mpi_init_(MPI_Fint* ierror) { init("mpi_init_", TISIM_CALLER, ierror); }
@@ -104,7 +109,7 @@ static void init_thread(const char* name, const void* caller, const MPI_Fint* re
   tisim_find_hidden(&perform, name);
   const uint64_t before = tisim_now();
   perform(required, provided, ierror);
-  start(provided_threads(), before, caller);
+  start("MPI_Init_thread", required, provided_threads(), before, caller);
 }
 
 EXPORTED void mpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
@@ -117,7 +122,7 @@ EXPORTED void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* provided,
 static void finalize(const char* name, const void* caller, MPI_Fint* ierror) {
   without_arguments perform;
   tisim_find_hidden(&perform, name);
-  tisim_finish(caller);
+  tisim_finish("MPI_Finalize", caller);
   perform(ierror);
 }
 

@@ -370,6 +370,12 @@ static struct file* file_of(MPI_File file) {
   return found;
 }
 
+int64_t tisim_number_of_file(MPI_File file) {
+  const struct file* found = files;
+  while (found != NULL && found->file != file) found = found->next;
+  return found == NULL ? -1 : found->handle;
+}
+
 /* A rank alone does what POSIX has words for. */
 static enum tisim_word alone(enum tisim_word word) {
   switch (word) {

@@ -125,3 +125,20 @@ const MPI_Status* tisim_fortran_described(const MPI_Fint* passed, const MPI_Fint
   }
   return values;
 }
+
+const MPI_Datatype* tisim_fortran_type_list(const MPI_Fint* types, int count) {
+  static struct scratch scratch;
+  const size_t size = (size_t)(count > 0 ? count : 0) + 1;
+  MPI_Datatype* const values = room(&scratch, size * sizeof *values);
+  for (int i = 0; i < count; ++i) values[i] = PMPI_Type_f2c(types[i]);
+  return values;
+}
+
+const char* tisim_fortran_text(const char* text, size_t length, int place) {
+  static struct scratch scratch[4];
+  while (length != 0 && text[length - 1] == ' ') --length;
+  char* const copy = room(&scratch[place], length + 1);
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}

@@ -20,6 +20,10 @@ MPI_Fint* tisim_fortran_statuses(MPI_Fint* statuses, int count, bool needed);
 const MPI_Status* tisim_statuses_from_fortran(const MPI_Fint* statuses, int count, bool needed);
 /* MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY of C for those of Fortran; any other array as it is. */
 const void* tisim_fortran_numbers(const MPI_Fint* numbers);
+/* As many types as are counted. */
+const MPI_Datatype* tisim_fortran_type_list(const MPI_Fint* types, int count);
+/* A text without the blanks at its end. So many, 0 to 3, are in use at a time. */
+const char* tisim_fortran_text(const char* text, size_t length, int place);
 /* The statuses that a subroutine has been given instead of the program's, in C. */
 const MPI_Status* tisim_fortran_described(const MPI_Fint* passed, const MPI_Fint* own, int count);
 

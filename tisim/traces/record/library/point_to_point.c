@@ -102,6 +102,7 @@ void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, 
   made->persistent = persistent;
   made->active = !persistent;
   made->from_any = peer == MPI_ANY_SOURCE;
+  made->is_receive = (word == TISIM_irecv || word == TISIM_recv_init) && peer != MPI_PROC_NULL;
   made->source_offset = on->remote_first;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
@@ -258,6 +259,8 @@ void tisim_after_mrecv(void) {
 void tisim_after_imrecv(MPI_Request request, const void* variable) {
   if (!matched_receive.known || !tisim_is_active()) return;
   struct tisim_named named = tisim_on(matched_receive.comm);
-  named.request = tisim_request_add(request, variable)->number;
+  struct tisim_request* const made = tisim_request_add(request, variable);
+  made->is_receive = true;
+  named.request = made->number;
   tisim_write(TISIM_irecv, matched_receive.arguments, 3, &named, false);
 }

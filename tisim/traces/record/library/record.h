@@ -41,6 +41,9 @@ const char* tisim_name_of_file(int directory, const char* path, bool of_rank);
 /* The numbers of open files, the lowest that is free; -1: there is no memory. */
 int64_t tisim_take_handle(void);
 void tisim_free_handle(int64_t handle);
+/* files.c, windows.c; -1: it is not recorded. */
+int64_t tisim_number_of_file(MPI_File file);
+int64_t tisim_number_of_window(MPI_Win window);
 
 /* communicators.c */
 struct tisim_comm {
@@ -93,6 +96,7 @@ struct tisim_request {
   struct tisim_kept_call* kept;
   bool active;
   bool from_any;
+  bool is_receive;     /* its status has a source and a tag */
   bool is_of_file;     /* of a call of MPI-IO */
   bool is_marked;      /* cancelled; whether that has succeeded tells its status */
   int64_t ticket;      /* of the receive's source; -1: none */
@@ -120,6 +124,8 @@ void tisim_request_keep(MPI_Request handle, const void* variable, enum tisim_wor
 void tisim_write_kept(const struct tisim_request* request);
 /* Makes a communicator known that a request has made. */
 void tisim_after_request_of_comm(const struct tisim_request* request);
+/* The number of the oldest request of a handle; -1: it is not recorded, or has none. */
+int64_t tisim_number_of_request(MPI_Request handle);
 /* The request of a handle that the current list does not name yet; NULL if it is not recorded. */
 struct tisim_request* tisim_request_find(MPI_Request handle, const void* variable);
 void tisim_begin_list(void);
@@ -169,6 +175,9 @@ void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status* st
 void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message);
 void tisim_after_mrecv(void);
 void tisim_after_imrecv(MPI_Request request, const void* variable);
+
+/* True if the status at this place of the call at hand is of a request that is no receive. */
+bool tisim_status_is_empty(int place);
 
 /* Waits and tests. The first function remembers the requests, which MPI resets. */
 void tisim_before_completion(int count, const MPI_Request* requests, const void* variables,

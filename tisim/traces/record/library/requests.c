@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "record.h"
 
 #define FIRST_BUCKETS 1024 /* a power of two, as all numbers of buckets */
@@ -201,6 +202,11 @@ static void give_back_all(struct tisim_request* request) {
   for (size_t i = 0; i < request->more_count; ++i) give_back(request->more[i]);
 }
 
+int64_t tisim_number_of_request(MPI_Request handle) {
+  const struct group* const group = find_group((uintptr_t)handle);
+  return group == NULL ? -1 : group->first->number;
+}
+
 void tisim_begin_list(void) { ++list; }
 
 struct tisim_request* tisim_request_find(MPI_Request handle, const void* variable) {
@@ -253,6 +259,8 @@ static struct tisim_request** listed;
 static size_t listed_room;
 static int listed_count;
 static bool needs_statuses;
+static const int* told; /* the places in the list of the statuses; NULL: all */
+static int told_first;
 static MPI_Status* own_statuses;
 static size_t own_statuses_room;
 
@@ -269,6 +277,7 @@ void tisim_before_completion(int count, const MPI_Request* requests, const void*
                              size_t stride) {
   listed_count = count > 0 ? count : 0;
   needs_statuses = false;
+  told = NULL;
   if ((size_t)listed_count > listed_room) {
     listed_room = 2 * (size_t)listed_count;
     listed = grown(listed, listed_room * sizeof(*listed));
@@ -283,6 +292,11 @@ void tisim_before_completion(int count, const MPI_Request* requests, const void*
     listed[i] = request;
     if (request->from_any || request->is_marked) needs_statuses = true;
   }
+}
+
+bool tisim_status_is_empty(int place) {
+  const int index = told == NULL ? place : told[place] - told_first;
+  return index < listed_count && listed[index] != NULL && !listed[index]->is_receive;
 }
 
 bool tisim_needs_statuses(void) { return needs_statuses; }
@@ -461,6 +475,10 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* statu
     return;
   }
   if (index < 0 || index >= listed_count || listed[index] == NULL) return;
+  static int place;
+  place = index;
+  told = &place;
+  told_first = 0;
   if (status != NULL) settle(listed[index], status);
   if (is_one(listed[index])) {
     write_list(TISIM_waitany, source_of(index, status), (struct completed){&index, 1, 0});
@@ -478,6 +496,8 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
     if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1, nothing);
     return;
   }
+  told = indices;
+  told_first = first;
   int64_t source = -1;
   bool known = false;
   for (int i = 0; i < count; ++i) {
@@ -508,6 +528,7 @@ void tisim_before_request_free(MPI_Request request, const void* variable) {
   struct tisim_request* const freed = tisim_request_find(request, variable);
   if (freed == NULL) return;
   if (is_one(freed) && freed->kept == NULL) write_one(TISIM_request_free, freed);
+  tisim_keep_call_freeing(); /* while its number is known */
   tisim_request_forget(freed);
 }
 

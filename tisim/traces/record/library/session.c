@@ -160,6 +160,23 @@ bool tisim_enter(const char* function, const void* caller) {
   return true;
 }
 
+bool tisim_enter_unwritten(const char* function, const void* caller) {
+  const bool is_of_other_thread = many_threads && !is_first_thread();
+  if (tisim_state.phase == TISIM_RECORDING && tisim_depth == 0 && !is_of_other_thread) {
+    return tisim_enter(function, caller);
+  }
+  ++unrecorded;
+  return false;
+}
+
+bool tisim_enter_unwritten_mpi_io(const char* function, const void* caller) {
+  if (!settings.is_posix_only && !settings.has_layers) {
+    return tisim_enter_unwritten(function, caller);
+  }
+  ++unrecorded;
+  return false;
+}
+
 bool tisim_enter_mpi_io(const char* function, const void* caller) {
   if (!settings.is_posix_only) return tisim_enter(function, caller);
   ++unrecorded;
@@ -209,7 +226,11 @@ void tisim_leave(void) {
     tisim_depth = 2;
     return;
   }
-  tisim_describe(NULL, NULL, NULL);
+  if (writer == NULL || tisim_state.paused) {
+    tisim_forget_call();
+  } else {
+    tisim_keep_call();
+  }
   if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
@@ -223,6 +244,7 @@ void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
 bool tisim_keeps_failed_tests(void) { return settings.keeps_failed_tests; }
 
 void tisim_asked(uint64_t key, bool answer) {
+  if (!answer && !settings.keeps_failed_tests) tisim_forget_call();
   if (settings.keeps_failed_tests || settings.longest_poll == 0) return;
   volume = tisim_without_polling(key, answer, calls, volume, settings.longest_poll);
 }
@@ -424,7 +446,7 @@ static void write_volume(void) {
     struct tisim_named named = tisim_on(0);
     named.threads = threads.count;
     named.sum = (int64_t)threads.sum;
-    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1, -1};
+    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1, -1, -1, NULL, 0};
     tisim_writer_call(writer, &call);
   } else {
     tisim_writer_volume(writer, threads.sum);
@@ -439,14 +461,15 @@ static void write_accelerators(void) {
   tisim_writer_comment(writer, line);
 }
 
-void tisim_finish(const void* caller) {
-  if (!tisim_enter("MPI_Finalize", caller)) return;
+void tisim_finish(const char* function, const void* caller) {
+  if (!tisim_enter(function, caller)) return;
   tisim_depth = 0;
   tisim_state.phase = TISIM_OVER;
   if (writer != NULL) {
     const struct tisim_named none = tisim_on(0);
     write_unsupported();
     write_accelerators();
+    tisim_describe(function, "", (const void*[]){NULL});
     tisim_write(TISIM_finalize, NULL, 0, &none, true);
     close_writer(true);
   }
@@ -498,6 +521,8 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
   if (writer == NULL || (tisim_state.paused && !always)) return -1;
   write_volume();
   tisim_write_samples(calls++);
+  int64_t before[TISIM_MOST_TEXTS];
+  const size_t before_count = tisim_kept_calls(writer, before);
   const struct tisim_call call = {word,
                                   arguments,
                                   count,
@@ -505,7 +530,9 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
                                   call_site,
                                   is_beneath ? -1 : take_duration(),
                                   tisim_layer(writer),
-                                  is_beneath ? -1 : tisim_arguments(writer)};
+                                  is_beneath ? -1 : tisim_arguments(writer),
+                                  before,
+                                  before_count};
   const int64_t ticket = tisim_writer_call(writer, &call);
   if (tisim_writer_error(writer) != NULL) stop_after_error();
   return ticket;

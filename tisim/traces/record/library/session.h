@@ -24,6 +24,10 @@ void tisim_leave_unrecorded(void);
 /* The same of a function of MPI-IO, unless what it does in the words of POSIX is recorded instead.
  */
 bool tisim_enter_mpi_io(const char* function, const void* caller);
+/* The same of functions of which a trace has no line. Those of other threads are not counted, and
+ * where calls of POSIX are recorded, those of MPI-IO are not entered: the program makes these. */
+bool tisim_enter_unwritten(const char* function, const void* caller);
+bool tisim_enter_unwritten_mpi_io(const char* function, const void* caller);
 /* True if calls of MPI-IO are written; if not, they are counted. */
 bool tisim_records_mpi_io(void);
 /* Around what the function of MPI-IO at hand does: the calls of POSIX that it makes are recorded if
@@ -50,7 +54,7 @@ int tisim_claim_ranks(int count);
 int tisim_agree_on_ranks(MPI_Comm between, int claimed);
 void tisim_begin(const void* caller);
 /* Before MPI_Finalize; before MPI_Abort. */
-void tisim_finish(const void* caller);
+void tisim_finish(const char* function, const void* caller);
 void tisim_give_up(void);
 void tisim_pause(bool pause, const void* caller);
 /* Counts the function of the wrapper as one that a trace cannot express. */

@@ -45,6 +45,7 @@ struct trace_writer {
   int duration;
   int layer;
   int given;
+  int before[TISIM_MOST_TEXTS];
   int matched;
   pthread_mutex_t lock; /* of the rank and the error */
 };
@@ -362,6 +363,14 @@ static void set_attributes(struct trace_writer* writer, const struct tisim_call*
     const int given = attribute(writer, &writer->given, "mpi_call", TT_TEXT);
     if (given >= 0) tisim_trace.attribute(writer->rank, given, call->given);
   }
+  for (size_t i = 0; i < call->before_count; ++i) {
+    char name[32];
+    snprintf(name, sizeof name, i == 0 ? "mpi_calls_before" : "mpi_calls_before_%zu", i + 1);
+    const int before = attribute(writer, &writer->before[i], name, TT_TEXT);
+    if (before >= 0 && call->before[i] >= 0) {
+      tisim_trace.attribute(writer->rank, before, call->before[i]);
+    }
+  }
 }
 
 /* Waits complete several receives: only the receives themselves say what they have matched. */
@@ -448,6 +457,7 @@ tisim_writer* tisim_open_trace_writer(const char* directory, int rank, int ranks
   writer->duration = -1;
   writer->layer = -1;
   writer->given = -1;
+  for (size_t i = 0; i < TISIM_MOST_TEXTS; ++i) writer->before[i] = -1;
   const int length =
       snprintf(writer->path, sizeof writer->path, "%s/rank-%d.part", directory, rank);
   if (length < 0 || (size_t)length >= sizeof writer->path) {

@@ -26,6 +26,12 @@ static struct window* find(MPI_Win window) {
   return found;
 }
 
+int64_t tisim_number_of_window(MPI_Win window) {
+  const struct window* found = windows;
+  while (found != NULL && found->window != window) found = found->next;
+  return found == NULL ? -1 : found->number;
+}
+
 /* The window, if a call on it is written. */
 static const struct window* written(MPI_Win window) {
   const struct window* const found = find(window);

@@ -43,6 +43,8 @@ struct tisim_named {
   enum tisim_layer layer;
 };
 
+#define TISIM_MOST_TEXTS 32 /* of calls without a line before one that has one */
+
 /* One call of a rank. */
 struct tisim_call {
   enum tisim_word word;
@@ -53,6 +55,9 @@ struct tisim_call {
   int64_t duration;  /* of the call of MPI, in nanoseconds; -1: unknown */
   int64_t layer;     /* the text of the functions of libraries that make it; -1: none */
   int64_t given;     /* the text of what the function of MPI is given; -1: none */
+  /* The texts of the calls before it that have no line. */
+  const int64_t* before;
+  size_t before_count;
 };
 
 /* The functions of a writer. The functions below call these. */
