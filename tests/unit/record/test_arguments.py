@@ -405,3 +405,10 @@ def test_the_lines_are_those_of_a_trace_without(one_mpi: Mpi, tmp_path: Path) ->
 def test_what_can_be_asked_for() -> None:
     refused = tisim_record("-o", "x.tit", "--arguments", "some", "--", "true")
     assert refused.returncode == 2 and "'replayed', 'all'" in refused.stderr
+
+
+@pytest.mark.parametrize("option", [("--arguments", "all"), ("--call-sites",)])
+def test_spawned_processes_have_no_room_for_them(option: tuple[str, ...]) -> None:
+    refused = tisim_record("-o", "x.tit", "--spawn", *option, "--", "true")
+    assert refused.returncode == 2
+    assert "no room for --arguments all and --call-sites" in refused.stderr

@@ -52,6 +52,11 @@ class Settings:
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.times:
             raise InputError("a timeline says when something happened, which needs times: --times")
+        if self.spawned and (self.arguments or self.call_sites):
+            raise InputError(
+                "with --spawn ranks write text, which has no room for --arguments all and "
+                "--call-sites"
+            )
         if self.gather is not None and (self.spawned or self.sample or self.timeline):
             raise InputError(
                 "--gather collects calls alone, without --spawn, --sample and --timeline"
