@@ -69,6 +69,22 @@ def test_tiles_are_painted_from_below_and_have_bars(tmp_path: Path) -> None:
     assert rest == '[{"lane":0,"key":1,"from":1,"to":3}] {"from":0,"to":2}\n'
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_names_of_gpus_come_before_those_of_their_streams(tmp_path: Path) -> None:
+    (tmp_path / "script.js").write_text(
+        page_script("format.js")
+        + 'const { namedLanes } = modules["format.js"];\n'
+        + "const hosts = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2];\n"
+        + "const named = (first, apart) => namedLanes(first, 10, apart, (at) => hosts[at]);\n"
+        + "console.log(JSON.stringify([named(0, 1), named(0, 2), named(0, 3.5), named(5, 2)]"
+        + ".map((lanes) => lanes.sort((a, b) => a - b))));\n"
+    )
+    run = subprocess.run(
+        ["node", tmp_path / "script.js"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout == "[[0,1,2,3,4,5,6,7,8,9,10],[0,2,4,7,9],[0,4,8],[5,7,9]]\n"
+
+
 def test_other_forms_of_modules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "page_file", {"main.js": "export default 1;\n"}.__getitem__)
     with pytest.raises(ValueError, match=r"main\.js: 'export default 1;' is not a form that pages"):

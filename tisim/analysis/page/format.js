@@ -59,3 +59,14 @@ export function ticks(begin, end, most) {
 export function laneName(run, rank) {
   return run.lanes ? run.lanes[rank] : `rank ${rank}`;
 }
+
+// The lanes from `first` to `last` that have room for their names, so many lanes apart: those that
+// begin another host (a GPU above its streams) before the others.
+export function namedLanes(first, last, apart, hostAt) {
+  const all = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+  const named = [];
+  const add = (at) => named.every((other) => Math.abs(other - at) >= apart) && named.push(at);
+  all.filter((at) => at === 0 || hostAt(at) !== hostAt(at - 1)).forEach(add);
+  all.forEach(add);
+  return named;
+}

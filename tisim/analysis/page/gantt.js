@@ -12,7 +12,7 @@ import {
   themed,
   tip,
 } from "./canvas.js";
-import { laneName, percent, ticks } from "./format.js";
+import { laneName, namedLanes, percent, ticks } from "./format.js";
 import { listenToMouse } from "./gestures.js";
 import { barsOf, cellsAt, pictureOf } from "./tile.js";
 
@@ -416,7 +416,14 @@ export class Gantt {
     const { left, height } = this.area;
     const { first, last, ranks } = this.view;
     const every = Math.max(1, Math.round(ticks(first, last + 1, height / 22).step));
-    for (let at = Math.ceil(first / every) * every; at <= last; at += every) {
+    const hostAt = (position) => this.run.hostOf?.[this.view.rankAt(position)];
+    const multiples = () => {
+      const begin = Math.ceil(first / every);
+      const count = Math.max(Math.floor(last / every) - begin + 1, 0);
+      return Array.from({ length: count }, (_, place) => (begin + place) * every);
+    };
+    const apart = (12 * ranks) / height;
+    for (const at of this.run.lanes ? namedLanes(first, last, apart, hostAt) : multiples()) {
       const rank = this.view.rankAt(at);
       const name = laneName(this.run, rank);
       const fits = this.run.lanes || (every === 1 && context.measureText(name).width < left - 8);
