@@ -336,6 +336,7 @@ def list_command() -> None:
     """List the machines that 'tisim platform new machine NAME -o FILE.xml' writes."""
     for name, known in MACHINES.items():
         click.echo(f"{name}\n    {known.summary}\n    source: {known.source}")
+    click.echo("\nTo write one: tisim platform new machine NAME -o FILE.xml")
 
 
 _FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}

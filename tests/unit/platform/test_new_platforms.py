@@ -195,6 +195,7 @@ def test_the_list_names_all_machines_with_their_sources(tisim: CommandLine) -> N
     assert listed.status == 0
     for name, machine in MACHINES.items():
         assert f"{name}\n    {machine.summary}\n    source: {machine.source}\n" in listed.out
+    assert listed.out.endswith("To write one: tisim platform new machine NAME -o FILE.xml\n")
 
 
 @pytest.mark.parametrize("name", [name for name in MACHINES if name != "bluegene-l"])
