@@ -221,6 +221,36 @@ def test_persistent_collectives(mpi: Mpi, tmp_path: Path) -> None:
     ]
 
 
+BETWEEN = """MPI_Comm half, both; double value = 0; MPI_Win window; MPI_Group pair;
+const int root = rank == 0 ? MPI_ROOT : rank == 1 ? MPI_PROC_NULL : 0, other = 1 - rank % 2;
+MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
+MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank < 2 ? 2 : 0, 1, &both);
+MPI_Bcast(&value, 1, MPI_DOUBLE, root, both);
+MPI_Win_create(&value, 8, 8, MPI_INFO_NULL, half, &window);
+MPI_Comm_group(half, &pair); MPI_Group_incl(pair, 1, &other, &pair);
+MPI_Win_post(pair, 0, window); MPI_Win_start(pair, 0, window);
+MPI_Win_complete(window); MPI_Win_wait(window);
+MPI_Win_set_name(window, "halo"); MPI_Win_free(&window);"""
+
+
+def test_groups_and_windows(one_mpi: Mpi, tmp_path: Path) -> None:
+    program = compile_body(BETWEEN, tmp_path, one_mpi)
+    trace = record_program(program, tmp_path, one_mpi, options=("--arguments", "all"))
+    calls = [calls_of(rank, trace.file) for rank in range(4)]
+    roots = [next(c for c in own if c.startswith("MPI_Bcast")).split("root=")[1] for own in calls]
+    assert [root.split(",")[0] for root in roots] == ["MPI_ROOT", "MPI_PROC_NULL", "0", "0"]
+    assert calls[3][-9:-1] == [
+        "MPI_Comm_group(comm=comm1, group=<2-3>)",
+        "MPI_Group_incl(group=<2-3>, n=1, ranks=[0], newgroup=<2>)",
+        "MPI_Win_post(group=<0>, assertion=0, win=0)",  # its rank in the window
+        "MPI_Win_start(group=<0>, assertion=0, win=0)",
+        "MPI_Win_complete(win=0)",
+        "MPI_Win_wait(win=0)",
+        'MPI_Win_set_name(win=0, win_name="halo")',
+        "MPI_Win_free(win=0)",
+    ]
+
+
 MANY = """char key[32];
 for (int i = 0; i < 3000; ++i) {
   MPI_Info info;

@@ -455,4 +455,4 @@ def test_calls_from_fortran(
     texts = [text for rank, text in given_calls(trace.file) if rank == 1]
     opened = 'MPI_File_open(comm=MPI_COMM_WORLD, filename="shared.0", amode=9, '
     assert f"{opened}info=MPI_INFO_NULL, file=0)" in texts
-    assert "MPI_File_seek(file=file0, offset=500, whence=600)" in texts
+    assert "MPI_File_seek(file=0, offset=500, whence=600)" in texts

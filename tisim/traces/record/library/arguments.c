@@ -278,22 +278,19 @@ static void add_group(MPI_Group group) {
   PMPI_Group_free(&world);
 }
 
-static void add_number(const char* kind, int64_t number) {
+static void add_number(int64_t number) {
   if (number < 0) {
-    add("%s", kind);
+    add("-");
   } else {
-    add("%s%lld", kind, (long long)number);
+    add("%lld", (long long)number);
   }
 }
 
 static void add_request(MPI_Request request) {
-  const int64_t number = tisim_number_of_request(request);
   if (request == MPI_REQUEST_NULL) {
     add("MPI_REQUEST_NULL");
-  } else if (number >= 0) {
-    add("%lld", (long long)number);
   } else {
-    add("-");
+    add_number(tisim_number_of_request(request));
   }
 }
 
@@ -532,7 +529,11 @@ static void render(void) {
         add("%d", last);
         break;
       case 't': /* the root */
-        add("%d", *(const int*)value);
+        if (*(const int*)value == MPI_ROOT || *(const int*)value == MPI_PROC_NULL) {
+          add(*(const int*)value == MPI_ROOT ? "MPI_ROOT" : "MPI_PROC_NULL");
+        } else {
+          add("%d", *(const int*)value);
+        }
         break;
       case 'l': /* a large one */
         add("%lld", (long long)*(const int64_t*)value);
@@ -563,8 +564,8 @@ static void render(void) {
       case 'w':
       case 'W': /* one that is made or freed */
         if (is_kept) {
-          add_number("win", tisim_number_of_window(*at == 'w' ? *(const MPI_Win*)value
-                                                              : **(const MPI_Win* const*)value));
+          add_number(tisim_number_of_window(*at == 'w' ? *(const MPI_Win*)value
+                                                       : **(const MPI_Win* const*)value));
         } else {
           add("{handle}");
         }
@@ -572,8 +573,8 @@ static void render(void) {
       case 'f':
       case 'F': /* one that is opened or closed */
         if (is_kept) {
-          add_number("file", tisim_number_of_file(*at == 'f' ? *(const MPI_File*)value
-                                                             : **(const MPI_File* const*)value));
+          add_number(tisim_number_of_file(*at == 'f' ? *(const MPI_File*)value
+                                                     : **(const MPI_File* const*)value));
         } else {
           add("{handle}");
         }
