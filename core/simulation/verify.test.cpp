@@ -143,6 +143,16 @@ TEST("verify: hosts know their places in the agenda") {
   CHECK_BROKEN(a, "agenda");
 }
 
+TEST("verify: events of the agenda have a type") {
+  Middle a;
+  Clock& clock = SimulationTesting::clock(a.replay.simulation);
+  clock.agenda().push(50.0, EventType::wake_activity, 0);
+  clock.agenda().push(50.0, EventType::round, 0);
+  a.replay.simulation.verify();
+  clock.agenda().push(50.0, static_cast<EventType>(7), 0);
+  CHECK_BROKEN(a, "agenda");
+}
+
 TEST("verify: dead ranks stay dead") {
   Replay replay({{"sleep 5"}, {"sleep 9"}});
   replay.simulation.kill_at(0, 2.0);
