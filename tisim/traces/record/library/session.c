@@ -220,17 +220,21 @@ bool tisim_begin_region(const void* caller) {
   return true;
 }
 
+static void keep_call(void) {
+  if (writer == NULL || tisim_state.paused) {
+    tisim_forget_call();
+  } else {
+    tisim_keep_call();
+  }
+}
+
 void tisim_leave(void) {
   if (is_beneath) {
     is_beneath = false;
     tisim_depth = 2;
     return;
   }
-  if (writer == NULL || tisim_state.paused) {
-    tisim_forget_call();
-  } else {
-    tisim_keep_call();
-  }
+  if (settings.has_arguments) keep_call();
   if (settings.has_timeline && begin_time != 0 && !tisim_state.paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
@@ -522,17 +526,18 @@ int64_t tisim_write(enum tisim_word word, const int64_t* arguments, size_t count
   write_volume();
   tisim_write_samples(calls++);
   int64_t before[TISIM_MOST_TEXTS];
-  const size_t before_count = tisim_kept_calls(writer, before);
-  const struct tisim_call call = {word,
-                                  arguments,
-                                  count,
-                                  named,
-                                  call_site,
-                                  is_beneath ? -1 : take_duration(),
-                                  tisim_layer(writer),
-                                  is_beneath ? -1 : tisim_arguments(writer),
-                                  before,
-                                  before_count};
+  const size_t before_count = settings.has_arguments ? tisim_kept_calls(writer, before) : 0;
+  const struct tisim_call call = {
+      word,
+      arguments,
+      count,
+      named,
+      call_site,
+      is_beneath ? -1 : take_duration(),
+      tisim_layer(writer),
+      is_beneath || !settings.has_arguments ? -1 : tisim_arguments(writer),
+      before,
+      before_count};
   const int64_t ticket = tisim_writer_call(writer, &call);
   if (tisim_writer_error(writer) != NULL) stop_after_error();
   return ticket;
