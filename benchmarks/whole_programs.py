@@ -7,8 +7,8 @@ applications.toml are two inputs or more. Each program is built twice, as its us
 counting its instructions, in copies below FOLDER. Of each case, the program that counts is recorded
 once: that gives volumes, and no times. In each of N rounds (5) every case is then run as it is, and
 recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
-the rates of the regions of another case (`calibrate regions`): nothing that was timed in a run of
-the case is used. The network within this node is measured once (`benchmark`, `calibrate`).
+the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
+of the case is used. The network within this node is measured once (`benchmark`, `calibrate`).
 
 What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
 FOLDER/whole/table.md has all programs.
@@ -53,8 +53,8 @@ class Prediction:
 
     Attributes
     ----------
-    origin
-        The case whose rates it is predicted from.
+    origins
+        The cases whose rates it is predicted from.
     real
         From MPI_Init to MPI_Finalize, of each round.
     had
@@ -72,7 +72,7 @@ class Prediction:
     program: str
     case: str
     ranks: int
-    origin: str
+    origins: list[str]
     real: list[float]
     had: list[float]
     predicted: float
@@ -95,7 +95,7 @@ class Prediction:
         real = median(self.real)
         times = (f"{seconds:.3f} s" for seconds in (real, min(self.real), max(self.real)))
         computing = self.computing[0] / self.computing[1] - 1
-        cells = [self.program, self.case, str(self.ranks), self.origin, *times]
+        cells = [self.program, self.case, str(self.ranks), ", ".join(self.origins), *times]
         error = f"{self.error:+.1%}" if self.counts else f"({self.error:+.1%})"
         cells += [f"{self.predicted:.3f} s", error, f"{computing:+.1%}"]
         cells += [f"{self.own / real - 1:+.1%}", f"x{self.bias:.2f}" if self.bias else "-"]
@@ -234,21 +234,23 @@ class _Campaign:
         return seconds, sum(row[2] for row in rows) / (cores * seconds)
 
     def _predicted(self, case: str, real: Sequence[tuple[float, float]], rounds: int) -> Prediction:
-        others = [other for other in self.cases if other != case]
-        origin = str(self.cases[case].get("from", others[0]))
-        runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in (case, origin)}
-        times = [option for trace in runs[origin] for option in ("--times", trace)]
+        origins = self.cases[case].get("from") or [of for of in self.cases if of != case]
+        runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in self.cases}
+        first, *further = origins
+        times = [word for timed in runs[first] for word in ("--times", timed)]
+        for of in further:
+            counted = self._trace(of, "counted")
+            times += [word for timed in runs[of] for word in ("--also", counted, timed)]
         output, rates = self._trace(case, "predicted"), self.results / "rates.json"
-        of_origin, of_case = self._trace(origin, "counted"), self._trace(case, "counted")
-        arguments = [of_origin, *times, "--apply", of_case, "-o", output, "--json", rates]
-        run([*TISIM, "calibrate", "regions", *arguments])
+        volumes = ["--apply", self._trace(case, "counted"), "-o", output, "--json", rates]
+        run([*TISIM, "calibrate", "regions", self._trace(first, "counted"), *times, *volumes])
         ranks = int(self.cases[case]["ranks"])
         middle = sorted(runs[case], key=_computing)[rounds // 2]
         found = Prediction(
             self.name,
             case,
             ranks,
-            origin,
+            origins,
             [seconds for seconds, _ in real],
             [share for _, share in real],
             self._replayed(output),

@@ -320,6 +320,8 @@ Examples:
   tisim record -o plain.tit --counter time -- mpirun -n 4 ./program 100
   tisim record -o large.tit --counter register --call-sites -- mpirun -n 4 ./counting 400
   tisim calibrate regions small.tit --times plain.tit --apply large.tit -o large.times.tit
+  tisim calibrate regions small.tit --times plain.tit --also tiny.tit plain.tiny.tit \\
+      --apply large.tit -o large.times.tit
   tisim replay --platform here.xml --speed 1Gf large.times.tit
 """,
 )
@@ -334,6 +336,16 @@ Examples:
     "--counter time. Repeatable: of several runs the median counts.",
 )
 @click.option(
+    "--also",
+    multiple=True,
+    nargs=2,
+    type=_FILE,
+    metavar="TRACE TIMES",
+    help="Another input or number of ranks, counted and in times. A region of --apply has the "
+    "rate of the input whose visits of it have the most similar volume. Repeatable; of several "
+    "TIMES of one TRACE the median counts.",
+)
+@click.option(
     "--apply",
     "other",
     type=_FILE,
@@ -345,6 +357,7 @@ Examples:
 def _regions(
     trace: Path,
     times: tuple[Path, ...],
+    also: tuple[tuple[Path, Path], ...],
     other: Path | None,
     output: Path | None,
     json_file: str | None,
@@ -363,6 +376,8 @@ def _regions(
 
     if (other is None) != (output is None):
         raise click.UsageError("--apply and -o go together: the trace, and its name in times")
+    if also and other is None:
+        raise click.UsageError("--also is for --apply: the rates shown are those of TRACE")
     if output is not None:
         check_trace_output(str(output))
     rates = measure_regions(trace, times)
@@ -387,12 +402,17 @@ def _regions(
         said = f"The program that counts takes {bias:.3g} times as long as the timed one."
         click.echo(said, err=json_file == "-")
     if other is not None and output is not None:
-        timed = write_timed(other, rates, output)
+        runs: dict[Path, list[Path]] = {}
+        for counted, run in also:
+            runs.setdefault(counted, []).append(run)
+        further = [measure_regions(counted, of_input) for counted, of_input in runs.items()]
+        timed = write_timed(other, [rates, *further], output)
         said = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
         click.echo(said, err=json_file == "-")
         if timed.unknown > _NOTABLE:
             click.echo(
-                f"warning: {timed.unknown:.0%} of it is in regions that {trace} does not have, "
+                f"warning: {timed.unknown:.0%} of it is in regions that "
+                f"{' and '.join(map(str, [trace, *runs]))} {'do' if runs else 'does'} not have, "
                 "at the rate of all regions",
                 err=True,
             )

@@ -49,7 +49,7 @@ def test_regions_have_speeds_of_their_own(traces: dict[str, Path], tmp_path: Pat
     rates = measure_regions(traces["counted"], [traces["timed"]])
     first = rates.regions[Region("init", "barrier")]
     assert first.volume / first.seconds == pytest.approx(2e9)
-    found = write_timed(traces["large"], rates, tmp_path / "times.tit")
+    found = write_timed(traces["large"], [rates], tmp_path / "times.tit")
     assert found.seconds == pytest.approx(2 * (4000 + 1200 + 70) * 1e-9)
     assert found.unknown == 0
     volumes = volumes_of(tmp_path / "times.tit")
@@ -103,9 +103,36 @@ def test_regions_that_were_not_measured_have_the_rate_of_all(
     other = packed(
         tmp_path / "other.tit", INSTRUCTIONS, {0: "0 init\n0 compute 2500\n0 alltoall 8 8 1 1\n"}
     )
-    found = write_timed(other, rates, tmp_path / "times.tit")
+    found = write_timed(other, [rates], tmp_path / "times.tit")
     assert found.unknown == 1
     assert found.seconds == pytest.approx(2070e-9)
+
+
+def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
+    traces: dict[str, Path], tmp_path: Path
+) -> None:
+    """The first region has 8,000 instructions a visit, as in `near`; the second 600, as before."""
+    ranks = {rank: BODY.format(rank, 7000, 9000, "") for rank in (0, 1)}
+    near = packed(tmp_path / "near.tit", INSTRUCTIONS, ranks)
+    ranks = {rank: BODY.format(rank, 14000, 9000, "") for rank in (0, 1)}
+    run = packed(tmp_path / "run.tit", TIME, ranks)
+    inputs = [measure_regions(traces["counted"], [traces["timed"]]), measure_regions(near, [run])]
+    found = write_timed(traces["large"], inputs, tmp_path / "times.tit")
+    assert found.seconds == pytest.approx(2 * (16000 + 1200 + 70) * 1e-9)
+
+
+def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
+    tmp_path: Path,
+) -> None:
+    """A rate of few instructions, of a first visit say, is not that of millions."""
+    counted = packed(
+        tmp_path / "counted.tit", INSTRUCTIONS, {0: BODY.format(0, 1_000_000, 100, "")}
+    )
+    run = packed(tmp_path / "run.tit", TIME, {0: BODY.format(0, 500_000, 400, "")})
+    large = packed(tmp_path / "large.tit", INSTRUCTIONS, {0: BODY.format(0, 0, 200_100, "")})
+    rates = measure_regions(counted, [run])
+    found = write_timed(large, [rates], tmp_path / "times.tit")
+    assert found.seconds == pytest.approx((400 + 200_000 * 500_400 / 1_000_100) * 1e-9, abs=2e-9)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +165,16 @@ def test_the_command(traces: dict[str, Path], tmp_path: Path, tisim: CommandLine
     assert "large.tit: computes 1.054e-05 s, all ranks together" in result.err
     table = tisim("calibrate", "regions", *arguments).out.splitlines()
     assert " 48.3%       2e+09       2  init .. barrier" in table
+
+
+def test_the_command_takes_further_inputs(
+    traces: dict[str, Path], tmp_path: Path, tisim: CommandLine
+) -> None:
+    counted, timed, large = (str(traces[name]) for name in ("counted", "timed", "large"))
+    slow = str(traces["slow"])
+    arguments = [counted, "--times", timed, "--also", large, slow, "--also", large, slow]
+    to = ["--apply", large, "-o", str(tmp_path / "times.tit")]
+    result = tisim("calibrate", "regions", *arguments, *to)
+    assert "computes 3.614e-05 s, all ranks together" in result.out
+    refused = tisim("calibrate", "regions", *arguments)
+    assert (refused.status, "--also is for --apply" in refused.err) == (2, True)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile, zip_longest
 from os import PathLike
 from pathlib import Path
@@ -31,6 +32,8 @@ _BESIDE = "# @"
 _COMPUTE = "compute"
 # The part of a rank's time that must be in regions of both traces where their calls differ.
 _ALIKE = 0.7
+# A region that takes less of all time is measured too briefly for larger volumes.
+_BRIEF = 1e-3
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -78,6 +81,11 @@ class RegionRate:
     seconds: float = 0.0
     visits: int = 0
 
+    @property
+    def mean_volume(self) -> float:
+        """The volume of a visit."""
+        return self.volume / self.visits
+
 
 @dataclass(frozen=True)
 class RegionRates:
@@ -94,12 +102,12 @@ class RegionRates:
     regions: dict[Region, RegionRate]
     counted_seconds: float | None
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """What all regions take."""
         return sum(rate.seconds for rate in self.regions.values())
 
-    @property
+    @cached_property
     def per_second(self) -> float:
         """Instructions a second over all regions."""
         return sum(rate.volume for rate in self.regions.values()) / self.seconds
@@ -108,14 +116,57 @@ class RegionRates:
         """What a volume takes in a region; one that was not measured has the rate of all.
 
         Where nothing was counted in a region, which then computes in libraries alone, each visit
-        takes what it took in the mean.
+        takes what it took in the mean. Of a region that was measured briefly, what a volume has
+        beyond the mean of those measured takes the rate of all.
         """
         rate = self.regions.get(region)
         if rate is None or rate.seconds == 0:
             return volume / self.per_second
         if rate.volume == 0:
             return rate.seconds / rate.visits
-        return volume * rate.seconds / rate.volume
+        beyond = 0.0
+        if rate.seconds < _BRIEF * self.seconds:
+            beyond = max(0.0, volume - rate.mean_volume)
+        return (volume - beyond) * rate.seconds / rate.volume + beyond / self.per_second
+
+
+class NearestRates:
+    """The rates of several inputs; a region has those of the input most like it.
+
+    Parameters
+    ----------
+    inputs
+        The rates of each input that was measured.
+    visited
+        What the regions do for which rates are asked.
+
+    Notes
+    -----
+    Inputs are compared by the mean volume of a visit: where it is alike, so is the working set.
+    """
+
+    def __init__(self, inputs: Sequence[RegionRates], visited: Mapping[Region, RegionRate]) -> None:
+        self._of_region = {
+            region: min(inputs, key=lambda rates: _distance(rates.regions.get(region), rate))
+            for region, rate in visited.items()
+        }
+
+    def knows(self, region: Region) -> bool:
+        """True if an input has the region."""
+        return region in self._of_region[region].regions
+
+    def seconds_of(self, region: Region, volume: float) -> float:
+        """What a volume takes in a region."""
+        return self._of_region[region].seconds_of(region, volume)
+
+
+def _distance(measured: RegionRate | None, other: RegionRate) -> float:
+    """By which factor the mean volumes of a visit differ, as a logarithm."""
+    if measured is None:
+        return math.inf
+    if not measured.volume or not other.volume:
+        return abs(measured.volume - other.volume)
+    return abs(math.log(measured.mean_volume / other.mean_volume))
 
 
 @dataclass(frozen=True)
@@ -155,10 +206,7 @@ def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
                 )
         for rank in range(trace.trace.ranks):
             computations = trace.computations(rank)
-            for one in computations:
-                rate = regions.setdefault(one.region, RegionRate())
-                rate.volume += one.volume
-                rate.visits += 1
+            _add(regions, computations)
             for number, run in enumerate(runs):
                 for region, seconds in run.seconds(rank, computations).items():
                     times.setdefault(region, [0.0] * len(runs))[number] += seconds
@@ -168,23 +216,35 @@ def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
     return RegionRates(regions, found[0] if found else None)
 
 
-def write_timed(trace: _Name, rates: RegionRates, output: _Name) -> TimedTrace:
+def _add(regions: dict[Region, RegionRate], computations: Iterable[_Computation]) -> None:
+    """Add the volumes and visits of a rank."""
+    for one in computations:
+        rate = regions.setdefault(one.region, RegionRate())
+        rate.volume += one.volume
+        rate.visits += 1
+
+
+def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> TimedTrace:
     """Write a packed trace whose volumes are nanoseconds, from one whose volumes are counted.
 
-    Each region of it takes as long for each instruction as in `rates`. What the recorder has noted
-    beside calls, such as call sites, is left out. Raises `InputError` where a file cannot be read
-    or written.
+    Each region of it takes as long for each instruction as with the input, of those that were
+    measured, whose visits have volumes most like its own. What the recorder has noted beside calls,
+    such as call sites, is left out. Raises `InputError` where a file cannot be read or written.
     """
     from tisim.traces.packed import pack
 
     total = unknown = 0.0
     with _opened(trace, timed=False) as source, tempfile.TemporaryDirectory() as changed:
+        visited: dict[Region, RegionRate] = {}
+        for rank in range(source.trace.ranks):
+            _add(visited, source.computations(rank))
+        rates = NearestRates(inputs, visited)
         for rank in range(source.trace.ranks):
             computations = source.computations(rank)
             for one in computations:
                 seconds = rates.seconds_of(one.region, one.volume)
                 total += seconds
-                unknown += 0.0 if one.region in rates.regions else seconds
+                unknown += 0.0 if rates.knows(one.region) else seconds
             with (
                 source.file(rank).open() as lines,
                 Path(changed, f"rank-{rank}.txt").open("w") as out,
@@ -195,7 +255,7 @@ def write_timed(trace: _Name, rates: RegionRates, output: _Name) -> TimedTrace:
 
 
 def _with_times(
-    lines: Iterable[str], computations: Iterable[_Computation], rates: RegionRates
+    lines: Iterable[str], computations: Iterable[_Computation], rates: NearestRates
 ) -> Iterator[str]:
     """The lines of a rank with times: a computation in front of each call."""
     upcoming = iter(computations)
@@ -214,7 +274,7 @@ def _with_times(
     yield from _compute(rank, next(upcoming), rates)
 
 
-def _compute(rank: str, one: _Computation, rates: RegionRates) -> Iterator[str]:
+def _compute(rank: str, one: _Computation, rates: NearestRates) -> Iterator[str]:
     nanoseconds = round(1e9 * rates.seconds_of(one.region, one.volume))
     if nanoseconds:
         yield f"{rank} {_COMPUTE} {nanoseconds}\n"
