@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.cpu import CpuCalibration
 
 _FILE = click.Path(path_type=Path)
-# Regions of a program that are shown, and the part of unknown ones that is worth a warning.
+# Regions of a program that are shown; the parts of unknown ones, and of those with larger visits,
+# that are worth a warning.
 _REGIONS = 12
 _NOTABLE = 0.02
+_MUCH = 0.5
 
 
 class _Calibrate(click.Group):
@@ -414,6 +416,13 @@ def _regions(
                 f"warning: {timed.unknown:.0%} of it is in regions that "
                 f"{' and '.join(map(str, [trace, *runs]))} {'do' if runs else 'does'} not have, "
                 "at the rate of all regions",
+                err=True,
+            )
+        if timed.larger > _MUCH:
+            click.echo(
+                f"warning: {timed.larger:.0%} of it is in regions that compute more than twice as "
+                "much a visit as was measured: predicted too fast where their data leave a cache; "
+                "measure a larger input (--also)",
                 err=True,
             )
         report_written(output)

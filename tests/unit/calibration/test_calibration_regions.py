@@ -119,6 +119,7 @@ def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
     inputs = [measure_regions(traces["counted"], [traces["timed"]]), measure_regions(near, [run])]
     found = write_timed(traces["large"], inputs, tmp_path / "times.tit")
     assert found.seconds == pytest.approx(2 * (16000 + 1200 + 70) * 1e-9)
+    assert found.larger == 0
 
 
 def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
@@ -163,6 +164,7 @@ def test_the_command(traces: dict[str, Path], tmp_path: Path, tisim: CommandLine
     regions = json.loads(result.out)["regions"]
     assert {region["after"] for region in regions} == {"barrier", "bcast", "finalize"}
     assert "large.tit: computes 1.054e-05 s, all ranks together" in result.err
+    assert "warning: 76% of it is in regions that compute more than twice as much" in result.err
     table = tisim("calibrate", "regions", *arguments).out.splitlines()
     assert " 48.3%       2e+09       2  init .. barrier" in table
 

@@ -34,6 +34,8 @@ _COMPUTE = "compute"
 _ALIKE = 0.7
 # A region that takes less of all time is measured too briefly for larger volumes.
 _BRIEF = 1e-3
+# Visits of that many times the measured volume may have data that no longer fit into a cache.
+_LARGER = 2.0
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -151,9 +153,20 @@ class NearestRates:
             for region, rate in visited.items()
         }
 
+        self._larger = {
+            region
+            for region, rate in visited.items()
+            if self.knows(region)
+            and rate.mean_volume > _LARGER * self._of_region[region].regions[region].mean_volume
+        }
+
     def knows(self, region: Region) -> bool:
         """True if an input has the region."""
         return region in self._of_region[region].regions
+
+    def is_larger(self, region: Region) -> bool:
+        """True if visits have more than twice the measured volume."""
+        return region in self._larger
 
     def seconds_of(self, region: Region, volume: float) -> float:
         """What a volume takes in a region."""
@@ -179,10 +192,13 @@ class TimedTrace:
         Of all its computations.
     unknown
         The part of `seconds` that is in regions whose rate was not measured.
+    larger
+        The part in regions whose visits have more than twice the measured volume.
     """
 
     seconds: float
     unknown: float
+    larger: float
 
 
 def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
@@ -233,7 +249,7 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
     """
     from tisim.traces.packed import pack
 
-    total = unknown = 0.0
+    total = unknown = larger = 0.0
     with _opened(trace, timed=False) as source, tempfile.TemporaryDirectory() as changed:
         visited: dict[Region, RegionRate] = {}
         for rank in range(source.trace.ranks):
@@ -245,13 +261,14 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
                 seconds = rates.seconds_of(one.region, one.volume)
                 total += seconds
                 unknown += 0.0 if rates.knows(one.region) else seconds
+                larger += seconds if rates.is_larger(one.region) else 0.0
             with (
                 source.file(rank).open() as lines,
                 Path(changed, f"rank-{rank}.txt").open("w") as out,
             ):
                 out.writelines(_with_times(lines, computations, rates))
         pack(changed, output)
-    return TimedTrace(total, unknown / total if total else 0.0)
+    return TimedTrace(total, unknown / (total or 1.0), larger / (total or 1.0))
 
 
 def _with_times(
