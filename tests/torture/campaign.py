@@ -21,7 +21,9 @@ _SHOWN = 200
 
 def import_everything() -> None:
     """Load what commands use, so that the processes of the cases need not."""
-    for module in pkgutil.walk_packages(tisim.__path__, "tisim."):
+    # An editable install has the folder above the checkout in tisim.__path__, too.
+    root = str(Path(tisim.__file__).parent)
+    for module in pkgutil.walk_packages([root], "tisim."):
         if not module.name.endswith("__main__"):
             try:
                 importlib.import_module(module.name)
