@@ -380,6 +380,9 @@ def _report_samples(samples: Samples) -> None:
     taken = sum(rank.signals - rank.in_calls for rank in samples.ranks.values())
     lost = sum(rank.lost for rank in samples.ranks.values())
     without = f", {lost:,} of them without room" if lost else ""
+    unordered = sum(rank.unordered for rank in samples.ranks.values())
+    if unordered:
+        without += f", {unordered:,} of them without their order in time"
     click.echo(
         f"computations: {taken:,} samples{without}; {samples.rate:.0f} a second of processor time",
         err=True,

@@ -29,8 +29,12 @@ class RankSamples:
     #: How many samples there was no room for.
     lost: int = 0
     #: For each computation that was sampled: the number of the call that follows it, counted from 0
-    #: without computations, and how many samples each node has.
-    computations: list[tuple[int, dict[int, int]]] = field(default_factory=list)
+    #: without computations, and its runs in the order of time. A run is a node, and how many
+    #: samples in a row ended there; a node may have several.
+    computations: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)
+    #: How many samples joined the last run of their node, because the computation had too many
+    #: runs. Only a recording knows; it is not in the trace.
+    unordered: int = 0
 
 
 @dataclass
@@ -52,16 +56,37 @@ class Samples:
 
     def fractions(self, rank: int) -> Iterator[tuple[int, dict[int, float]]]:
         """For each computation of a rank that was sampled, the share of each node in it."""
-        for call, counts in self.ranks[rank].computations:
-            total = sum(counts.values())
+        for call, runs in self.ranks[rank].computations:
+            counts = _counts(runs)
+            total = counts.total()
             yield call, {node: count / total for node, count in counts.items()}
+
+    def runs(self, rank: int) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+        """Where each computation of a rank was sampled, in the order of time.
+
+        Parameters
+        ----------
+        rank
+            A rank that was sampled.
+
+        Yields
+        ------
+        call : int
+            The number of the call that follows the computation, counted from 0 without
+            computations.
+        runs : list of (str, int)
+            Call paths, as `path` gives them, and how many samples in a row were there. A path may
+            come several times. Samples of all threads of the rank are in one order.
+        """
+        for call, runs in self.ranks[rank].computations:
+            yield call, [(self.path(node), count) for node, count in runs]
 
     def totals(self) -> Counter[int]:
         """The samples of each node, of all ranks."""
         totals: Counter[int] = Counter()
         for rank in self.ranks.values():
-            for _, counts in rank.computations:
-                totals.update(counts)
+            for _, runs in rank.computations:
+                totals.update(_counts(runs))
         return totals
 
     @property
@@ -106,10 +131,10 @@ def encoded_samples(samples: Samples) -> bytes:
         tree.append(len(found.computations))
         before = rank
         last = 0
-        for call, counts in found.computations:
-            tree += [call - last, len(counts)]
+        for call, runs in found.computations:
+            tree += [call - last, len(runs)]
             last = call
-            for node, count in counts.items():
+            for node, count in runs:
                 tree += [node, count]
     return _varints(numbers) + texts + _varints(tree)
 
@@ -130,9 +155,17 @@ def decoded_samples(content: bytes) -> Samples:
         call = 0
         for _ in range(reader.varint()):
             call += reader.varint()
-            counts = {reader.varint(): reader.varint() for _ in range(reader.varint())}
-            found.computations.append((call, counts))
+            runs = [(reader.varint(), reader.varint()) for _ in range(reader.varint())]
+            found.computations.append((call, runs))
     return samples
+
+
+def _counts(runs: Iterable[tuple[int, int]]) -> Counter[int]:
+    """The samples of each node."""
+    counts: Counter[int] = Counter()
+    for node, count in runs:
+        counts[node] += count
+    return counts
 
 
 class _Reader:

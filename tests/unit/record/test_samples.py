@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 import shutil
+import subprocess
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.unit.record.programs import (
+    ENVIRONMENT,
     Mpi,
     Trace,
     compile_program,
     libraries,
     record_program,
+    tisim_record,
 )
 from tests.unit.record.test_register import tisim_compile
 from tisim.analysis.report.application import application_page
 from tisim.traces import inspect, pack
+from tisim.traces.call_paths import names_of_paths
 from tisim.traces.record.events import NAMED, obstacle
 from tisim.traces.record.samples import read_recorded_samples
 from tisim.traces.samples import (
@@ -165,7 +174,7 @@ def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path
     assert samples is not None
     assert sorted(samples.ranks) == [0, 1]
     for rank, found in samples.ranks.items():
-        assert found.signals >= sum(sum(counts.values()) for _, counts in found.computations) > 0
+        assert found.signals >= sum(n for _, runs in found.computations for _, n in runs) > 0
         assert found.lost == 0
         # The calls are init, barrier, barrier and finalize.
         sampled = {call for call, _ in found.computations}
@@ -182,6 +191,78 @@ def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path
     # A trace that is packed again keeps them.
     pack(recorded.file, tmp_path / "mean.tit", volumes="mean")
     assert read_samples(Part("mean", str(tmp_path / "mean.tit"))) == samples
+
+
+# Computes in a, in b and in a again between two calls, from one line.
+ALTERNATING = THREADS.replace("#include <omp.h>", "").replace("void toil", "static void toil")
+ALTERNATING = (
+    ALTERNATING[: ALTERNATING.index("int main")]
+    + """
+__attribute__((noinline)) void a(void) { toil(); ++value; }
+__attribute__((noinline)) void b(void) { toil(); ++value; }
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  void (*volatile parts[3])(void) = {a, b, a};
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (volatile int i = 0; i < 3; ++i) parts[i]();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+)
+
+
+def test_samples_keep_their_order_in_time(one_mpi: Mpi, tmp_path: Path) -> None:
+    if not (shutil.which("addr2line") or shutil.which("llvm-symbolizer")):
+        pytest.skip("nothing here names functions")
+    source = tmp_path / "program.c"
+    source.write_text(ALTERNATING)
+    program = compile_program(source, tmp_path, one_mpi, "-g")
+    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=("--sample",))
+    samples = read_samples(Part("trace", str(trace.file)))
+    assert samples is not None
+    (runs,) = [runs for call, runs in samples.runs(0) if call == 2]
+    names = names_of_paths(tisim.Trace.open(trace.file), {path for path, _ in runs})
+    samples_in: list[tuple[str, int]] = []
+    for path, count in runs:
+        samples_in += [(name, count) for name in re.findall(r"> ([ab]) \(", names[path])]
+    phases = [
+        (name, sum(count for _, count in same))
+        for name, same in groupby(samples_in, key=itemgetter(0))
+    ]
+    assert [name for name, _ in phases] == ["a", "b", "a"]
+    # No phase is some late samples of another one.
+    assert min(count for _, count in phases) > 0.1 * sum(count for _, count in phases)
+
+
+def test_too_many_runs_lose_their_order_and_no_samples(one_mpi: Mpi, tmp_path: Path) -> None:
+    recorder, parts = tmp_path / "recorder", tmp_path / "parts"
+    parts.mkdir()
+    assert tisim_record("--print-source", recorder).returncode == 0
+    source = (recorder / "samples.c").read_text()
+    few = source.replace("#define MOST_ORDERED (1 << 16)", "#define MOST_ORDERED 2")
+    assert few != source
+    (recorder / "samples.c").write_text(few)
+    library = tmp_path / "recorder.so"
+    options = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", "-o", str(library))
+    sources = sorted(recorder.glob("*.c"))
+    subprocess.run([one_mpi.cc, *options, *sources, "-ldl"], check=True, capture_output=True)
+    (tmp_path / "program.c").write_text(ALTERNATING)
+    program = compile_program(tmp_path / "program.c", tmp_path, one_mpi)
+    settings = {"LD_PRELOAD": library, "TISIM_RECORD_DIRECTORY": parts, "TISIM_RECORD_SAMPLE": 1}
+    variables = [f"{name}={value}" for name, value in settings.items()]
+    command = [one_mpi.run, "-n", "1", "env", *variables, str(program)]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
+    samples = read_recorded_samples(parts, {})
+    assert samples is not None
+    rank = samples.ranks[0]
+    assert rank.unordered > 0 == rank.lost
+    for _, runs in rank.computations:
+        nodes = [node for node, _ in runs]
+        assert len(nodes) == len({*nodes})
+    # Those behind the last call are not written.
+    assert samples.totals().total() == pytest.approx(rank.signals - rank.in_calls, abs=2)
 
 
 @pytest.mark.skipif(
@@ -222,14 +303,19 @@ def test_the_section_says_what_was_written() -> None:
     samples = Samples(
         nodes=[(0, "program+0x12"), (1, "program+0x3f"), (1, "lib.so+0x3f"), (0, "lib.so+0x3f")],
         ranks={
-            2: RankSamples(1.5, 400, 30, 1, [(0, {2: 1}), (1_000_000, {2: 300, 3: 1})]),
+            2: RankSamples(
+                1.5, 400, 30, 1, [(0, [(2, 1)]), (1_000_000, [(2, 300), (3, 1), (2, 5)])]
+            ),
             7: RankSamples(),
         },
     )
     decoded = decoded_samples(encoded_samples(samples))
     assert decoded == samples
     assert decoded.path(3) == "program+0x12 > lib.so+0x3f"
-    assert decoded.totals() == {2: 301, 3: 1}
+    assert decoded.totals() == {2: 306, 3: 1}
+    inner, outer = "program+0x12 > program+0x3f", "program+0x12 > lib.so+0x3f"
+    assert list(decoded.runs(2))[1] == (1_000_000, [(inner, 300), (outer, 1), (inner, 5)])
+    assert list(decoded.fractions(2))[1] == (1_000_000, {2: 305 / 306, 3: 1 / 306})
 
 
 def test_ranks_share_one_tree_and_half_a_line_is_left_out(tmp_path: Path) -> None:
@@ -237,10 +323,11 @@ def test_ranks_share_one_tree_and_half_a_line_is_left_out(tmp_path: Path) -> Non
         "node 0 p+0x1\nnode 1 p+0x2\nat 3 2 5\nend 6 1 0 24000000\n"
     )
     (tmp_path / "rank-1.samples").write_text(
-        "node 0 p+0x1\nnode 1 p+0x9\nnode 1 p+0x2\nat 0 3 1 2 2\nat 4 1"
+        "node 0 p+0x1\nnode 1 p+0x9\nnode 1 p+0x2\nat 0 3 1 2 2 3 4\nunordered 7\nat 4 1"
     )
     samples = read_recorded_samples(tmp_path, {0: 2})
     assert samples is not None
     assert samples.nodes == [(0, "p+0x1"), (1, "p+0x2"), (1, "p+0x9")]
-    assert samples.ranks[0] == RankSamples(0.024, 6, 1, 0, [(5, {2: 5})])
-    assert samples.ranks[1].computations == [(0, {2: 1, 3: 2})]
+    assert samples.ranks[0] == RankSamples(0.024, 6, 1, 0, [(5, [(2, 5)])])
+    assert samples.ranks[1].computations == [(0, [(2, 1), (3, 2), (2, 4)])]
+    assert samples.ranks[1].unordered == 7

@@ -204,8 +204,9 @@ def _sampled_run(folder: Path, *, with_sites: bool) -> RunFile:
         rank.call("finalize")
     trace = program.write(folder / "sampled.tit")
     places = [(0, "main"), (1, "solve"), (2, "inner"), (2, "outer"), (1, "assemble")]
-    counts = {3: 1, 4: 3, 5: 6}  # solve has 4 of the samples, assemble 6
-    one = RankSamples(seconds=2e-3, signals=10, computations=[(1, counts)])
+    # solve has 4 of the samples, assemble 6
+    runs = [(5, 2), (3, 1), (5, 3), (4, 3), (5, 1)]
+    one = RankSamples(seconds=2e-3, signals=10, computations=[(1, runs)])
     add_samples(trace, Samples(places, {0: one}))
     platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
     tisim.replay(trace, platform=platform, timeline=folder / "sampled.tir")
@@ -243,7 +244,18 @@ def test_a_selected_computation_has_its_samples(tmp_path: Path) -> None:
     ]
     found = causes.details(0, 0.5e-3)["sampled"]
     assert found == [(path, pytest.approx(share)) for path, share in shares]
-    assert causes.details(0, 1.5e-3)["sampled"] == causes.details(1, 0.5e-3)["sampled"] == []
+    assert causes.details(0, 0.5e-3)["order"] == {
+        "runs": [
+            ("main > assemble", 2),
+            ("main > solve > inner", 1),
+            ("main > assemble", 3),
+            ("main > solve > outer", 3),
+            ("main > assemble", 1),
+        ],
+        "count": 5,
+    }
+    for other in (causes.details(0, 1.5e-3), causes.details(1, 0.5e-3)):
+        assert other["sampled"] == [] and other["order"] == {"runs": [], "count": 0}
 
 
 def test_sums_and_colours_follow_samples(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ export class Selection {
     this.chart.record = answer;
     this.chart.draw();
     if (this.view.tab !== "selected") return;
-    const { state, sampled, messages, route, waiting } = answer;
+    const { state, sampled, order, messages, route, waiting } = answer;
     const length = state.end - state.start;
     const step = Math.max(length / 100, 1e-12);
     this.box.replaceChildren(
@@ -96,7 +96,7 @@ export class Selection {
         ["waits for", rankOf(state.cause)],
       ),
       ...callParts(answer),
-      ...(sampled.length ? sampledParts(length, sampled) : []),
+      ...(sampled.length ? sampledParts(length, sampled, order) : []),
       ...this.chainParts(answer),
       ...messageParts(answer.message, step),
       ...(messages.length > 1 ? this.messagesParts(state.rank, messages) : []),
@@ -217,14 +217,19 @@ function sourceOf(path) {
   return element("ol", { class: "source" }, ...functions);
 }
 
-// The functions that a computation was in, by its samples.
-function sampledParts(length, sampled) {
+// The functions that a computation was in, by its samples; `order`: one after the other.
+function sampledParts(length, sampled, order) {
   const columns = [
     words("call path", ([path]) => path),
     numbers("share", ([, share]) => share, percent),
     times("time", ([, share]) => share * length),
   ];
-  return [title("Sampled in"), table(columns, sampled, { sorted: 1, filter: false })];
+  const parts = [title("Sampled in"), table(columns, sampled, { sorted: 1, filter: false })];
+  if (order.count < 2) return parts;
+  const runs = order.runs.map(([path, samples]) => `${path} ${whole(samples)}`).join(", ");
+  const more = order.count - order.runs.length;
+  const rest = more ? `, and ${whole(more)} more` : "";
+  return [...parts, note(`In the order of time, with their samples: ${runs}${rest}`)];
 }
 
 function messageParts(message, step) {

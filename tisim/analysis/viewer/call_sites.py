@@ -45,6 +45,7 @@ class SampledPaths:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._calls: dict[int, Mapping[int, int]] = {}
         self._ranks: dict[int, Mapping[int, Shares]] = {}
         self.whole = WholeNames()
 
@@ -60,14 +61,33 @@ class SampledPaths:
         several lines before one call has the same shares in all of them.
         """
         if rank not in self._ranks:
-            self._ranks[rank] = dict(self._read(rank))
+            samples = self._samples
+            shares = [] if samples is None or rank not in samples.ranks else samples.fractions(rank)
+            paths = {call: self._named(nodes) for call, nodes in shares}
+            self._ranks[rank] = {line: paths[call] for line, call in self._sampled(rank).items()}
         return self._ranks[rank]
 
-    def _read(self, rank: int) -> Iterator[tuple[int, Shares]]:
+    def in_order(self, rank: int, line: int) -> list[tuple[str, int]]:
+        """The paths of the computation on a line in the order of time, with how many samples in a
+        row each has; a path may come several times.
+        """
+        call = self._sampled(rank).get(line)
+        if self._samples is None or call is None:
+            return []
+        runs = dict(self._samples.ranks[rank].computations)[call]
+        return [(self._names[node], count) for node, count in runs]
+
+    def _sampled(self, rank: int) -> Mapping[int, int]:
+        """The lines of a rank's computations that were sampled, and the number of the next call."""
+        if rank not in self._calls:
+            self._calls[rank] = dict(self._read(rank))
+        return self._calls[rank]
+
+    def _read(self, rank: int) -> Iterator[tuple[int, int]]:
         samples = self._samples
         if samples is None or rank not in samples.ranks:
             return
-        paths = {call: self._named(shares) for call, shares in samples.fractions(rank)}
+        sampled = {call for call, _ in samples.ranks[rank].computations}
         calls = 0
         for batch in self._trace.operations(rank, custom_actions=["unsupported"]):
             is_computation = batch["kind"] == Kind.COMPUTE
@@ -75,8 +95,8 @@ class SampledPaths:
             calls = int(before[-1])
             lines = batch["line"][is_computation].tolist()
             for line, call in zip(lines, before[is_computation].tolist(), strict=True):
-                if call in paths:
-                    yield line, paths[call]
+                if call in sampled:
+                    yield line, call
 
     def _named(self, shares: Mapping[int, float]) -> Shares:
         """The shares of paths in words; addresses on one line of the source are one path."""

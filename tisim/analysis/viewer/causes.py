@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,10 @@ from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.outliers import between
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.timeline.run_file.reader import Block, rows_in_order
+from tisim.analysis.viewer.call_path import functions_of
 from tisim.analysis.viewer.call_sites import Sites
 from tisim.errors import InputError
+from tisim.traces.call_sites import BETWEEN
 
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run_file.reader import BlockTable
@@ -32,6 +35,8 @@ _MOST_BEFORE = 4_000_000
 _MOST_CAUSES = 8
 # Call paths of a computation that are listed.
 _MOST_PATHS = 50
+# Runs of samples in one path that are listed.
+_MOST_RUNS = 100
 # Messages of a call that are listed.
 _MOST_OF_CALL = 200
 
@@ -56,6 +61,7 @@ class Causes:
             **self._due_to(state),
             "waiting": self._waiting_for(state),
             "sampled": self._sampled(rank, line),
+            "order": self._order(rank, line),
             "site": self.sites.path(rank, line) or self._between(rank, state),
             "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
         }
@@ -87,6 +93,17 @@ class Causes:
         """The call paths that a computation was sampled in, with their shares of it."""
         sampled = self.sites.sampled
         return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MOST_PATHS]
+
+    def _order(self, rank: int, line: int) -> Row:
+        """The functions of a sampled computation in the order of time, the first `runs`: functions,
+        and how many samples in a row were in them; and the `count` of all runs.
+        """
+        if self.sites.sampled is None:
+            return {"runs": [], "count": 0}
+        named = self.sites.sampled.in_order(rank, line)
+        by_functions = groupby(named, key=lambda run: BETWEEN.join(functions_of(run[0])))
+        runs = [(path, sum(count for _, count in same)) for path, same in by_functions]
+        return {"runs": runs[:_MOST_RUNS], "count": len(runs)}
 
     def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
         """The record of a rank in which a time lies; of several, the longest."""

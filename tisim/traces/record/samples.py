@@ -54,8 +54,10 @@ def _read(
             numbers.append(known[node])
         elif kind == "at":
             pairs = zip(words[1::2], words[2::2], strict=True)
-            counts = {numbers[int(number)]: int(count) for number, count in pairs}
-            found.computations.append((int(words[0]) + calls_before, counts))
+            runs = [(numbers[int(number)], int(count)) for number, count in pairs]
+            found.computations.append((int(words[0]) + calls_before, runs))
+        elif kind == "unordered":
+            found.unordered = int(words[0])
         elif kind == "end":
             found.signals, found.in_calls, found.lost, nanoseconds = map(int, words)
             found.seconds = nanoseconds * 1e-9

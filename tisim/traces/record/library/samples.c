@@ -6,8 +6,12 @@
  * add to the same tree, of which one thread has the lock. A handler does not wait long for it: the
  * thread that has it may be writing.
  *
+ * Samples of one node in a row are a run; runs stay in their order. In a computation with too many,
+ * further samples of a node join the node's last run.
+ *
  * Lines of the file: "node PARENT PLACE", numbered from 1 by their order; PARENT 0 is the root.
- * "at CALL NODE SAMPLES ...": before call number CALL. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
+ * "at CALL NODE SAMPLES ...": runs before call number CALL. "unordered SAMPLES": those that could
+ * begin no run. "end SIGNALS IN-CALLS LOST NANOSECONDS". */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +41,8 @@
 #define INTERVAL 1000000
 #define MOST_NODES (1 << 16) /* of the tree */
 #define PLACES (2 * MOST_NODES)
-#define MOST_SAMPLED 4096 /* paths between two calls */
+#define MOST_ORDERED (1 << 16) /* runs between two calls; more only of nodes that have none */
+#define MOST_RUNS (MOST_ORDERED + 4096)
 #define LONGEST_PATH 4096
 #define SIGNALS_TO_TRY 16
 #define MOST_THREADS 1024 /* besides the first; others are not sampled */
@@ -46,16 +51,21 @@
 struct node {
   const void* address;
   uint32_t parent;
-  uint32_t samples; /* that end here, since the call before */
-  uint32_t number;  /* in the file; 0: it is not there yet */
+  uint32_t run;    /* the last that ends here, since the call before; 0: there is none */
+  uint32_t number; /* in the file; 0: it is not there yet */
+};
+
+struct run {
+  uint32_t node;
+  uint32_t samples;
 };
 
 struct tree {
   struct node nodes[MOST_NODES];  /* 0 is the root */
   uint32_t places[PLACES];        /* a hash table of nodes; 0: the place is free */
-  uint32_t sampled[MOST_SAMPLED]; /* nodes where samples end */
+  struct run runs[MOST_RUNS + 1]; /* from 1 */
   uint32_t node_count;
-  uint32_t sampled_count;
+  uint32_t run_count;
 };
 
 /* What sends the signals of a thread. */
@@ -83,6 +93,7 @@ static atomic_flag tree_lock = ATOMIC_FLAG_INIT;
 static atomic_uint_least64_t signals;
 static atomic_uint_least64_t in_calls;
 static atomic_uint_least64_t lost;
+static atomic_uint_least64_t unordered; /* samples of nodes that could have no further run */
 
 static struct sampled_thread threads[MOST_THREADS];
 static atomic_int thread_count;
@@ -116,15 +127,21 @@ static uint32_t child(uint32_t parent, const void* address) {
 }
 
 static void add_sample(const void* const* addresses, int count) {
-  uint32_t node = 0;
+  uint32_t number = 0;
   for (int i = count; i-- > 0;) {
-    node = child(node, addresses[i]);
-    if (node == 0) break;
+    number = child(number, addresses[i]);
+    if (number == 0) break;
   }
-  if (node == 0 || (tree->nodes[node].samples == 0 && tree->sampled_count == MOST_SAMPLED)) {
+  struct node* const node = &tree->nodes[number];
+  const bool is_full = tree->run_count >= MOST_ORDERED;
+  if (number == 0 || (node->run == 0 && tree->run_count == MOST_RUNS)) {
     atomic_fetch_add(&lost, 1);
-  } else if (tree->nodes[node].samples++ == 0) {
-    tree->sampled[tree->sampled_count++] = node;
+  } else if (node->run != 0 && (is_full || node->run == tree->run_count)) {
+    ++tree->runs[node->run].samples;
+    if (is_full) atomic_fetch_add(&unordered, 1);
+  } else {
+    node->run = ++tree->run_count;
+    tree->runs[node->run] = (struct run){.node = number, .samples = 1};
   }
 }
 
@@ -184,18 +201,18 @@ static void wait_for_tree(void) {
 }
 
 void tisim_write_samples(uint64_t call) {
-  if (tree == NULL || tree->sampled_count == 0) return;
+  if (tree == NULL || tree->run_count == 0) return;
   wait_for_tree();
-  for (uint32_t i = 0; i < tree->sampled_count; ++i) write_node(tree->sampled[i]);
+  for (uint32_t i = 1; i <= tree->run_count; ++i) write_node(tree->runs[i].node);
   fprintf(file, "at %llu", (unsigned long long)call);
-  for (uint32_t i = 0; i < tree->sampled_count; ++i) {
-    struct node* const node = &tree->nodes[tree->sampled[i]];
-    fprintf(file, " %u %u", (unsigned)node->number, (unsigned)node->samples);
-    node->samples = 0;
+  for (uint32_t i = 1; i <= tree->run_count; ++i) {
+    struct node* const node = &tree->nodes[tree->runs[i].node];
+    fprintf(file, " %u %u", (unsigned)node->number, (unsigned)tree->runs[i].samples);
+    node->run = 0;
   }
   fputc('\n', file);
   fflush(file); /* a process that the program forks would write it too */
-  tree->sampled_count = 0;
+  tree->run_count = 0;
   unlock_tree();
 }
 
@@ -394,6 +411,8 @@ void tisim_end_samples(void) {
   if (sigaction(signal_number, NULL, &action) == 0 && action.sa_sigaction != sample) {
     complain("the program has taken the signal of samples for itself");
   }
+  const uint64_t joined = atomic_load(&unordered);
+  if (joined > 0) fprintf(file, "unordered %llu\n", (unsigned long long)joined);
   fprintf(file, "end %llu %llu %llu %llu\n", (unsigned long long)atomic_load(&signals),
           (unsigned long long)atomic_load(&in_calls), (unsigned long long)atomic_load(&lost),
           (unsigned long long)nanoseconds);
