@@ -136,8 +136,12 @@ def test_all_of_it_is_computation_on_request(one_mpi: Mpi, tmp_path: Path) -> No
     source.write_text(PROGRAM)
     program = tmp_path / "polling"
     tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc)
+    usual = record_program(program, tmp_path, one_mpi, "20000", ranks=2)
+    work = sum(volumes(usual.lines[0]))
     options = ("--longest-poll", "0")
-    trace = record_program(program, tmp_path, one_mpi, "20000", ranks=2, options=options)
+    room = tmp_path / "all"
+    room.mkdir()
+    trace = record_program(program, room, one_mpi, "20000", ranks=2, options=options)
     assert "polling: " not in trace.run.stderr
-    # Turns of nine loops that wait 20 ms each, beside 0.5 million instructions of work.
-    assert sum(volumes(trace.lines[0])) > 1e6
+    # Nine loops wait 20 ms each; where processors are busy, MPI_Test gives its own away.
+    assert sum(volumes(trace.lines[0])) > 1.01 * work
