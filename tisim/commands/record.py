@@ -288,6 +288,9 @@ def report_run(recorded: Recorded) -> None:
             "them are waiting, and in no volume",
             err=True,
         )
+    of_empty = ", ".join(f"{name} {count:,.0f}" for name, count in notes.empty.items() if count)
+    if of_empty:
+        click.echo(f"subtracted from each computation, as reading counts it: {of_empty}", err=True)
     if notes.init:
         click.echo(
             f"not in the trace, mean over ranks: MPI_Init {format_seconds(notes.init)}; waiting "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -118,6 +120,42 @@ def test_perf_with_a_software_event(
     (time,) = counter_totals(Trace.open(trace.file))
     assert time.computations >= len(volumes)
     assert max(volumes) > 1e6
+
+
+def test_what_an_empty_computation_counts_is_in_no_volume(
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading the clock is most of what is counted between two calls with nothing between them."""
+    monkeypatch.setenv("TISIM_CC", one_mpi.cc)
+    message = "&value, 1, MPI_INT, 0, 0"
+    compile_body(
+        f"for (int i = 0, value; i < 1001; ++i) {{ MPI_Request request; "
+        f"MPI_Irecv({message}, MPI_COMM_WORLD, &request); MPI_Send({message}, MPI_COMM_WORLD); "
+        "MPI_Wait(&request, MPI_STATUS_IGNORE); }",
+        *(tmp_path, one_mpi),
+    )
+    program = tmp_path / "counting"
+    source = tmp_path / "program.c"
+    subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
+    for counter in ("time", "register,time"):
+        trace = record_program(
+            *(program, tmp_path, one_mpi), ranks=1, options=("--counter", counter)
+        )
+        said = re.search(
+            r"^subtracted from each computation, .*: time ([\d,]+)$", trace.run.stderr, re.M
+        )
+        assert said is not None
+        of_empty = float(said[1].replace(",", ""))
+        if counter == "time":
+            volumes = [float(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
+            # Those that are zero have no line.
+            volumes += [0.0] * (3003 - len(volumes))
+        else:
+            volumes = [count for _, count in counts_of(Trace.open(trace.file), 0, "time")]
+        assert of_empty > 0
+        assert len(volumes) >= 3003
+        # The clock alone would be of_empty in each of them.
+        assert median(volumes) < 0.8 * of_empty
 
 
 # A page as the kernel maps it for an event, and a counter of the processor.

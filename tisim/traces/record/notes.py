@@ -25,6 +25,8 @@ class Notes:
     #: The rounds of polling, which are in no volume, and what all of them amount to.
     polls: int = 0
     polled: int = 0
+    #: What an empty computation counts, the mean over ranks, by counter. It is in no volume.
+    empty: dict[str, float] = field(default_factory=dict)
     #: Seconds in ``MPI_Init``, seconds in which a rank could have run and had no processor, and
     #: pages that it used first; means over the ranks. Not known of ranks without MPI_Finalize.
     init: float = 0.0
@@ -36,11 +38,14 @@ def take_notes(directory: Path) -> Notes:
     """Sum up the notes in the directory of the parts, and remove them."""
     numbers: Counter[str] = Counter()
     libraries: Counter[str] = Counter()
+    empty: Counter[str] = Counter()
     for path in sorted(directory.glob("rank-*.notes")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             key, number, *name = line.split(" ", 2)
             if key == "library":
                 libraries[Path(name[0]).name] += int(number)
+            elif key == "empty":
+                empty[name[0]] += int(number)
             else:
                 numbers[key] += int(number)
         path.unlink()
@@ -48,6 +53,7 @@ def take_notes(directory: Path) -> Notes:
     notes = Notes(
         polls=numbers["polls"],
         polled=numbers["polled"],
+        empty={name: number / ranks for name, number in empty.items()},
         init=1e-9 * numbers["init"] / ranks,
         waited=1e-9 * numbers["waited"] / ranks,
         faults=numbers["faults"] / ranks,

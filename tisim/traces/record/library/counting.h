@@ -9,11 +9,15 @@
 
 /* counter.c: what a computation amounts to. */
 const char* tisim_counter_begin(const char* name, double reference_speed);
-/* Since the last restart. A counter in a register is read only where `caller`, which has called the
- * wrapper, is code of the program that counts: elsewhere the register has another meaning. */
+/* Since the last restart, less what an empty computation counts. A counter in a register is read
+ * only where `caller`, which has called the wrapper, is code of the program that counts: elsewhere
+ * the register has another meaning. */
 uint64_t tisim_counter_take(const void* caller);
 /* True if each thread has a count of its own. */
 bool tisim_counts_threads(void);
+/* `units` are what an empty computation counts, as reading the counter takes time. Returns what is
+ * subtracted from each computation. */
+uint64_t tisim_set_empty_computation(uint64_t units);
 /* Before the program goes on; what MPI has called back in the program is not counted. */
 void tisim_counter_restart(void);
 
@@ -48,6 +52,11 @@ uint64_t tisim_read_perf_event(struct tisim_perf_event* event);
 bool tisim_begin_further_counters(const char* list);
 /* Makes them known to the writer. */
 void tisim_name_further_counters(tisim_writer* writer);
+/* Finds what an empty computation counts, with the first counter and those beside it: the median of
+ * some. From here on it is subtracted from each. */
+void tisim_measure_empty_computation(void);
+/* Appends that to the rank's notes, by the names of the counters. */
+void tisim_note_empty_computation(const char* directory, int rank, const char* first);
 /* Before a call, and before the program goes on. */
 void tisim_take_further_counts(void);
 void tisim_restart_further_counters(void);

@@ -2,6 +2,7 @@
  *
  * The first one is read last before the program goes on, and first when it calls MPI: it counts
  * nothing of the reading of the others. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #define MOST_TERMS 8
 #define LONGEST_NAME 64
+#define EMPTY_COMPUTATIONS 255
 
 /* The sum of events, or the processor time of the thread in nanoseconds. */
 struct further_counter {
@@ -22,12 +24,14 @@ struct further_counter {
     uint64_t weight;
   } term[MOST_TERMS];
   uint64_t last;
-  uint64_t count; /* since the last computation that was written */
+  uint64_t of_empty; /* what it counts of an empty computation */
+  uint64_t count;    /* since the last computation that was written */
   int64_t attribute;
 };
 
 static struct further_counter counters[TISIM_MOST_COUNTERS];
 static size_t counter_count;
+static uint64_t first_of_empty; /* the same of the counter of the volumes */
 
 static uint64_t now(struct further_counter* counter) {
   if (counter->is_time) {
@@ -106,14 +110,56 @@ void tisim_name_further_counters(tisim_writer* writer) {
 
 void tisim_take_further_counts(void) {
   for (size_t i = 0; i < counter_count; ++i) {
-    const uint64_t reading = now(&counters[i]);
-    if (reading > counters[i].last) counters[i].count += reading - counters[i].last;
-    counters[i].last = reading;
+    struct further_counter* const counter = &counters[i];
+    const uint64_t reading = now(counter);
+    const uint64_t begin = counter->last + counter->of_empty;
+    if (reading > begin) counter->count += reading - begin;
+    counter->last = reading;
   }
 }
 
 void tisim_restart_further_counters(void) {
   for (size_t i = counter_count; i-- > 0;) counters[i].last = now(&counters[i]);
+}
+
+static int compare(const void* one, const void* other) {
+  const uint64_t a = *(const uint64_t*)one;
+  const uint64_t b = *(const uint64_t*)other;
+  return (a > b) - (a < b);
+}
+
+static uint64_t median(uint64_t counts[EMPTY_COMPUTATIONS]) {
+  qsort(counts, EMPTY_COMPUTATIONS, sizeof *counts, compare);
+  return counts[EMPTY_COMPUTATIONS / 2];
+}
+
+void tisim_measure_empty_computation(void) {
+  static uint64_t first[EMPTY_COMPUTATIONS];
+  static uint64_t further[TISIM_MOST_COUNTERS][EMPTY_COMPUTATIONS];
+  for (size_t n = 0; n < EMPTY_COMPUTATIONS; ++n) {
+    tisim_restart_further_counters();
+    tisim_counter_restart();
+    first[n] = tisim_counter_take(NULL);
+    tisim_take_further_counts();
+    for (size_t i = 0; i < counter_count; ++i) {
+      further[i][n] = counters[i].count;
+      counters[i].count = 0;
+    }
+  }
+  first_of_empty = tisim_set_empty_computation(median(first));
+  for (size_t i = 0; i < counter_count; ++i) counters[i].of_empty = median(further[i]);
+}
+
+void tisim_note_empty_computation(const char* directory, int rank, const char* first) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/rank-%d.notes", directory, rank);
+  FILE* const file = fopen(path, "a");
+  if (file == NULL) return;
+  fprintf(file, "empty %" PRIu64 " %s\n", first_of_empty, first);
+  for (size_t i = 0; i < counter_count; ++i) {
+    fprintf(file, "empty %" PRIu64 " %s\n", counters[i].of_empty, counters[i].name);
+  }
+  fclose(file);
 }
 
 void tisim_write_further_counts(tisim_writer* writer) {

@@ -413,6 +413,7 @@ bool tisim_prepare(int threads) {
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
+  tisim_measure_empty_computation();
   if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
   if (settings.has_samples && writer != NULL)
     tisim_begin_samples(writer, settings.directory, own_rank);
@@ -481,6 +482,7 @@ void tisim_finish(const char* function, const void* caller) {
   if (settings.has_notes && settings.directory != NULL) {
     tisim_end_uncounted(settings.directory, own_rank);
     tisim_note_polling(settings.directory, own_rank);
+    tisim_note_empty_computation(settings.directory, own_rank, settings.counter);
     tisim_note_outside(settings.directory, own_rank);
   }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
