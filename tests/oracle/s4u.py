@@ -9,7 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
+from tests.support import ROOT
+
+CACHE = ROOT / "build" / "oracle"
 HEADER = Path("/usr/include/simgrid/s4u.hpp")
 
 

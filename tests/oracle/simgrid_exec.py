@@ -22,8 +22,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support import ROOT
+
 SOURCES = sorted((Path(__file__).parent / "mpi_program").glob("ti_*.[ch]"))
-CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
+CACHE = ROOT / "build" / "oracle"
 FIXED = (
     "--cfg=smpi/simulate-computation:no",
     "--cfg=smpi/wtime:0",

@@ -49,15 +49,6 @@ HEADER = """<?xml version='1.0'?>
 RANGES = {"speed": (0.2, 1.5), "bandwidth": (0.2, 2), "latency": (0.1, 5)}
 
 
-def write_traces(directory: Path, programs: tuple[tuple[str, ...], ...]) -> None:
-    """Write rank-<r>.txt for every rank."""
-    directory.mkdir()
-    for rank, program in enumerate(programs):
-        lines = ("init", *program, "finalize")
-        text = "".join(f"{rank} {line}\n" for line in lines)
-        (directory / f"rank-{rank}.txt").write_text(text)
-
-
 @dataclass
 class _Author:
     """Writes profiles of the quantities in `kinds`, whose dates are up to `end`."""

@@ -12,7 +12,8 @@ import pytest
 import tisim
 from tests.oracle.compare import RELATIVE
 from tests.oracle.simgrid_exec import FIXED, program, run_oracle
-from tests.oracle.test_changes import HEADER, write_traces
+from tests.oracle.test_changes import HEADER
+from tests.support import write_ranks
 
 pytestmark = pytest.mark.oracle
 
@@ -36,7 +37,7 @@ def write(directory: Path, programs: Sequence[Sequence[str]]) -> tuple[Path, Pat
     """The files of a case: platform, hosts and traces."""
     (directory / "platform.xml").write_text(PLATFORM)
     (directory / "hosts").write_text("\n".join(HOSTS) + "\n")
-    write_traces(directory / "traces", tuple(map(tuple, programs)))
+    write_ranks(directory / "traces", *(("init", *own, "finalize") for own in programs))
     return directory / "platform.xml", directory / "hosts", directory / "traces"
 
 

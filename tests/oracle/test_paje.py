@@ -12,10 +12,10 @@ import pytest
 
 import tisim
 from tests.oracle.paje import PajeLink, PajeState, PajeTrace, read_paje
+from tests.support import GRAPHENE, write_ranks
 
 pytestmark = pytest.mark.oracle
 
-GRAPHENE = Path(__file__).resolve().parents[2] / "platforms/graphene.xml"
 RANKS = 4
 
 # SimGrid writes microseconds, tisim nanoseconds.
@@ -24,11 +24,8 @@ DIGITS = 0.51e-6
 
 def replays(folder: Path, programs: Sequence[Sequence[str]]) -> tuple[PajeTrace, PajeTrace]:
     """What SimGrid and tisim write for a program, a list of actions a rank."""
-    (folder / "traces").mkdir()
-    for rank, actions in enumerate(programs):
-        lines = [f"{rank} {action}\n" for action in ("init", *actions, "finalize")]
-        (folder / "traces" / f"rank-{rank}.txt").write_text("".join(lines))
-    return replays_of(folder / "traces", folder)
+    traces = write_ranks(folder / "traces", *(("init", *own, "finalize") for own in programs))
+    return replays_of(traces, folder)
 
 
 def replays_of(traces: Path, folder: Path) -> tuple[PajeTrace, PajeTrace]:

@@ -16,9 +16,9 @@ import pytest
 
 import tisim
 from tests.oracle import npb
+from tests.support import ROOT
 from tests.unit.record.programs import ENVIRONMENT, Mpi, Trace, libraries, record_program
 
-ROOT = Path(__file__).resolve().parents[2]
 BACKBONE = ROOT / "platforms" / "backbone"
 GRAPHENE = ROOT / "platforms" / "graphene"
 

@@ -13,6 +13,7 @@ import pytest
 import tisim
 from tests.oracle.platforms.families import HEAD
 from tests.oracle.simgrid_exec import OracleError, run_oracle
+from tests.support import write_ranks
 
 pytestmark = pytest.mark.oracle
 
@@ -59,9 +60,7 @@ class Run:
         xml = f'{HEAD}<platform version="4.1">\n{platform}</platform>\n'
         (directory / "platform.xml").write_text(xml)
         (directory / "hosts").write_text("".join(f"{host}\n" for host in self.hosts))
-        for rank, actions in enumerate(programs):
-            text = "".join(f"{rank} {action}\n" for action in ("init", *actions, "finalize"))
-            (directory / "traces" / f"rank-{rank}.txt").write_text(text)
+        write_ranks(directory / "traces", *(("init", *own, "finalize") for own in programs))
 
     def simgrid(self, config: Mapping[str, str]) -> list[float]:
         """When each rank ends in SimGrid."""

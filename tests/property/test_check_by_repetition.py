@@ -17,6 +17,7 @@ from tests.golden.small_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.numbered import NumberedAuthor
+from tests.support import RING, ROOT, write_ranks
 from tisim import _core
 from tisim.traces import Trace, check, pack
 from tisim.traces.generate import PATTERNS
@@ -35,7 +36,7 @@ def test_the_same_is_found(first: int, tmp_path: Path) -> None:
     wrong = 0
     for seed in range(first, first + 50):
         packed = tmp_path / f"{seed}.tit"
-        pack(write(looping_program(seed), tmp_path / str(seed)), packed)
+        pack(write_ranks(tmp_path / str(seed), *looping_program(seed)), packed)
         wrong += compare(packed)
     assert 10 < wrong < 45
 
@@ -218,16 +219,6 @@ def looping_program(seed: int) -> Lines:
     return [["init", *of_rank, "finalize"] for of_rank in program]
 
 
-def write(program: Lines, directory: Path) -> Path:
-    """One file a rank."""
-    directory.mkdir()
-    for rank, lines in enumerate(program):
-        text = "".join(f"{rank} {line}\n" for line in lines)
-        (directory / f"rank-{rank}.txt").write_text(text)
-    return directory
-
-
-ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared" / "traces"
 GRIDS = ("halo2d", "halo3d")
 
@@ -259,7 +250,7 @@ def test_traces_of_real_programs(folder: Path) -> None:
 
 
 def test_the_ring() -> None:
-    assert errors_of(ROOT / "traces" / "ring.4") == []
+    assert errors_of(RING) == []
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8, 12, 27])

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
+from tests.support import GRAPHENE
 from tisim.platform import new
 from tisim.traces import check
 from tisim.traces.generate import PATTERNS
 from tisim.traces.generate.patterns import ACCESSES
-
-ROOT = Path(__file__).resolve().parents[2]
 
 sizes = st.integers(0, 300_000)
 # Parameters of the patterns beside the common ones.
@@ -89,7 +88,7 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 def platform_for(name: str) -> Path | tisim.Platform:
     """One whose hosts have disks, where the pattern has files."""
     if name not in ("io", "refined"):
-        return ROOT / "platforms" / "graphene.xml"
+        return GRAPHENE
     return new.cluster(
         12, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2GBps,write=1GBps"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
+from tests.support import GRAPHENE
 from tisim import _core
 from tisim.analysis.timeline.columns import WAITS, field_of
 from tisim.analysis.timeline.run_file import RunFile, Window, writer
@@ -20,8 +20,6 @@ from tisim.analysis.timeline.run_file.writer import row_types
 from tisim.traces.generate import Halo3D
 
 pytest.importorskip("pyarrow")
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
         patch.setattr(writer, "_FEWEST_PARTS", 16)
         tisim.replay(
             folder / "halo.tit",
-            platform=ROOT / "platforms/graphene.xml",
+            platform=GRAPHENE,
             timeline=folder / "run.tir",
         )
     opened = RunFile(folder / "run.tir")

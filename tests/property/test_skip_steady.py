@@ -15,7 +15,8 @@ import pytest
 
 import tisim
 from tests.campaign import campaign
-from tests.property.test_check_by_repetition import Lines, joined, write
+from tests.property.test_check_by_repetition import Lines, joined
+from tests.support import write_ranks
 from tisim.traces import pack
 
 # Number of programs in each of eight batches.
@@ -187,7 +188,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> tisim.Platform:
 
 def packed(seed: int, directory: Path) -> Path:
     trace = directory / f"{seed}.tit"
-    pack(write(steady_program(seed), directory / str(seed)), trace)
+    pack(write_ranks(directory / str(seed), *steady_program(seed)), trace)
     return trace
 
 

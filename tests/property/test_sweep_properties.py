@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
+from tests.support import RING, ROOT
 from tisim.studies.sweep.axes import parse_points
 from tisim.studies.sweep.plan import Request, make_plan
 from tisim.studies.sweep.store import Table
 from tisim.studies.sweep.worker import Worker
 
-ROOT = Path(__file__).resolve().parents[2]
-RING = ROOT / "traces" / "ring.4"
 FATTREE = ROOT / "platforms" / "fattree.xml"
 
 AXES: dict[str, st.SearchStrategy[Any]] = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import ROOT
 from tisim.commands.cli import INTERNAL_ERROR, main
 
-ROOT = Path(__file__).resolve().parents[2]
 BACKBONE = str(ROOT / "platforms" / "backbone.xml")
 RING = str(ROOT / "traces" / "ring.4")
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import tisim
+from tests.support import BACKBONE
 from tisim import _core
 from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
-ROOT = Path(__file__).resolve().parents[3]
 INTEGERS = [-(2**31), -7, -1, 0, 3, 99, 1_000_003, 2**40]
 NUMBERS = [float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1.5, 1e300]
 outcomes = {"returned": 0, "raised": 0}
@@ -104,7 +104,7 @@ def values(name: str, annotation: str) -> list[Any]:
 
 
 def settings() -> Settings:
-    return Settings(tisim.Platform.load(ROOT / "platforms" / "backbone.xml"))
+    return Settings(tisim.Platform.load(BACKBONE))
 
 
 def readable() -> _core.TraceSet:

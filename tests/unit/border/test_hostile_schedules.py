@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tisim.actions.script import Script
 
-ROOT = Path(__file__).resolve().parents[3]
 RANKS = 8
 
 
@@ -98,7 +98,7 @@ def test_error_names_algorithm_rank_and_step(
     with pytest.raises(tisim.InputError, match=message) as caught:
         tisim.replay(
             trace,
-            platform=ROOT / "platforms" / "graphene.xml",
+            platform=GRAPHENE,
             config={"smpi/bcast": "my_bcast"},
         )
     assert "algorithm 'my_bcast' (bcast), rank 3, " in caught.value.message
@@ -126,7 +126,7 @@ def test_error_names_the_algorithm_that_another_one_has_called(
     with pytest.raises(tisim.InputError) as caught:
         tisim.replay(
             tmp_path,
-            platform=ROOT / "platforms" / "graphene.xml",
+            platform=GRAPHENE,
             config={**config, "smpi/bcast": "my_bcast"},
         )
     assert caught.value.message.startswith(f"{author}, rank 3, step ")
@@ -146,7 +146,7 @@ def test_error_of_an_algorithm_that_calls_others_names_it_alone(
     with pytest.raises(tisim.InputError, match=r": algorithm 'barrier_first' \(bcast\), rank"):
         tisim.replay(
             trace,
-            platform=ROOT / "platforms" / "graphene.xml",
+            platform=GRAPHENE,
             config={"smpi/bcast": "barrier_first"},
             registry=registry,
         )
@@ -159,6 +159,6 @@ def test_schedules_that_do_not_match_are_a_deadlock(
     with pytest.raises(tisim.SimulationError, match=r"deadlock .*\n.*r3:2: rank 3: bcast waits"):
         tisim.replay(
             trace,
-            platform=ROOT / "platforms" / "graphene.xml",
+            platform=GRAPHENE,
             config={"smpi/bcast": "my_bcast"},
         )

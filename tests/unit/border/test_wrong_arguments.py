@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import BACKBONE
 from tisim import _core
 from tisim._core import Kind, Simulation
 from tisim.simulation.settings import Settings
 from tisim.traces import Trace
 
-ROOT = Path(__file__).resolve().parents[3]
 CALLS = Path(__file__).with_name("call_everything.py")
 # A guard against hanging for ever; nothing depends on it otherwise.
 MOST_SECONDS = 300
@@ -25,7 +25,7 @@ MOST_SECONDS = 300
 @pytest.fixture
 def core() -> Simulation:
     """Two ranks that are driven from outside."""
-    settings = Settings(tisim.Platform.load(ROOT / "platforms" / "backbone.xml"))
+    settings = Settings(tisim.Platform.load(BACKBONE))
     simulation = Simulation(settings.model, settings.data)
     simulation.add_job(None, [0, 1], [])
     return simulation

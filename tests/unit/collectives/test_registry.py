@@ -14,6 +14,7 @@ import simpy
 
 import tisim
 import tisim.kernel
+from tests.support import GRAPHENE, RING, ROOT, write_ranks
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS
 from tisim.actions.registry import Registry, default_registry
 from tisim.actions.script import Endpoint, Script
@@ -22,11 +23,8 @@ from tisim.kernel import MpiRank
 
 algorithm, names = default_registry.algorithm, default_registry.names
 register = default_registry.collective
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms" / "graphene.xml"
-RING = ROOT / "traces" / "ring.4"
 
-DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "collectives.md"
+DOCUMENTATION = ROOT / "docs" / "collectives.md"
 
 
 @pytest.mark.parametrize("operation", ALGORITHMS)
@@ -147,10 +145,7 @@ def silent(s: Endpoint) -> None:
 
 
 def trace_of(directory: Path, *lines: str) -> Path:
-    for rank in range(2):
-        text = "".join(f"{rank} {line}\n" for line in lines)
-        (directory / f"r{rank}").write_text(text)
-    return directory
+    return write_ranks(directory, lines, lines)
 
 
 def test_a_replay_takes_a_registry(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import BACKBONE
 from tisim.actions.nodes import is_part, layout, nodes, surveyed
 from tisim.actions.script import Endpoint, Script
 from tisim.kernel.driver import Driver
@@ -54,7 +55,6 @@ def test_a_wait_for_several_is_a_header_and_a_row_each() -> None:
     assert len({len(getattr(script, name)) for name in _ROWS}) == 1
 
 
-ROOT = Path(__file__).resolve().parents[3]
 RANKS = 4
 CALLS = 300
 
@@ -72,7 +72,7 @@ def trace(tmp_path: Path) -> Trace:
 def replayed(trace: Trace, room: int | None) -> tuple[list[float], int]:
     """When the ranks end, and how many schedules are kept then."""
     config = {} if room is None else {"tisim/kept-operations": room}
-    settings = Settings(Platform.load(ROOT / "platforms" / "backbone.xml"), config)
+    settings = Settings(Platform.load(BACKBONE), config)
     driver = Driver(settings)
     job = driver.add_job(
         trace.core_with(mistaken_null_is_any=True, custom_actions=(), speedups={}),

@@ -9,10 +9,10 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from tests.support import ROOT
 from tests.unit.collectives.schedule_checks import execute
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm, nonblocking
 from tisim.actions.script import (
@@ -33,7 +33,7 @@ OPERATIONS = (
     "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather",
     "reduce", "reduce_scatter", "scatter",
 )  # fmt: skip
-DOCUMENTATION = Path(__file__).parents[3] / "docs" / "selectors.md"
+DOCUMENTATION = ROOT / "docs" / "selectors.md"
 MODULES = {"ompi": ompi, "mpich": mpich, "mvapich2": mvapich2, "impi": impi}
 CHOOSE = {
     "ompi": ompi.choose,

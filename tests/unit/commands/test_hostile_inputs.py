@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign import campaign
+from tests.support import ROOT
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
 from tisim.analysis.result_json import COLUMNS
 from tisim.commands import cli
@@ -253,9 +254,6 @@ def test_ctrl_c_while_a_class_is_made(
     with pytest.raises(SystemExit) as ended:
         cli.main(["platform", BACKBONE])
     assert (ended.value.code, capsys.readouterr().err) == (130, "tisim: stopped by Ctrl-C\n")
-
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_random_hostile_calls_end_with_one_message(tmp_path: Path) -> None:

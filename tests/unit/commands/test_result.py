@@ -12,19 +12,16 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import RING, ROOT, write_ranks
 from tisim.analysis.result_json import COLUMNS
 from tisim.commands.cli import main
 from tisim.kernel import Environment
 
-ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
 
 
 def replay(directory: Path, *ranks: str, **options: Any) -> tisim.Result:
-    for number, text in enumerate(ranks):
-        lines = [f"{number} {line}\n" for line in text.split(";")]
-        (directory / f"r{number}").write_text("".join(lines))
-    return tisim.replay(directory, platform=BACKBONE, **options)
+    return tisim.replay(write_ranks(directory, *ranks), platform=BACKBONE, **options)
 
 
 def counts(result: tisim.Result) -> list[tuple[int, int]]:
@@ -132,12 +129,11 @@ def test_json_is_read_as_it_was_written(event_log: bool, tmp_path: Path) -> None
 
 def test_what_the_command_wrote_is_read(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    ring = ROOT / "traces" / "ring.4"
-    arguments = ["replay", "--platform", str(ROOT / "platforms/backbone.xml"), "--json", str(file)]
+    platform = str(ROOT / "platforms" / "backbone.xml")
     with pytest.raises(SystemExit, match="0"):
-        main([*arguments, str(ring)])
+        main(["replay", "--platform", platform, "--json", str(file), str(RING)])
     read = tisim.Result.from_json(file)
-    assert read.finish.tolist() == tisim.replay(ring, platform=BACKBONE).finish.tolist()
+    assert read.finish.tolist() == tisim.replay(RING, platform=BACKBONE).finish.tolist()
     assert read.version == tisim.__version__
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING
 from tests.unit.project.import_graph import ROOT
 from tisim.errors import MissingCoreError
 from tisim.support import missing_core
-
-PLATFORM = ROOT / "platforms" / "graphene.xml"
-RING = ROOT / "traces" / "ring.4"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,7 @@ def without_core(packages: Path, *arguments: str) -> subprocess.CompletedProcess
 
 
 def test_without_a_core_the_simpy_kernel_replays(packages: Path) -> None:
-    run = without_core(packages, "replay", "--platform", str(PLATFORM), str(RING))
+    run = without_core(packages, "replay", "--platform", str(GRAPHENE), str(RING))
     assert run.stdout.splitlines()[0] == "simulated time      0.036659 s"
     assert run.stderr == (
         f"tisim: warning: {MissingCoreError()}; this was simulated on the SimPy kernel, which is "
@@ -50,13 +48,13 @@ def test_without_a_core_the_simpy_kernel_replays(packages: Path) -> None:
 
 
 def test_without_a_core_nothing_is_said_where_the_simpy_kernel_is_asked_for(packages: Path) -> None:
-    arguments = ("replay", "--kernel", "simpy", "--platform", str(PLATFORM), str(RING))
+    arguments = ("replay", "--kernel", "simpy", "--platform", str(GRAPHENE), str(RING))
     assert without_core(packages, *arguments).stderr == ""
 
 
 def test_without_a_core_other_commands_say_how_to_get_it(packages: Path) -> None:
     for arguments in (
-        ["replay", "--kernel", "core", "--platform", str(PLATFORM), str(RING)],
+        ["replay", "--kernel", "core", "--platform", str(GRAPHENE), str(RING)],
         ["check", str(RING)],
     ):
         run = without_core(packages, *arguments)
@@ -86,14 +84,14 @@ def test_the_stand_in_has_the_numbers_of_the_core() -> None:
 def test_what_only_the_core_has_is_refused(options: dict[str, object], message: str) -> None:
     given: dict[str, object] = {"kernel": "simpy", **options}
     with pytest.raises(tisim.InputError, match=message):
-        tisim.replay(RING, platform=PLATFORM, **given)  # type: ignore[arg-type]
+        tisim.replay(RING, platform=GRAPHENE, **given)  # type: ignore[arg-type]
 
 
 def test_a_call_on_files_is_refused_with_its_place(tmp_path: Path) -> None:
     trace = tmp_path / "t.txt"
     trace.write_text("0 init\n0 open 1 /scratch/data\n")
     with pytest.raises(tisim.InputError, match=r"t\.txt:2: .*no action 'open'"):
-        tisim.replay(trace, platform=PLATFORM, kernel="simpy")
+        tisim.replay(trace, platform=GRAPHENE, kernel="simpy")
 
 
 @pytest.mark.parametrize(
@@ -107,14 +105,14 @@ def test_a_wrong_call_is_refused_with_its_place(call: str, message: str, tmp_pat
     trace = tmp_path / "t.txt"
     trace.write_text(f"0 init\n0 {call}\n")
     with pytest.raises(tisim.InputError, match=rf"t\.txt:2: .*{message}"):
-        tisim.replay(trace, platform=PLATFORM, kernel="simpy")
+        tisim.replay(trace, platform=GRAPHENE, kernel="simpy")
 
 
 def test_models_of_your_own_need_the_simpy_kernel() -> None:
     from tisim.models import NetworkModel
 
     with pytest.raises(tisim.InputError, match="models of your own need"):
-        tisim.replay(RING, platform=PLATFORM, network_model=NetworkModel())
+        tisim.replay(RING, platform=GRAPHENE, network_model=NetworkModel())
 
 
 def test_a_host_model_of_your_own_decides_the_rate() -> None:
@@ -124,8 +122,8 @@ def test_a_host_model_of_your_own_decides_the_rate() -> None:
         def rate(self, speed: float, cores: int, computations: int) -> float:
             return super().rate(speed, cores, computations) / 2
 
-    usual = tisim.replay(RING, platform=PLATFORM, kernel="simpy")
-    half = tisim.replay(RING, platform=PLATFORM, kernel="simpy", host_model=HalfSpeed())
+    usual = tisim.replay(RING, platform=GRAPHENE, kernel="simpy")
+    half = tisim.replay(RING, platform=GRAPHENE, kernel="simpy", host_model=HalfSpeed())
     assert half.compute.tolist() == pytest.approx(2 * usual.compute)
 
 
@@ -149,7 +147,7 @@ def test_wrong_answers_of_a_network_model_are_refused(
 
     wrong = type("Wrong", (NetworkModel,), {method: lambda *_: answer})
     with pytest.raises(tisim.InputError, match=f"Wrong.{message}"):
-        tisim.replay(RING, platform=PLATFORM, kernel="simpy", network_model=wrong())
+        tisim.replay(RING, platform=GRAPHENE, kernel="simpy", network_model=wrong())
 
 
 def test_a_model_is_an_instance_of_its_class() -> None:
@@ -157,7 +155,7 @@ def test_a_model_is_an_instance_of_its_class() -> None:
 
     for given in ({"network_model": NetworkModel}, {"host_model": NetworkModel()}):
         with pytest.raises(tisim.InputError, match=r"must be an instance of tisim\.models\."):
-            tisim.replay(RING, platform=PLATFORM, kernel="simpy", **given)  # type: ignore[arg-type]
+            tisim.replay(RING, platform=GRAPHENE, kernel="simpy", **given)  # type: ignore[arg-type]
     never = type("Never", (HostModel,), {"rate": lambda *_: None})
     with pytest.raises(tisim.InputError, match=r"Never\.rate returned None"):
-        tisim.replay(RING, platform=PLATFORM, kernel="simpy", host_model=never())
+        tisim.replay(RING, platform=GRAPHENE, kernel="simpy", host_model=never())

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import tisim
+from tests.support import GRAPHENE, RING, ROOT
 from tests.unit.command_line import CommandLine
-from tests.unit.sweep.samples import GRAPHENE, RING, ROOT
 from tisim import InputError
 from tisim.analysis.compare import compare, read_result
 from tisim.analysis.report.charts import Step, waterfall

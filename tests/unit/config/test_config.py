@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import ROOT
 from tisim import Config, _core
 from tisim.config.kinds import FACTORS, OverheadTable, StepTable
 from tisim.config.parameter import Parameter
@@ -238,7 +239,7 @@ def test_a_configuration_is_a_value() -> None:
     assert len(one) == 1
 
 
-PLATFORMS = Path(__file__).parents[3] / "platforms"
+PLATFORMS = ROOT / "platforms"
 
 
 def test_the_default_models_are_the_default_configuration() -> None:

@@ -13,14 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import RING
 from tests.unit.record.programs import ENVIRONMENT, Mpi, libraries
 from tisim.errors import ExecutionError, InputError
 from tisim.studies.execute import execute
 from tisim.support.mpi import launching_command
 from tisim.traces import Trace
-
-ROOT = Path(__file__).resolve().parents[3]
-RING = ROOT / "traces" / "ring.4"
 
 
 def trace_of(directory: Path, *ranks: str) -> Trace:

@@ -8,13 +8,13 @@ import pytest
 
 from tests.campaign import campaign
 from tests.golden.small_cases import CASES, SmallCase
+from tests.support import ROOT
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi
 from tisim.errors import InputError
 from tisim.studies.execute import execute
 from tisim.traces import Kind, Trace, pack
 
-ROOT = Path(__file__).resolve().parents[3]
 # Two ranks, each of which is alone in communicator 1.
 SPLIT = "1 comm_split 0 1 1 0\n0 comm_split 0 1 0 0\n"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_data import SIZES, sorted_keys
 from tests.unit.extrapolation.test_generated_patterns import generated
@@ -19,8 +20,6 @@ from tisim.traces import pack
 from tisim.traces.extrapolated import SECTION, Extrapolated
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.volumes import fit_volumes
-
-PLATFORM = Path(__file__).resolve().parents[3] / "platforms" / "graphene.xml"
 
 
 @pytest.fixture
@@ -80,8 +79,8 @@ def test_draws_are_seeded(noisy: Path) -> None:
 
 
 def test_replays_draw_volumes(noisy: Path) -> None:
-    plain = tisim.replay(noisy, platform=PLATFORM)
-    drawn = tisim.replay(noisy, platform=PLATFORM, config={"tisim/volume-seed": "3"})
+    plain = tisim.replay(noisy, platform=GRAPHENE)
+    drawn = tisim.replay(noisy, platform=GRAPHENE, config={"tisim/volume-seed": "3"})
     made = Trace.open(noisy).extrapolated
     assert made is not None
     (factor,) = made.factors(3).values()
@@ -91,7 +90,7 @@ def test_replays_draw_volumes(noisy: Path) -> None:
 
 def test_uncertainty_counts_volumes_in(noisy: Path, tisim_command: CommandLine) -> None:
     platform = noisy.parent / "p.xml"
-    platform.write_text(PLATFORM.read_text())
+    platform.write_text(GRAPHENE.read_text())
     outcome = tisim_command(
         *("replay", "--platform", str(platform), "--uncertainty", "5"),
         str(noisy),
@@ -110,7 +109,7 @@ def test_summaries_name_what_is_approximate(tmp_path: Path, tisim_command: Comma
     says = "the numbers of alltoallv are data, approximate: distributions"
     report = tmp_path / "report.html"
     replayed = tisim_command(
-        *("replay", "--platform", str(PLATFORM), "--report", str(report), str(made))
+        *("replay", "--platform", str(GRAPHENE), "--report", str(report), str(made))
     )
     assert replayed.status == 0
     assert says in replayed.err

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_trace
 from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
+from tisim.traces import check, pack
 
 # Two hosts with a disk each of 200 and 80 bytes/s, and a third one without.
 PLATFORM = """
@@ -36,19 +38,29 @@ def replay(tmp_path: Path) -> Replay:
     platform.write_text(PLATFORM)
 
     def run(*ranks: str, hosts: str = "", **options: object) -> Result:
-        trace = tmp_path / "trace.txt"
-        lines = [
-            f"{rank} {line.strip()}\n"
-            for rank, text in enumerate(ranks)
-            for line in text.split(";")
-        ]
-        trace.write_text("".join(lines))
         placed = list(hosts or "a" * len(ranks))
         return tisim.replay(
-            trace,
+            write_trace(tmp_path, *ranks),
             platform=platform,
             deployment=Deployment.cyclic(placed, len(ranks)),
             **options,
         )
 
     return run
+
+
+def findings(folder: Path, *ranks: str) -> list[str]:
+    """What a check of these programs says."""
+    trace = tisim.Trace.open(write_trace(folder, *ranks))
+    return [finding.message for finding in check(trace).findings]
+
+
+def packed_again(folder: Path, result: Result, **options: object) -> Path:
+    """Pack the trace whose replay on host a gave `result`: its replay gives the same."""
+    packed = folder / "packed.tit"
+    pack(folder / "trace.txt", packed)
+    hosts = ["a"] * len(result.hosts)
+    again = tisim.replay(packed, platform=folder / "platform.xml", hosts=hosts, **options)
+    assert again.finish.tolist() == result.finish.tolist()
+    assert again.io == result.io
+    return packed

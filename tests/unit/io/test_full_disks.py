@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import simpy
 
+from tests.support import write_trace
 from tests.unit.io.conftest import PLATFORM, Replay
 from tisim.commands import cli
 from tisim.errors import DiskFullError, InputError
@@ -83,7 +84,7 @@ def test_processes_on_the_same_clock_end_with_it(tmp_path: Path) -> None:
     from tisim.kernel import Environment
 
     (tmp_path / "platform.xml").write_text(PLATFORM)
-    (tmp_path / "trace.txt").write_text("0 open 3 f wc\n0 write 3 1001\n")
+    write_trace(tmp_path, "open 3 f wc; write 3 1001")
     env = Environment(tisim.Platform.load(tmp_path / "platform.xml"))
 
     def run() -> Generator[simpy.Event, None, None]:
@@ -97,7 +98,7 @@ def test_processes_on_the_same_clock_end_with_it(tmp_path: Path) -> None:
 
 def _status(tmp_path: Path, lines: str, *options: str) -> int:
     (tmp_path / "platform.xml").write_text(PLATFORM)
-    (tmp_path / "trace.txt").write_text("".join(f"0 {line}\n" for line in lines.split("; ")))
+    write_trace(tmp_path, lines)
     (tmp_path / "hosts").write_text("a\n")
     place = [f"{tmp_path}/{name}" for name in ("platform.xml", "hosts", "trace.txt")]
     with pytest.raises(SystemExit) as ended:

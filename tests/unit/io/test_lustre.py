@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_trace
 from tisim.actions.two_phase import lustre, romio
 from tisim.actions.two_phase.plan import Hints, Parts, Request, Striping
 from tisim.analysis.result import Result
@@ -23,13 +24,11 @@ PLAIN = {"network/bandwidth-factor": "1", "network/latency-factor": "1", "networ
 
 
 def _replay(tmp_path: Path, *ranks: str, **options: str) -> Result:
-    platform, trace = tmp_path / "platform.xml", tmp_path / "trace.txt"
+    platform = tmp_path / "platform.xml"
     platform.write_text(PLATFORM)
-    lines = (f"{rank} {line}\n" for rank, text in enumerate(ranks) for line in text.split("; "))
-    trace.write_text("".join(lines))
     config = {f"tisim/{name.replace('_', '-')}": value for name, value in options.items()}
     return tisim.replay(
-        trace,
+        write_trace(tmp_path, *ranks),
         platform=platform,
         deployment=Deployment.cyclic([f"c-{number}" for number in range(4)], len(ranks)),
         config=PLAIN | {"tisim/collective-io": "romio"} | config,

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import tisim
-from tests.unit.io.conftest import Replay
+from tests.unit.io.conftest import Replay, findings, packed_again
 from tisim.errors import DiskFullError, InputError, SimulationError
-from tisim.traces import Trace, check, pack
+from tisim.traces import Trace, check
 
 OPEN = "file_open 0 /scratch/f rwc"
 # Time of a call's barriers, on a disk that takes seconds.
@@ -69,20 +68,13 @@ def test_lengths(replay: Replay) -> None:
     replay(*2 * [f"{OPEN}; file_preallocate 0 1000; file_read_at 0 10 990; file_set_view 0"])
 
 
-def _findings(tmp_path: Path, *ranks: str) -> list[str]:
-    trace = tmp_path / "trace.txt"
-    lines = (f"{rank} {line}\n" for rank, text in enumerate(ranks) for line in text.split("; "))
-    trace.write_text("".join(lines))
-    return [finding.message for finding in check(tisim.Trace.open(trace)).findings]
-
-
 def test_a_check_follows_handles_and_the_order_of_collective_calls(tmp_path: Path) -> None:
     sound = f"{OPEN}; file_write_ordered 0 50; file_close 0"
-    assert _findings(tmp_path, sound, sound) == []
-    twice = _findings(tmp_path, f"{sound}; file_close 0", f"{sound}; file_close 0")
+    assert findings(tmp_path, sound, sound) == []
+    twice = findings(tmp_path, f"{sound}; file_close 0", f"{sound}; file_close 0")
     assert len(twice) == 2
     assert "file_close of handle 0, which line 3 has closed" in twice[0]
-    alone = _findings(tmp_path, sound, f"{OPEN}; file_close 0")
+    alone = findings(tmp_path, sound, f"{OPEN}; file_close 0")
     assert any("rank" in message for message in alone)
 
 
@@ -97,19 +89,11 @@ def test_packed_traces_are_replayed_alike(replay: Replay, tmp_path: Path) -> Non
         f"file_read_at_all 0 {10 + rank} 0; file_close 0"
         for rank in range(4)
     ]
-    text = replay(*ranks)
-    packed = tmp_path / "packed.tit"
-    pack(tmp_path / "trace.txt", packed)
-    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 4)
-    assert again.finish.tolist() == text.finish.tolist()
-    assert again.io is not None
-    assert text.io is not None
-    assert again.io == text.io
-    assert again.io["bytes_written"] == [40] * 4
-    assert again.io["bytes_read"] == [10, 11, 12, 13]
-
-
-# Time of a call's barriers, on a disk that takes seconds.
+    result = replay(*ranks)
+    packed_again(tmp_path, result)
+    assert result.io is not None
+    assert result.io["bytes_written"] == [40] * 4
+    assert result.io["bytes_read"] == [10, 11, 12, 13]
 
 
 def _split(rank: int, between: str = "sleep 2") -> str:
@@ -162,7 +146,7 @@ BAD = [
 def test_steps_that_do_not_fit_are_errors(
     replay: Replay, tmp_path: Path, calls: str, message: str
 ) -> None:
-    assert message in _findings(tmp_path, f"{OPEN}; {calls}")[0]
+    assert message in findings(tmp_path, f"{OPEN}; {calls}")[0]
     for way in ("independent", "romio", "ompio"):
         with pytest.raises(InputError, match=message):
             replay(f"{OPEN}; {calls}", config={"tisim/collective-io": way})
@@ -170,23 +154,14 @@ def test_steps_that_do_not_fit_are_errors(
 
 def test_other_calls_may_stand_between(replay: Replay, tmp_path: Path) -> None:
     text = f"{OPEN}; file_write_all_begin 0 8; file_write_at 0 8 100; file_write_all_end 0"
-    assert _findings(tmp_path, text) == []
+    assert findings(tmp_path, text) == []
     replay(text)
 
 
 def test_steps_in_a_loop_are_checked_and_packed(replay: Replay, tmp_path: Path) -> None:
     turn = "file_write_all_begin 0 8; compute 1; file_write_all_end 0; "
     ranks = [f"{OPEN}; file_seek 0 {1000 * rank}; {100 * turn}file_close 0" for rank in range(2)]
-    text = replay(*ranks)
-    packed = tmp_path / "packed.tit"
-    pack(tmp_path / "trace.txt", packed)
-    assert check(Trace.open(packed)).sound
-    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 2)
-    assert again.finish.tolist() == text.finish.tolist()
-
-
-# Time of the barrier of file_open.
-BARRIER = 1e-3
+    assert check(Trace.open(packed_again(tmp_path, replay(*ranks)))).sound
 
 
 def test_a_write_goes_on_while_its_rank_computes(replay: Replay) -> None:
@@ -199,15 +174,15 @@ def test_a_write_goes_on_while_its_rank_computes(replay: Replay) -> None:
         ("compute 1e9", 2.0),  # what is pending at the end is waited for
         ("test request=3; compute 1e9; waitall requests=3; compute 1e9", 3.0),
     ):
-        assert replay(f"{write}; {rest}").simulated_time == pytest.approx(end, abs=BARRIER), rest
+        assert replay(f"{write}; {rest}").simulated_time == pytest.approx(end, abs=BARRIERS), rest
 
 
 def test_accesses_under_way_share_the_disk(replay: Replay) -> None:
     two = f"{OPEN}; file_iwrite 0 80 request=0; file_iwrite 0 40 request=1"
     result = replay(f"{two}; wait request=1; compute 2e9; wait request=0")
     # Both have 40 bytes a second up to second 1, when the shorter one ends.
-    assert result.simulated_time == pytest.approx(3.0, abs=BARRIER)
-    assert replay(f"{two}; waitall").simulated_time == pytest.approx(1.5, abs=BARRIER)
+    assert result.simulated_time == pytest.approx(3.0, abs=BARRIERS)
+    assert replay(f"{two}; waitall").simulated_time == pytest.approx(1.5, abs=BARRIERS)
     io = replay(f"{two}; waitall").io
     assert io is not None
     assert (io["seconds"], io["bytes_read"]) == ([0.0], [0])
@@ -224,31 +199,31 @@ def test_positions_move_at_once(replay: Replay) -> None:
     shared = f"{OPEN}; file_iwrite_shared 0 30 request=0; wait request=0; file_sync 0"
     replay(*2 * [f"{shared}; file_read_at 0 60 0"])
     nothing = f"{OPEN}; file_iwrite_all 0 0 request=0; wait request=0; file_close 0"
-    assert replay(nothing).simulated_time < BARRIER
+    assert replay(nothing).simulated_time < BARRIERS
 
 
 def test_requests_of_files_and_messages_are_waited_for_together(replay: Replay) -> None:
     first = f"{OPEN}; file_iwrite_at_all 0 80 0 request=0; irecv 1 0 8 request=1; "
     second = f"{OPEN}; compute 2e9; send 0 0 8"
     ends = replay(first + "waitall requests=0,1", second).finish.tolist()
-    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIER)
+    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIERS)
     ends = replay(first + "waitany requests=1,0; compute 0; waitall", second).finish.tolist()
-    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIER)
+    assert ends == pytest.approx([2.0, 2.0], abs=2 * BARRIERS)
     first = first.replace("request=1; ", "request=1; waitany requests=0,1; compute 5e8; waitall")
     ends = replay(first.replace("80 0", "40 0"), second).finish.tolist()
     # Both compute on one core from second 0.5 to 1.5.
-    assert ends == pytest.approx([2.5, 2.5], abs=2 * BARRIER)
+    assert ends == pytest.approx([2.5, 2.5], abs=2 * BARRIERS)
 
 
 def test_a_check_follows_these_requests(tmp_path: Path) -> None:
     start = f"{OPEN}; file_iwrite_at 0 8 0 request=0"
-    assert _findings(tmp_path, f"{start}; wait request=0; file_close 0") == []
-    assert _findings(tmp_path, f"{start}; waitall; file_close 0") == []
-    [left] = _findings(tmp_path, f"{start}; file_close 0")
+    assert findings(tmp_path, f"{start}; wait request=0; file_close 0") == []
+    assert findings(tmp_path, f"{start}; waitall; file_close 0") == []
+    [left] = findings(tmp_path, f"{start}; file_close 0")
     assert "posts a request that is never waited for" in left
-    [twice] = _findings(tmp_path, f"{start}; file_iread 0 8 request=0; waitall; file_close 0")
+    [twice] = findings(tmp_path, f"{start}; file_iread 0 8 request=0; waitall; file_close 0")
     assert "request 0 is still pending since line 2" in twice
-    [none] = _findings(tmp_path, f"{OPEN}; file_write 0 8 request=0; file_close 0")
+    [none] = findings(tmp_path, f"{OPEN}; file_write 0 8 request=0; file_close 0")
     assert "file_write needs handle bytes" in none
 
 
@@ -258,9 +233,4 @@ def test_packed_started_accesses_are_replayed_alike(replay: Replay, tmp_path: Pa
         f"file_iread_at_all 0 {10 + rank} 0 request=0; waitall requests=0; file_close 0"
         for rank in range(4)
     ]
-    text = replay(*ranks)
-    packed = tmp_path / "packed.tit"
-    pack(tmp_path / "trace.txt", packed)
-    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 4)
-    assert again.finish.tolist() == text.finish.tolist()
-    assert again.io == text.io
+    packed_again(tmp_path, replay(*ranks))

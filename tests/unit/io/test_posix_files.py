@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.unit.io.conftest import Replay
+from tests.support import write_trace
+from tests.unit.io.conftest import Replay, packed_again
 from tisim import traces as formats
 from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
-from tisim.platform.deployment import Deployment
 from tisim.traces.script import write_scripts
 
 CHECKPOINT = """mkdir out; open 3 out/%05d rwct; write 3 80; pread 3 40 10; lseek 3 0 set;
@@ -134,14 +134,7 @@ def test_one_name_for_the_files_of_all_ranks(replay: Replay) -> None:
 def test_packed_traces_say_the_same(replay: Replay, tmp_path: Path) -> None:
     loop = "; ".join(["write 3 8", "pwrite 3 16 64", "lseek 3 8 cur"] * 40)
     lines = f"open 3 f.%05d rwct; {loop}; close 3"
-    result = replay(lines, lines, hosts="ab")
-    packed = tmp_path / "packed.tit"
-    formats.pack(tmp_path / "trace.txt", packed)
-    again = tisim.replay(
-        packed, platform=tmp_path / "platform.xml", deployment=Deployment.cyclic(["a", "b"], 2)
-    )
-    assert again.finish.tolist() == result.finish.tolist()
-    assert again.io == result.io
+    packed = packed_again(tmp_path, replay(lines, lines))
     formats.unpack(packed, tmp_path / "text")
     texts = [path.read_text() for path in sorted((tmp_path / "text").iterdir())]
     assert "".join(texts) == (tmp_path / "trace.txt").read_text()
@@ -149,19 +142,13 @@ def test_packed_traces_say_the_same(replay: Replay, tmp_path: Path) -> None:
 
 def test_offsets_that_grow_with_the_rank(replay: Replay, tmp_path: Path) -> None:
     ranks = [f"open 3 f rwc; pwrite 3 10 {10 * rank}; pread 3 10 {10 * rank}" for rank in range(6)]
-    result = replay(*ranks)
-    packed = tmp_path / "packed.tit"
-    formats.pack(tmp_path / "trace.txt", packed)
-    again = tisim.replay(
-        packed, platform=tmp_path / "platform.xml", deployment=Deployment.cyclic(["a"], 6)
-    )
-    assert again.finish.tolist() == result.finish.tolist()
+    packed_again(tmp_path, replay(*ranks))
 
 
 def test_a_rank_that_dies_leaves_the_disk_to_the_others(tmp_path: Path, replay: Replay) -> None:
     replay("compute 1")  # writes the platform
-    trace, deployment = tmp_path / "two.txt", tmp_path / "deployment.xml"
-    trace.write_text("0 open 3 f wc\n0 write 3 240\n1 open 3 g wc\n1 write 3 120\n")
+    trace = write_trace(tmp_path, "open 3 f wc; write 3 240", "open 3 g wc; write 3 120")
+    deployment = tmp_path / "deployment.xml"
     deployment.write_text(
         '<platform version="4.1"><actor host="a" function="0" kill_time="1"/>'
         '<actor host="a" function="1"/></platform>'
@@ -171,8 +158,7 @@ def test_a_rank_that_dies_leaves_the_disk_to_the_others(tmp_path: Path, replay: 
 
 
 def test_a_check_finds_wrong_handles_without_a_replay(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.txt"
-    trace.write_text("0 open 3 f wc\n0 close 3\n0 write 3 8\n1 open 3 f\n1 write 3 8\n")
+    trace = write_trace(tmp_path, "open 3 f wc; close 3; write 3 8", "open 3 f; write 3 8")
     found = [(finding.line, finding.message) for finding in formats.check(trace).findings]
     assert [line for line, _ in found] == [3, 5]
     assert "which line 2 has closed" in found[0][1]
@@ -181,8 +167,7 @@ def test_a_check_finds_wrong_handles_without_a_replay(tmp_path: Path) -> None:
 
 def test_a_check_of_loops_names_the_right_line(tmp_path: Path) -> None:
     lines = ["open 3 f wc", "write 3 8", "close 3"] * 50 + ["close 3"]
-    trace, packed = tmp_path / "trace.txt", tmp_path / "trace.tit"
-    trace.write_text("".join(f"0 {line}\n" for line in lines))
+    trace, packed = write_trace(tmp_path, lines), tmp_path / "trace.tit"
     formats.pack(trace, packed)
     for name in (trace, packed):
         (finding,) = formats.check(name).findings
@@ -193,8 +178,7 @@ def test_a_check_of_loops_names_the_right_line(tmp_path: Path) -> None:
 
 
 def test_files_are_executed_in_a_directory_that_is_named(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.txt"
-    trace.write_text("0 open 3 f wc\n")
+    trace = write_trace(tmp_path, "open 3 f wc")
     with pytest.raises(
         InputError, match=r"trace.txt:1: the action open works on a file; name a dir"
     ):

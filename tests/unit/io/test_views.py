@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import tisim
-from tests.unit.io.conftest import Replay
+from tests.unit.io.conftest import Replay, findings, packed_again
 from tisim.actions.two_phase import ompio, romio
 from tisim.actions.two_phase.plan import Hints, Request
 from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
-from tisim.traces import Trace, check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
 # Time of a call's barriers, on a disk that takes seconds.
@@ -181,17 +179,10 @@ def test_a_view_after_the_file_is_opened_again_is_none(replay: Replay) -> None:
     replay(f"{text} file_read 0 30; file_close 0")
 
 
-def _findings(tmp_path: Path, *ranks: str) -> list[str]:
-    trace = tmp_path / "trace.txt"
-    lines = (f"{rank} {line}\n" for rank, text in enumerate(ranks) for line in text.split("; "))
-    trace.write_text("".join(lines))
-    return [finding.message for finding in check(Trace.open(trace)).findings]
-
-
 def test_a_check_knows_where_a_view_writes(tmp_path: Path) -> None:
     text = f"{OPEN}; file_set_view 0 {{}} 10 20; file_write 0 40; file_write_at 0 10 40"
-    assert _findings(tmp_path, text.format(0), text.format(10)) == []
-    found = _findings(tmp_path, text.format(0), text.format(9))
+    assert findings(tmp_path, text.format(0), text.format(10)) == []
+    found = findings(tmp_path, text.format(0), text.format(9))
     assert "writes bytes 9 to 9 of '/scratch/f'" in found[0]
 
 
@@ -216,9 +207,4 @@ def test_views_are_packed(replay: Replay, tmp_path: Path) -> None:
         f"{OPEN}; file_set_view 0 {10 * r} 5 2 10 {80}; file_write_all 0 40; file_close 0"
         for r in range(4)
     ]
-    text = replay(*ranks, config=ROMIO)
-    packed = tmp_path / "packed.tit"
-    pack(tmp_path / "trace.txt", packed)
-    again = tisim.replay(packed, platform=tmp_path / "platform.xml", hosts=["a"] * 4, config=ROMIO)
-    assert again.io == text.io
-    assert again.finish.tolist() == text.finish.tolist()
+    packed_again(tmp_path, replay(*ranks, config=ROMIO), config=ROMIO)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_ranks
 from tisim import _core
 from tisim.errors import ResourceOffError
 from tisim.kernel import Environment
@@ -34,18 +35,14 @@ class Setting:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        (directory / "traces").mkdir()
 
     def replay(self, *programs: str, profile: str, **attributes: str) -> tisim.Result:
         """Programs on a, b, a, ...; lines are separated by semicolons."""
         (self._directory / "profile").write_text(profile.replace(";", "\n") + "\n")
         text = PLATFORM.format(**{"host": "", "link": "", "after": ""} | attributes)
         (self._directory / "platform.xml").write_text(text)
-        for rank, program in enumerate(programs):
-            lines = [f"{rank} {line.strip()}\n" for line in program.split(";")]
-            (self._directory / "traces" / f"rank-{rank}.txt").write_text("".join(lines))
         return tisim.replay(
-            self._directory / "traces",
+            write_ranks(self._directory / "traces", *programs),
             platform=self._directory / "platform.xml",
             hosts=["a", "b"],
             config=MODEL,
@@ -182,16 +179,12 @@ def replay(tmp_path: Path) -> Replay:
     ) -> tisim.Result:
         (tmp_path / "profile").write_text(profile.replace(";", "\n") + "\n")
         (tmp_path / "platform.xml").write_text(FAILING_PLATFORM.format(host=host, link=link))
-        (tmp_path / "traces").mkdir(exist_ok=True)
-        for rank, program in enumerate(programs):
-            lines = [f"{rank} {line.strip()}\n" for line in program.split(";")]
-            (tmp_path / "traces" / f"rank-{rank}.txt").write_text("".join(lines))
         hosts = None if actors else list("abc")[: len(programs)]
         deployment = tmp_path / "deployment.xml" if actors else None
         if deployment:
             deployment.write_text(f'<platform version="4.1">{actors}</platform>')
         return tisim.replay(
-            tmp_path / "traces",
+            write_ranks(tmp_path / "traces", *programs),
             platform=tmp_path / "platform.xml",
             hosts=hosts,
             deployment=deployment,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import ROOT, write_ranks
 from tisim.kernel import Environment, MpiRank
 
-ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
 
 Action = Generator[Any, Any, Any]
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.usefixtures("restored_registry")
 
 
 def replay(directory: Path, *ranks: str, **options: Any) -> tisim.Result:
-    for number, text in enumerate(ranks):
-        lines = [f"{number} {line}\n" for line in text.split(";") if line]
-        (directory / f"r{number}").write_text("".join(lines))
-    return tisim.replay(directory, platform=BACKBONE, **options)
+    return tisim.replay(write_ranks(directory, *ranks), platform=BACKBONE, **options)
 
 
 def test_an_action_gets_its_rank_and_the_words_of_its_line(tmp_path: Path) -> None:
@@ -122,10 +119,10 @@ def test_words_that_do_not_fit_the_function(tmp_path: Path) -> None:
     with pytest.raises(tisim.InputError) as error:
         replay(tmp_path, "compute 1;checkpoint")
     assert str(error.value) == (
-        f"{tmp_path}/r0:2: action checkpoint: its function does not take these words: "
+        f"{tmp_path}/rank-0.txt:2: action checkpoint: its function does not take these words: "
         "missing a required argument: 'nbytes'"
     )
-    with pytest.raises(tisim.InputError, match=r"r0:1: .* too many positional arguments"):
+    with pytest.raises(tisim.InputError, match=r"rank-0.txt:1: .* too many positional arguments"):
         replay(tmp_path, "checkpoint 1 2")
 
 
@@ -135,7 +132,7 @@ def test_a_function_that_is_not_a_generator(tmp_path: Path) -> None:
         rank.env.timeout(1)
 
     with pytest.raises(
-        tisim.InputError, match="r0:1: action checkpoint: its function is not a generator"
+        tisim.InputError, match=r"rank-0.txt:1: action .* its function is not a generator"
     ):
         replay(tmp_path, "checkpoint")
 
@@ -149,7 +146,7 @@ def test_an_exception_in_an_action_says_where_the_action_stands(tmp_path: Path) 
     with pytest.raises(ValueError, match="could not convert string to float: 'many'") as error:
         replay(tmp_path, "compute 1", "checkpoint many")
     assert error.value.__notes__ == [
-        f"in the action 'checkpoint many' of rank 1, at {tmp_path}/r1:1"
+        f"in the action 'checkpoint many' of rank 1, at {tmp_path}/rank-1.txt:1"
     ]
     assert error.traceback[-1].name == "checkpoint"  # the user's own line is the last
 
@@ -162,7 +159,7 @@ def test_a_wrong_call_in_an_action_is_a_wrong_line(tmp_path: Path) -> None:
     with pytest.raises(tisim.InputError) as error:
         replay(tmp_path, "compute 1;tell 7")
     assert str(error.value) == (
-        f"{tmp_path}/r0:2: action tell: there is no rank 7; ranks are numbered from 0 to 0"
+        f"{tmp_path}/rank-0.txt:2: action tell: there is no rank 7; ranks are numbered from 0 to 0"
     )
 
 
@@ -174,10 +171,10 @@ def test_a_deadlock_in_an_action(tmp_path: Path) -> None:
     with pytest.raises(tisim.SimulationError) as error:
         replay(tmp_path, "hang recv", "compute 1;hang event", "recv 0 1 1")
     assert str(error.value).splitlines()[1:] == [
-        f"  {tmp_path}/r0:1: rank 0: in the action 'hang recv': recv waits for a message from "
-        "rank 1 with tag 4",
-        f"  {tmp_path}/r1:2: rank 1: in the action 'hang event': waits for an event",
-        f"  {tmp_path}/r2:1: rank 2: recv waits for a message from rank 0 with tag 1",
+        f"  {tmp_path}/rank-0.txt:1: rank 0: in the action 'hang recv': recv waits for a message "
+        "from rank 1 with tag 4",
+        f"  {tmp_path}/rank-1.txt:2: rank 1: in the action 'hang event': waits for an event",
+        f"  {tmp_path}/rank-2.txt:1: rank 2: recv waits for a message from rank 0 with tag 1",
     ]
 
 
@@ -200,8 +197,7 @@ def test_actions_in_the_second_of_two_jobs(tmp_path: Path) -> None:
         seen.append((rank.number, rank.host))
         yield rank.env.timeout(1)
 
-    (tmp_path / "r0").write_text("0 note\n")
-    (tmp_path / "r1").write_text("1 note\n")
+    write_ranks(tmp_path, "note", "note")
     env = Environment(BACKBONE)
     env.replay(tmp_path, ["c-0.me", "c-1.me"])
     env.replay(tmp_path, ["c-2.me", "c-3.me"])
@@ -210,5 +206,5 @@ def test_actions_in_the_second_of_two_jobs(tmp_path: Path) -> None:
 
 
 def test_without_registered_actions_the_word_is_unknown(tmp_path: Path) -> None:
-    with pytest.raises(tisim.InputError, match=r"r0:1: there is no action 'checkpoint'"):
+    with pytest.raises(tisim.InputError, match=r"rank-0.txt:1: there is no action 'checkpoint'"):
         replay(tmp_path, "checkpoint 5")

@@ -10,9 +10,9 @@ import pytest
 import simpy
 
 import tisim
+from tests.support import RING, ROOT
 from tisim.kernel import Environment
 
-ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")  # 1 Gflop/s, 1 Gb/s
 RAW = {"network/model": "raw"}  # a transfer takes latency + size / bandwidth
 LATENCY = 50e-6 + 500e-6 + 50e-6  # up, backbone, down
@@ -229,7 +229,7 @@ def test_an_unknown_host(env: Environment) -> None:
 
 
 def test_two_replays_share_the_network() -> None:
-    ring = tisim.Trace.open(ROOT / "traces" / "ring.4")
+    ring = tisim.Trace.open(RING)
     alone = tisim.replay(ring, platform=BACKBONE)
     env = Environment(BACKBONE)
     apart = [env.replay(ring, ["c-0.me", "c-1.me", "c-2.me", "c-3.me"])]
@@ -247,13 +247,12 @@ def test_two_replays_share_the_network() -> None:
 
 
 def test_a_replay_that_starts_later_counts_from_its_start() -> None:
-    ring = ROOT / "traces" / "ring.4"
-    alone = tisim.replay(ring, platform=BACKBONE)
+    alone = tisim.replay(RING, platform=BACKBONE)
     env = Environment(BACKBONE)
 
     def later() -> Process:
         yield env.timeout(1024)
-        return (yield env.replay(ring, tisim.Deployment.cyclic(BACKBONE, 4)))
+        return (yield env.replay(RING, tisim.Deployment.cyclic(BACKBONE, 4)))
 
     result = env.run(until=env.process(later()))
     assert result.finish == pytest.approx(alone.finish, rel=1e-10)
@@ -263,8 +262,7 @@ def test_a_replay_that_starts_later_counts_from_its_start() -> None:
 
 
 def test_background_traffic_slows_a_replay_down() -> None:
-    ring = ROOT / "traces" / "ring.4"
-    alone = tisim.replay(ring, platform=BACKBONE)
+    alone = tisim.replay(RING, platform=BACKBONE)
     env = Environment(BACKBONE)
 
     def traffic() -> Process:
@@ -272,7 +270,7 @@ def test_background_traffic_slows_a_replay_down() -> None:
             yield env.transfer("c-0.me", "c-1.me", 1e6)
 
     env.process(traffic())
-    result = env.run(until=env.replay(ring))
+    result = env.run(until=env.replay(RING))
     assert result.simulated_time > 1.1 * alone.simulated_time
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import simpy
 
 import tisim
+from tests.support import GRAPHENE
 from tisim.kernel import Environment
 
-ROOT = Path(__file__).resolve().parents[3]
-PLATFORM = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+PLATFORM = tisim.Platform.load(GRAPHENE)
 
 Log = list[Any]
 Process = Generator[Any, Any, Any]

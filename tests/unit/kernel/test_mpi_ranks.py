@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tisim
+from tests.support import ROOT
 from tisim.kernel import ANY_SOURCE, ANY_TAG, PROC_NULL, Environment, MpiRank, World
 
-ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
 HOSTS = ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
 

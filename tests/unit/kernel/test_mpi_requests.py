@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT, write_ranks, write_trace
 from tisim.kernel import PROC_NULL, Environment, MpiRank
 
-ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
 HOSTS = ["c-0.me", "c-1.me"]
 
@@ -135,9 +135,6 @@ def test_nobody_names_a_freed_request() -> None:
     assert 2 < run(receiver, in_seconds(1, 2)) < 2.1
 
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
 def test_several_messages_at_one_instant_wake_a_probe_once(tmp_path: Path) -> None:
     ranks = (
         ["probe 1 7", "irecv 1 7 100000", "irecv 2 7 100000", "waitall"],
@@ -145,17 +142,11 @@ def test_several_messages_at_one_instant_wake_a_probe_once(tmp_path: Path) -> No
         ["sleep 3", "send 0 7 100000"],
         ["probe 1 9", "recv 1 9 8"],
     )
-    trace = tmp_path / "trace.txt"
-    lines = [f"{rank} {line}\n" for rank, own in enumerate(ranks) for line in own]
-    trace.write_text("".join(lines))
-    result = tisim.replay(
-        trace, platform=ROOT / "platforms" / "graphene.xml", config={"smpi/iprobe": "0"}
-    )
+    trace = write_trace(tmp_path, *ranks)
+    result = tisim.replay(trace, platform=GRAPHENE, config={"smpi/iprobe": "0"})
     assert 3.0 < result.simulated_time < 3.1
     assert result.finish.min() > 3.0
 
-
-PLATFORM = ROOT / "platforms" / "backbone.xml"
 
 #: Sizes of messages with one key; each wait is followed by a computation, so that its end shows.
 SIZES = (200_000, 100, 3_000_000, 70_000, 5)
@@ -163,9 +154,7 @@ NOBODY = -666
 
 
 def ends(tmp_path: Path, first: list[str], second: list[str]) -> list[float]:
-    for rank, lines in enumerate((first, second)):
-        (tmp_path / f"r{rank}.txt").write_text("".join(f"{rank} {line}\n" for line in lines))
-    return tisim.replay(tmp_path, platform=PLATFORM).finish.tolist()
+    return tisim.replay(write_ranks(tmp_path, first, second), platform=BACKBONE).finish.tolist()
 
 
 def program(between: int, *, tags: list[int], reverse: bool = False) -> tuple[list[str], list[str]]:

@@ -20,11 +20,9 @@ import pytest
 
 import tisim
 from tests.oracle.cases import Case
+from tests.support import GRAPHENE
 from tests.unit.command_line import BACKBONE, RING
 from tisim.kernel import Environment
-
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms" / "graphene.xml"
 
 
 def untimed(text: str) -> str:

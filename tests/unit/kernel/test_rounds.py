@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_trace
 from tisim.errors import InputError
 
 # A message of one rank to another takes 1 ms, however many there are; nothing else costs anything.
@@ -26,10 +27,7 @@ def _replay(
     """`programs`: of all ranks, or of some; the others do as rank 0 does."""
     (folder / "platform.xml").write_text(_PLATFORM)
     each = programs if isinstance(programs, dict) else {0: programs}
-    trace = folder / "trace.txt"
-    trace.write_text(
-        "".join(f"{rank} {line}\n" for rank in range(ranks) for line in each.get(rank, each[0]))
-    )
+    trace = write_trace(folder, *(each.get(rank, each[0]) for rank in range(ranks)))
     config = {**_LIBNBC, **options}
     return tisim.replay(trace, platform=folder / "platform.xml", config=config)
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import BACKBONE
 from tisim.commands.cli import main
 from tisim.simulation.jitter import DEFAULT_SIZE
 from tisim.traces import pack
 from tisim.traces.generate import PATTERNS
 
-ROOT = Path(__file__).resolve().parents[3]
-BACKBONE = ROOT / "platforms" / "backbone.xml"
 TOLERANCE = 1e-6
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import GRAPHENE
 from tests.unit.command_line import CommandLine
 from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_program, libraries, tisim_record
 from tisim.analysis.measured import read_calls, write_measured_run
@@ -196,7 +197,6 @@ def test_a_study_refuses_run_files_of_predictions(trace: Trace, tmp_path: Path) 
         load_study(study)
 
 
-ROOT = Path(__file__).resolve().parents[3]
 # As LU: sweeps over the ranks. In sweep 30, rank 1 computes 10 ms more.
 PROGRAM = """
 #include <mpi.h>
@@ -239,7 +239,7 @@ def test_one_long_computation(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         *("--mpicc", mpi.cc, "--", mpi.run, "-n", "3", program),
     )
     assert ran.returncode == 0, ran.stderr
-    platform = str(ROOT / "platforms/graphene.xml")
+    platform = str(GRAPHENE)
     tisim = CommandLine(tmp_path, capsys)
     found = str(tmp_path / "found.json")
     shown = tisim(

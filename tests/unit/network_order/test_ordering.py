@@ -9,18 +9,11 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import write_trace
 from tisim.errors import InputError, SimulationError
 from tisim.kernel import Environment, MpiRank
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
-
-
-def _trace(folder: Path, *programs: tuple[str, ...]) -> Path:
-    path = folder / "trace.txt"
-    path.write_text(
-        "".join(f"{rank} {line}\n" for rank, lines in enumerate(programs) for line in lines)
-    )
-    return path
 
 
 @pytest.mark.parametrize(
@@ -34,7 +27,7 @@ def _trace(folder: Path, *programs: tuple[str, ...]) -> Path:
     ],
 )
 def test_a_wrong_value_is_refused(option: str, value: str, tmp_path: Path) -> None:
-    trace = _trace(tmp_path, ("compute 1",))
+    trace = write_trace(tmp_path, ("compute 1",))
     with pytest.raises(InputError, match=option):
         tisim.replay(trace, platform=_PLATFORM, config={option: value})
 
@@ -53,7 +46,9 @@ _FIFO = {"network/ordering": "fifo", "network/model": "CM02", "network/crosstraf
 def _replay(folder: Path, profile: str, link: str, *programs: tuple[str, ...]) -> tisim.Result:
     (folder / "profile").write_text(profile)
     (folder / "platform.xml").write_text(_PAIR.format(link=link))
-    return tisim.replay(_trace(folder, *programs), platform=folder / "platform.xml", config=_FIFO)
+    return tisim.replay(
+        write_trace(folder, *programs), platform=folder / "platform.xml", config=_FIFO
+    )
 
 
 _MANY = tuple(f"send 1 {tag} 60000 6" for tag in range(3))
@@ -130,7 +125,7 @@ def test_processes_exchange_messages_in_order(tmp_path: Path) -> None:
 
 
 def test_short_messages_share_a_timeline_one_after_the_other(tmp_path: Path) -> None:
-    trace = _trace(
+    trace = write_trace(
         tmp_path,
         ("send 1 0 50000 6", "send 1 0 50000 6"),
         ("recv 0 0 50000 6", "recv 0 0 50000 6"),

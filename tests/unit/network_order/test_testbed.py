@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_trace
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
 _MB = 1 << 20
@@ -51,11 +52,7 @@ def _call(line: str) -> Program:
 
 
 def _predict(ranks: int, program: Program, folder: Path, config: dict[str, object]) -> float:
-    trace = folder / "trace.txt"
-    lines = [
-        f"{rank} {line}\n" for rank in range(ranks) for line in ("init", *program(rank), "finalize")
-    ]
-    trace.write_text("".join(lines))
+    trace = write_trace(folder, *(("init", *program(rank), "finalize") for rank in range(ranks)))
     jitter: dict[str, object] = {"tisim/jitter-start": "3e-4", "tisim/jitter-size": "0.005"}
     times = [
         tisim.replay(
@@ -129,11 +126,6 @@ def test_the_order_of_posting_matters_only_where_messages_are_in_order(tmp_path:
 
 
 def test_without_jitter_a_symmetric_program_never_falls_into_half_duplex(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.txt"
-    trace.write_text(
-        "".join(
-            f"{rank} {line}\n" for rank in range(2) for line in _exchanges("irecv", "isend")(rank)
-        )
-    )
+    trace = write_trace(tmp_path, *map(_exchanges("irecv", "isend"), range(2)))
     time = tisim.replay(trace, platform=_PLATFORM).simulated_time
     assert time == pytest.approx(0.55, rel=0.02)

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import BACKBONE, GRAPHENE, RING, ROOT
 from tisim import InputError, Platform, PlatformBuilder
 from tisim.platform.links import DEFAULT_LOOPBACK
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def same(one: Platform, two: Platform) -> bool:
@@ -243,7 +242,7 @@ def test_changed_numbers_are_written(tmp_path: Path) -> None:
         platform.scaled(links="l", bandwidth="7Gbps"),
     ):
         assert same(changed, read_back(changed, tmp_path))
-    cluster = Platform.load(ROOT / "platforms" / "backbone.xml")
+    cluster = Platform.load(BACKBONE)
     faster = cluster.scaled(speed="x2", cores=3)
     assert same(faster, read_back(faster, tmp_path))
 
@@ -514,7 +513,7 @@ def test_halves_of_links_between_zones(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_replay_takes_as_long_on_what_was_written(change: dict[str, Any], tmp_path: Path) -> None:
-    platform = Platform.load(ROOT / "platforms" / "graphene.xml").scaled(**change)
+    platform = Platform.load(GRAPHENE).scaled(**change)
     read = check_round_trip(platform, tmp_path)
-    times = [tisim.replay(ROOT / "traces" / "ring.4", platform=p).finish for p in (platform, read)]
+    times = [tisim.replay(RING, platform=p).finish for p in (platform, read)]
     assert times[0].tolist() == times[1].tolist()

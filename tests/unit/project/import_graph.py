@@ -10,7 +10,8 @@ from pathlib import Path
 
 import networkx
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support import ROOT
+
 PACKAGE = ROOT / "tisim"
 
 Graph = Mapping[str, Iterable[str]]

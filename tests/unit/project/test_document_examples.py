@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.campaign import campaign
+from tests.support import ROOT
 from tests.unit.command_line import CommandLine
 
-ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [
     ROOT / "docs" / "inspect.md",
     ROOT / "docs" / "platforms.md",

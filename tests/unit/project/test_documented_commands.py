@@ -15,11 +15,11 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.support import ROOT
 from tests.unit.command_line import CommandLine
 from tisim.commands.cli import main
 from tisim.commands.cli import tisim as group
 
-ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs").glob("[hr]*/*.md"))
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support import ROOT
+
 RECORDS = ROOT / "docs" / "adr"
 COLUMNS = 100
 #: Directories of the repository that documents name files in.

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import ROOT
 from tisim.actions.registry import default_registry
 
-ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples"
 
 

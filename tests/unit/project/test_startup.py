@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support import GRAPHENE, RING, ROOT
+
 HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy"})
 
 
@@ -30,7 +31,7 @@ def test_errors_are_light() -> None:
 
 
 def test_a_platform_with_its_models_is_light() -> None:
-    path = ROOT / "platforms" / "graphene.xml"
+    path = GRAPHENE
     code = (
         "import tisim; from tisim.simulation.settings import Settings; "
         f"Settings(tisim.Platform.load({str(path)!r})).data"
@@ -40,8 +41,8 @@ def test_a_platform_with_its_models_is_light() -> None:
 
 REPLAY = f"""
 import tisim.commands.cli
-try: tisim.commands.cli.main(["replay", "--platform", {str(ROOT / "platforms/graphene.xml")!r},
-                     {str(ROOT / "traces/ring.4")!r}])
+try: tisim.commands.cli.main(["replay", "--platform", {str(GRAPHENE)!r},
+                     {str(RING)!r}])
 except SystemExit: pass
 """
 

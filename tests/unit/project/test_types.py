@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from pathlib import Path
 
+from tests.support import ROOT
 from tests.unit.project import import_graph
 from tests.unit.project.import_graph import PACKAGE
 from tests.unit.project.public_names import DOCUMENTED, STABLE, STORED, public_names
@@ -54,9 +54,6 @@ def test_types_are_precise() -> None:
 
 def test_rows_of_results_have_the_columns() -> None:
     assert tuple(RankRow.__annotations__) == COLUMNS
-
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_no_public_name_or_parameter_is_lost() -> None:

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import image
 
 import tisim
+from tests.support import GRAPHENE, RING, ROOT
 from tests.unit.command_line import CommandLine
 from tisim.analysis.pictures import draw_gantt
 from tisim.analysis.pictures.colours import COLOURS, MEANINGS, rgb
@@ -79,13 +80,9 @@ def test_all_can_be_told_apart(eyes: str) -> None:
         assert np.linalg.norm(seen[one] - seen[other]) > 6, (one, other)
 
 
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
-
-
 @pytest.fixture(scope="module")
 def ring() -> tisim.Result:
-    return tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, event_log=True)
+    return tisim.replay(RING, platform=GRAPHENE, event_log=True)
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +170,7 @@ def test_lanes() -> None:
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = CommandLine(tmp_path, capsys)
-    ring = str(ROOT / "traces/ring.4")
+    ring = str(RING)
     picture = tmp_path / "ring.svg"
     assert run.replay("--gantt", str(picture), ring).status == 0
     assert "<svg" in picture.read_text()
@@ -267,7 +264,7 @@ def test_notebooks_show_objects_as_tables(lu: tisim.Result, tmp_path: Path) -> N
 
 def test_a_result_without_events_has_pictures_that_say_so() -> None:
     """Completion in notebooks looks at every attribute."""
-    result = tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE)
+    result = tisim.replay(RING, platform=GRAPHENE)
     plot = result.plot
     assert "plot" in dir(result)
     with pytest.raises(tisim.TisimError, match="replay with event_log=True"):

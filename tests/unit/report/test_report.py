@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING
 from tests.unit.command_line import CommandLine
 from tests.unit.report.browser import needs_browser
 from tests.unit.report.report_page import Page, report_of
@@ -21,8 +22,6 @@ from tisim.platform import new
 from tisim.traces import pack
 from tisim.traces.generate import Ring
 
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
 TABS = ("summary", "gantt", "breakdown", "waits", "path", "matrix", "links", "config")
 
 
@@ -114,7 +113,7 @@ def test_text_from_outside_is_no_html(tmp_path: Path) -> None:
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = CommandLine(tmp_path, capsys)
-    ring = str(ROOT / "traces/ring.4")
+    ring = str(RING)
     page = tmp_path / "ring.html"
     outcome = run.replay("--report", str(page), ring)
     assert (outcome.status, "simulated time" in outcome.out) == (0, True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import RING
 from tests.unit.command_line import CommandLine
 from tests.unit.report.browser import needs_browser
 from tests.unit.report.report_page import Page, report_of
@@ -131,9 +132,6 @@ def test_the_address_holds_the_window(driver: Any, report: Path) -> None:
     assert strange.requests() == [report.as_uri()]
 
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
 @needs_browser
 def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
     page = Page(driver, lu)
@@ -224,7 +222,7 @@ def test_a_part_of_pictures_can_be_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = CommandLine(tmp_path, capsys)
-    ring = str(ROOT / "traces/ring.4")
+    ring = str(RING)
     page, chart = str(tmp_path / "r.html"), str(tmp_path / "r.svg")
     chosen = ["--begin", "1ms", "--end", "2ms"]
     assert run.replay("--report", page, "--gantt", chart, *chosen, ring).status == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_trace
 from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
 
@@ -65,15 +66,8 @@ def store(tmp_path: Path) -> StorageReplay:
         config: Mapping[str, str] | None = None,
         **options: object,
     ) -> Result:
-        trace = tmp_path / "trace.txt"
-        lines = [
-            f"{rank} {action.strip()}\n"
-            for rank, text in enumerate(ranks)
-            for action in text.split(";")
-        ]
-        trace.write_text("".join(lines))
         return tisim.replay(
-            trace,
+            write_trace(tmp_path, *ranks),
             platform=machine(tmp_path, hosts, pfs=line),
             deployment=Deployment.cyclic([f"c-{rank}" for rank in range(len(ranks))], len(ranks)),
             config=PLAIN | dict(config or {}),

@@ -6,11 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[3]
-RING = ROOT / "traces" / "ring.4"
-GRAPHENE = ROOT / "platforms" / "graphene.xml"
-BACKBONE = ROOT / "platforms" / "backbone.xml"
-
 
 def write_trace(directory: Path, lines: str) -> Path:
     """A trace of one file."""

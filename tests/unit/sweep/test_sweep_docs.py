@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.campaign import campaign
-from tests.unit.sweep.samples import ROOT
+from tests.support import ROOT
 from tisim.commands.cli import tisim
 
 TEXT = (ROOT / "docs" / "sweeps.md").read_text()

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.unit.sweep.samples import BACKBONE, GRAPHENE, RING, same, write_trace
+from tests.support import BACKBONE, GRAPHENE, RING
+from tests.unit.sweep.samples import same, write_trace
 from tisim import InputError
 from tisim.errors import TisimError
 from tisim.studies.sweep.plan import Request, make_plan

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 import tisim
-from tests.unit.sweep.samples import GRAPHENE, RING, same, write_trace
+from tests.support import GRAPHENE, RING
+from tests.unit.sweep.samples import same, write_trace
 from tisim import InputError
 from tisim.studies.sweep.run import SweepInterrupted
 from tisim.studies.sweep.store import open_store

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import tisim
-from tests.unit.sweep.samples import GRAPHENE, RING, ROOT, same, write_trace
+from tests.support import GRAPHENE, RING, ROOT
+from tests.unit.sweep.samples import same, write_trace
 from tisim import InputError
 from tisim.commands.cli import main
 from tisim.studies.sweep.plan import registry_digest

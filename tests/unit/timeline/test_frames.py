@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT
 from tisim.analysis.timeline.frames import HatchetNode, call_name
 from tisim.errors import InputError
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
 def lu() -> tisim.Result:
-    graphene = ROOT / "platforms/graphene.xml"
-    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=graphene, event_log=True)
+    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
 
 
 def walked(node: HatchetNode) -> list[HatchetNode]:

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tisim.analysis.timeline.links import link_words
 from tisim.platform import new
 from tisim.platform.zones.cluster import cable_words
 from tisim.simulation.settings import Settings
 from tisim.traces.generate import Halo3D
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
@@ -23,7 +22,7 @@ def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
 
 
 def test_links_of_a_cluster() -> None:
-    words = words_of(tisim.Platform.load(ROOT / "platforms/graphene.xml"), 6)
+    words = words_of(tisim.Platform.load(GRAPHENE), 6)
     host = "graphene-3.nancy.grid5000.fr"
     assert words["AS_sgraphene1_link_3_UP"] == f"{host}, up"
     assert words["AS_sgraphene1_link_3_DOWN"] == f"{host}, down"
@@ -58,14 +57,14 @@ def test_what_cables_join() -> None:
     dragonfly = cables_of(new.dragonfly(72, **numbers))
     blue = next(name for name in dragonfly if name.startswith("blue_link_between_group_0_and_1"))
     assert dragonfly[blue] == "blade 1 of chassis 0 in group 0 to blade 0 of chassis 0 in group 1"
-    graphene = cables_of(tisim.Platform.load(ROOT / "platforms/graphene.xml"))
+    graphene = cables_of(tisim.Platform.load(GRAPHENE))
     host = "graphene-3.nancy.grid5000.fr"
     assert graphene["AS_sgraphene1_link_3_UP"] == f"{host} to the switch of AS_sgraphene1"
     assert graphene["AS_sgraphene1_link_3_limiter"] == f"all that passes {host}"
 
 
 def test_few_hosts_have_no_words() -> None:
-    platform = tisim.Platform.load(ROOT / "platforms/graphene.xml")
+    platform = tisim.Platform.load(GRAPHENE)
     assert words_of(platform, 3) == {}
 
 
@@ -85,8 +84,7 @@ def test_links_of_many_hosts_are_all_called_one_way(
 
 def test_limiters_are_told_apart_from_cables(tmp_path: Path) -> None:
     Halo3D(ranks=8, iterations=1).write(tmp_path / "halo.tit")
-    graphene = ROOT / "platforms/graphene.xml"
-    result = tisim.replay(tmp_path / "halo.tit", platform=graphene, event_log=True)
+    result = tisim.replay(tmp_path / "halo.tit", platform=GRAPHENE, event_log=True)
     limiters = result.require_event_log().limiters
     assert limiters == {f"AS_sgraphene1_link_{host}_limiter" for host in range(8)}
     tree = new.fat_tree(16, radix=4, bandwidth="1GBps", latency="1us", speed="1Gf")

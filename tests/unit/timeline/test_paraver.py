@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING
 from tests.unit.timeline.paraver_trace import ParaverTrace, check
 from tisim.analysis.timeline.formats import paraver
-
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
-RING = ROOT / "traces/ring.4"
 
 
 def recorded(trace: Path, folder: Path, **options: Any) -> tuple[tisim.Result, ParaverTrace]:

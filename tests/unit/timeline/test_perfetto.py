@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING, ROOT, write_ranks
 from tests.unit.timeline.perfetto_trace import Decoded, Slice, arrows, check, check_nesting
 from tisim.analysis.timeline.formats import perfetto
 from tisim.errors import InputError
-
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
-RING = ROOT / "traces/ring.4"
 
 
 def recorded(trace: Path, folder: Path, **options: Any) -> tuple[tisim.Result, Decoded]:
@@ -29,14 +26,6 @@ def test_all_of_a_nas_benchmark(name: str, nas_traces: Path, tmp_path: Path) -> 
     check(*recorded(nas_traces / name, tmp_path))
 
 
-def write(folder: Path, programs: list[list[str]]) -> Path:
-    folder.mkdir()
-    for rank, actions in enumerate(programs):
-        text = "".join(f"{rank} {action}\n" for action in actions)
-        (folder / f"rank-{rank}.txt").write_text(text)
-    return folder
-
-
 def test_calls_that_wait_for_several_messages_or_for_none(tmp_path: Path) -> None:
     both = "barrier;allreduce 1000 1e5 6"
     texts = [
@@ -46,8 +35,7 @@ def test_calls_that_wait_for_several_messages_or_for_none(tmp_path: Path) -> Non
         f"irecv 0 0 500000;{both};finalize",
         f"compute 1e3;{both}",
     ]
-    programs = [text.split(";") for text in texts]
-    result, decoded = recorded(write(tmp_path / "traces", programs), tmp_path)
+    result, decoded = recorded(write_ranks(tmp_path / "traces", *texts), tmp_path)
     check(result, decoded)
     # The end of a rank waits for what is pending, and shows it.
     outer = [[one for one in slices if one.depth == 0] for slices in decoded.ranks()]
@@ -75,7 +63,7 @@ def test_messages_of_a_custom_action_that_is_one_slice_are_no_arrows(
         yield rank.waitall()
 
     programs = [["exchange 100000", f"sendRecv 10 {1 - rank} 10 {1 - rank} 6 6"] for rank in (0, 1)]
-    result, decoded = recorded(write(tmp_path / "traces", programs), tmp_path)
+    result, decoded = recorded(write_ranks(tmp_path / "traces", *programs), tmp_path)
     assert [[one.name for one in slices if one.depth == 0] for slices in decoded.ranks()] == 2 * [
         ["custom", "sendrecv"]
     ]

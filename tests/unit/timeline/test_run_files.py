@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING, ROOT
 from tisim.analysis.timeline.arrow import arrow_array, numpy_array
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, writer
 from tisim.errors import InputError
 
 pytest.importorskip("pyarrow")
-ROOT = Path(__file__).resolve().parents[3]
 LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"
-GRAPHENE = ROOT / "platforms/graphene.xml"
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +86,7 @@ def test_columns_that_are_mapped_into_memory_are_aligned(
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.tir", "b.tir"):
-        tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, timeline=tmp_path / name)
+        tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / name)
     assert (tmp_path / "a.tir").read_bytes() == (tmp_path / "b.tir").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tir", "b.tir"]
 

@@ -12,11 +12,8 @@ import pytest
 
 import tisim
 from tests.oracle.paje import read_paje
+from tests.support import GRAPHENE, RING, write_ranks
 from tisim.kernel import driver
-
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
-RING = ROOT / "traces/ring.4"
 
 FILES = {
     "run.perfetto-trace": ["run.perfetto-trace"],
@@ -145,18 +142,13 @@ def test_a_directory_is_no_timeline(tmp_path: Path) -> None:
 
 
 def test_what_a_rank_was_at_when_it_was_killed_ends_there(tmp_path: Path) -> None:
-    (tmp_path / "traces").mkdir()
-    for rank, lines in enumerate(
-        (["compute 1e9", "recv 1 0 9"], ["compute 1e9", "compute 3.68e12"])
-    ):
-        text = "".join(f"{rank} {line}\n" for line in lines)
-        (tmp_path / "traces" / f"rank-{rank}.txt").write_text(text)
+    programs = ["compute 1e9;recv 1 0 9", "compute 1e9;compute 3.68e12"]
     host = "graphene-{}.nancy.grid5000.fr"
     actors = [f'<actor host="{host.format(r)}" function="{r}" kill_time="2"/>' for r in (0, 1)]
     deployment = tmp_path / "deployment.xml"
     deployment.write_text(f'<platform version="4.1">{"".join(actors)}</platform>')
     result = tisim.replay(
-        tmp_path / "traces",
+        write_ranks(tmp_path / "traces", *programs),
         platform=GRAPHENE,
         deployment=deployment,
         event_log=True,

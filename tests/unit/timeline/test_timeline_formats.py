@@ -15,11 +15,9 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING, ROOT
 from tisim.analysis.timeline import capture
 
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms/graphene.xml"
-RING = ROOT / "traces/ring.4"
 FILES = {
     "run.perfetto-trace": {"run.perfetto-trace"},
     "run.trace": {"run.trace"},

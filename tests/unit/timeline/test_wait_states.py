@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import write_ranks
 
 # Calls cost nothing, and computing so many flops takes so many seconds.
 FREE = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
@@ -23,11 +24,7 @@ Row = tuple[str, str, int, int, float]
 def replay(directory: Path, *ranks: str, **options: str) -> tisim.Result:
     """Replay programs of one line a rank, their actions parted by ``;``."""
     (directory / "machine.xml").write_text(MACHINE)
-    traces = directory / "traces"
-    traces.mkdir()
-    for rank, text in enumerate(ranks):
-        lines = [f"{rank} {line}\n" for line in text.split(";") if line]
-        (traces / f"r{rank}").write_text("".join(lines))
+    traces = write_ranks(directory / "traces", *ranks)
     machine = directory / "machine.xml"
     return tisim.replay(traces, platform=machine, config=FREE | options, event_log=True)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tisim import InputError, SimulationError
 from tisim.traces import check, pack
 
-ROOT = Path(__file__).resolve().parents[3]
 FREE = tisim.Config({"tisim/completions": "free"})
 
 #: Rank 0 sends to whom it has heard from; who is not asked does not answer.
@@ -49,7 +49,7 @@ def replay(text: str, where: Path, **options: object) -> list[float]:
     """When the ranks end; the same for a packed trace and on the readable kernel."""
     trace = where / "trace.txt"
     trace.write_text(text)
-    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    platform = tisim.Platform.load(GRAPHENE)
     ends = tisim.replay(trace, platform=platform, **options).finish.tolist()  # type: ignore[arg-type]
     packed = where / "trace.tit"
     packed.unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def test_a_replay_completes_what_was_complete(call: str, tmp_path: Path) -> None
 def test_what_decides_nothing_may_be_left_open(last: str, tmp_path: Path) -> None:
     text = UNPACKED.replace("LAST", last)
     matched, free = replay(text, tmp_path), replay(text, tmp_path, config=FREE)
-    second = 1e9 / tisim.Platform.load(ROOT / "platforms" / "graphene.xml").hosts[0].speed
+    second = 1e9 / tisim.Platform.load(GRAPHENE).hosts[0].speed
     # The first computation runs while the message of rank 1 is not there yet.
     assert matched[0] == pytest.approx(6 * second, rel=0.01)
     assert free[0] == pytest.approx(5 * second, rel=0.01)
@@ -122,7 +122,7 @@ def test_calls_that_decide_are_counted_in_loops(tmp_path: Path) -> None:
 def test_a_wrong_list_is_refused_with_its_line(tmp_path: Path) -> None:
     trace = tmp_path / "trace.txt"
     trace.write_text("0 irecv 0 0 8 request=0\n0 waitany requests=0 completed=1\n")
-    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    platform = tisim.Platform.load(GRAPHENE)
     with pytest.raises(InputError, match=re.escape("trace.txt:2: completed= names request 1")):
         tisim.replay(trace, platform=platform)
 
@@ -131,7 +131,7 @@ def test_what_never_completes_is_reported(tmp_path: Path) -> None:
     trace = tmp_path / "trace.txt"
     text = STEERED.replace("CALL", "waitsome").replace("completed=1", "completed=0")
     trace.write_text(text.replace("wait request=0", "wait request=1"))
-    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    platform = tisim.Platform.load(GRAPHENE)
     with pytest.raises(SimulationError, match="waitsome"):
         tisim.replay(trace, platform=platform)
     findings = check(tisim.Trace.open(trace)).findings

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import ROOT
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.platform import new
@@ -28,7 +29,6 @@ from tisim.traces.generate import (
 )
 from tisim.traces.phases import phases_of
 
-ROOT = Path(__file__).resolve().parents[3]
 NAS = ("lu.S.4", "cg.S.16", "mg.S.16", "is.S.16", "ft.S.16", "ep.S.16", "lu.S.4.simgrid")
 MARKERS = ("init", "finalize", "location", "comm_size")
 PATTERNS: tuple[Pattern, ...] = (

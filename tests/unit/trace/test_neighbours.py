@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tests.unit.trace.test_trace_check import write
 from tisim.traces import check, pack, unpack
-
-PLATFORM = Path(__file__).parents[3] / "platforms" / "graphene.xml"
 
 
 def exchanges(seed: int, ranks: int, *, messages: bool, blocks: bool) -> list[str]:
@@ -58,7 +57,7 @@ def test_times_are_those_of_the_messages(tmp_path: Path, blocks: bool) -> None:
             pack(trace, tmp_path / "p.tit")
             replays = [(trace, "core"), (trace, "simpy"), (tmp_path / "p.tit", "core")]
             times += [
-                list(tisim.replay(one, platform=PLATFORM, kernel=kernel).finish)
+                list(tisim.replay(one, platform=GRAPHENE, kernel=kernel).finish)
                 for one, kernel in replays
             ]
         for other in times[1:]:

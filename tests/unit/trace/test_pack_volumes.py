@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import GRAPHENE, ROOT
 from tests.tit_reader import (
     CODED,
     COPIED,
@@ -17,7 +18,7 @@ from tests.tit_reader import (
     crc32c,
     read_sections,
 )
-from tests.unit.command_line import ROOT, CommandLine
+from tests.unit.command_line import CommandLine
 from tests.unit.trace_library.test_trace_library import measured
 from tisim import replay
 from tisim.errors import InputError
@@ -29,7 +30,6 @@ from tisim.traces.writer import write_trace
 
 LEVELS = {"1e-3": 1e-3, "1e-2": 1e-2, "5e-2": 5e-2}
 RANKS = 4
-GRAPHENE = Path(__file__).parents[3] / "platforms" / "graphene.xml"
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import BACKBONE
 from tisim.actions.registry import ignoring_unsupported
 from tisim.errors import InputError
 from tisim.traces import Trace, check, pack
@@ -95,9 +96,6 @@ def test_a_ring_that_receives_before_it_sends_is_a_deadlock(tmp_path: Path) -> N
     assert not report.sound
     assert (finding.severity, finding.rank, finding.line) == ("error", 0, 1)
     assert "deadlock" in finding.message and "sendrecv" in finding.message
-
-
-BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING
 from tisim.errors import InputError
 from tisim.traces import Kind, pack
 
-ROOT = Path(__file__).resolve().parents[3]
-RING = ROOT / "traces" / "ring.4"
 PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
@@ -82,7 +81,7 @@ def test_a_replay_computes_what_the_noise_says(trace: tisim.Trace, tmp_path: Pat
 
 def test_without_noise_nothing_changes() -> None:
     trace = tisim.Trace.open(RING)
-    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    platform = tisim.Platform.load(GRAPHENE)
     plain = tisim.replay(trace, platform=platform)
     assert tisim.replay(trace.with_noise(0, seed=9), platform=platform).finish.tolist() == (
         plain.finish.tolist()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import BACKBONE
 from tests.unit.command_line import CommandLine
 from tests.unit.trace_library.recorded import MEASURED, NUMBER, RANK, TEXT, Program, Rank
 from tisim import _core
@@ -143,9 +144,6 @@ def test_findings_have_call_sites(tmp_path: Path) -> None:
     assert {finding.call_path for finding in report.findings if finding.line} == {END}
 
 
-PLATFORM = Path(__file__).parents[3] / "platforms" / "backbone.xml"
-
-
 def farm(tmp_path: Path, *, tasks: int = 5, sources: tuple[int, int] = (1, 2)) -> Path:
     """Rank 0 receives from any; it matched `sources` in turn."""
     program = Program(3)
@@ -259,7 +257,7 @@ def test_unpacked_text_has_them_as_comments(tmp_path: Path) -> None:
 
 
 def times(path: Path, sources: str) -> float:
-    result = tisim.replay(path, platform=PLATFORM, config={"tisim/sources": sources})
+    result = tisim.replay(path, platform=BACKBONE, config={"tisim/sources": sources})
     return result.simulated_time
 
 
@@ -283,7 +281,7 @@ def test_replays_with_matched_sources_wait_for_them(tmp_path: Path) -> None:
 
 def test_traces_without_matched_sources_are_refused() -> None:
     with pytest.raises(InputError, match=r"does not say whom .* matched; leave tisim/sources"):
-        times(PLATFORM.parents[1] / "traces" / "ring.4", "matched")
+        times(BACKBONE.parents[1] / "traces" / "ring.4", "matched")
 
 
 def unknown(rank: Rank, calls: int) -> None:
@@ -343,14 +341,14 @@ def test_matched_sources_that_repeat_let_iterations_be_skipped(
                 rank.call("recv {} 0 {}", 0, 7, ranks=1)
         rank.call("finalize")
     trace = program.write(tmp_path / "any.tit")
-    off = tisim.replay(trace, platform=PLATFORM, skip_steady=1e-6).steady
+    off = tisim.replay(trace, platform=BACKBONE, skip_steady=1e-6).steady
     assert off is not None
     assert off["skipped"] == 0
     assert "receives from any source" in str(off["off"])
     assert "--sources matched" in str(off["off"])
     config = {"tisim/sources": "matched"}
-    whole = tisim.replay(trace, platform=PLATFORM, config=config)
-    result = tisim.replay(trace, platform=PLATFORM, config=config, skip_steady=1e-6)
+    whole = tisim.replay(trace, platform=BACKBONE, config=config)
+    result = tisim.replay(trace, platform=BACKBONE, config=config, skip_steady=1e-6)
     assert result.steady is not None
     assert result.simulated_time == pytest.approx(whole.simulated_time, rel=1e-6)
     # Skipping is possible only where the matches of receives are known.

@@ -18,14 +18,13 @@ from benchmarks.validation.kept import write_study
 from benchmarks.validation.programs import few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import Layout, missing, shaped_nodes
+from tests.support import ROOT
 from tests.unit.validation.test_validate import PREDICTED, case
 from tisim.studies.calibration.benchmark_run import BenchmarkSize, run_benchmark
 from tisim.studies.calibration.measurements import read_measurements
 from tisim.studies.calibration.procedure import calibrate
 from tisim.studies.validation import Case, Study, load_study, validate
 from tisim.traces import check
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def namespaces() -> list[str]:

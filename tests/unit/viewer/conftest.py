@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT
 from tests.unit.viewer import viewer as viewers
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +20,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "lu.tir"
     tisim.replay(
         ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=ROOT / "platforms/graphene.xml",
+        platform=GRAPHENE,
         timeline=path,
     )
     return path

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import BACKBONE, GRAPHENE
 from tests.unit.trace_library.recorded import TEXT, Program
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.timeline.columns import WAITS
@@ -20,8 +21,6 @@ from tisim.platform import new
 from tisim.traces.samples import RankSamples, Samples, add_samples
 
 pytest.importorskip("pyarrow")
-
-BACKBONE = Path(__file__).parents[3] / "platforms" / "backbone.xml"
 
 
 @pytest.fixture
@@ -121,7 +120,6 @@ def test_a_computation_says_who_waits_for_it(late: RunFile) -> None:
 
 pytestmark = needs_viewer
 
-PLATFORM = Path(__file__).parents[3] / "platforms" / "graphene.xml"
 _SOLVE = "main (a.c:9) > solve (a.c:20)"
 
 
@@ -143,7 +141,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
         rank.call("allreduce 1000 10", attributes={site: where})
         rank.call("finalize", attributes={site: rank.text("main (a.c:12)")})
     trace = program.write(folder / "a.tit")
-    tisim.replay(trace, platform=PLATFORM, timeline=folder / "a.tir")
+    tisim.replay(trace, platform=GRAPHENE, timeline=folder / "a.tir")
     return RunFile(folder / "a.tir")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.late_rank import LATE, record_late_rank
@@ -159,9 +160,6 @@ def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -
         assert_quiet(driver, viewer.address)
 
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
 def found(path: Path) -> list[dict[str, object]]:
     answer = Answers([RunFile(path)]).answer("findings", {})
     assert answer is not None
@@ -177,8 +175,7 @@ def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
         trace = tmp_path / "t"
         Wavefront(ranks=32, planes=62, iterations=5, compute=5e6).write(trace)
     run, page = tmp_path / "run.tir", tmp_path / "run.html"
-    platform = ROOT / "platforms/graphene.xml"
-    result = tisim.replay(trace, platform=platform, timeline=run, event_log=True)
+    result = tisim.replay(trace, platform=GRAPHENE, timeline=run, event_log=True)
     write_report(result, page)
     listed = re.findall(r'<ul class="said">(.*?)</ul>', page.read_text())[0]
     told = [unescape(re.sub("<[^>]*>", "", one)) for one in listed.split("</li>") if one]
@@ -194,7 +191,7 @@ def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
 def test_each_leads_to_what_it_says(tmp_path: Path) -> None:
     tisim.replay(
         record_late_rank(tmp_path),
-        platform=ROOT / "platforms/graphene.xml",
+        platform=GRAPHENE,
         timeline=tmp_path / "run.tir",
     )
     late = found(tmp_path / "run.tir")[1]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import GRAPHENE, RING
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
@@ -29,8 +30,6 @@ from tisim.analysis.viewer.answers import Answers
 from tisim.analysis.viewer.folder import write_folder
 
 pytestmark = viewers.needs_viewer
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def test_its_answers_are_those_of_the_server(folder: Path, run_file: Path) -> No
 def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tisim = CommandLine(tmp_path, capsys)
     made = tmp_path / "ring"
-    arguments = ["--platform", str(ROOT / "platforms/graphene.xml"), str(ROOT / "traces/ring.4")]
+    arguments = ["--platform", str(GRAPHENE), str(RING)]
     said = tisim("view", "--static", str(made), *arguments)
     assert said.status == 0, said.err
     assert (made / "index.html").is_file() and (made / "page" / "viewer.js").is_file()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.viewer.causes import Causes
@@ -20,7 +21,6 @@ from tisim.analysis.viewer.network import RunNetwork
 
 pytestmark = needs_viewer
 
-ROOT = Path(__file__).resolve().parents[3]
 _PAIR = """<?xml version="1.0"?>
 <platform version="4.1">
   <zone id="world" routing="Full">
@@ -38,7 +38,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Ru
     path = tmp_path_factory.mktemp("path") / "run.tir"
     result = tisim.replay(
         ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=ROOT / "platforms/graphene.xml",
+        platform=GRAPHENE,
         timeline=path,
         event_log=True,
     )
@@ -158,7 +158,7 @@ def test_a_file_that_lacks_what_it_needs_says_so(run_file: Path, tmp_path: Path)
 def test_a_run_without_messages(tmp_path: Path) -> None:
     (tmp_path / "t.0").write_text("0 init\n0 compute 1e9\n0 finalize\n")
     (tmp_path / "t.txt").write_text("t.0\n")
-    shutil.copy(ROOT / "platforms/graphene.xml", tmp_path / "p.xml")
+    shutil.copy(GRAPHENE, tmp_path / "p.xml")
     tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", timeline=tmp_path / "run.tir")
     run = RunFile(tmp_path / "run.tir")
     shown = RunPath(run, Causes(run)).within(Window(run, 0.0, run.end, 0, 0))

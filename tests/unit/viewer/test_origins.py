@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tests.unit.command_line import CommandLine
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.report import write_report
@@ -28,7 +29,6 @@ from tisim.traces.generate import Wavefront
 
 pytestmark = needs_viewer
 
-GRAPHENE = Path(__file__).resolve().parents[3] / "platforms/graphene.xml"
 RANKS, LATE = 32, 18
 DELAY = 12.1e-3  # seconds
 FLOPS = DELAY * 3.68e9  # on a node of graphene

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.campaign import campaign
+from tests.support import GRAPHENE, RING
 from tests.torture.mutations import mutate
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.viewer import viewer as viewers
@@ -26,12 +27,10 @@ from tisim.analysis.viewer.answers import Answers
 from tisim.analysis.viewer.server import Guard, listen, make_server
 from tisim.errors import InputError
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 @viewers.needs_viewer
 def test_a_trace_is_replayed_first() -> None:
-    platform, trace = ROOT / "platforms/graphene.xml", ROOT / "traces/ring.4"
+    platform, trace = GRAPHENE, RING
     with viewers.viewer("--platform", platform, trace) as running:
         status, answer = running.get("ask/run")
         assert status == 200

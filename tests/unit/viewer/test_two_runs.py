@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, RING
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
@@ -18,7 +19,6 @@ from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.viewer.alignment import Alignment
 from tisim.platform import new
 
-ROOT = Path(__file__).resolve().parents[3]
 # Rank 0 computes, and sends to rank 1, ten times.
 _STEPS = "0 compute {volume}\n0 send 1 1 8\n1 recv 0 1 8\n"
 
@@ -81,8 +81,8 @@ def test_runs_of_other_programs_are_refused(
         tisim_, tisim_(*arguments), r".*other.tir: is a run of another program: call 1 of rank 0.*"
     )
     tisim.replay(
-        ROOT / "traces/ring.4",
-        platform=ROOT / "platforms/graphene.xml",
+        RING,
+        platform=GRAPHENE,
         timeline=tmp_path / "other.tir",
     )
     refused(tisim_, tisim_(*arguments), r".*other.tir: has 4 ranks, .*one.tir has 2: only runs.*")
