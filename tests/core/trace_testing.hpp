@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,19 @@ inline std::vector<TraceFile> files_of(const std::vector<std::string>& texts) {
     files.push_back(file_of(texts[i], std::string("rank-").append(std::to_string(i))));
   }
   return files;
+}
+
+// A trace of a file for each rank, whose lines come without the rank, parted by ';'.
+inline std::shared_ptr<const TraceSet> trace_of(const std::vector<std::string>& ranks,
+                                                Dialect dialect = Dialect::modern) {
+  std::vector<std::string> texts;
+  for (const std::string& program : ranks) {
+    const std::string prefix = std::to_string(texts.size()) + " ";
+    std::istringstream lines(program);
+    std::string& text = texts.emplace_back();
+    for (std::string line; std::getline(lines >> std::ws, line, ';');) text += prefix + line + "\n";
+  }
+  return TraceSet::open(files_of(texts), "trace", dialect);
 }
 
 inline std::vector<Op> read_all(const TraceSet& set, std::int32_t rank, CallTable& calls,

@@ -1,7 +1,5 @@
 #include "trace/check/check.hpp"
 
-#include <sstream>
-
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"
 #include "trace/check/message_ledger.hpp"
@@ -10,24 +8,9 @@ namespace tisim {
 
 namespace {
 
-// Each rank's lines come without their rank, separated by ';'.
-std::shared_ptr<const TraceSet> trace_of(const std::vector<std::string>& ranks,
-                                         Dialect dialect = Dialect::modern) {
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::istringstream lines(ranks[rank]);
-    std::string text;
-    for (std::string line; std::getline(lines, line, ';');) {
-      text.append(std::to_string(rank)).append(" ").append(line).append("\n");
-    }
-    texts.push_back(text);
-  }
-  return TraceSet::open(test::files_of(texts), "trace", dialect);
-}
-
 // A finding about a trace.
 CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
-  return check(*trace_of(ranks, dialect));
+  return check(*test::trace_of(ranks, dialect));
 }
 
 bool sound(const CheckReport& report) {
@@ -109,8 +92,8 @@ TEST("check: receives from any rank of many tags take the messages of theirs") {
 }
 
 TEST("check: of a channel without a fault nothing is kept") {
-  const auto set = trace_of({"isend 1 0 5;isend 0 1 5;irecv 0 1 5;recv 1 0 5;waitall",
-                             "isend 0 0 5;irecv 0 0 5;send 1 3 5;waitall"});
+  const auto set = test::trace_of({"isend 1 0 5;isend 0 1 5;irecv 0 1 5;recv 1 0 5;waitall",
+                                   "isend 0 0 5;irecv 0 0 5;send 1 3 5;waitall"});
   const Communicators world(set->ranks());
   const Progress nobody;
   MessageLedger ledger(*set, world, nobody);
@@ -260,7 +243,7 @@ TEST("check: lines that cannot be read are all that is said") {
 TEST("check: whoever waits is told of the second look too, and can stop it") {
   const auto looks = [](const std::vector<std::string>& ranks) {
     std::size_t after = 0;  // so often while nothing is left to be read for the first time
-    check(*trace_of(ranks), [&](double part) { after += part == 1.0 ? 1U : 0U; });
+    check(*test::trace_of(ranks), [&](double part) { after += part == 1.0 ? 1U : 0U; });
     return after;
   };
   const std::size_t sound_ones = looks({"init;barrier", "init;barrier"});

@@ -12,17 +12,7 @@ namespace {
 // The findings about a trace whose rank i has the lines `ranks[i]`, separated by semicolons.
 std::vector<Finding> findings_of(const std::vector<std::string>& ranks,
                                  Dialect dialect = Dialect::modern) {
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::string text;
-    for (std::size_t at = 0; at < ranks[rank].size();) {
-      const std::size_t end = std::min(ranks[rank].find("; ", at), ranks[rank].size());
-      text += std::to_string(rank) + " " + ranks[rank].substr(at, end - at) + "\n";
-      at = end + 2;
-    }
-    texts.push_back(text);
-  }
-  return check(*TraceSet::open(test::files_of(texts), "sample", dialect)).findings.kept();
+  return check(*test::trace_of(ranks, dialect)).findings.kept();
 }
 
 bool is_one_deadlock(const std::vector<Finding>& findings) {

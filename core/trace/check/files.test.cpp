@@ -1,7 +1,5 @@
 #include "trace/check/files.hpp"
 
-#include <sstream>
-
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"
 #include "trace/check/check.hpp"
@@ -12,17 +10,7 @@ namespace {
 
 // The findings of a check about ranges, of ranks whose lines are separated by ';'. "": none.
 std::string warnings_of(const std::vector<std::string>& ranks) {
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::istringstream lines(ranks[rank]);
-    std::string text;
-    for (std::string line; std::getline(lines, line, ';');) {
-      text.append(std::to_string(rank)).append(" ").append(line).append("\n");
-    }
-    texts.push_back(text);
-  }
-  const CheckReport report =
-      check(*TraceSet::open(test::files_of(texts), "trace", Dialect::modern));
+  const CheckReport report = check(*test::trace_of(ranks));
   std::string all;
   for (const Finding& finding : report.findings.kept()) {
     if (finding.severity == Severity::note) continue;

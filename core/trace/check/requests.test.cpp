@@ -1,6 +1,4 @@
 // The findings of the check about requests that have numbers.
-#include <sstream>
-
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"
 #include "trace/check/check.hpp"
@@ -13,17 +11,8 @@ namespace {
 // notes, as "line: message".
 std::vector<std::string> found(const std::vector<std::string>& ranks,
                                Dialect dialect = Dialect::modern) {
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::istringstream lines(ranks[rank]);
-    std::string text;
-    for (std::string line; std::getline(lines, line, ';');) {
-      text.append(std::to_string(rank)).append(" ").append(line).append("\n");
-    }
-    texts.push_back(text);
-  }
+  const CheckReport report = check(*test::trace_of(ranks, dialect));
   std::vector<std::string> all;
-  const CheckReport report = check(*TraceSet::open(test::files_of(texts), "trace", dialect));
   for (const Finding& finding : report.findings.kept()) {
     if (finding.severity == Severity::note) continue;
     all.push_back(std::to_string(finding.line) + ": " + finding.message);
