@@ -143,7 +143,7 @@ def test_extrapolated_traces_are_compared_and_replayed(
 ) -> None:
     for ranks in (4, 8, 16, 32):
         Ring(ranks=ranks, iterations=5).write(tmp_path / f"ring.{ranks}.tit")
-    platform = process.BACKBONE
+    platform = process.ROOT / "platforms" / "backbone.xml"
     arguments = ["--check", "32", "--to", "64", "--platform", str(platform)]
     assert more_ranks.main([str(tmp_path), *arguments]) == 0
     shown = capsys.readouterr().out
