@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import GRAPHENE
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_generated_patterns import generated
-from tests.unit.extrapolation.test_how_it_was_made import PLATFORM
 from tests.unit.extrapolation.test_solvers import written
 from tisim import Platform
 from tisim.errors import InputError
@@ -47,7 +47,7 @@ def test_curves_say_what_dominates_from_which_number_on(tmp_path: Path) -> None:
 def test_fitted_volumes_have_intervals(tmp_path: Path) -> None:
     parameters = {"iterations": 4, "noise": 0.1, "compute": 1e7}
     traces = [generated(tmp_path, "ring", ranks, **parameters) for ranks in SIZES]
-    curves = scaling_curves(Recordings.read(traces), 32, platform=Platform.load(PLATFORM))
+    curves = scaling_curves(Recordings.read(traces), 32, platform=Platform.load(GRAPHENE))
     assert curves.unit == "s"
     assert curves.whole is not None
     assert curves.computing is None  # there is one call site
@@ -73,14 +73,14 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "computing at all call sites" in text
     assert "part of computing in the time" not in text
     timed = tmp_path / "times.html"
-    assert tisim(*command, "--platform", str(PLATFORM), "--report", str(timed)).status == 0
+    assert tisim(*command, "--platform", str(GRAPHENE), "--report", str(timed)).status == 0
     cells = timed.read_text().partition("the whole program")[2].partition("</table>")[0]
     assert " us</td>" in cells
     # Short numbers, and no intervals that have no extent.
     assert "e-0" not in cells
     assert " to " not in cells
     assert "<li>part of computing in the time: " in timed.read_text()
-    assert f"real runs stand beside {PLATFORM.name}" in timed.read_text()
+    assert f"real runs stand beside {GRAPHENE.name}" in timed.read_text()
     first = picture.read_bytes()
     assert tisim(*command, "--plot", str(picture)).status == 0
     assert picture.read_bytes() == first
