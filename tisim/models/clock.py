@@ -12,41 +12,62 @@ Everything happens at *instants* (ADR 12). At each of them
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import simpy
 
 from tisim.errors import TisimError
 
-#: An action at a date of the agenda: returns the events that wake those who waited for it.
-Ending = Callable[[], Sequence[simpy.Event]]
+if TYPE_CHECKING:
+    from tisim.models.network import NetworkModel
+    from tisim.models.processors import HostModel
+
+T = TypeVar("T")
 
 
-class Transfers(Protocol):
-    """A network, which keeps the dates of its ends itself (`tisim.models.NetworkModel`)."""
+@dataclass(slots=True)
+class Progress(Generic[T]):
+    """Activities that all progress at one rate: a virtual clock dates their ends (ADR 3).
 
-    def settle(self) -> None:
-        """Share the links anew when all have acted at an instant."""
-        ...
+    `reading`: what each has done since there were none, when `updated`. `ends`: the reading at the
+    end of each, a number that decides between equal ones, and the activity.
+    """
 
-    def next_end(self) -> float:
-        """The date of the next end, in seconds; infinite: there is none."""
-        ...
+    rate: float = 0.0
+    reading: float = 0.0
+    updated: float = 0.0
+    ends: list[tuple[float, int, T]] = field(default_factory=list)
 
-    def end(self) -> list[Callable[[], None]]:
-        """End what ends now; what is to be done about each, in the order of their starts."""
-        ...
+    def advance(self, now: float) -> None:
+        """Bring the reading to a date."""
+        self.reading += self.rate * (now - self.updated)
+        self.updated = now
+
+    def start(self, now: float, amount: float, order: int, activity: T) -> None:
+        """Start an activity, which has to do an amount."""
+        self.advance(now)
+        if not self.ends:
+            self.reading = 0.0
+        heapq.heappush(self.ends, (self.reading + amount, order, activity))
+
+    def next_end(self, now: float) -> float:
+        """The date of the next end; infinite: nothing progresses."""
+        left = self.ends[0][0] - self.reading if self.ends else float("inf")
+        if left <= 0:
+            return now
+        return self.updated + left / self.rate if self.rate > 0 else float("inf")
 
 
 @dataclass(slots=True, order=True)
 class Entry:
-    """Something in the agenda; without an `ending` nothing happens."""
+    """Something in the agenda: what to do at a date, unless it was cancelled."""
 
     date: float
     order: int
-    ending: Ending | None = field(compare=False)
+    act: Callable[[], object] = field(compare=False)
+    is_cancelled: bool = field(default=False, compare=False)
 
 
 class Clock:
@@ -66,17 +87,17 @@ class Clock:
         self._order = 0
         self._sleeps: list[tuple[float, simpy.Event]] = []
 
-    def at(self, date: float, ending: Ending) -> Entry:
-        """Note what ends at a date; of equal dates that which was noted first comes first."""
+    def at(self, date: float, act: Callable[[], object]) -> Entry:
+        """Note what is to be done at a date; of equal dates the one noted first comes first."""
         self._order += 1
-        entry = Entry(date, self._order, ending)
+        entry = Entry(date, self._order, act)
         heapq.heappush(self._agenda, entry)
         return entry
 
     def wake_after(self, seconds: float) -> simpy.Event:
         """An event so many seconds from now, dated at once."""
         event = self.env.event()
-        self.at(self.now + seconds, lambda: [event])
+        self.at(self.now + seconds, event.succeed)
         return event
 
     def sleep(self, seconds: float) -> simpy.Event:
@@ -89,9 +110,9 @@ class Clock:
         """An event of this instant, after all who have been woken already have acted."""
         return self.env.event().succeed()
 
-    def run(self, settle_hosts: Callable[[], None], network: Transfers) -> None:
+    def run(self, hosts: HostModel, network: NetworkModel) -> None:
         """Simulate until nothing more can happen."""
-        self.env.process(self._instants(settle_hosts, network))
+        self.env.process(self._instants(hosts, network))
         try:
             self.env.run()
         except TisimError as error:
@@ -100,35 +121,28 @@ class Clock:
             raise (original if isinstance(original, TisimError) else error) from None
 
     def _instants(
-        self, settle_hosts: Callable[[], None], network: Transfers
+        self, hosts: HostModel, network: NetworkModel
     ) -> Generator[simpy.Event, None, None]:
         while True:
             while self.env.peek() <= self.env.now:  # somebody has still to act
                 yield self.env.timeout(0)
             for date, event in reversed(self._sleeps):  # the last one first, as SimGrid does
-                self.at(date, lambda event=event: [event])  # type: ignore[misc]
+                self.at(date, event.succeed)
             self._sleeps.clear()
-            settle_hosts()
+            hosts.settle()
             network.settle()
             date = min(self._next(), network.next_end())
             if date == float("inf"):
                 return
             yield self.env.timeout(max(date - self.env.now, 0.0))
             self.now = max(self.now, date)
-            for event in self._end_dated():
-                event.succeed()
+            while self._next() - self.now < self.precision:
+                heapq.heappop(self._agenda).act()
             for done in network.end():
                 done()
 
     def _next(self) -> float:
-        while self._agenda and self._agenda[0].ending is None:
+        """The date of the next entry of the agenda."""
+        while self._agenda and self._agenda[0].is_cancelled:
             heapq.heappop(self._agenda)
         return self._agenda[0].date if self._agenda else float("inf")
-
-    def _end_dated(self) -> list[simpy.Event]:
-        woken: list[simpy.Event] = []
-        while self._next() - self.now < self.precision:
-            ending = heapq.heappop(self._agenda).ending
-            assert ending is not None
-            woken += ending()
-        return woken

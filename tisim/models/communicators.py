@@ -13,14 +13,13 @@ from tisim.kernel.driver import Group
 
 @dataclass(slots=True, eq=False)
 class Begun:
-    """A collective that not all members have entered or left.
+    """A collective that a member has entered.
 
     `name`: what the first called. `colors`: of a `comm_split`: color and key of each member. `made`
     is the new communicator of each member.
     """
 
     name: str
-    left: int
     colors: dict[int, tuple[int, int]] = field(default_factory=dict)
     made: dict[int, Communicator] = field(default_factory=dict)
 
@@ -37,36 +36,39 @@ class Communicator:
         Of its messages, even; those of its collectives have the next number.
     group
         What algorithms may know of it.
-    begun
-        The collectives that some have entered.
-    gathered
-        Who waits for the others before a collective (``smpi/barrier-collectives``).
     """
 
     members: list[int]
     context: int
     group: Group
-    begun: dict[int, Begun] = field(default_factory=dict)
-    gathered: list[simpy.Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.entered = [0] * len(self.members)  # how many collectives each member has entered
+        self._begun: list[Begun] = []
+        self._entered = [0] * len(self.members)  # how many collectives each member has entered
         self.number = {rank: number for number, rank in enumerate(self.members)}
+        self._gathered: list[simpy.Event] = []
+
+    def gather(self, event: simpy.Event) -> simpy.Event:
+        """The event, when all members have come here (``smpi/barrier-collectives``)."""
+        self._gathered.append(event)
+        if len(self._gathered) == len(self.members):
+            for waiting in self._gathered:
+                waiting.succeed()
+            self._gathered.clear()
+        return event
 
     def enter(self, rank: int, name: str) -> Begun:
         """Enter a collective, which must be what the others call too."""
-        number = self.number[rank]
-        sequence = self.entered[number]
-        self.entered[number] += 1
-        begun = self.begun.setdefault(sequence, Begun(name, len(self.members)))
+        sequence = self._entered[self.number[rank]]
+        self._entered[self.number[rank]] += 1
+        if sequence == len(self._begun):
+            self._begun.append(Begun(name))
+        begun = self._begun[sequence]
         if begun.name != name:
             raise SimulationError(
                 f"rank {rank} calls {name} where another rank of the communicator calls "
                 f"{begun.name}"
             )
-        begun.left -= 1
-        if begun.left == 0:
-            del self.begun[sequence]
         return begun
 
 

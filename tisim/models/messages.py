@@ -19,8 +19,8 @@ from tisim.traces.text_program import ANY_SOURCE, ANY_TAG
 if TYPE_CHECKING:
     import simpy
 
-    from tisim.config.table import Overheads, Protocol
     from tisim.models.network import NetworkModel
+    from tisim.simulation.settings import Settings
 
 
 @dataclass(slots=True, eq=False)
@@ -92,23 +92,18 @@ class Request(NamedRequest):
         return self.message is None or self.message.has_arrived
 
 
-@dataclass
 class PointToPoint:
     """Matches sends and receives in MPI's order (MPI 3.1, section 3.5); starts their transfers.
 
-    `hosts`: of each rank; `overheads`: of the calls on it. `envelope`: bytes that each message
-    moves on top of its own.
+    `hosts`: of each rank. A message moves ``tisim/envelope`` bytes on top of its own.
     """
 
-    hosts: list[int]
-    protocol: Protocol
-    overheads: list[Overheads]
-    network: NetworkModel
-    envelope: int
-
-    def __post_init__(self) -> None:
-        self.receives: list[list[Message]] = [[] for _ in self.hosts]  # posted, by their ranks
-        self.unexpected: list[list[Message]] = [[] for _ in self.hosts]  # sent, by destination
+    def __init__(self, hosts: list[int], settings: Settings, network: NetworkModel) -> None:
+        self.hosts, self.network, self.protocol = hosts, network, settings.protocol
+        self.overheads = [settings.overheads_of(host) for host in hosts]
+        self.envelope = settings.network.envelope
+        self.receives: list[list[Message]] = [[] for _ in hosts]  # posted, by their ranks
+        self.unexpected: list[list[Message]] = [[] for _ in hosts]  # sent, by destination
         #: By rank, until any message is sent to it, to probe again.
         self.probing: dict[int, simpy.Event] = {}
 

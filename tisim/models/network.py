@@ -20,21 +20,19 @@ host to another have the same share, so that they are one variable (ADR 3).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.models.clock import Clock
+from tisim.models.clock import Clock, Progress
 from tisim.models.sharing import Sharing
 from tisim.support.answers import checked
 
 if TYPE_CHECKING:
-    import simpy
-
     from tisim.simulation.settings import Settings
 
 # The share of a flow on the links of the way back (network/crosstraffic).
@@ -70,31 +68,16 @@ class Route:
     bandwidths: tuple[float, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Pair:
-    """The flows under way from one host to another."""
+    """The flows under way from one host to another, of equal share; each calls when it ends."""
 
     penalty: float
     bound: float
     links: np.ndarray[tuple[int], np.dtype[np.intp]]
     weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-    share: float = 0.0  # of each flow, bytes/s
-    moved: float = 0.0  # by each flow since the pair was idle, bytes
-    updated: float = 0.0  # when that was right, in seconds
+    flows: Progress[Callable[[], None]] = field(default_factory=Progress)
     end: float = float("inf")  # of the next flow, in seconds
-    # By the reading of `moved` at their end, and in the order of their starts.
-    flows: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
-
-    def advance(self, now: float) -> None:
-        self.moved += self.share * (now - self.updated)
-        self.updated = now
-
-    def date_end(self, now: float) -> None:
-        left = self.flows[0][0] - self.moved
-        if left <= 0:
-            self.end = now
-        else:
-            self.end = self.updated + left / self.share if self.share > 0 else float("inf")
 
 
 class NetworkModel:
@@ -140,9 +123,8 @@ class NetworkModel:
         self._clock, self._settings, self._platform = clock, settings, settings.routes
         self._bandwidth = np.array(self._platform.floats("link_bandwidth"), float)
         self._fatpipe = np.array(self._platform.link_fatpipe, bool)
-        self._routes: dict[tuple[int, int], Route] = {}
-        self._pairs: dict[tuple[int, int, bool], _Pair] = {}
-        self._active: dict[int, _Pair] = {}  # by identity, in the order of their first flows
+        self._route, self._pair = cache(self._find_route), cache(self._make_pair)
+        self._active: dict[_Pair, None] = {}  # in the order of their first flows
         self._order = 0
         self._is_solved = True
         self.in_progress = 0  # transfers, also those that still pay their latency
@@ -154,10 +136,10 @@ class NetworkModel:
         route = self._route(source, destination)
         latency = checked(self, "latency", self.latency(route, size))
         length = checked(self, "length", self.length(route, size))
-        pair = self._pair(source, destination, route, pays=latency > 0)
+        pair = self._pair(source, destination, latency > 0 and route.latency > 0)
         self._order += 1
         self.in_progress += 1
-        start = partial(self._activate, pair, length, self._order, done)
+        start = partial(self._start, pair, length, self._order, done)
         if latency > 0:
             self._clock.at(self._clock.now + latency, start)
         else:
@@ -169,89 +151,78 @@ class NetworkModel:
             return
         self._is_solved = True
         now = self._clock.now
-        shared = [pair for pair in self._active.values() if len(pair.links)]
-        if shared:
-            for pair, share in zip(shared, self._shares(shared), strict=True):
-                if share != pair.share:
-                    pair.advance(now)
-                    pair.share = share
-        for pair in self._active.values():
-            pair.date_end(now)
+        shared = [pair for pair in self._active if len(pair.links)]
+        for pair, share in zip(shared, self._shares(shared), strict=True):
+            if share != pair.flows.rate:
+                pair.flows.advance(now)
+                pair.flows.rate = share
+        for pair in self._active:
+            pair.end = pair.flows.next_end(now)
 
     def next_end(self) -> float:
         """The date of the next end of a flow, in seconds; infinite: there is none."""
-        return min((pair.end for pair in self._active.values()), default=float("inf"))
+        return min((pair.end for pair in self._active), default=float("inf"))
 
     def end(self) -> list[Callable[[], None]]:
         """End the flows that end now, in the order in which they started."""
         now = self._clock.now
         ended: list[tuple[int, Callable[[], None]]] = []
-        for pair in [pair for pair in self._active.values() if pair.end <= now * _SAME_DATE]:
-            pair.advance(now)
-            pair.moved = pair.flows[0][0]
-            latest = pair.moved * _SAME_PROGRESS
-            while pair.flows and pair.flows[0][0] <= latest:
-                ended.append(heapq.heappop(pair.flows)[1:])
+        for pair in [pair for pair in self._active if pair.end <= now * _SAME_DATE]:
+            flows = pair.flows
+            flows.advance(now)
+            flows.reading = flows.ends[0][0]
+            latest = flows.reading * _SAME_PROGRESS
+            while flows.ends and flows.ends[0][0] <= latest:
+                ended.append(heapq.heappop(flows.ends)[1:])
             pair.end = float("inf")  # until all links are shared anew
-            if not pair.flows:
-                del self._active[id(pair)]
+            if not flows.ends:
+                del self._active[pair]
             self._is_solved = False
         self.in_progress -= len(ended)
         ended.sort(key=lambda flow: flow[0])
         return [done for _, done in ended]
 
-    def _route(self, source: int, destination: int) -> Route:
-        route = self._routes.get((source, destination))
-        if route is None:
-            links, latency = self._platform.route(source, destination)
-            crosses = self.parameters.crosstraffic
-            route = self._routes[source, destination] = Route(
-                self._settings.host_name(source),
-                self._settings.host_name(destination),
-                tuple(links),
-                tuple(self._platform.route(destination, source)[0]) if crosses else (),
-                latency,
-                tuple(self._bandwidth[links].tolist()),
-            )
-        return route
+    def _find_route(self, source: int, destination: int) -> Route:
+        links, latency = self._platform.route(source, destination)
+        crosses = self.parameters.crosstraffic
+        return Route(
+            self._settings.host_name(source),
+            self._settings.host_name(destination),
+            tuple(links),
+            tuple(self._platform.route(destination, source)[0]) if crosses else (),
+            latency,
+            tuple(self._bandwidth[links].tolist()),
+        )
 
-    def _pair(self, source: int, destination: int, route: Route, *, pays: bool) -> _Pair:
+    def _make_pair(self, source: int, destination: int, pays: bool) -> _Pair:
         """The flows between two hosts; those that pay no latency are another variable."""
-        pays = pays and route.latency > 0
-        pair = self._pairs.get((source, destination, pays))
-        if pair is None:
-            weights: dict[int, float] = {}
-            loads = [(link, 1.0) for link in route.links]
-            for link, weight in loads + [(link, _CROSSTRAFFIC) for link in route.back]:
-                before = weights.get(link, 0.0)
-                weights[link] = max(before, weight) if self._fatpipe[link] else before + weight
-            penalty = self.penalty(route) if pays else 1.0
-            pair = self._pairs[source, destination, pays] = _Pair(
-                penalty=checked(self, "penalty", penalty, positive=True),
-                bound=checked(self, "bound", self.bound(route), finite=False),
-                links=np.array(list(weights), np.intp),
-                weights=np.array(list(weights.values())),
-            )
-        return pair
+        route = self._route(source, destination)
+        weights: dict[int, float] = {}
+        loads = [(link, 1.0) for link in route.links]
+        for link, weight in loads + [(link, _CROSSTRAFFIC) for link in route.back]:
+            before = weights.get(link, 0.0)
+            weights[link] = max(before, weight) if self._fatpipe[link] else before + weight
+        penalty = self.penalty(route) if pays else 1.0
+        return _Pair(
+            penalty=checked(self, "penalty", penalty, positive=True),
+            bound=checked(self, "bound", self.bound(route), finite=False),
+            links=np.array(list(weights), np.intp),
+            weights=np.array(list(weights.values())),
+        )
 
-    def _activate(
-        self, pair: _Pair, length: float, order: int, done: Callable[[], None]
-    ) -> Sequence[simpy.Event]:
-        pair.advance(self._clock.now)
-        if not pair.flows:
-            pair.moved = 0.0
-            self._active[id(pair)] = pair
-        reading = pair.moved + length if len(pair.links) else pair.moved
-        heapq.heappush(pair.flows, (reading, order, done))
+    def _start(self, pair: _Pair, length: float, order: int, done: Callable[[], None]) -> None:
+        self._active.setdefault(pair)
+        pair.flows.start(self._clock.now, length if len(pair.links) else 0.0, order, done)
         self._is_solved = False
-        return ()  # nobody waits for this
 
     def _shares(self, pairs: list[_Pair]) -> list[float]:
+        if not pairs:
+            return []
         used, link = np.unique(np.concatenate([p.links for p in pairs]), return_inverse=True)
         system = Sharing(
             capacity=self._bandwidth[used],
             fatpipe=self._fatpipe[used],
-            count=np.array([float(len(pair.flows)) for pair in pairs]),
+            count=np.array([float(len(pair.flows.ends)) for pair in pairs]),
             penalty=np.array([pair.penalty for pair in pairs]),
             bound=np.array([pair.bound for pair in pairs]),
             variable=np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs]),

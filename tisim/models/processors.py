@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 import simpy
 
-from tisim.models.clock import Clock, Entry
+from tisim.models.clock import Clock, Entry, Progress
 from tisim.support.answers import checked
 
 if TYPE_CHECKING:
@@ -17,21 +18,13 @@ if TYPE_CHECKING:
 
 
 class _Host:
-    """The computations of one host, all of which progress at one rate."""
-
-    __slots__ = ("busy", "cores", "done", "entry", "rate", "running", "speed", "updated")
+    """A host and the computations on it, each with its event (None: nobody waits for it)."""
 
     def __init__(self, speed: float, cores: int, memory: float) -> None:
         self.speed, self.cores = speed, cores
         self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
-        self.done = self.updated = self.rate = 0.0
-        # By the reading of `done` at their end; of equal ones the newest first, as in SimGrid.
-        self.running: list[tuple[float, int, simpy.Event | None]] = []
-        self.entry: Entry | None = None
-
-    def advance(self, now: float) -> None:
-        self.done += self.rate * (now - self.updated)
-        self.updated = now
+        self.computations = Progress[simpy.Event | None]()
+        self.end: Entry | None = None
 
 
 class HostModel:
@@ -78,52 +71,38 @@ class HostModel:
     def execute(self, host: int, flops: float, threads: int = 1) -> simpy.Event:
         """Compute on `threads` cores, so many flops on each; an event of the end."""
         event = self._clock.env.event()
-        self._start(host, flops, event)
-        for _ in range(threads - 1):
-            self._start(host, flops, None)
+        for waiting in (event, *repeat(None, threads - 1)):
+            self._order += 1
+            # Of equal ends the newest comes first, as in SimGrid.
+            self._hosts[host].computations.start(self._clock.now, flops, -self._order, waiting)
+        self._stale[host] = None
         return event
-
-    def _start(self, number: int, flops: float, event: simpy.Event | None) -> None:
-        host = self._hosts[number]
-        if host.running:
-            host.advance(self._clock.now)
-        else:
-            host.done, host.updated = 0.0, self._clock.now
-        self._order += 1
-        heapq.heappush(host.running, (host.done + flops, -self._order, event))
-        self._stale[number] = None
 
     def settle(self) -> None:
         """Date the next end on each host that something began or ended on."""
         for number in self._stale:
-            host = self._hosts[number]
-            if host.entry is not None:
-                host.entry.ending = None
-                host.entry = None
-            if not host.running:
+            host, running = self._hosts[number], self._hosts[number].computations
+            if host.end is not None:
+                host.end.is_cancelled = True
+                host.end = None
+            if not running.ends:
                 continue
-            rate = self.rate(host.speed, host.busy, len(host.running))
-            host.rate = checked(self, "rate", rate)
-            left = host.running[0][0] - host.done
-            if left > 0 and host.rate <= 0:
-                continue
-            date = host.updated + left / host.rate if left > 0 else self._clock.now
-            host.entry = self._clock.at(date, lambda number=number: self._end(number))  # type: ignore[misc]
+            rate = self.rate(host.speed, host.busy, len(running.ends))
+            running.rate = checked(self, "rate", rate)
+            date = running.next_end(self._clock.now)
+            if date < math.inf:
+                host.end = self._clock.at(date, partial(self._end, number))
         self._stale.clear()
 
-    def _end(self, number: int) -> list[simpy.Event]:
+    def _end(self, number: int) -> None:
         """End what ends now on a host, or within the precision."""
-        host = self._hosts[number]
-        host.entry = None
-        host.advance(self._clock.now)
-        done = host.done + self._clock.precision * host.rate
-        first = True
-        ended: list[simpy.Event] = []
-        while host.running and (first or host.running[0][0] < done):
-            event = heapq.heappop(host.running)[2]
-            first = False
+        running = self._hosts[number].computations
+        running.advance(self._clock.now)
+        limit = running.reading + self._clock.precision * running.rate
+        is_first = True
+        while running.ends and (is_first or running.ends[0][0] < limit):
+            event = heapq.heappop(running.ends)[2]
+            is_first = False
             if event is not None:
-                ended.append(event)
-        if host.running:
-            self._stale[number] = None
-        return ended
+                event.succeed()
+        self._stale[number] = None

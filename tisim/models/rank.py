@@ -6,8 +6,10 @@ Each method that may block is a generator, which yields the SimPy events that th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Final, cast
 
 import simpy
 
@@ -28,13 +30,14 @@ from tisim.traces.text_program import (
 )
 
 if TYPE_CHECKING:
-    from tisim.models.world import World
+    from tisim import _core
+    from tisim.models.kernel import World
 
 #: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
-Sent = Generator[simpy.Event, None, Request]
 
 _MODES: Final = SENDS | SEND_INITS
+_BLOCKING: Final = {"send", "ssend", "bsend", "recv"}
 
 
 class Rank:
@@ -49,9 +52,8 @@ class Rank:
         self.number, self.host = number, host
         self.comms = {0: world.communicators.world}
         self._requests = RankRequests[Request]()
-        self._last: Request | None = None
-        self._order = 0
-        # Requests that a wait is about; complete ones by the order of posting.
+        self._orders = count()
+        # Requests that a wait is about and that are complete, by the order of posting.
         self._ready: list[tuple[int, Request]] = []
         self._wakes: simpy.Event | None = None
         self.waits_for: simpy.Event | None = None  # which only other ranks bring about
@@ -75,9 +77,8 @@ class Rank:
         if delay > 0:
             yield self._clock.wake_after(delay)
         if self._world.protocol.init_sleep > 0:
-            since = self._clock.now
-            yield self._clock.wake_after(self._world.protocol.init_sleep)
-            self.other += self._clock.now - since
+            event = self._clock.wake_after(self._world.protocol.init_sleep)
+            self.other += yield from self._time_of(event)
         for action in actions:
             self.action = action
             self.actions += 1
@@ -95,7 +96,7 @@ class Rank:
     def _compute(self, action: Action) -> Steps:
         """Compute; the threads take as long as the one that computes most, or as all do."""
         flops, threads = action.amount, 1
-        if flops <= 0 or not self._world.simulates_computation:
+        if flops <= 0 or not self._world.settings.cpu.simulate_computation:
             return
         if action.total > 0:
             threads = min(action.threads, self._hosts.cores(self.host))
@@ -103,14 +104,18 @@ class Rank:
         yield from self._execute(flops, threads)
 
     def _sleep(self, action: Action) -> Steps:
-        since = self._clock.now
-        yield from self._overhead(action.amount)
-        self.other += self._clock.now - since
+        if action.amount > 0:
+            self.other += yield from self._time_of(self._clock.sleep(action.amount))
 
     def _execute(self, flops: float, threads: int = 1) -> Steps:
+        event = self._hosts.execute(self.host, flops, threads)
+        self.compute += yield from self._time_of(event)
+
+    def _time_of(self, event: simpy.Event) -> Generator[simpy.Event, None, float]:
+        """Wait for an event; the seconds that this took."""
         since = self._clock.now
-        yield self._hosts.execute(self.host, flops, threads)
-        self.compute += self._clock.now - since
+        yield event
+        return self._clock.now - since
 
     def _overhead(self, seconds: float) -> Steps:
         if seconds > 0:
@@ -127,25 +132,27 @@ class Rank:
         return self.comms[comm]
 
     def _address(self, peer: int, comm: int) -> int:
-        """The world's number of a rank of a communicator."""
+        """The world's number of a rank of a communicator, or a peer that is no rank."""
         members = self._comm(comm).members
         if peer >= len(members):
             raise InputError(
                 f"rank {peer} is not in communicator {comm}, whose ranks are 0 to "
                 f"{len(members) - 1}"
             )
-        return peer if peer == ANY_SOURCE else members[peer]
+        return members[peer] if peer >= 0 else peer
 
-    def _incoming(self, action: Action) -> Message:
-        """The message that a receive or a probe is about."""
-        source, context = self._address(action.peer, action.comm), self._comm(action.comm).context
-        return Message(source, self.number, action.tag, context, action.nbytes)
+    def _message(self, action: Action) -> Message:
+        """The message of a send, or that a receive or a probe is about."""
+        peer, context = self._address(action.peer, action.comm), self._comm(action.comm).context
+        ends = (self.number, peer) if action.name in _MODES else (peer, self.number)
+        return Message(*ends, action.tag, context, action.nbytes)
 
     def _request(self, message: Message | None, *, receives: bool = False) -> Request:
-        self._order += 1
-        return Request(message=message, order=self._order, receives=receives)
+        return Request(message=message, order=next(self._orders), receives=receives)
 
-    def _send(self, message: Message, mode: str = "standard", *, as_isend: bool = True) -> Sent:
+    def _send(
+        self, message: Message, mode: str = "standard", *, as_isend: bool = True
+    ) -> Generator[simpy.Event, None, Request]:
         """Pay the overhead and post a send; a detached one is complete."""
         yield from self._overhead(
             self._messages.send_overhead(self.number, message.nbytes, mode, as_isend=as_isend)
@@ -158,45 +165,32 @@ class Rank:
     def _receive(self, message: Message) -> Request:
         return self._request(self._messages.post_receive(message), receives=True)
 
-    def _send_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
-        immediate = action.name.startswith("i") or persistent is not None
-        request = self._request(None)
+    def _send_or_receive(self, action: Action, persistent: Persistent | None = None) -> Steps:
+        """Post a message; wait for it if the call blocks, else make its request pending."""
+        receives = action.name not in _MODES
+        request = self._request(None, receives=receives)
         if action.peer != PROC_NULL:
-            destination = self._address(action.peer, action.comm)
-            context = self._comm(action.comm).context
-            request = yield from self._send(
-                Message(self.number, destination, action.tag, context, action.nbytes),
-                _MODES[action.name],
-                as_isend=immediate and persistent is None,
-            )
-        yield from self._list(action, request, persistent) if immediate else self._wait_for(request)
-
-    def _receive_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
-        request = self._request(None, receives=True)
-        if action.peer != PROC_NULL:
-            message = self._incoming(action)
-            if action.nbytes < 0:
-                message.nbytes = (yield from self._probe_until_found(message)).nbytes
-            request = self._receive(message)
-        blocks = action.name == "recv"
-        yield from self._wait_for(request) if blocks else self._list(action, request, persistent)
+            message = self._message(action)
+            if not receives:
+                as_isend = action.name.startswith("i")
+                request = yield from self._send(message, _MODES[action.name], as_isend=as_isend)
+            else:
+                if action.nbytes < 0:
+                    message.nbytes = (yield from self._probe_until_found(message)).nbytes
+                request = self._receive(message)
+        if action.name in _BLOCKING:
+            yield from self._wait_for(request)
+        else:
+            request.key = self._key(action)
+            self._requests.add(request, action, persistent)
 
     def _sendrecv_action(self, action: Action) -> Steps:
-        half = action.receive
-        assert half is not None
-        if half.peer == PROC_NULL:
-            yield from self._send_action(
-                Action("send", action.peer, 0, action.nbytes, comm=action.comm)
-            )
-        elif action.peer == PROC_NULL:
-            yield from self._receive_action(half)
+        send, receive = replace(action, name="send"), action.receive
+        assert receive is not None
+        if PROC_NULL in (send.peer, receive.peer):
+            yield from self._send_or_receive(send if receive.peer == PROC_NULL else receive)
         else:
-            destination = self._address(action.peer, action.comm)
-            source, context = self._address(half.peer, action.comm), self._comm(action.comm).context
-            yield from self._sendrecv(
-                Message(self.number, destination, 0, context, action.nbytes),
-                Message(source, self.number, 0, context, half.nbytes),
-            )
+            yield from self._sendrecv(self._message(send), self._message(receive))
 
     def _sendrecv(self, send: Message, receive: Message) -> Steps:
         """Post both halves, the sending one first, then wait for both."""
@@ -206,31 +200,22 @@ class Rank:
 
     # Requests
 
-    def _key(self, action: Action, *, receives: bool) -> Key:
+    def _key(self, action: Action) -> Key:
         me = self._comm(action.comm).number[self.number]
-        ends = (action.peer, me) if receives else (me, action.peer)
+        ends = (me, action.peer) if action.name in _MODES else (action.peer, me)
         return (*ends, action.tag, action.comm)
-
-    def _list(
-        self, action: Action, request: Request, persistent: Persistent | None
-    ) -> Iterable[simpy.Event]:
-        """Make a request of a message pending."""
-        request.key = self._key(action, receives=request.receives)
-        self._requests.add(request, action, persistent)
-        return ()
 
     def _await(self, request: Request) -> None:
         """Put a request among those that the rank waits for."""
         if request.message is None or request.message.has_arrived:
-            heapq.heappush(self._ready, (request.order, request))
+            self._complete(request)
         else:
             request.message.waiting[request] = self._complete
 
     def _complete(self, request: Request) -> None:
         heapq.heappush(self._ready, (request.order, request))
         if self._wakes is not None:
-            self._last = request
-            self._wakes.succeed()
+            self._wakes.succeed(request)
             self._wakes = None
 
     def _wait_for(self, *requests: Request) -> Steps:
@@ -250,9 +235,11 @@ class Rank:
                 yield from self._wait_until_one_completes()
             yield from self._finish(heapq.heappop(self._ready)[1])
 
-    def _wait_until_one_completes(self) -> Steps:
-        self._wakes = self._clock.env.event()
-        yield from self._wait_for_others(self._wakes)
+    def _wait_until_one_completes(self) -> Generator[simpy.Event, None, Request]:
+        """The first request to complete of those that the rank waits for."""
+        event = self._wakes = self._clock.env.event()
+        yield from self._wait_for_others(event)
+        return cast("Request", event.value)
 
     def _wait_for_others(self, event: simpy.Event) -> Steps:
         self.waits_for = event
@@ -280,8 +267,7 @@ class Rank:
         """Wait for whatever is still pending."""
         for request in self._requests.freed:
             if not request.is_complete:
-                self._order += 1
-                request.order = self._order
+                request.order = next(self._orders)
                 self._requests.pending[request] = None
         self._requests.freed.clear()
         while self._requests.pending:
@@ -290,16 +276,15 @@ class Rank:
     def _wait_any(self, action: Action) -> Steps:
         """Finish one request: one without a message, else the first complete one."""
         listed = self._requests.listed(action)
-        for request in listed:
-            if request.message is None:
-                yield from self._wait_for(request)
-                return
+        without = next((request for request in listed if request.message is None), None)
+        if without is not None:
+            yield from self._wait_for(without)
+            return
         done = next((request for request in listed if request.is_complete), None)
         if done is None and listed:
             for request in listed:
                 self._await(request)
-            yield from self._wait_until_one_completes()
-            done = self._last
+            done = yield from self._wait_until_one_completes()
             for request in listed:
                 if request.message is not None:
                     request.message.waiting.pop(request, None)
@@ -325,55 +310,41 @@ class Rank:
 
     def _test_one(self, request: Request | None) -> Steps:
         """Sleep for the time of a test, then finish the request (None: it is) if it is complete."""
-        cost = self._world.polling
-        seconds = cost.count["test"] * self._world.protocol.test_sleep
+        seconds = self._world.polls["test"] * self._world.protocol.test_sleep
         if seconds > 0:
             yield self._clock.sleep(seconds)
             if request is not None and request.message is not None:
                 yield self._clock.turn()
         if request is None:
             return
-        if request.of_collective:
-            yield from self._test_collective(request, request.parts)
-        elif not request.is_complete:
-            cost.note("test", success=False)
-        else:
-            yield from self._finish(request)
-            cost.note("test", success=True)
-
-    def _test_collective(self, request: Request, parts: list[Request | None]) -> Steps:
-        """Test each message of a collective, those that are finished too."""
-        for place, part in enumerate(parts):
+        for place, part in enumerate(request.parts):  # those that are finished too
             yield from self._test_one(part)
             if part is not None and part.is_complete:
-                parts[place] = None
-        success = all(part is None for part in parts)
+                request.parts[place] = None
+        success = request.is_complete and not any(request.parts)
         if success:
-            self._requests.drop(request)
-        self._world.polling.note("test", success=success)
+            yield from self._finish(request)
+        self._world.note_poll("test", success=success)
 
     def _test_any(self, action: Action) -> Steps:
         if not any(request.message is not None for request in self._requests.listed(action)):
             return
-        cost = self._world.polling
         if self._world.protocol.test_sleep > 0:
-            yield self._clock.sleep(cost.count["testany"] * self._world.protocol.test_sleep)
+            seconds = self._world.polls["testany"] * self._world.protocol.test_sleep
+            yield self._clock.sleep(seconds)
             yield self._clock.turn()
         listed = self._requests.listed(action)
         request = next((r for r in listed if r.message is not None and r.is_complete), None)
         if request is not None:
             yield from self._finish(request)
-        cost.note("testany", success=request is not None)
+        self._world.note_poll("testany", success=request is not None)
 
     # Probes
 
     def _probe(self, action: Action) -> Steps:
         if action.peer != PROC_NULL:
-            yield from self._probe_until_found(self._incoming(action))
-
-    def _iprobe(self, action: Action) -> Steps:
-        if action.peer != PROC_NULL:
-            yield from self._probe_once(self._incoming(action))
+            probe = self._probe_until_found if action.name == "probe" else self._probe_once
+            yield from probe(self._message(action))
 
     def _probe_until_found(self, wanted: Message) -> Generator[simpy.Event, None, Message]:
         while True:
@@ -395,7 +366,7 @@ class Rank:
 
     def _probe_flops(self) -> float:
         protocol = self._world.protocol
-        seconds = self._world.polling.count["probe"] * protocol.iprobe_sleep
+        seconds = self._world.polls["probe"] * protocol.iprobe_sleep
         return seconds * self._hosts.speed(self.host) * protocol.iprobe_cpu_usage
 
     def _probe_once(self, wanted: Message) -> Generator[simpy.Event, None, Message | None]:
@@ -412,25 +383,20 @@ class Rank:
             yield self._clock.turn()
             found = self._messages.find(wanted)
         yield self._clock.turn()
-        self._world.polling.note("probe", success=found is not None)
+        self._world.note_poll("probe", success=found is not None)
         return found
 
     # Persistent requests, cancelled and freed ones
 
     def _create_persistent(self, action: Action) -> None:
-        if action.peer not in (PROC_NULL, ANY_SOURCE):
-            self._address(action.peer, action.comm)
-        key = self._key(action, receives=action.name == "recv_init")
-        self._requests.make_persistent(action, key)
+        self._address(action.peer, action.comm)  # which raises an error if there is no such rank
+        self._requests.make_persistent(action, self._key(action))
 
     def _start(self, action: Action) -> Steps:
         for persistent in self._requests.inactive(action):
-            started = persistent.action
-            if started.peer != PROC_NULL:
+            if persistent.action.peer != PROC_NULL:
                 persistent.is_active = True
-                receives = started.name == "recv_init"
-                method = self._receive_action if receives else self._send_action
-                yield from method(started, persistent)
+                yield from self._send_or_receive(persistent.action, persistent)
 
     def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
@@ -450,14 +416,13 @@ class Rank:
         call, flops = collective_call(action, size)
         communicator.enter(self.number, action.name)
         if call.blocking and call.operation in self._world.protocol.synchronised:
-            event = self._clock.env.event()
-            communicator.gathered.append(event)
-            if len(communicator.gathered) == size:
-                for waiting in communicator.gathered:
-                    waiting.succeed()
-                communicator.gathered.clear()
-            yield from self._wait_for_others(event)
-        schedule = self._world.schedule(self.number, action, call, communicator)
+            yield from self._wait_for_others(communicator.gather(self._clock.env.event()))
+
+        def write(script: rows.Script) -> None:
+            self._world.settings.write_call(script, cast("_core.CollectiveCall", call))
+
+        named = (action.name, action.words, action.double)
+        schedule = self._world.schedule(self.number, communicator, write, named)
         if not call.blocking and rows.WAITALL in schedule.kinds:
             raise InputError(
                 f"the SimPy kernel cannot carry out {action.name} in rounds, as the MPI library "
@@ -532,7 +497,7 @@ class Rank:
         elif action.name == "comm_group":
             number, *members = arguments
             made = self.comms[number] = self._world.communicators.of_group(members, self.number)
-            yield from self._follow(self._world.stage(Stage.NUMBER, made, self.number), made)
+            yield from self._make_together(Stage.NUMBER, made)
         else:
             parent = self._comm(arguments[0])
             begun = parent.enter(self.number, action.name)
@@ -546,24 +511,37 @@ class Rank:
                 return
             made = self.comms[arguments[1]] = begun.made[self.number]
             if action.name != "comm_idup":
-                yield from self._follow(self._world.stage(Stage.NUMBER, made, self.number), made)
+                yield from self._make_together(Stage.NUMBER, made)
 
     def _agree_on_colors(self, parent: Communicator, begun: Begun, *, joins: bool) -> Steps:
         """Rank 0 gathers the colors and keys, then tells every other rank its communicator."""
         groups: list[list[int]] = []
         if parent.members[0] == self.number:
-            colors = self._world.stage(Stage.COLORS, parent, self.number)
-            yield from self._follow(colors, parent)
+            yield from self._make_together(Stage.COLORS, parent)
             groups = self._world.communicators.split(parent, begun)
-        told = self._world.stage(Stage.GROUPS, parent, self.number, groups, joins=joins)
-        yield from self._follow(told, parent)
+        yield from self._make_together(Stage.GROUPS, parent, groups, joins=joins)
+
+    def _make_together(
+        self,
+        stage: Stage,
+        communicator: Communicator,
+        groups: Sequence[Sequence[int]] = (),
+        *,
+        joins: bool = True,
+    ) -> Steps:
+        """Exchange the messages of a stage of the making of a communicator."""
+
+        def write(script: rows.Script) -> None:
+            self._world.settings.write_stage(script, stage, joins, groups)
+
+        schedule = self._world.schedule(self.number, communicator, write)
+        yield from self._follow(schedule, communicator)
 
     _METHODS: Final[dict[str, Callable[[Rank, Action], Steps | None]]] = {
         "compute": _compute,
         "sleep": _sleep,
         "sendrecv": _sendrecv_action,
-        **dict.fromkeys(("recv", "irecv"), _receive_action),
-        **dict.fromkeys(SENDS, _send_action),
+        **dict.fromkeys(("recv", "irecv", *SENDS), _send_or_receive),
         **dict.fromkeys(("recv_init", *SEND_INITS), _create_persistent),
         **dict.fromkeys(("start", "startall"), _start),
         **dict.fromkeys(("comm_split", "comm_dup", "comm_idup"), _make_communicator),
@@ -576,8 +554,7 @@ class Rank:
         "waitany": _wait_any,
         "waitsome": _wait_some,
         "testany": _test_any,
-        "probe": _probe,
-        "iprobe": _iprobe,
+        **dict.fromkeys(("probe", "iprobe"), _probe),
         "cancel": _cancel,
         "request_free": _free,
     }

@@ -78,10 +78,12 @@ class Sharing:
             if level == np.inf:
                 share[is_open] = limit[is_open]
                 return share
-            fixed = self._reach_bounds(
-                np.where(is_open, limit * self.penalty, np.inf), level, precision
-            )
-            if fixed.any():
+            reached_at = np.where(is_open, limit * self.penalty, np.inf)
+            lowest = reached_at.min()
+            if lowest < level:  # bounds come before links
+                fixed = reached_at < level - precision
+                if not fixed.any():  # those within the precision count as equal, as in SimGrid
+                    fixed = reached_at < lowest + precision
                 share[fixed] = limit[fixed]
             else:
                 full = levels <= level * (1 + _SAME_LEVEL)
@@ -113,18 +115,6 @@ class Sharing:
         levels = np.full(links, np.inf)
         np.divide(room, usage, out=levels, where=links_open)
         return levels
-
-    @staticmethod
-    def _reach_bounds(reached_at: Floats, level: float, precision: float) -> NDArray[np.bool_]:
-        """The variables whose bounds come before a level.
-
-        Those within the precision of the lowest count as equal to it, as in SimGrid.
-        """
-        lowest = reached_at.min()
-        if lowest >= level:
-            return np.zeros(len(reached_at), bool)
-        below: NDArray[np.bool_] = reached_at < level - precision
-        return below if below.any() else reached_at < lowest + precision
 
     def _limits(self) -> Floats:
         """The most that each variable gets when it is alone: its bound, and its links.
