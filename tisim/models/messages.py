@@ -45,7 +45,6 @@ class Message:
     context: int
     nbytes: int = 0
     is_detached: bool = False
-    is_matched: bool = False
     is_flowing: bool = False
     has_arrived: bool = False
     waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
@@ -141,7 +140,7 @@ class PointToPoint:
         if message is not None:
             posted.remove(message)
             message.source, message.nbytes = sent.source, sent.nbytes
-            message.is_detached, message.is_matched = sent.is_detached, True
+            message.is_detached = sent.is_detached
             self._start(message)
             return message
         self.unexpected[sent.destination].append(sent)
@@ -158,16 +157,17 @@ class PointToPoint:
             self.receives[receive.destination].append(receive)
             return receive
         self.withdraw(message)
-        message.is_matched = True
         if not message.is_flowing:
             self._start(message)
         return message
 
-    def withdraw(self, message: Message) -> None:
-        """Take out what waits for its other end."""
+    def withdraw(self, message: Message) -> bool:
+        """Take out what waits for its other end; false: it is matched."""
         for waiting in (self.receives, self.unexpected):
             if message in waiting[message.destination]:
                 waiting[message.destination].remove(message)
+                return True
+        return False
 
     def _start(self, message: Message) -> None:
         message.is_flowing = True

@@ -253,15 +253,12 @@ class Rank:
             yield from self._overhead(self._messages.receive_overhead(self.number, request.message))
 
     def _wait(self, action: Action) -> Steps:
-        request = self._requests.named(action)
-        if request is not None:
-            yield from self._wait_for(request)
-
-    def _wait_all(self, action: Action) -> Steps:
         """Wait for all: for collectives first, one after the other, as SimGrid does."""
-        for request in [r for r in self._requests.listed(action) if r.of_collective]:
-            yield from self._wait_for(request)
-        yield from self._wait_for(*self._requests.listed(action))
+        listed = self._requests.listed(action)
+        for request in listed:
+            if request.of_collective:
+                yield from self._wait_for(request)
+        yield from self._wait_for(*(request for request in listed if not request.of_collective))
 
     def _wait_until_all_end(self) -> Steps:
         """Wait for whatever is still pending."""
@@ -271,7 +268,7 @@ class Rank:
                 self._requests.pending[request] = None
         self._requests.freed.clear()
         while self._requests.pending:
-            yield from self._wait_all(Action("waitall"))
+            yield from self._wait(Action("waitall"))
 
     def _wait_any(self, action: Action) -> Steps:
         """Finish one request: one without a message, else the first complete one."""
@@ -295,16 +292,11 @@ class Rank:
     def _wait_some(self, action: Action) -> Steps:
         """Wait for any, then test each of the others, as SimGrid does."""
         yield from self._wait_any(action)
-        yield from self._test_each(action)
+        yield from self._test(action)
 
     # Tests
 
     def _test(self, action: Action) -> Steps:
-        request = self._requests.named(action)
-        if request is not None:
-            yield from self._test_one(request)
-
-    def _test_each(self, action: Action) -> Steps:
         for request in self._requests.listed(action):
             yield from self._test_one(request if request in self._requests.pending else None)
 
@@ -401,8 +393,8 @@ class Rank:
     def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
         request = self._requests.named(action)
-        if request is not None and request.message is not None and not request.message.is_matched:
-            self._messages.withdraw(request.message)
+        message = request.message if request is not None else None
+        if request is not None and message is not None and self._messages.withdraw(message):
             request.message = None
 
     def _free(self, action: Action) -> None:
@@ -441,7 +433,7 @@ class Rank:
         self, schedule: rows.Script, communicator: Communicator
     ) -> Generator[simpy.Event, None, list[Request | None]]:
         """Carry out a schedule; the requests that it has started."""
-        slots: list[Request | None] = [None] * schedule.requests
+        slots: dict[int, Request] = {}
         context = communicator.context + 1
         members = {ANY_SOURCE: ANY_SOURCE, **dict(enumerate(communicator.members))}
         steps = iter(
@@ -455,11 +447,8 @@ class Rank:
         def outgoing(peer: int, size: float, tag: int) -> Message:
             return Message(self.number, members[peer], tag, context, int(size))
 
-        def taken(*slots_of: int) -> list[Request]:
-            found = [slots[slot] for slot in slots_of]
-            for slot in slots_of:
-                slots[slot] = None
-            return [request for request in found if request is not None]
+        def taken(*numbers: int) -> list[Request]:
+            return [slots.pop(number) for number in numbers if number in slots]
 
         for kind, peer, size, tag, slot in steps:
             if kind == rows.ISEND:
@@ -483,7 +472,7 @@ class Rank:
                 yield from self._execute(size)
             else:
                 raise SimulationError("the SimPy kernel has no files")
-        return slots
+        return [slots.get(number) for number in range(schedule.requests)]
 
     # Communicators
 
@@ -547,10 +536,9 @@ class Rank:
         **dict.fromkeys(("comm_split", "comm_dup", "comm_idup"), _make_communicator),
         **dict.fromkeys(("comm_group", "comm_free"), _make_communicator),
         **dict.fromkeys((*COLLECTIVES, *(f"i{name}" for name in COLLECTIVES)), _collective),
-        **dict.fromkeys(("wait", "wait_last"), _wait),
-        **dict.fromkeys(("waitall", "waitany_recorded", "waitsome_recorded"), _wait_all),
-        **dict.fromkeys(("test", "test_last"), _test),
-        **dict.fromkeys(("testall", "testsome"), _test_each),
+        **dict.fromkeys(("wait", "wait_last", "waitall"), _wait),
+        **dict.fromkeys(("waitany_recorded", "waitsome_recorded"), _wait),
+        **dict.fromkeys(("test", "test_last", "testall", "testsome"), _test),
         "waitany": _wait_any,
         "waitsome": _wait_some,
         "testany": _test_any,

@@ -87,10 +87,13 @@ class RankRequests(Generic[R]):
         return next(listed, None)
 
     def listed(self, action: Action) -> list[R]:
-        """The pending requests that a waitall, testany ... is about."""
-        if action.numbers is None:
-            return list(self.pending)
-        named = [self._numbered(number) for number in action.numbers]
+        """The pending requests that a wait or test is about, of one, some or all."""
+        if action.name in ("wait", "wait_last", "test", "test_last"):
+            named = [self.named(action)]
+        elif action.numbers is None:
+            named = list(self.pending)
+        else:
+            named = [self._numbered(number) for number in action.numbers]
         return [request for request in named if request is not None]
 
     def _numbered(self, number: int) -> R | None:
