@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Container, Iterable, Sequence
 
@@ -56,7 +57,7 @@ def json_option(what: str, rest: str = "") -> Callable[[_F], _F]:
     return click.option("--json", "json_file", metavar="FILE", help=text)
 
 
-def write_json(pieces: Iterable[str], file: str | None) -> bool:
+def write_pieces(pieces: Iterable[str], file: str | None) -> bool:
     """Write JSON where ``--json`` says; True: to standard output, which then has nothing else."""
     if file == "-":
         for piece in chain(pieces, "\n"):
@@ -66,6 +67,11 @@ def write_json(pieces: Iterable[str], file: str | None) -> bool:
         write_file(file, chain(pieces, "\n"))
         report_written(file)
     return False
+
+
+def write_json(found: object, file: str | None, *, indent: int = 1) -> bool:
+    """Write what a command has found as `write_pieces` does."""
+    return file is not None and write_pieces([json.dumps(found, indent=indent)], file)
 
 
 def _use_digits(ctx: click.Context, _parameter: click.Parameter, digits: int | None) -> None:

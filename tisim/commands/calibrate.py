@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tisim.commands import force_option, json_option, print_table, report_written, write_json
+from tisim.commands import (
+    force_option,
+    json_option,
+    print_table,
+    report_written,
+    write_json,
+    write_pieces,
+)
 from tisim.support.quantities import (
     format_bytes,
     parse_bandwidth,
@@ -191,7 +198,7 @@ def _messages(
             bar.show(done / steps, title=step)
 
         found = calibrate(read_measurements(files), progress=show, **nominal)
-    if not write_json([found.to_json()], json_file):
+    if not write_pieces([found.to_json()], json_file):
         from tisim.studies.calibration.report import report
 
         click.echo(report(found), nl=False)
@@ -286,8 +293,6 @@ def _cpu(
     (number of the compute action, from 1), run, class, working_set (bytes) and host. Either
     seconds and volume or seconds and rank are required.
     """
-    import json
-
     from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded, read_timed, read_volumes
 
     if (platform is None) != (output is None):
@@ -300,8 +305,7 @@ def _cpu(
         timed = read_recorded(traces)
     found = calibrate_cpu(timed)
     rate = found.rate_for(problem_class=problem_class, working_set=working_set)
-    text = json.dumps({**found.to_dict(), "used": rate.what}, indent=1)
-    if not write_json([text], json_file):
+    if not write_json({**found.to_dict(), "used": rate.what}, json_file):
         _print_rates(found, rate.what)
     if platform is not None and output is not None:
         from tisim.studies.calibration.cpu import complete
@@ -371,8 +375,6 @@ def _regions(
     'tisim cc'; --times says how long they take. Of --apply, a trace whose volumes are nanoseconds
     on this machine is written.
     """
-    import json
-
     from tisim.commands import check_trace_output
     from tisim.studies.calibration.regions import largest, measure_regions, write_timed
 
@@ -388,7 +390,7 @@ def _regions(
         for region, rate in largest(rates, len(rates.regions))
     ]
     bias = None if rates.counted_seconds is None else rates.counted_seconds / rates.seconds
-    if not write_json([json.dumps({"regions": regions, "bias": bias}, indent=1)], json_file):
+    if not write_json({"regions": regions, "bias": bias}, json_file):
         rows = [
             [
                 f"{rate.seconds / rates.seconds:.1%}",
@@ -472,7 +474,6 @@ def _host(
     program's own computations say how much of the bandwidth they need; the hosts of --platform get
     the speed, the bandwidth and the demand, and computations on one host then slow each other down.
     """
-    import json
     import os
 
     from tisim.studies.calibration.host import demand_of, scan_host
@@ -490,7 +491,7 @@ def _host(
         "arithmetic": scan.arithmetic,
         "properties": demand.properties() if demand else {},
     }
-    if not write_json([json.dumps(shown, indent=1)], json_file):
+    if not write_json(shown, json_file):
         rows = [
             [str(ranks), f"{format_bytes(rate)}/s", f"{scan.arithmetic[ranks] / 1e9:.4g} Gflop/s"]
             for ranks, rate in scan.bandwidth.items()
@@ -536,7 +537,6 @@ def _disk(
     the argument of 'tisim platform new --disk', and the property tisim/disk of a <host> or
     <cluster>.
     """
-    import json
     from dataclasses import asdict
 
     from tisim.platform.description.storage import disk_of_text
@@ -547,7 +547,7 @@ def _disk(
     disk_of_text(words)  # refuses a mount point or a size with a comma
     for remark in found.remarks:
         click.echo(f"warning: {remark}", err=True)
-    if write_json([json.dumps({**asdict(found), "disk": words}, indent=1)], json_file):
+    if write_json({**asdict(found), "disk": words}, json_file):
         return
     rows = [
         [rate.direction, rate.block, f"{format_bytes(rate.bandwidth)}/s", f"{rate.spread:.1%}",

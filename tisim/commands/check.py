@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 
 import click
@@ -97,8 +96,7 @@ def check_command(
                 errors=report.errors + 1,
                 findings=(*report.findings, Finding("error", 0, graph_file, None, wrong)),
             )
-    text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
-    if not write_json([text], json_file):
+    if not write_json({**asdict(report), "sound": report.sound}, json_file):
         _print(report, unit_of(trace.name, trace.files[0]))
     return 0 if report.sound else 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,10 +66,9 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
 
         write_comparison_report(comparison, report_file, a=str(a), b=str(b))
         report_written(report_file)
-    text = json.dumps({"a": str(a), "b": str(b), **comparison.to_dict()}, indent=1)
     for which, warning in comparison.warnings:
         click.echo(f"tisim: warning: {which}: {warning}", err=True)
-    if write_json([text], json_file):
+    if write_json({"a": str(a), "b": str(b), **comparison.to_dict()}, json_file):
         return
     click.echo(f"a: {a}\nb: {b}\n")
     for reason in comparison.reasons:

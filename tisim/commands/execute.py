@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +160,7 @@ def execute_command(
     if timeline is not None:
         report_written(timeline)
         click.echo(f"tisim: its clocks agree to {done.clock_error:.3g} s", err=True)
-    if not write_json([json.dumps(done.to_dict(), indent=1)], json_file):
+    if not write_json(done.to_dict(), json_file):
         _print(done)
     return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -80,7 +79,7 @@ def explain_command(
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
     found = explain_run(opened, run, result)
-    if not write_json([json.dumps(found.to_dict(), indent=1)], json_file):
+    if not write_json(found.to_dict(), json_file):
         _print(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +65,7 @@ def replay_schedule(ctx: click.Context) -> None:
             ranks=options["ranks"],
             progress=bar.show_simulation if bar.is_shown else None,
         )
-    if not write_json([json.dumps(_result(result), indent=1)], options["json_file"]):
+    if not write_json(_result(result), options["json_file"]):
         _print_result(result)
 
 
@@ -135,7 +134,7 @@ def inspect_graph(source: str, json_file: str | None) -> None:
         },
         "nodes": nodes,
     }
-    if write_json([json.dumps(found, indent=1)], json_file):
+    if write_json(found, json_file):
         return
     click.echo(
         f"{source}: graph of {count_of(graph.ranks, 'GPU')}, {graph.dtype}, {size:,} bytes, "
@@ -188,7 +187,7 @@ def check_graph(name: str, json_file: str | None) -> bool:
     except (InputError, SimulationError) as error:
         finding = str(error)
     report = {"name": name, "sound": not finding, "findings": [finding] if finding else []}
-    if not write_json([json.dumps(report | facts, indent=1)], json_file):
+    if not write_json(report | facts, json_file):
         if finding:
             click.echo(finding)
         click.echo(f"{name}: {'not sound' if finding else 'sound'}")

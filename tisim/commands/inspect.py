@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterator, Sequence
 
 import click
@@ -72,7 +71,7 @@ def inspect_command(
         return
     with ProgressBar("inspect") as bar:
         found = inspect(opened_name(traces), statistics=statistics, progress=bar.show)
-    if write_json([json.dumps(found.to_dict(), indent=1)], json_file):
+    if write_json(found.to_dict(), json_file):
         return
     for line in _report(found, statistics, rows):
         click.echo(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from tisim.analysis.timeline.streams import OCCUPATIONS
-from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.commands import json_option, print_table, report_written, write_pieces
 from tisim.errors import InputError
 from tisim.gpu.layouts import Space, layouts
 from tisim.gpu.llm import MODELS, Layout, Recompute, Schedule, read_model
@@ -148,7 +148,7 @@ def layouts_command(
     if picture is not None:
         write_picture(draw_layouts(frame), picture)
         report_written(picture)
-    if write_json(iter([frame.to_json(orient="records", indent=1)]), json_file):
+    if write_pieces([frame.to_json(orient="records", indent=1)], json_file):
         return
     click.echo(
         f"{described.name} on {gpus:,} GPUs: {len(frame):,} layouts, of which {len(fitting):,} fit "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -129,7 +128,7 @@ def nccl_tests_command(
         algorithms=algorithms or ALGORITHMS,
         protocols=protocols or PROTOCOLS,
     )
-    if not write_json([json.dumps(table.data(), indent=2)], json_file):
+    if not write_json(table.data(), json_file, indent=2):
         click.echo(f"# {operation} on {table.ranks} GPUs of {file}, NCCL {version}")
         if table.network < 1:
             click.echo(

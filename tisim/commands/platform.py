@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -97,7 +96,7 @@ def platform_command(
         src, dst = (platform.host(name) for name in route)
         click.echo(describe_route(src, dst, platform.route(src, dst)))
     if json_file is not None:
-        write_json([json.dumps(asdict(describe(platform)), indent=2)], json_file)
+        write_json(asdict(describe(platform)), json_file, indent=2)
     elif route is None and drawing is None:
         click.echo(describe(platform).text())
 

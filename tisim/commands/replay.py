@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from tisim.commands import (
     print_table,
     report_written,
     write_json,
+    write_pieces,
 )
 from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
@@ -302,7 +302,7 @@ def replay_command(
         streams = graph_file is not None
         report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
     pictures.draw(result)
-    if json_file is not None and write_json(result.json_pieces(), json_file):
+    if json_file is not None and write_pieces(result.json_pieces(), json_file):
         return 0
     relation = "" if result.volumes is None else result.volumes["relation"]
     words = [relation, "" if interval is None else interval.text()]
@@ -323,7 +323,7 @@ def _failure_in_json(file: str | None) -> Iterator[None]:
         if file is not None:
             details = error.details if isinstance(error, DiskFullError) else {}
             failure = {"kind": type(error).__name__, "message": str(error), **details}
-            write_json([json.dumps({"error": failure}, indent=1)], file)
+            write_json({"error": failure}, file)
         raise
 
 

@@ -172,7 +172,7 @@ def step_command(
     if better:
         tables["what if"] = gains(read, chosen, result)
     summary = {**_summary(read, result, interval), **tables}
-    if write_json(iter([json.dumps(summary, indent=1)]), json_file):
+    if write_json(summary, json_file):
         return
     lanes = len(result.ends)
     click.echo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -57,7 +56,7 @@ def validate_command(
 
         write_file(report_file, page(study, found))
         report_written(report_file)
-    is_printed = write_json([json.dumps(found.to_dict(), indent=1)], json_file)
+    is_printed = write_json(found.to_dict(), json_file)
     if keep_errors:
         from tisim.studies.validation import comparison
 

@@ -1,33 +1,19 @@
-"""The simulated time of the SimPy kernel: what ends when, and who acts then.
-
-Everything happens at *instants* (ADR 12). At each of them
-
-1. what was dated ends: computations, sleeps and latencies less than `precision` apart end together,
-   the later ones early; then transfers, in the order in which they started;
-2. every process that was woken acts until it blocks, in the order of waking (SimPy's own order);
-3. what this has changed is dated anew: sleeps, computations, then transfers, whose links are shared
-   once for the whole instant.
-"""
+"""The simulated time of the SimPy kernel: an agenda, and the progress of what shares a rate."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from itertools import count
+from typing import Generic, TypeVar
 
 import simpy
-
-from tisim.errors import TisimError
-
-if TYPE_CHECKING:
-    from tisim.models.network import NetworkModel
-    from tisim.models.processors import HostModel
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Progress(Generic[T]):
     """Activities that all progress at one rate: a virtual clock dates their ends (ADR 3).
 
@@ -71,7 +57,7 @@ class Entry:
 
 
 class Clock:
-    """Moves a SimPy environment from instant to instant.
+    """The agenda of a SimPy environment that moves from instant to instant (`kernel`).
 
     `precision`: seconds; what ends less than that apart ends together (``precision/timing``), and
     no sleep is shorter. `env` is the SimPy environment of all processes. `now` is the date of this
@@ -84,13 +70,12 @@ class Clock:
         self.now = 0.0
         self.precision = precision
         self._agenda: list[Entry] = []
-        self._order = 0
+        self._orders = count()
         self._sleeps: list[tuple[float, simpy.Event]] = []
 
     def at(self, date: float, act: Callable[[], object]) -> Entry:
         """Note what is to be done at a date; of equal dates the one noted first comes first."""
-        self._order += 1
-        entry = Entry(date, self._order, act)
+        entry = Entry(date, next(self._orders), act)
         heapq.heappush(self._agenda, entry)
         return entry
 
@@ -100,49 +85,30 @@ class Clock:
         self.at(self.now + seconds, event.succeed)
         return event
 
-    def sleep(self, seconds: float) -> simpy.Event:
-        """An event so many seconds from now, at least the precision; dated after this instant."""
-        event = self.env.event()
-        self._sleeps.append((self.now + max(seconds, self.precision), event))
-        return event
+    def sleep(self, seconds: float) -> Generator[simpy.Event, None, None]:
+        """Wait so many seconds, if any, at least the precision; dated after this instant."""
+        if seconds > 0:
+            event = self.env.event()
+            self._sleeps.append((self.now + max(seconds, self.precision), event))
+            yield event
 
     def turn(self) -> simpy.Event:
         """An event of this instant, after all who have been woken already have acted."""
         return self.env.event().succeed()
 
-    def run(self, hosts: HostModel, network: NetworkModel) -> None:
-        """Simulate until nothing more can happen."""
-        self.env.process(self._instants(hosts, network))
-        try:
-            self.env.run()
-        except TisimError as error:
-            # SimPy raises a copy of what a process has raised, without the place in the trace.
-            original = error.__cause__
-            raise (original if isinstance(original, TisimError) else error) from None
+    def date_sleeps(self) -> None:
+        """Date the sleeps that began at this instant: the last one first, as SimGrid does."""
+        for date, event in reversed(self._sleeps):
+            self.at(date, event.succeed)
+        self._sleeps.clear()
 
-    def _instants(
-        self, hosts: HostModel, network: NetworkModel
-    ) -> Generator[simpy.Event, None, None]:
-        while True:
-            while self.env.peek() <= self.env.now:  # somebody has still to act
-                yield self.env.timeout(0)
-            for date, event in reversed(self._sleeps):  # the last one first, as SimGrid does
-                self.at(date, event.succeed)
-            self._sleeps.clear()
-            hosts.settle()
-            network.settle()
-            date = min(self._next(), network.next_end())
-            if date == float("inf"):
-                return
-            yield self.env.timeout(max(date - self.env.now, 0.0))
-            self.now = max(self.now, date)
-            while self._next() - self.now < self.precision:
-                heapq.heappop(self._agenda).act()
-            for done in network.end():
-                done()
-
-    def _next(self) -> float:
-        """The date of the next entry of the agenda."""
+    def next_end(self) -> float:
+        """The date of the next entry of the agenda; infinite: there is none."""
         while self._agenda and self._agenda[0].is_cancelled:
             heapq.heappop(self._agenda)
         return self._agenda[0].date if self._agenda else float("inf")
+
+    def end(self) -> None:
+        """Do what is due at this instant, or within the precision."""
+        while self.next_end() - self.now < self.precision:
+            heapq.heappop(self._agenda).act()

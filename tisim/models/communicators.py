@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,34 +14,21 @@ from tisim.kernel.driver import Group
 
 @dataclass(slots=True, eq=False)
 class Begun:
-    """A collective that a member has entered.
+    """A collective that a member has entered."""
 
-    `name`: what the first called. `colors`: of a `comm_split`: color and key of each member. `made`
-    is the new communicator of each member.
-    """
-
-    name: str
+    name: str  # what the first called
+    # Of each member: color and key in a `comm_split`, and its new communicator.
     colors: dict[int, tuple[int, int]] = field(default_factory=dict)
     made: dict[int, Communicator] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Communicator:
-    """Some ranks of the world, and the collectives that they are in.
+    """Some ranks of the world, and the collectives that they are in."""
 
-    Attributes
-    ----------
-    members
-        Ranks of the world, by their number in the communicator.
-    context
-        Of its messages, even; those of its collectives have the next number.
-    group
-        What algorithms may know of it.
-    """
-
-    members: list[int]
-    context: int
-    group: Group
+    members: list[int]  # ranks of the world, by their number in the communicator
+    context: int  # of its messages, even; those of its collectives have the next number
+    group: Group  # what algorithms may know of it
 
     def __post_init__(self) -> None:
         self._begun: list[Begun] = []
@@ -77,7 +65,8 @@ class Communicators:
 
     def __init__(self, placement: list[int]) -> None:
         self._placement, self._contexts = placement, 0
-        self._groups: dict[tuple[int, ...], list[tuple[Communicator, set[int]]]] = {}
+        self._groups: dict[tuple[int, ...], list[Communicator]] = {}
+        self._joined: Counter[tuple[tuple[int, ...], int]] = Counter()
         self.world = self.make(list(range(len(placement))))
 
     def make(self, members: list[int]) -> Communicator:
@@ -105,11 +94,9 @@ class Communicators:
 
     def of_group(self, members: Sequence[int], rank: int) -> Communicator:
         """The oldest communicator of these ranks that this one has not joined."""
-        listed = self._groups.setdefault(tuple(members), [])
-        for made, joined in listed:
-            if rank not in joined:
-                joined.add(rank)
-                return made
-        made = self.make(list(members))
-        listed.append((made, {rank}))
-        return made
+        group = tuple(members)
+        self._joined[group, rank] += 1
+        listed = self._groups.setdefault(group, [])
+        if len(listed) < self._joined[group, rank]:
+            listed.append(self.make(list(members)))
+        return listed[self._joined[group, rank] - 1]

@@ -2,89 +2,36 @@
 
 It is the executable specification of a replay, and slow. Platforms, configurations and schedules of
 collectives are those of the core; whatever reads the clock, shares bandwidth or matches messages is
-written here a second time: `tisim.models.clock` (instants), `processors`, `network` and `sharing`
+written here a second time: `tisim.models.clock` (agenda), `processors`, `network` and `sharing`
 (models), `messages`, `communicators` and `rank` (MPI). Tests compare both (ADR 78).
+
+Everything happens at *instants* (ADR 12). At each of them
+
+1. what was dated ends: computations, sleeps and latencies less than `precision` apart end together,
+   the later ones early; then transfers, in the order in which they started;
+2. every process that was woken acts until it blocks, in the order of waking (SimPy's own order);
+3. what this has changed is dated anew: sleeps, computations, then transfers, whose links are shared
+   once for the whole instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from tisim.errors import SimulationError
+import simpy
+
+from tisim.errors import SimulationError, TisimError
 from tisim.kernel.report import deadlock
-from tisim.models.clock import Clock
-from tisim.models.communicators import Communicator, Communicators
-from tisim.models.messages import PointToPoint
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
 from tisim.models.rank import Rank
+from tisim.models.world import World
 
 if TYPE_CHECKING:
-    from tisim.actions.script import Script
     from tisim.platform.deployment import Deployment
     from tisim.simulation.settings import Settings
     from tisim.traces.text_program import TextTrace
-
-
-class World:
-    """The ranks of a trace and what they share: clock, models, messages, communicators.
-
-    `placement` is the host of each rank, by its index. A test takes ``smpi/test`` times its entry
-    in `polls`: 1 plus the tests, of all ranks, that have failed since one succeeded
-    (``smpi/grow-injected-times``); so does a probe, which computes for ``smpi/iprobe``.
-    """
-
-    def __init__(
-        self,
-        trace: TextTrace,
-        settings: Settings,
-        placement: list[int],
-        network: NetworkModel,
-        hosts: HostModel,
-    ) -> None:
-        self.trace, self.settings, self.protocol = trace, settings, settings.protocol
-        self.clock = Clock(settings.network.precision_timing)
-        self.network, self.hosts = network, hosts
-        network.attach(self.clock, settings)
-        hosts.attach(self.clock, settings)
-        self.messages = PointToPoint(placement, settings, network)
-        self.communicators = Communicators(placement)
-        self.polls = {"test": 1, "testany": 1, "probe": 1}
-        self._fruitless_probes = 0
-        self._schedules: dict[Hashable, Script] = {}
-        self.ranks = [Rank(self, number, host) for number, host in enumerate(placement)]
-
-    def note_poll(self, kind: str, *, success: bool) -> None:
-        """Note how a test or a probe ended."""
-        if success:
-            self.polls[kind] = 1
-        elif self.protocol.grow_injected_times or kind == "testany":
-            self.polls[kind] += 1
-
-    def nothing_will_come(self) -> bool:
-        """True if all ranks wait for others or probe in vain; asked less often as this goes on."""
-        self._fruitless_probes += 1
-        if self._fruitless_probes & (self._fruitless_probes - 1) or self.network.in_progress:
-            return False
-        return all(rank.is_stuck() for rank in self.ranks)
-
-    def schedule(
-        self,
-        rank: int,
-        communicator: Communicator,
-        write: Callable[[Script], None],
-        call: Hashable = None,
-    ) -> Script:
-        """What a rank does in a collective, which `write` writes once for all that are equal."""
-        group, number = communicator.group, communicator.number[rank]
-        key = (call, communicator.context, number, group.surveyed_by(number))
-        schedule = self._schedules.get(key) if call is not None else None
-        if schedule is None:
-            schedule = self._schedules[key] = group.script(self.settings, number)
-            write(schedule)
-        group.surveyed[number] = schedule.surveyed
-        return schedule
 
 
 def simulate(
@@ -101,10 +48,18 @@ def simulate(
     """
     hosts = list(placements.host_indices(settings.platform))
     world = World(trace, settings, hosts, network or NetworkModel(), processors or HostModel())
-    for rank, placement in zip(world.ranks, placements, strict=True):
+    ranks = [Rank(world, number, host) for number, host in enumerate(hosts)]
+    world.is_stuck = [rank.is_stuck for rank in ranks]
+    for rank, placement in zip(ranks, placements, strict=True):
         world.clock.env.process(rank.run(trace.actions(rank.number), placement.start_time))
-    world.clock.run(world.hosts, world.network)
-    blocked = [rank for rank in world.ranks if not rank.is_finished]
+    world.clock.env.process(_instants(world))
+    try:
+        world.clock.env.run()
+    except TisimError as error:
+        # SimPy raises a copy of what a process has raised, without the place in the trace.
+        original = error.__cause__
+        raise (original if isinstance(original, TisimError) else error) from None
+    blocked = [rank for rank in ranks if not rank.is_finished]
     if blocked:
         lines = [deadlock(world.clock.now, len(blocked))]
         for rank in blocked[:20]:
@@ -112,4 +67,23 @@ def simulate(
             name = rank.action.name.removesuffix("_recorded")
             lines.append(f"  {file}:{line}: rank {rank.number}: in {name}")
         raise SimulationError("\n".join(lines))
-    return world.ranks
+    return ranks
+
+
+def _instants(world: World) -> Generator[simpy.Event, None, None]:
+    """Move from instant to instant until nothing more can happen."""
+    clock, env = world.clock, world.clock.env
+    while True:
+        while env.peek() <= env.now:  # somebody has still to act
+            yield env.timeout(0)
+        clock.date_sleeps()
+        world.hosts.settle()
+        world.network.settle()
+        date = min(clock.next_end(), world.network.next_end())
+        if date == float("inf"):
+            return
+        yield env.timeout(max(date - env.now, 0.0))
+        clock.now = max(clock.now, date)
+        clock.end()
+        for done in world.network.end():
+            done()

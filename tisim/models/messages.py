@@ -25,28 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """A message from the posting of its first end until it has arrived.
+    """A message from the posting of its first end until it has arrived."""
 
-    Attributes
-    ----------
-    source, destination
-        Ranks of the world; the source of a posted receive may be `ANY_SOURCE`.
-    context
-        Of its communicator and kind: messages of different ones never match.
-    nbytes
-        Of the send once it is known, of the buffer before.
-    waiting
-        The requests that a rank waits for, and whom to tell, in the order of these waits.
-    """
-
-    source: int
+    source: int  # ranks of the world; the source of a posted receive may be `ANY_SOURCE`
     destination: int
     tag: int
-    context: int
-    nbytes: int = 0
+    context: int  # of its communicator and kind: messages of different ones never match
+    nbytes: int = 0  # of the send once it is known, of the buffer before
     is_detached: bool = False
     is_flowing: bool = False
     has_arrived: bool = False
+    # The requests that a rank waits for, and whom to tell, in the order of these waits.
     waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
 
     def fits(self, receive: Message) -> bool:
@@ -66,23 +55,12 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Request(NamedRequest):
-    """A rank's end of a message, or a non-blocking collective, until it is finished.
+    """A rank's end of a message, or a non-blocking collective, until it is finished."""
 
-    Attributes
-    ----------
-    message
-        None: there is none, or no more.
-    order
-        Of posting.
-    receives
-        Whether it is the receiving end.
-    parts
-        Of a non-blocking collective: its requests, None once they are finished.
-    """
-
-    message: Message | None = None
-    order: int = 0
+    message: Message | None = None  # None: there is none, or no more
+    order: int = 0  # of posting
     receives: bool = False
+    # Of a non-blocking collective: its requests, None once they are finished.
     parts: list[Request | None] = field(default_factory=list)
 
     @property
@@ -108,9 +86,8 @@ class PointToPoint:
 
     def is_detached(self, nbytes: int, mode: str) -> bool:
         """True if the sender goes on at once."""
-        if nbytes < self.protocol.detached_threshold:
-            return mode != "synchronous"
-        return mode == "buffered"
+        is_short = nbytes < self.protocol.detached_threshold
+        return mode != "synchronous" if is_short else mode == "buffered"
 
     def send_overhead(self, rank: int, nbytes: int, mode: str, *, as_isend: bool) -> float:
         """Seconds before a send is posted (``smpi/os``, ``smpi/ois``).

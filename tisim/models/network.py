@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,15 +69,14 @@ class Route:
     bandwidths: tuple[float, ...]
 
 
-@dataclass(slots=True, eq=False)
-class _Pair:
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Pair(Progress[Callable[[], None]]):
     """The flows under way from one host to another, of equal share; each calls when it ends."""
 
     penalty: float
     bound: float
     links: np.ndarray[tuple[int], np.dtype[np.intp]]
     weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-    flows: Progress[Callable[[], None]] = field(default_factory=Progress)
     end: float = float("inf")  # of the next flow, in seconds
 
 
@@ -125,7 +125,7 @@ class NetworkModel:
         self._fatpipe = np.array(self._platform.link_fatpipe, bool)
         self._route, self._pair = cache(self._find_route), cache(self._make_pair)
         self._active: dict[_Pair, None] = {}  # in the order of their first flows
-        self._order = 0
+        self._orders = count()
         self._is_solved = True
         self.in_progress = 0  # transfers, also those that still pay their latency
 
@@ -137,9 +137,8 @@ class NetworkModel:
         latency = checked(self, "latency", self.latency(route, size))
         length = checked(self, "length", self.length(route, size))
         pair = self._pair(source, destination, latency > 0 and route.latency > 0)
-        self._order += 1
         self.in_progress += 1
-        start = partial(self._start, pair, length, self._order, done)
+        start = partial(self._start, pair, length, next(self._orders), done)
         if latency > 0:
             self._clock.at(self._clock.now + latency, start)
         else:
@@ -153,11 +152,11 @@ class NetworkModel:
         now = self._clock.now
         shared = [pair for pair in self._active if len(pair.links)]
         for pair, share in zip(shared, self._shares(shared), strict=True):
-            if share != pair.flows.rate:
-                pair.flows.advance(now)
-                pair.flows.rate = share
+            if share != pair.rate:
+                pair.advance(now)
+                pair.rate = share
         for pair in self._active:
-            pair.end = pair.flows.next_end(now)
+            pair.end = pair.next_end(now)
 
     def next_end(self) -> float:
         """The date of the next end of a flow, in seconds; infinite: there is none."""
@@ -168,14 +167,13 @@ class NetworkModel:
         now = self._clock.now
         ended: list[tuple[int, Callable[[], None]]] = []
         for pair in [pair for pair in self._active if pair.end <= now * _SAME_DATE]:
-            flows = pair.flows
-            flows.advance(now)
-            flows.reading = flows.ends[0][0]
-            latest = flows.reading * _SAME_PROGRESS
-            while flows.ends and flows.ends[0][0] <= latest:
-                ended.append(heapq.heappop(flows.ends)[1:])
+            pair.advance(now)
+            pair.reading = pair.ends[0][0]
+            latest = pair.reading * _SAME_PROGRESS
+            while pair.ends and pair.ends[0][0] <= latest:
+                ended.append(heapq.heappop(pair.ends)[1:])
             pair.end = float("inf")  # until all links are shared anew
-            if not flows.ends:
+            if not pair.ends:
                 del self._active[pair]
             self._is_solved = False
         self.in_progress -= len(ended)
@@ -212,7 +210,7 @@ class NetworkModel:
 
     def _start(self, pair: _Pair, length: float, order: int, done: Callable[[], None]) -> None:
         self._active.setdefault(pair)
-        pair.flows.start(self._clock.now, length if len(pair.links) else 0.0, order, done)
+        pair.start(self._clock.now, length if len(pair.links) else 0.0, order, done)
         self._is_solved = False
 
     def _shares(self, pairs: list[_Pair]) -> list[float]:
@@ -222,7 +220,7 @@ class NetworkModel:
         system = Sharing(
             capacity=self._bandwidth[used],
             fatpipe=self._fatpipe[used],
-            count=np.array([float(len(pair.flows.ends)) for pair in pairs]),
+            count=np.array([float(len(pair.ends)) for pair in pairs]),
             penalty=np.array([pair.penalty for pair in pairs]),
             bound=np.array([pair.bound for pair in pairs]),
             variable=np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs]),

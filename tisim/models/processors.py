@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from functools import partial
-from itertools import repeat
+from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 import simpy
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tisim.simulation.settings import Settings
 
 
-class _Host:
+class _Host(Progress[simpy.Event | None]):
     """A host and the computations on it, each with its event (None: nobody waits for it)."""
 
     def __init__(self, speed: float, cores: int, memory: float) -> None:
+        super().__init__()
         self.speed, self.cores = speed, cores
         self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
-        self.computations = Progress[simpy.Event | None]()
         self.end: Entry | None = None
 
 
@@ -48,16 +48,12 @@ class HostModel:
         """Begin a simulation on the hosts of a platform."""
         self._clock = clock
         columns = settings.routes
-        self._hosts = [
-            _Host(speed, cores, memory)
-            for speed, cores, memory in zip(
-                columns.floats("host_speed"),
-                columns.integers("host_cores"),
-                settings.memory_speeds or repeat(math.inf),
-                strict=False,
-            )
-        ]
-        self._order = 0
+        memory = settings.memory_speeds or repeat(math.inf)
+        rows = zip(
+            columns.floats("host_speed"), columns.integers("host_cores"), memory, strict=False
+        )
+        self._hosts = [_Host(*row) for row in rows]
+        self._orders = count()
         self._stale: dict[int, None] = {}
 
     def speed(self, host: int) -> float:
@@ -72,36 +68,36 @@ class HostModel:
         """Compute on `threads` cores, so many flops on each; an event of the end."""
         event = self._clock.env.event()
         for waiting in (event, *repeat(None, threads - 1)):
-            self._order += 1
             # Of equal ends the newest comes first, as in SimGrid.
-            self._hosts[host].computations.start(self._clock.now, flops, -self._order, waiting)
+            order = -next(self._orders)
+            self._hosts[host].start(self._clock.now, flops, order, waiting)
         self._stale[host] = None
         return event
 
     def settle(self) -> None:
         """Date the next end on each host that something began or ended on."""
         for number in self._stale:
-            host, running = self._hosts[number], self._hosts[number].computations
+            host = self._hosts[number]
             if host.end is not None:
                 host.end.is_cancelled = True
                 host.end = None
-            if not running.ends:
+            if not host.ends:
                 continue
-            rate = self.rate(host.speed, host.busy, len(running.ends))
-            running.rate = checked(self, "rate", rate)
-            date = running.next_end(self._clock.now)
+            rate = self.rate(host.speed, host.busy, len(host.ends))
+            host.rate = checked(self, "rate", rate)
+            date = host.next_end(self._clock.now)
             if date < math.inf:
                 host.end = self._clock.at(date, partial(self._end, number))
         self._stale.clear()
 
     def _end(self, number: int) -> None:
         """End what ends now on a host, or within the precision."""
-        running = self._hosts[number].computations
-        running.advance(self._clock.now)
-        limit = running.reading + self._clock.precision * running.rate
+        host = self._hosts[number]
+        host.advance(self._clock.now)
+        limit = host.reading + self._clock.precision * host.rate
         is_first = True
-        while running.ends and (is_first or running.ends[0][0] < limit):
-            event = heapq.heappop(running.ends)[2]
+        while host.ends and (is_first or host.ends[0][0] < limit):
+            event = heapq.heappop(host.ends)[2]
             is_first = False
             if event is not None:
                 event.succeed()

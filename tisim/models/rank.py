@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, cast
 
@@ -18,7 +19,7 @@ from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError, SimulationError
 from tisim.models.communicators import Begun, Communicator
 from tisim.models.messages import Message, Request
-from tisim.traces.rank_requests import Key, Persistent, RankRequests
+from tisim.traces.rank_requests import Persistent, RankRequests
 from tisim.traces.text_program import (
     ANY_SOURCE,
     COLLECTIVES,
@@ -31,13 +32,18 @@ from tisim.traces.text_program import (
 
 if TYPE_CHECKING:
     from tisim import _core
-    from tisim.models.kernel import World
+    from tisim.models.world import World
 
 #: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
 
 _MODES: Final = SENDS | SEND_INITS
 _BLOCKING: Final = {"send", "ssend", "bsend", "recv"}
+# Steps of schedules that post a message: the mode of a send, and whether the rank goes on.
+_POSTS: Final[dict[int, tuple[str | None, bool]]] = {
+    **{rows.ISEND: ("standard", True), rows.SEND: ("standard", False)},
+    **{rows.SSEND: ("synchronous", False), rows.IRECV: (None, True), rows.RECV: (None, False)},
+}
 
 
 class Rank:
@@ -65,29 +71,27 @@ class Rank:
 
     def run(self, actions: Iterable[Action], delay: float) -> Steps:
         """Act from the start to the end of a trace; errors of input say at which line."""
+        protocol = self._world.protocol
         try:
-            yield from self._run(actions, delay)
+            if delay > 0:
+                yield self._clock.wake_after(delay)
+            if protocol.init_sleep > 0:
+                event = self._clock.wake_after(protocol.init_sleep)
+                self.other += yield from self._time_of(event)
+            for action in actions:
+                self.action = action
+                self.actions += 1
+                method = self._METHODS.get(action.name)
+                yield from (method(self, action) if method is not None else None) or ()
+            yield from self._wait_until_all_end()
+            if protocol.barrier_finalization:
+                yield from self._collective(Action("barrier"))
+                yield from self._wait_until_all_end()
         except InputError as error:
             if error.file is not None:
                 raise
             file, line = self._world.trace.place(self.number, self.action.line)
             raise InputError(error.message, file=file, line=line) from None
-
-    def _run(self, actions: Iterable[Action], delay: float) -> Steps:
-        if delay > 0:
-            yield self._clock.wake_after(delay)
-        if self._world.protocol.init_sleep > 0:
-            event = self._clock.wake_after(self._world.protocol.init_sleep)
-            self.other += yield from self._time_of(event)
-        for action in actions:
-            self.action = action
-            self.actions += 1
-            method = self._METHODS.get(action.name)
-            yield from (method(self, action) if method is not None else None) or ()
-        yield from self._wait_until_all_end()
-        if self._world.protocol.barrier_finalization:
-            yield from self._collective(Action("barrier"))
-            yield from self._wait_until_all_end()
         self.finish = self._clock.now
         self.is_finished = True
 
@@ -104,8 +108,9 @@ class Rank:
         yield from self._execute(flops, threads)
 
     def _sleep(self, action: Action) -> Steps:
-        if action.amount > 0:
-            self.other += yield from self._time_of(self._clock.sleep(action.amount))
+        since = self._clock.now
+        yield from self._clock.sleep(action.amount)
+        self.other += self._clock.now - since
 
     def _execute(self, flops: float, threads: int = 1) -> Steps:
         event = self._hosts.execute(self.host, flops, threads)
@@ -116,10 +121,6 @@ class Rank:
         since = self._clock.now
         yield event
         return self._clock.now - since
-
-    def _overhead(self, seconds: float) -> Steps:
-        if seconds > 0:
-            yield self._clock.sleep(seconds)
 
     # Messages
 
@@ -150,39 +151,33 @@ class Rank:
     def _request(self, message: Message | None, *, receives: bool = False) -> Request:
         return Request(message=message, order=next(self._orders), receives=receives)
 
-    def _send(
-        self, message: Message, mode: str = "standard", *, as_isend: bool = True
+    def _post(
+        self, message: Message, mode: str | None, *, as_isend: bool = True
     ) -> Generator[simpy.Event, None, Request]:
-        """Pay the overhead and post a send; a detached one is complete."""
-        yield from self._overhead(
-            self._messages.send_overhead(self.number, message.nbytes, mode, as_isend=as_isend)
-        )
+        """Post a receive (no mode), or pay the overhead and post a send; a detached one is over."""
+        if mode is None:
+            return self._request(self._messages.post_receive(message), receives=True)
+        overhead = self._messages.send_overhead
+        yield from self._clock.sleep(overhead(self.number, message.nbytes, mode, as_isend=as_isend))
         self.messages_sent += 1
         self.bytes_sent += message.nbytes
         message = self._messages.post_send(message, mode)
         return self._request(None if message.is_detached else message)
 
-    def _receive(self, message: Message) -> Request:
-        return self._request(self._messages.post_receive(message), receives=True)
-
     def _send_or_receive(self, action: Action, persistent: Persistent | None = None) -> Steps:
         """Post a message; wait for it if the call blocks, else make its request pending."""
-        receives = action.name not in _MODES
-        request = self._request(None, receives=receives)
+        request, mode = self._request(None), _MODES.get(action.name)
         if action.peer != PROC_NULL:
             message = self._message(action)
-            if not receives:
-                as_isend = action.name.startswith("i")
-                request = yield from self._send(message, _MODES[action.name], as_isend=as_isend)
-            else:
-                if action.nbytes < 0:
-                    message.nbytes = (yield from self._probe_until_found(message)).nbytes
-                request = self._receive(message)
+            if mode is None and action.nbytes < 0:
+                message.nbytes = (yield from self._probe_until_found(message)).nbytes
+            request = yield from self._post(message, mode, as_isend=action.name.startswith("i"))
         if action.name in _BLOCKING:
             yield from self._wait_for(request)
         else:
-            request.key = self._key(action)
-            self._requests.add(request, action, persistent)
+            self._requests.add(
+                request, action, self._comm(action.comm).number[self.number], persistent
+            )
 
     def _sendrecv_action(self, action: Action) -> Steps:
         send, receive = replace(action, name="send"), action.receive
@@ -195,15 +190,11 @@ class Rank:
     def _sendrecv(self, send: Message, receive: Message) -> Steps:
         """Post both halves, the sending one first, then wait for both."""
         if send.destination != self.number or receive.source != self.number:
-            sent = yield from self._send(send)
-            yield from self._wait_for(sent, self._receive(receive))
+            sent = yield from self._post(send, "standard")
+            received = yield from self._post(receive, None)
+            yield from self._wait_for(sent, received)
 
     # Requests
-
-    def _key(self, action: Action) -> Key:
-        me = self._comm(action.comm).number[self.number]
-        ends = (me, action.peer) if action.name in _MODES else (action.peer, me)
-        return (*ends, action.tag, action.comm)
 
     def _await(self, request: Request) -> None:
         """Put a request among those that the rank waits for."""
@@ -250,7 +241,8 @@ class Rank:
         """Let a complete request go; a receive costs its overhead."""
         self._requests.drop(request)
         if request.receives and request.message is not None:
-            yield from self._overhead(self._messages.receive_overhead(self.number, request.message))
+            overhead = self._messages.receive_overhead(self.number, request.message)
+            yield from self._clock.sleep(overhead)
 
     def _wait(self, action: Action) -> Steps:
         """Wait for all: for collectives first, one after the other, as SimGrid does."""
@@ -304,7 +296,7 @@ class Rank:
         """Sleep for the time of a test, then finish the request (None: it is) if it is complete."""
         seconds = self._world.polls["test"] * self._world.protocol.test_sleep
         if seconds > 0:
-            yield self._clock.sleep(seconds)
+            yield from self._clock.sleep(seconds)
             if request is not None and request.message is not None:
                 yield self._clock.turn()
         if request is None:
@@ -323,7 +315,7 @@ class Rank:
             return
         if self._world.protocol.test_sleep > 0:
             seconds = self._world.polls["testany"] * self._world.protocol.test_sleep
-            yield self._clock.sleep(seconds)
+            yield from self._clock.sleep(seconds)
             yield self._clock.turn()
         listed = self._requests.listed(action)
         request = next((r for r in listed if r.message is not None and r.is_complete), None)
@@ -339,15 +331,13 @@ class Rank:
             yield from probe(self._message(action))
 
     def _probe_until_found(self, wanted: Message) -> Generator[simpy.Event, None, Message]:
-        while True:
-            self.probed = wanted
-            found = yield from self._probe_once(wanted)
-            if found is not None:
-                self.probed = None
-                return found
+        self.probed = wanted
+        while (found := (yield from self._probe_once(wanted))) is None:
             if (self._probe_flops() <= 0 or self._world.nothing_will_come()) and self.is_stuck():
                 event = self._messages.probing[self.number] = self._clock.env.event()
                 yield from self._wait_for_others(event)
+        self.probed = None
+        return found
 
     def is_stuck(self) -> bool:
         """True if only other ranks can make this one go on, or it has finished."""
@@ -382,7 +372,7 @@ class Rank:
 
     def _create_persistent(self, action: Action) -> None:
         self._address(action.peer, action.comm)  # which raises an error if there is no such rank
-        self._requests.make_persistent(action, self._key(action))
+        self._requests.make_persistent(action, self._comm(action.comm).number[self.number])
 
     def _start(self, action: Action) -> Steps:
         for persistent in self._requests.inactive(action):
@@ -409,10 +399,7 @@ class Rank:
         communicator.enter(self.number, action.name)
         if call.blocking and call.operation in self._world.protocol.synchronised:
             yield from self._wait_for_others(communicator.gather(self._clock.env.event()))
-
-        def write(script: rows.Script) -> None:
-            self._world.settings.write_call(script, cast("_core.CollectiveCall", call))
-
+        write = partial(self._world.settings.write_call, call=cast("_core.CollectiveCall", call))
         named = (action.name, action.words, action.double)
         schedule = self._world.schedule(self.number, communicator, write, named)
         if not call.blocking and rows.WAITALL in schedule.kinds:
@@ -424,8 +411,7 @@ class Rank:
         if not call.blocking and not (call.operation == "bcast" and size == 1 and not slots):
             request = self._request(None)
             request.of_collective, request.parts = True, slots
-            request.key = (ANY_SOURCE, ANY_SOURCE, COLLECTIVES[call.operation][1], action.comm)
-            self._requests.add(request, action)
+            self._requests.add(request, action, communicator.number[self.number])
         if flops > 0:
             yield from self._execute(flops)
 
@@ -441,33 +427,29 @@ class Rank:
                 strict=True)
         )  # fmt: skip
 
-        def incoming(peer: int, size: float, tag: int) -> Message:
-            return Message(members[peer], self.number, tag, context, int(size))
-
-        def outgoing(peer: int, size: float, tag: int) -> Message:
-            return Message(self.number, members[peer], tag, context, int(size))
+        def message(peer: int, size: float, tag: int, *, receives: bool) -> Message:
+            ends = (members[peer], self.number) if receives else (self.number, members[peer])
+            return Message(*ends, tag, context, int(size))
 
         def taken(*numbers: int) -> list[Request]:
             return [slots.pop(number) for number in numbers if number in slots]
 
         for kind, peer, size, tag, slot in steps:
-            if kind == rows.ISEND:
-                slots[slot] = yield from self._send(outgoing(peer, size, tag))
-            elif kind == rows.IRECV:
-                slots[slot] = self._receive(incoming(peer, size, tag))
-            elif kind in (rows.SEND, rows.SSEND):
-                mode = "synchronous" if kind == rows.SSEND else "standard"
-                sent = yield from self._send(outgoing(peer, size, tag), mode, as_isend=False)
-                yield from self._wait_for(sent)
-            elif kind == rows.RECV:
-                yield from self._wait_for(self._receive(incoming(peer, size, tag)))
+            if kind in _POSTS:
+                mode, is_immediate = _POSTS[kind]
+                posted = message(peer, size, tag, receives=mode is None)
+                request = yield from self._post(posted, mode, as_isend=is_immediate)
+                if is_immediate:
+                    slots[slot] = request
+                else:
+                    yield from self._wait_for(request)
             elif kind == rows.WAIT:
                 yield from self._wait_for(*taken(slot))
             elif kind == rows.WAITALL:
                 yield from self._wait_for(*taken(*(next(steps)[4] for _ in range(peer))))
             elif kind == rows.SENDRECV:
-                received = incoming(*next(steps)[1:4])
-                yield from self._sendrecv(outgoing(peer, size, tag), received)
+                received = message(*next(steps)[1:4], receives=True)
+                yield from self._sendrecv(message(peer, size, tag, receives=False), received)
             elif kind == rows.COMPUTE:
                 yield from self._execute(size)
             else:
@@ -486,13 +468,13 @@ class Rank:
         elif action.name == "comm_group":
             number, *members = arguments
             made = self.comms[number] = self._world.communicators.of_group(members, self.number)
-            yield from self._make_together(Stage.NUMBER, made)
+            yield from self._make_together(made, Stage.NUMBER)
         else:
             parent = self._comm(arguments[0])
             begun = parent.enter(self.number, action.name)
             if action.name == "comm_split":
                 begun.colors[self.number] = (arguments[2], arguments[3])
-                yield from self._agree_on_colors(parent, begun, joins=arguments[2] >= 0)
+                yield from self._agree_on_colors(parent, begun)
             elif not begun.made:
                 begun.colors = dict.fromkeys(parent.members, (0, 0))
                 self._world.communicators.split(parent, begun)
@@ -500,29 +482,27 @@ class Rank:
                 return
             made = self.comms[arguments[1]] = begun.made[self.number]
             if action.name != "comm_idup":
-                yield from self._make_together(Stage.NUMBER, made)
+                yield from self._make_together(made, Stage.NUMBER)
 
-    def _agree_on_colors(self, parent: Communicator, begun: Begun, *, joins: bool) -> Steps:
+    def _agree_on_colors(self, parent: Communicator, begun: Begun) -> Steps:
         """Rank 0 gathers the colors and keys, then tells every other rank its communicator."""
         groups: list[list[int]] = []
         if parent.members[0] == self.number:
-            yield from self._make_together(Stage.COLORS, parent)
+            yield from self._make_together(parent, Stage.COLORS)
             groups = self._world.communicators.split(parent, begun)
-        yield from self._make_together(Stage.GROUPS, parent, groups, joins=joins)
+        joins = begun.colors[self.number][0] >= 0
+        yield from self._make_together(parent, Stage.GROUPS, joins, groups)
 
     def _make_together(
         self,
-        stage: Stage,
         communicator: Communicator,
-        groups: Sequence[Sequence[int]] = (),
-        *,
+        stage: Stage,
         joins: bool = True,
+        groups: Sequence[Sequence[int]] = (),
     ) -> Steps:
         """Exchange the messages of a stage of the making of a communicator."""
-
-        def write(script: rows.Script) -> None:
-            self._world.settings.write_stage(script, stage, joins, groups)
-
+        settings = self._world.settings
+        write = partial(settings.write_stage, stage=stage, joins=joins, groups=groups)
         schedule = self._world.schedule(self.number, communicator, write)
         yield from self._follow(schedule, communicator)
 

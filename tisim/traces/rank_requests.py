@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tisim.errors import InputError
-from tisim.traces.text_program import ANY_SOURCE, Action
+from tisim.traces.text_program import ANY_SOURCE, COLLECTIVES, SEND_INITS, SENDS, Action
 
 Key = tuple[int, int, int, int]
 
@@ -50,6 +50,14 @@ class NamedRequest:
         return key == ((key[0], *self.key[1:]) if self.source_lost else self.key)
 
 
+def _key(action: Action, me: int) -> Key:
+    """The key of the request that an action makes; a non-blocking collective has no ends."""
+    if action.name[1:] in COLLECTIVES:
+        return ANY_SOURCE, ANY_SOURCE, COLLECTIVES[action.name[1:]][1], action.comm
+    ends = (me, action.peer) if action.name in SENDS | SEND_INITS else (action.peer, me)
+    return *ends, action.tag, action.comm
+
+
 R = TypeVar("R", bound=NamedRequest)
 
 
@@ -62,8 +70,14 @@ class RankRequests(Generic[R]):
         self._persistent: list[Persistent] = []
         self._numbers: dict[int, R | Persistent] = {}
 
-    def add(self, request: R, action: Action, persistent: Persistent | None = None) -> None:
-        """Make a request pending, which a line or the start of a persistent one has made."""
+    def add(
+        self, request: R, action: Action, me: int, persistent: Persistent | None = None
+    ) -> None:
+        """Make a request pending, which a line or the start of a persistent one has made.
+
+        `me` is the number of this rank in the communicator.
+        """
+        request.key = _key(action, me)
         request.source_lost, request.persistent = action.source_lost, persistent
         self.pending[request] = None
         if persistent is None:
@@ -102,9 +116,9 @@ class RankRequests(Generic[R]):
         named = self._numbers[number]
         return next((r for r in self.pending if named in (r, r.persistent)), None)
 
-    def make_persistent(self, action: Action, key: Key) -> None:
-        """Note a persistent request."""
-        made = Persistent(action, key)
+    def make_persistent(self, action: Action, me: int) -> None:
+        """Note a persistent request; `me` as of `add`."""
+        made = Persistent(action, _key(action, me))
         self._persistent.append(made)
         self._numbers |= dict.fromkeys(action.numbers or (), made)
 

@@ -132,45 +132,17 @@ class RegionRates:
         return (volume - beyond) * rate.seconds / rate.volume + beyond / self.per_second
 
 
-class NearestRates:
-    """The rates of several inputs; a region has those of the input most like it.
+def nearest_rates(
+    inputs: Sequence[RegionRates], visited: Mapping[Region, RegionRate]
+) -> dict[Region, RegionRates]:
+    """The rates for each visited region: those of the input, of several, most like it.
 
-    Parameters
-    ----------
-    inputs
-        The rates of each input that was measured.
-    visited
-        What the regions do for which rates are asked.
-
-    Notes
-    -----
     Inputs are compared by the mean volume of a visit: where it is alike, so is the working set.
     """
-
-    def __init__(self, inputs: Sequence[RegionRates], visited: Mapping[Region, RegionRate]) -> None:
-        self._of_region = {
-            region: min(inputs, key=lambda rates: _distance(rates.regions.get(region), rate))
-            for region, rate in visited.items()
-        }
-
-        self._larger = {
-            region
-            for region, rate in visited.items()
-            if self.knows(region)
-            and rate.mean_volume > _LARGER * self._of_region[region].regions[region].mean_volume
-        }
-
-    def knows(self, region: Region) -> bool:
-        """True if an input has the region."""
-        return region in self._of_region[region].regions
-
-    def is_larger(self, region: Region) -> bool:
-        """True if visits have more than twice the measured volume."""
-        return region in self._larger
-
-    def seconds_of(self, region: Region, volume: float) -> float:
-        """What a volume takes in a region."""
-        return self._of_region[region].seconds_of(region, volume)
+    return {
+        region: min(inputs, key=lambda rates: _distance(rates.regions.get(region), rate))
+        for region, rate in visited.items()
+    }
 
 
 def _distance(measured: RegionRate | None, other: RegionRate) -> float:
@@ -254,14 +226,19 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
         visited: dict[Region, RegionRate] = {}
         for rank in range(source.trace.ranks):
             _add(visited, source.computations(rank))
-        rates = NearestRates(inputs, visited)
+        rates = nearest_rates(inputs, visited)
+        measured = {region: of.regions.get(region) for region, of in rates.items()}
+        is_larger = {
+            region: known is not None and visited[region].mean_volume > _LARGER * known.mean_volume
+            for region, known in measured.items()
+        }
         for rank in range(source.trace.ranks):
             computations = source.computations(rank)
             for one in computations:
-                seconds = rates.seconds_of(one.region, one.volume)
+                seconds = rates[one.region].seconds_of(one.region, one.volume)
                 total += seconds
-                unknown += 0.0 if rates.knows(one.region) else seconds
-                larger += seconds if rates.is_larger(one.region) else 0.0
+                unknown += seconds if measured[one.region] is None else 0.0
+                larger += seconds if is_larger[one.region] else 0.0
             with (
                 source.file(rank).open() as lines,
                 Path(changed, f"rank-{rank}.txt").open("w") as out,
@@ -272,7 +249,7 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
 
 
 def _with_times(
-    lines: Iterable[str], computations: Iterable[_Computation], rates: NearestRates
+    lines: Iterable[str], computations: Iterable[_Computation], rates: Mapping[Region, RegionRates]
 ) -> Iterator[str]:
     """The lines of a rank with times: a computation in front of each call."""
     upcoming = iter(computations)
@@ -291,8 +268,8 @@ def _with_times(
     yield from _compute(rank, next(upcoming), rates)
 
 
-def _compute(rank: str, one: _Computation, rates: NearestRates) -> Iterator[str]:
-    nanoseconds = round(1e9 * rates.seconds_of(one.region, one.volume))
+def _compute(rank: str, one: _Computation, rates: Mapping[Region, RegionRates]) -> Iterator[str]:
+    nanoseconds = round(1e9 * rates[one.region].seconds_of(one.region, one.volume))
     if nanoseconds:
         yield f"{rank} {_COMPUTE} {nanoseconds}\n"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import statistics
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.analysis.result import Result
 from tisim.analysis.timeline.run_file import RunFile
-from tisim.studies.validation.differences import sum_by_kind
 from tisim.studies.validation.study import RealRun
 from tisim.traces import Kind, Trace
 from tisim.traces.counts import counter_names, counts_of
@@ -97,9 +96,11 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
     """
     real = RealRun.read(Path(run), trace.ranks)
     ranks = trace.ranks
-    names = _names_of_calls(trace, result)
-    predicted_times = _sums(names, result.timeline)
-    real_times = _sums(names, _actions_of(Path(run)))
+    predicted, recorded = (
+        _with_calls(trace, actions) for actions in (result.timeline, _actions_of(Path(run)))
+    )
+    names = _names_of_calls(predicted)
+    predicted_times, real_times = _sums(names, predicted), _sums(names, recorded)
     ends = statistics.fmean(real.ends), statistics.fmean(result.column("finish"))
     between = real_times.pop(_COMPUTING, 0.0) / ranks
     processor = _processor_time(trace)
@@ -124,58 +125,36 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
     )
 
 
-class _Names:
-    """The names of the calls that actions belong to.
+def _with_calls(trace: Trace, actions: pd.DataFrame) -> pd.DataFrame:
+    """Actions with their seconds, and the line of the call that each belongs to.
 
     A recorded call that became several actions, such as a sendrecv, has a time at the first of
-    them, and is named after all of them.
+    them.
     """
-
-    def __init__(self, trace: Trace) -> None:
-        self._timed = [
-            [line for line, of in trace.attributes_of(rank) if isinstance(of.get("duration"), int)]
-            for rank in range(trace.ranks)
-        ]
-        self._kinds: dict[tuple[int, int], list[str]] = {}
-
-    def call(self, rank: int, line: int) -> tuple[int, int]:
-        """The call that an action belongs to."""
-        timed = self._timed[rank]
-        place = bisect_right(timed, line) - 1
-        return rank, timed[place] if place >= 0 else line
-
-    def add(self, rank: int, line: int, kind: str) -> None:
-        kinds = self._kinds.setdefault(self.call(rank, line), [])
-        if kind not in kinds:
-            kinds.append(kind)
-
-    def name(self, rank: int, line: int, kind: str) -> str:
-        return " + ".join(self._kinds.get(self.call(rank, line), [kind]))
+    timed = [
+        [line for line, of in trace.attributes_of(rank) if isinstance(of.get("duration"), int)]
+        for rank in range(trace.ranks)
+    ]
+    calls = [
+        timed[rank][place - 1] if (place := bisect_right(timed[rank], line)) else line
+        for rank, line in zip(actions["rank"], actions["line"], strict=True)
+    ]
+    kinds, seconds = actions["kind"].astype(str), actions["end"] - actions["start"]
+    return actions.assign(kind=kinds, seconds=seconds, call=calls)
 
 
-def _names_of_calls(trace: Trace, result: Result) -> _Names:
-    names = _Names(trace)
-    for rank, line, kind, _ in _rows(result.timeline.sort_values(["rank", "line"])):
-        if kind not in _OWN:
-            names.add(rank, line, kind)
-    return names
+def _names_of_calls(predicted: pd.DataFrame) -> pd.Series[str]:
+    """The names of calls by rank and line: each is named after all of its actions."""
+    calls = predicted[~predicted["kind"].isin(_OWN)].sort_values(["rank", "line"], kind="stable")
+    return calls.groupby(["rank", "call"])["kind"].agg(lambda kinds: " + ".join(kinds.unique()))
 
 
-def _sums(names: _Names, actions: pd.DataFrame) -> dict[str, float]:
+def _sums(names: pd.Series[str], actions: pd.DataFrame) -> dict[str, float]:
     """Seconds in computing and in each kind of call, of all ranks."""
-    return sum_by_kind(
-        [
-            (_COMPUTING if kind in _OWN else names.name(rank, line, kind), seconds)
-            for rank, line, kind, seconds in _rows(actions)
-        ]
-    )
-
-
-def _rows(actions: pd.DataFrame) -> Iterator[tuple[int, int, str, float]]:
-    """Rank, line, kind and seconds of each action."""
-    seconds = actions["end"] - actions["start"]
-    columns = actions["rank"], actions["line"], actions["kind"].astype(str), seconds
-    yield from zip(*(column.tolist() for column in columns), strict=True)
+    named = actions.join(names.rename("name"), on=["rank", "call"])
+    shown = named["name"].fillna(named["kind"]).where(~named["kind"].isin(_OWN), _COMPUTING)
+    sums: dict[str, float] = named.groupby(shown)["seconds"].sum().to_dict()
+    return sums
 
 
 def _actions_of(path: Path) -> pd.DataFrame:
