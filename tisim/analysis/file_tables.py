@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from tisim.kernel.file_sums import SIZE_BOUNDS
-from tisim.support.quantities import format_bytes
+from tisim.support.quantities import count_of, format_bytes
 from tisim.support.tables import time_column
 
 if TYPE_CHECKING:
@@ -22,6 +22,16 @@ DISKS = "disks of hosts"
 _OTHER_FILES = "(further files)"
 _SERVED: Final = ("seconds", "requests", "bytes_read", "bytes_written", "waited", "awaited")
 _COUNTED: Final = ("calls", "bytes", "sequential", "consecutive", "aligned", "sizes")
+
+
+def directions(
+    uses: Iterable[FileUseDict], ways: tuple[str, str] = ("reads", "writes")
+) -> Iterator[tuple[FileUseDict, str, AccessesDict]]:
+    """Each use with its reads, and with its writes, where there were any."""
+    for use in uses:
+        for way, accesses in zip(ways, (use["reads"], use["writes"]), strict=True):
+            if accesses["calls"]:
+                yield use, way, accesses
 
 
 def title_of(use: FileUseDict) -> str:
@@ -70,35 +80,28 @@ def common_size(accesses: AccessesDict) -> str:
 def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
     """Reads and writes of each name: a heading, and the rows of at most `most` names."""
     yield ("files", "on", "", "opens", "calls", "bytes", "sizes", "order", "aligned")
-    for use in sorted(uses, key=_bytes_of, reverse=True)[:most]:
-        for direction, accesses in (("reads", use["reads"]), ("writes", use["writes"])):
-            if accesses["calls"]:
-                yield (
-                    title_of(use),
-                    use["file_system"] or DISKS,
-                    direction,
-                    f"{use['opens']:,}",
-                    f"{accesses['calls']:,}",
-                    format_bytes(accesses["bytes"]),
-                    common_size(accesses),
-                    order_words(accesses, use["opens"]),
-                    f"{accesses['aligned'] / accesses['calls']:.0%}",
-                )
+    for use, way, accesses in directions(sorted(uses, key=_bytes_of, reverse=True)[:most]):
+        yield (
+            title_of(use),
+            use["file_system"] or DISKS,
+            way,
+            f"{use['opens']:,}",
+            f"{accesses['calls']:,}",
+            format_bytes(accesses["bytes"]),
+            common_size(accesses),
+            order_words(accesses, use["opens"]),
+            f"{accesses['aligned'] / accesses['calls']:.0%}",
+        )
 
 
 def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str, str]]:
     """The names with the most bytes, what was moved, and how, one row for each direction."""
     rows = []
-    for use in sorted(uses, key=_bytes_of, reverse=True)[:most]:
-        for way, accesses in (("read", use["reads"]), ("written", use["writes"])):
-            if accesses["calls"]:
-                calls = f"{accesses['calls']:,} calls of {common_size(accesses)}"
-                if accesses["calls"] == 1:
-                    calls = calls.replace("calls", "call", 1)
-                order = order_words(accesses, use["opens"])
-                rows.append(
-                    (title_of(use), f"{format_bytes(accesses['bytes'])} {way}", f"{calls}, {order}")
-                )
+    chosen = sorted(uses, key=_bytes_of, reverse=True)[:most]
+    for use, way, accesses in directions(chosen, ("read", "written")):
+        calls = count_of(accesses["calls"], "call")
+        how = f"{calls} of {common_size(accesses)}, {order_words(accesses, use['opens'])}"
+        rows.append((title_of(use), f"{format_bytes(accesses['bytes'])} {way}", how))
     return rows
 
 
@@ -147,8 +150,12 @@ def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
 
 def both_ways(servers: ServersDict, server: int) -> list[float]:
     """The bytes that a server read and wrote in each bin of time."""
-    series = servers["read_over_time"][server], servers["written_over_time"][server]
-    return [read + written for read, written in zip_longest(*series, fillvalue=0.0)]
+    return added(servers["read_over_time"][server], servers["written_over_time"][server])
+
+
+def added(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """The sums of two series, the shorter of which goes on with zeros."""
+    return [a + b for a, b in zip_longest(one, other, fillvalue=0.0)]
 
 
 def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
@@ -162,12 +169,9 @@ def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
     for use in io.get("files", []):
         home = use["file_system"] or DISKS
         for way, accesses in (("read", use["reads"]), ("written", use["writes"])):
-            over_time = accesses["over_time"]
-            if over_time:
+            if over_time := accesses["over_time"]:
                 files.append(("files", title_of(use), way, over_time))
-                known = sums.get((home, way), [])
-                both = zip_longest(known, over_time, fillvalue=0.0)
-                sums[home, way] = [one + other for one, other in both]
+                sums[home, way] = added(sums.get((home, way), []), over_time)
     yield from (("file system", home, way, series) for (home, way), series in sums.items())
     yield from files
     for servers in io.get("file_systems", {}).values():
@@ -203,9 +207,7 @@ class FileTables:
         """
         rows = [
             (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))
-            for use in self._io.get("files", [])
-            for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
-            if accesses["calls"]
+            for use, way, accesses in directions(self._io.get("files", []))
         ]
         return _frame(rows, ["files", "file_system", "opens", "seconds", "way", *_COUNTED])
 

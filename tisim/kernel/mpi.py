@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, overload
 
 from tisim import _core
@@ -66,17 +67,16 @@ class MpiRank:
     @property
     def size(self) -> int:
         """The number of ranks of its world."""
-        return self.env.driver.core.world_size(self.index)
+        return self._core.world_size(self.index)
 
     def returned(self) -> int | None:
         """The result of the call that has just ended: the number of a request, or nothing."""
-        core = self.env.driver.core
         if self._gives is _Gives.POSTED:
-            request = core.last_request(self.index)
+            request = self._core.last_request(self.index)
             self._requests.add(request)
             return request
         if self._gives is _Gives.COMPLETED:
-            request = core.taken_request(self.index)
+            request = self._core.taken_request(self.index)
             self._requests.discard(request)
             return request
         return None
@@ -121,10 +121,9 @@ class MpiRank:
         recv_tag: int = 0,
     ) -> simpy.Event:
         """MPI_Sendrecv: both are posted, the send first, then both are waited for."""
-        core = self.env.driver.core
         out = self._peer(dst), _size(send_bytes), _tag(send_tag)
         back = self._source(src), _size(recv_bytes), _tag(recv_tag, wildcard=True)
-        return self._call(lambda: core.post_sendrecv(self.index, *out, *back))
+        return self._call(self._core.post_sendrecv, *out, *back)
 
     # Requests: what isend and irecv gave. Each can be completed, or freed, once.
 
@@ -132,28 +131,25 @@ class MpiRank:
         """MPI_Wait for a request that `isend` or `irecv` gave; each can be waited for once."""
         self._check_pending([request])
         self._requests.remove(request)
-        return self._post_request(Kind.WAIT, request)
+        return self._call(self._core.post_request, Kind.WAIT, request)
 
     def waitall(self, requests: Iterable[int] | None = None) -> simpy.Event:
         """MPI_Waitall for some requests, by default for all of the rank that are pending."""
-        core = self.env.driver.core
         if requests is None:
             self._check_free()
             self._requests.clear()
-            return self._call(lambda: core.post_waitall(self.index))
+            return self._call(self._core.post_waitall)
         some = self._check_pending(requests)
         self._requests.difference_update(some)
-        return self._call(lambda: core.post_requests(self.index, Kind.WAITALL, some))
+        return self._call(self._core.post_requests, Kind.WAITALL, some)
 
     def waitany(self, requests: Iterable[int]) -> simpy.Event:
         """MPI_Waitany for one of some requests; the event's value is the one that is complete."""
         some = self._check_pending(requests)
         if not some:
             raise InputError("waitany takes one request or more")
-        core = self.env.driver.core
-        return self._call(
-            lambda: core.post_requests(self.index, Kind.WAITANY, some), gives=_Gives.COMPLETED
-        )
+        post = self._core.post_requests
+        return self._call(post, Kind.WAITANY, some, gives=_Gives.COMPLETED)
 
     def cancel(self, request: int) -> simpy.Event:
         """MPI_Cancel: a message that nobody has matched is none; a wait must follow all the same.
@@ -161,13 +157,13 @@ class MpiRank:
         A send is cancelled if it is still waiting for its receive.
         """
         self._check_pending([request])
-        return self._post_request(Kind.CANCEL, request)
+        return self._call(self._core.post_request, Kind.CANCEL, request)
 
     def request_free(self, request: int) -> simpy.Event:
         """MPI_Request_free: no call names the request any more, and its message goes on."""
         self._check_pending([request])
         self._requests.remove(request)
-        return self._post_request(Kind.REQUEST_FREE, request)
+        return self._call(self._core.post_request, Kind.REQUEST_FREE, request)
 
     # Operations without messages
 
@@ -175,15 +171,13 @@ class MpiRank:
         """Compute `flops` on the rank's host."""
         if not 0 <= flops < math.inf:
             raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
-        core = self.env.driver.core
-        return self._call(lambda: core.post_compute(self.index, flops))
+        return self._call(self._core.post_compute, flops)
 
     def sleep(self, seconds: float) -> simpy.Event:
         """Do nothing for some seconds."""
         if not 0 <= seconds < math.inf:
             raise InputError(f"a sleep lasts 0 or more seconds, got {seconds!r}")
-        core = self.env.driver.core
-        return self._call(lambda: core.post_sleep(self.index, seconds))
+        return self._call(self._core.post_sleep, seconds)
 
     # Collectives. The computation of a reduction is an `execute` after it.
 
@@ -259,26 +253,24 @@ class MpiRank:
 
     # How calls reach the core
 
-    def _post_message(self, kind: Kind, peer: int, nbytes: int, tag: int) -> simpy.Event:
-        core = self.env.driver.core
-        return self._call(
-            lambda: core.post_message(self.index, kind, peer, nbytes, tag),
-            gives=_Gives.POSTED if kind in (Kind.ISEND, Kind.IRECV) else _Gives.NOTHING,
-        )
+    @property
+    def _core(self) -> _core.Simulation:
+        return self.env.driver.core
 
-    def _post_request(self, kind: Kind, request: int) -> simpy.Event:
-        core = self.env.driver.core
-        return self._call(lambda: core.post_request(self.index, kind, request))
+    def _post_message(self, kind: Kind, peer: int, nbytes: int, tag: int) -> simpy.Event:
+        gives = _Gives.POSTED if kind in (Kind.ISEND, Kind.IRECV) else _Gives.NOTHING
+        return self._call(self._core.post_message, kind, peer, nbytes, tag, gives=gives)
 
     def _collective(self, operation: str, *arguments: float) -> simpy.Event:
-        core = self.env.driver.core
-        numbers = [float(number) for number in arguments]
-        return self._call(lambda: core.post_collective(self.index, operation, numbers))
+        return self._call(self._core.post_collective, operation, [*map(float, arguments)])
 
-    def _call(self, post: Callable[[], None], *, gives: _Gives = _Gives.NOTHING) -> simpy.Event:
+    def _call(
+        self, post: Callable[..., None], *arguments: object, gives: _Gives = _Gives.NOTHING
+    ) -> simpy.Event:
+        """Post a call, whose first argument is the rank."""
         self._check_free()
         self._gives = gives
-        return self.env.call(self, post)
+        return self.env.call(self, partial(post, self.index, *arguments))
 
     def _check_pending(self, requests: Iterable[int]) -> list[int]:
         """The requests as a list, if all are pending and the rank may make a call."""

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tisim.config.kinds import OverheadTable
     from tisim.config.parameter import Record
     from tisim.config.table import Overheads
-    from tisim.platform.columns import Columns
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.disks import FileSystem
+    from tisim.platform.profiles import ResourceProfile
 
 
 def core_model(
@@ -107,31 +107,17 @@ def core_platform(
     )
 
 
-def _profiles(events: Columns) -> list[_core.ResourceProfile]:
-    kinds = (
-        _core.Quantity.SPEED,
-        _core.Quantity.BANDWIDTH,
-        _core.Quantity.LATENCY,
-        _core.Quantity.STATE,
-    )
-    offsets = events.integers("offset")
-    times, values = events.floats("time"), events.floats("value")
+def _profiles(profiles: Iterable[ResourceProfile]) -> list[_core.ResourceProfile]:
+    quantity = _core.Quantity
+    kinds = (quantity.SPEED, quantity.BANDWIDTH, quantity.LATENCY, quantity.STATE)
     return [
         _core.ResourceProfile(
-            bool(is_link),
-            index,
-            kinds[what],
-            period,
-            times[first:end].tolist(),
-            values[first:end].tolist(),
+            one.is_link,
+            one.index,
+            kinds[one.what],
+            -1.0 if one.profile.period is None else one.profile.period,
+            list(one.profile.times),
+            list(one.profile.values),
         )
-        for is_link, index, what, period, first, end in zip(
-            events.integers("is_link"),
-            events.integers("index"),
-            events.integers("what"),
-            events.floats("period"),
-            offsets,
-            offsets[1:],
-            strict=False,
-        )
+        for one in profiles
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -16,32 +15,6 @@ if TYPE_CHECKING:
     Numbers = array[int] | array[float]
 else:
     Scalar = TypeVar("Scalar")
-
-_Number = TypeVar("_Number", int, float)
-
-
-class Column:
-    """One column: a buffer that the core reads, and the same numbers as a NumPy array.
-
-    `numbers` is the numbers, which do not change any more.
-    """
-
-    def __init__(self, numbers: Numbers) -> None:
-        self.numbers = numbers
-
-    @cached_property
-    def view(self) -> NDArray[np.generic]:
-        """The numbers as an array that refuses to be written to."""
-        import numpy as np
-
-        if not self.numbers:
-            return np.empty(0, dtype=self.numbers.typecode)
-        view = np.frombuffer(self.numbers, dtype=self.numbers.typecode)
-        view.setflags(write=False)
-        return view
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Column, (self.numbers,)
 
 
 class NumpyView(Generic[Scalar]):
@@ -58,55 +31,58 @@ class NumpyView(Generic[Scalar]):
         owner.typecodes = {**owner.typecodes, name: self.typecode}
 
     def __get__(self, columns: Columns, owner: type[Columns]) -> NDArray[Scalar]:
-        return cast("NDArray[Scalar]", columns.columns[self._name].view)
+        import numpy as np
+
+        numbers = columns.columns[self._name]
+        if not numbers:
+            return np.empty(0, self.typecode)
+        view = np.frombuffer(numbers, self.typecode)
+        view.setflags(write=False)
+        return view
 
 
 class Columns:
     """Columns by name, each an attribute, too.
 
-    `numbers`: the numbers of each column: an iterable of them, or another column's `array.array` or
-    NumPy array of the same type.
+    `numbers`: the numbers of each column. An `array.array` of its type is kept, and must not change
+    any more.
     """
 
     #: The type of each column, as in `array.array`.
     typecodes: dict[str, str] = {}  # noqa: RUF012 (each class makes one of its own)
 
-    def __init__(self, **numbers: Iterable[float] | Column) -> None:
+    def __init__(self, **numbers: Iterable[float]) -> None:
         self.columns = {name: _column(code, numbers[name]) for name, code in self.typecodes.items()}
 
-    def replaced(self, **numbers: Iterable[float] | Column) -> Self:
+    def replaced(self, **numbers: Iterable[float]) -> Self:
         """The same with other numbers in some columns."""
         return type(self)(**{**self.columns, **numbers})
 
     def buffer(self, name: str) -> Numbers:
         """The numbers of a column, to be read only."""
-        return self.columns[name].numbers
+        return self.columns[name]
 
     def floats(self, name: str) -> array[float]:
         """The numbers of a column of floating-point numbers, to be read only."""
-        numbers = self.columns[name].numbers
-        assert numbers.typecode == "d"
-        return cast("array[float]", numbers)
+        assert self.typecodes[name] == "d"
+        return cast("array[float]", self.columns[name])
 
     def integers(self, name: str) -> array[int]:
         """The numbers of a column of integers, to be read only."""
-        numbers = self.columns[name].numbers
-        assert numbers.typecode != "d"
-        return cast("array[int]", numbers)
+        assert self.typecodes[name] != "d"
+        return cast("array[int]", self.columns[name])
 
 
-def _column(code: str, numbers: Iterable[float] | Column) -> Column:
-    if isinstance(numbers, Column):
-        return numbers
+def _column(code: str, numbers: Iterable[float]) -> Numbers:
     if isinstance(numbers, array) and numbers.typecode == code:
-        return Column(numbers)
-    return Column(array(code, numbers))
+        return numbers
+    return array(code, numbers)
 
 
 class Resources(Columns):
     """Speeds, cores, bandwidths and latencies, as read-only arrays.
 
-    A new number of a link is declared here, filled in by `LinkTable.columns`, and received by
+    A new number of a link is declared here and in `LINK_COLUMNS`, and received by
     `for_each_link_column` of ``core/platform/routes.hpp``. `host_speed`, `host_cores`: of each
     host: flop/s of a core, number of cores; shape (hosts,). `disk_host`, `disk_read_bandwidth`,
     `disk_write_bandwidth`, `disk_size`: of each disk: the index of its host, bytes/s, bytes that it
@@ -124,11 +100,3 @@ class Resources(Columns):
     disk_read_bandwidth: NumpyView[np.float64] = NumpyView("d")
     disk_write_bandwidth: NumpyView[np.float64] = NumpyView("d")
     disk_size: NumpyView[np.float64] = NumpyView("d")
-
-
-def joined(typecode: str, parts: Iterable[array[_Number]]) -> array[_Number]:
-    """One array of the numbers of all parts, one after the other."""
-    whole: array[_Number] = array(typecode)
-    for part in parts:
-        whole.extend(part)
-    return whole

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tisim.platform.columns import Column, Columns, NumpyView, Resources
-from tisim.platform.profiles import ResourceProfile
+from tisim.platform.columns import Resources
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tisim import _core
+    from tisim.platform.profiles import ResourceProfile
     from tisim.platform.router import Router
     from tisim.platform.topology import Topology
-
-
-class CompiledEvents(Columns):
-    """All profiles of a platform, as arrays.
-
-    Attributes
-    ----------
-    is_link
-        Whether the resource is a link (1) or a host (0); shape (profiles,).
-    index
-        Which host or link; shape (profiles,).
-    what
-        0: speed, a fraction of ``host_speed``; 1: bandwidth, bytes/s; 2: latency, s;
-        3: state, on if the value is above 0; shape (profiles,).
-    period
-        Seconds between the starts of two rounds, -1 for one round only; shape (profiles,).
-    offset
-        Where the events of each profile begin; shape (profiles + 1,).
-    time, value
-        When each event happens in the first round (s), and the new value; shape (events,).
-    """
-
-    is_link: NumpyView[np.uint8] = NumpyView("B")
-    index: NumpyView[np.int32] = NumpyView("i")
-    what: NumpyView[np.uint8] = NumpyView("B")
-    period: NumpyView[np.float64] = NumpyView("d")
-    offset: NumpyView[np.int64] = NumpyView("q")
-    time: NumpyView[np.float64] = NumpyView("d")
-    value: NumpyView[np.float64] = NumpyView("d")
 
 
 class CompiledPlatform(Resources):
@@ -66,8 +34,8 @@ class CompiledPlatform(Resources):
         self,
         topology: Topology,
         router: Router,
-        events: CompiledEvents,
-        **numbers: Iterable[float] | Column,
+        events: Sequence[ResourceProfile],
+        **numbers: Iterable[float],
     ) -> None:
         super().__init__(**numbers)
         self.default_loopback = topology.loopback
@@ -106,31 +74,7 @@ class CompiledPlatform(Resources):
             return self
         bandwidths, latencies = self.floats("link_bandwidth")[:], self.floats("link_latency")[:]
         bandwidths[link], latencies[link] = bandwidth, latency
-        changed = {"link_bandwidth": Column(bandwidths), "link_latency": Column(latencies)}
+        changed = {"link_bandwidth": bandwidths, "link_latency": latencies}
         return CompiledPlatform(
             self._topology, self._router, self.events, **{**self.columns, **changed}
         )
-
-
-def compile_platform(
-    topology: Topology,
-    resources: Resources,
-    profiles: Sequence[ResourceProfile],
-    router: Router,
-) -> CompiledPlatform:
-    """Turn a platform into arrays; see `CompiledPlatform`."""
-    return CompiledPlatform(topology, router, _compile_events(profiles), **resources.columns)
-
-
-def _compile_events(profiles: Sequence[ResourceProfile]) -> CompiledEvents:
-    lengths = [len(entry.profile.times) for entry in profiles]
-    periods = [entry.profile.period for entry in profiles]
-    return CompiledEvents(
-        is_link=[entry.is_link for entry in profiles],
-        index=[entry.index for entry in profiles],
-        what=[entry.what for entry in profiles],
-        period=[-1.0 if period is None else period for period in periods],
-        offset=itertools.accumulate(lengths, initial=0),
-        time=[time for entry in profiles for time in entry.profile.times],
-        value=[value for entry in profiles for value in entry.profile.values],
-    )

@@ -11,9 +11,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
-
-from tisim.platform.columns import joined
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone
@@ -121,36 +119,13 @@ class Host:
     index: int
 
 
-class HostBlock(Protocol):
-    """Hosts with consecutive indices that are stored in the same way."""
-
-    def __len__(self) -> int: ...
-    def name(self, position: int) -> str: ...
-    def all_names(self) -> Iterable[str]: ...
-    def point(self, position: int) -> Point: ...
-    def properties(self, position: int) -> Mapping[str, str]: ...
-    def speeds(self) -> array[float]: ...
-    def cores(self) -> array[int]: ...
-
-
 @dataclass(slots=True)
 class ListedHosts:
-    """Hosts that the file names one by one."""
+    """Hosts that the file names one by one, with consecutive indices."""
 
     names: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
-    speed_list: list[float] = field(default_factory=list)
-    core_list: list[int] = field(default_factory=list)
     property_list: list[Mapping[str, str]] = field(default_factory=list)
-
-    def append(
-        self, name: str, point: Point, speed: float, cores: int, properties: Mapping[str, str]
-    ) -> None:
-        self.names.append(name)
-        self.points.append(point)
-        self.speed_list.append(speed)
-        self.core_list.append(cores)
-        self.property_list.append(properties)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -167,12 +142,6 @@ class ListedHosts:
     def properties(self, position: int) -> Mapping[str, str]:
         return self.property_list[position]
 
-    def speeds(self) -> array[float]:
-        return array("d", self.speed_list)
-
-    def cores(self) -> array[int]:
-        return array("i", self.core_list)
-
 
 @dataclass(frozen=True, slots=True)
 class NumberedHosts:
@@ -182,8 +151,6 @@ class NumberedHosts:
     prefix: str
     radical: Radical
     suffix: str
-    speed: float
-    core_count: int
     shared_properties: Mapping[str, str]
 
     def __len__(self) -> int:
@@ -201,27 +168,23 @@ class NumberedHosts:
     def properties(self, position: int) -> Mapping[str, str]:
         return self.shared_properties
 
-    def speeds(self) -> array[float]:
-        return array("d", [self.speed]) * len(self)
-
-    def cores(self) -> array[int]:
-        return array("i", [self.core_count]) * len(self)
-
 
 class HostTable:
     """All hosts of a platform, by index and by name."""
 
     def __init__(self) -> None:
-        self._blocks: list[HostBlock] = []
+        self._blocks: list[ListedHosts | NumberedHosts] = []
         self._starts: list[int] = []
-        self._count = 0
+        #: Of each host: the speed of a core in flop/s, and the number of cores.
+        self.speeds = array("d")
+        self.cores = array("i")
         self._listed: dict[str, int] = {}
         # (prefix, suffix) -> blocks whose names have them, with their first index
         self._numbered: dict[tuple[str, str], list[tuple[NumberedHosts, int]]] = {}
         self._most_digits = 1  # of a number in the names of numbered hosts
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.speeds)
 
     def add_listed(
         self, name: str, point: Point, speed: float, cores: int, properties: Mapping[str, str]
@@ -231,25 +194,28 @@ class HostTable:
         if not isinstance(block, ListedHosts):
             block = ListedHosts()
             self._push(block)
-        block.append(name, point, speed, cores, properties)
-        index = self._count
-        self._listed[name] = index
-        self._count += 1
+        block.names.append(name)
+        block.points.append(point)
+        block.property_list.append(properties)
+        index = self._listed[name] = len(self)
+        self.speeds.append(speed)
+        self.cores.append(cores)
         return index
 
-    def add_numbered(self, block: NumberedHosts) -> int:
+    def add_numbered(self, block: NumberedHosts, speed: float, cores: int) -> int:
         """Add the hosts of a cluster and return the index of the first."""
-        first = self._count
+        first = len(self)
         self._push(block)
+        self.speeds += array("d", [speed]) * len(block)
+        self.cores += array("i", [cores]) * len(block)
         self._numbered.setdefault((block.prefix, block.suffix), []).append((block, first))
         highest = max(numbers.stop for numbers in block.radical.ranges) - 1
         self._most_digits = max(self._most_digits, len(str(highest)))
-        self._count += len(block)
         return first
 
-    def _push(self, block: HostBlock) -> None:
+    def _push(self, block: ListedHosts | NumberedHosts) -> None:
         self._blocks.append(block)
-        self._starts.append(self._count)
+        self._starts.append(len(self))
 
     def find(self, name: str) -> int | None:
         """The index of the host of that name, or None."""
@@ -294,7 +260,7 @@ class HostTable:
                             names.add(name)
         return None
 
-    def _locate(self, index: int) -> tuple[HostBlock, int]:
+    def _locate(self, index: int) -> tuple[ListedHosts | NumberedHosts, int]:
         at = bisect_right(self._starts, index) - 1
         return self._blocks[at], index - self._starts[at]
 
@@ -308,8 +274,8 @@ class HostTable:
 
     def point(self, index: int) -> Point:
         """Where the host is: its zone and its number in the zone."""
-        at = bisect_right(self._starts, index) - 1
-        return self._blocks[at].point(index - self._starts[at])
+        block, position = self._locate(index)
+        return block.point(position)
 
     def properties(self, index: int) -> Mapping[str, str]:
         block, position = self._locate(index)
@@ -324,17 +290,9 @@ class HostTable:
                 for position in range(len(block)):
                     yield first + position, 1, block.properties(position)
 
-    def blocks(self) -> list[tuple[int, HostBlock]]:
+    def blocks(self) -> list[tuple[int, ListedHosts | NumberedHosts]]:
         """The blocks, each with the index of its first host."""
         return list(zip(self._starts, self._blocks, strict=True))
-
-    def speeds(self) -> array[float]:
-        """Speed of a core of each host, flop/s."""
-        return joined("d", (block.speeds() for block in self._blocks))
-
-    def cores(self) -> array[int]:
-        """Number of cores of each host."""
-        return joined("i", (block.cores() for block in self._blocks))
 
 
 def _overlap(radicals: list[Radical]) -> int | None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
-
-from tisim.platform.columns import joined
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tisim.platform.columns import Numbers
+    from tisim.platform.zones.cluster import BandedLinks
 
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
 #: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
 DEFAULT_LOOPBACK = "__loopback__"
 #: Hosts or links of one cluster, at most: ten times the largest machine, and the memory of one PC.
 MOST_LINKS = 1 << 25
+#: The numbers of a link, and the types of their columns, as in `array.array`.
+LINK_COLUMNS: Final = {"bandwidth": "d", "latency": "d", "fatpipe": "B", "burst": "d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,73 +48,21 @@ class Link:
     index: int
 
 
-class LinkBlock(Protocol):
-    """Links with consecutive indices that are stored in the same way."""
-
-    def __len__(self) -> int: ...
-    def name(self, position: int) -> str: ...
-    def find(self, name: str) -> int | None: ...
-    def bandwidths(self) -> array[float]: ...
-    def latencies(self) -> array[float]: ...
-    def fatpipes(self) -> array[int]: ...
-    def bursts(self) -> array[float]: ...
-
-
-@dataclass(slots=True)
-class ListedLinks:
-    """Links that the file names one by one."""
-
-    names: list[str] = field(default_factory=list)
-    bandwidth_list: list[float] = field(default_factory=list)
-    latency_list: list[float] = field(default_factory=list)
-    fatpipe_list: list[bool] = field(default_factory=list)
-    burst_list: list[float] = field(default_factory=list)
-
-    def append(
-        self, name: str, bandwidth: float, latency: float, fatpipe: bool, burst: float
-    ) -> None:
-        self.names.append(name)
-        self.bandwidth_list.append(bandwidth)
-        self.latency_list.append(latency)
-        self.fatpipe_list.append(fatpipe)
-        self.burst_list.append(burst)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def name(self, position: int) -> str:
-        return self.names[position]
-
-    def find(self, name: str) -> int | None:
-        """Always None: the table has an index of the listed names."""
-        return None
-
-    def bandwidths(self) -> array[float]:
-        return array("d", self.bandwidth_list)
-
-    def latencies(self) -> array[float]:
-        return array("d", self.latency_list)
-
-    def fatpipes(self) -> array[int]:
-        return array("B", self.fatpipe_list)
-
-    def bursts(self) -> array[float]:
-        return array("d", self.burst_list)
-
-
 class LinkTable:
     """All links of a platform, by index and by name."""
 
     def __init__(self) -> None:
-        self._blocks: list[LinkBlock] = []
+        # Names of links one by one, or links that a cluster generates, and the first index of each.
+        self._blocks: list[list[str] | BandedLinks] = []
         self._starts: list[int] = []
-        self._count = 0
+        #: The numbers of all links, by the names in `LINK_COLUMNS`.
+        self.numbers: dict[str, array[float]] = {n: array(code) for n, code in LINK_COLUMNS.items()}
         self._listed: dict[str, int] = {}
         self._split: dict[str, int] = {}
         self._properties: dict[int, Mapping[str, str]] = {}
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.numbers["bandwidth"])
 
     def add_listed(
         self,
@@ -128,15 +76,17 @@ class LinkTable:
     ) -> int:
         """Add one link (whose name is new) and return its index."""
         block = self._blocks[-1] if self._blocks else None
-        if not isinstance(block, ListedLinks):
-            block = ListedLinks()
+        if not isinstance(block, list):
+            block = []
             self._push(block)
-        block.append(name, bandwidth, latency, fatpipe, burst)
-        index = self._count
-        self._listed[name] = index
+        block.append(name)
+        index = self._listed[name] = len(self)
+        for column, number in zip(
+            self.numbers.values(), (bandwidth, latency, fatpipe, burst), strict=True
+        ):
+            column.append(number)
         if properties:
             self._properties[index] = properties
-        self._count += 1
         return index
 
     def add_split(
@@ -155,16 +105,17 @@ class LinkTable:
         self._split[name] = up
         return up
 
-    def add_generated(self, block: LinkBlock) -> int:
+    def add_generated(self, block: BandedLinks) -> int:
         """Add the links of a cluster and return the index of the first."""
-        first = self._count
+        first = len(self)
         self._push(block)
-        self._count += len(block)
+        for name, column in self.numbers.items():
+            column += block.column(name)
         return first
 
-    def _push(self, block: LinkBlock) -> None:
+    def _push(self, block: list[str] | BandedLinks) -> None:
         self._blocks.append(block)
-        self._starts.append(self._count)
+        self._starts.append(len(self))
 
     def is_listed(self, name: str) -> bool:
         """True if a listed link, or a half or the whole of a SPLITDUPLEX one, has that name."""
@@ -176,7 +127,7 @@ class LinkTable:
         if index is not None:
             return index
         for start, block in zip(self._starts, self._blocks, strict=True):
-            position = block.find(name)
+            position = None if isinstance(block, list) else block.find(name)
             if position is not None:
                 return start + position
         return None
@@ -196,28 +147,12 @@ class LinkTable:
 
     def name(self, index: int) -> str:
         at = bisect_right(self._starts, index) - 1
-        return self._blocks[at].name(index - self._starts[at])
+        block, position = self._blocks[at], index - self._starts[at]
+        return block[position] if isinstance(block, list) else block.name(position)
 
     def properties(self, index: int) -> Mapping[str, str]:
         return self._properties.get(index, {})
 
-    def columns(self) -> dict[str, Numbers]:
+    def columns(self) -> dict[str, array[float]]:
         """The link columns of `tisim.platform.columns.Resources`."""
-        return {
-            "link_bandwidth": self.bandwidths(),
-            "link_latency": self.latencies(),
-            "link_fatpipe": self.fatpipes(),
-            "link_burst": joined("d", (block.bursts() for block in self._blocks)),
-        }
-
-    def bandwidths(self) -> array[float]:
-        """Bandwidth of each link, bytes/s."""
-        return joined("d", (block.bandwidths() for block in self._blocks))
-
-    def latencies(self) -> array[float]:
-        """Latency of each link, seconds."""
-        return joined("d", (block.latencies() for block in self._blocks))
-
-    def fatpipes(self) -> array[int]:
-        """1 for each FATPIPE link, else 0."""
-        return joined("B", (block.fatpipes() for block in self._blocks))
+        return {f"link_{name}": column for name, column in self.numbers.items()}

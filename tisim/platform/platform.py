@@ -423,6 +423,7 @@ class Platform:
     @cached_property
     def compiled(self) -> CompiledPlatform:
         """The platform as arrays, for the core."""
-        from tisim.platform.compiled import compile_platform
+        from tisim.platform.compiled import CompiledPlatform
 
-        return compile_platform(self._topology, self._resources, self.profiles, self._router)
+        columns = self._resources.columns
+        return CompiledPlatform(self._topology, self._router, self.profiles, **columns)

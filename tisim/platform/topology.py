@@ -53,8 +53,8 @@ class Topology:
     def declared_numbers(self) -> Resources:
         """The numbers of hosts, links and disks as the elements of the platform give them."""
         return Resources(
-            host_speed=self.hosts.speeds(),
-            host_cores=self.hosts.cores(),
+            host_speed=self.hosts.speeds,
+            host_cores=self.hosts.cores,
             **self.links.columns(),
             **self.disks.columns(),
         )

@@ -106,7 +106,7 @@ class Settings:
     @property
     def unsteady(self) -> str | None:
         """Why equal iterations of a program need not take equal times; None: they do."""
-        if len(self.routes.events.floats("time")) > 0:
+        if self.routes.events:
             return "the platform has profiles of what changes or fails"
         protocol = self.protocol
         if protocol.jitter_start or protocol.jitter_barrier or protocol.jitter_size:

@@ -21,10 +21,9 @@ from tisim.platform.links import DEFAULT_LOOPBACK
 
 def same(one: Platform, two: Platform) -> bool:
     """True if two platforms are the same to the core and to a reader of names."""
-    columns = [(p.compiled.columns, p.compiled.events.columns) for p in (one, two)]
-    first, second = [[c.numbers for part in parts for c in part.values()] for parts in columns]
     return (
-        first == second
+        one.compiled.columns == two.compiled.columns
+        and one.profiles == two.profiles
         and [host.name for host in one.hosts] == [host.name for host in two.hosts]
         and [dict(host.properties) for host in one.hosts]
         == [dict(host.properties) for host in two.hosts]

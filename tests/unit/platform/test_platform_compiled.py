@@ -8,6 +8,14 @@ import pytest
 
 from tests.unit.platform.conftest import Load
 from tisim.platform import CompiledPlatform, Platform
+from tisim.platform.profiles import (
+    BANDWIDTH,
+    LATENCY,
+    SPEED,
+    STATE,
+    Profile,
+    ResourceProfile,
+)
 
 
 def names(compiled: CompiledPlatform, src: int, dst: int) -> list[str]:
@@ -76,11 +84,12 @@ def test_profiles(load: Load, tmp_path: Path) -> None:
         '<trace_connect trace="t" element="l" kind="BANDWIDTH"/>'
         '<trace_connect trace="lat" element="m" kind="LATENCY"/>'
     )
-    events = platform.compiled.events
-    assert events.is_link.tolist() == [0, 0, 1, 1, 1]
-    assert events.index.tolist() == [0, 1, 0, 1, 2]
-    assert events.what.tolist() == [0, 3, 1, 1, 2]
-    assert events.period.tolist() == [20.0, 10.0, -1.0, -1.0, 10.0]
-    assert events.offset.tolist() == [0, 2, 4, 6, 8, 9]
-    assert events.time.tolist() == [0.0, 11.0, 1.0, 2.0, 3.5, 4.0, 3.5, 4.0, 0.0]
-    assert events.value.tolist() == [1.0, 0.5, 0.0, 1.0, 1e6, 2e6, 1e6, 2e6, 0.5]
+    speed = Profile((0.0, 11.0), (1.0, 0.5), 20.0)
+    bandwidth = Profile((3.5, 4.0), (1e6, 2e6))
+    assert platform.compiled.events == (
+        ResourceProfile(False, 0, SPEED, speed),
+        ResourceProfile(False, 1, STATE, Profile((1.0, 2.0), (0.0, 1.0), 10.0)),
+        ResourceProfile(True, 0, BANDWIDTH, bandwidth),
+        ResourceProfile(True, 1, BANDWIDTH, bandwidth),
+        ResourceProfile(True, 2, LATENCY, Profile((0.0,), (0.5,), 10.0)),
+    )

@@ -7,8 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.analysis.file_tables import (
+    added,
     bandwidth_series,
     both_ways,
+    directions,
     habit_rows,
     server_rows,
     size_class,
@@ -72,13 +74,8 @@ def _files(io: IoDict, end: float) -> str:
     by_name: dict[str, list[float]] = {}
     for of, name, _, moved in bandwidth_series(io):
         if of == "files":
-            known = by_name.get(name, [])
-            count = max(len(known), len(moved))
             rates = [nbytes / width for nbytes in moved]
-            by_name[name] = [
-                one + other
-                for one, other in zip(_padded(known, count), _padded(rates, count), strict=True)
-            ]
+            by_name[name] = added(by_name.get(name, []), rates)
     if len(by_name) < 2:
         return ""
     most = sorted(by_name.items(), key=lambda item: -sum(item[1]))[:_STRIPS]
@@ -122,17 +119,10 @@ def _sizes(io: IoDict) -> str:
         io.get("files", []),
         key=lambda use: -(use["reads"]["calls"] + use["writes"]["calls"]),
     )[:_ROWS]
-    counted = [
-        (title_of(use), way, accesses["sizes"])
-        for use in uses
-        for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
-        if accesses["calls"]
+    counted = [(title_of(use), way, one["sizes"]) for use, way, one in directions(uses)]
+    used = [
+        i for i, of_all in enumerate(zip(*(one[2] for one in counted), strict=True)) if any(of_all)
     ]
-    used = (
-        [i for i in range(len(counted[0][2])) if any(sizes[i] for *_, sizes in counted)]
-        if (counted)
-        else []
-    )
     if not used:
         return ""
     rows = [
@@ -145,10 +135,6 @@ def _sizes(io: IoDict) -> str:
 def _table(rows: Iterator[Sequence[str]], texts: int) -> str:
     head = next(rows)
     return table(head, [[escape(cell) for cell in row] for row in rows], texts)
-
-
-def _padded(values: Sequence[float], count: int) -> list[float]:
-    return [*values, *[0.0] * (count - len(values))]
 
 
 def _rate(nbytes: float) -> str:

@@ -83,7 +83,7 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
     `part`: begin and end of what its chart shows first, in seconds.
     """
     log = result.require_event_log()
-    lanes = lanes_of(log)
+    room = Resolution(log)
     used = used_states(log)
     begin, end = part
     data = {
@@ -92,9 +92,9 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
         "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
         "kinds": kind_names(),
         "ranks": log.run.ranks,
-        "lanes": {"count": lanes.count, "size": lanes.size},
-        "gantt": _all_states(log, used) if is_exact(log) else _shares(log),
-        "detail": _detail(log, used, begin, end),
+        "lanes": {"count": room.lanes.count, "size": room.lanes.size},
+        "gantt": _all_states(log, used) if room.is_exact else _shares(log, room),
+        "detail": _detail(log, used, begin, end, room.most_states) if room.has_detail else None,
         "messages": _messages(log),
         "outliers": [
             {"rank": one.rank, "begin": one.start, "end": one.end, "text": _label(one)}
@@ -108,20 +108,32 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
     return json.dumps(data).replace("<", "\\u003c")
 
 
-def is_exact(log: EventLog) -> bool:
-    """True when a page has room for every state of every rank."""
-    return log.store.count("states") <= most_states(log)
+class Resolution:
+    """What a page has room for.
 
+    Attributes
+    ----------
+    lanes, bins
+        Of the chart: lanes of ranks, and parts of the time, where shares are shown.
+    finer
+        Smaller groups than those of the lanes, whose shares the page has too; None: it has none.
+    is_exact
+        True when there is room for every state of every rank; `most_states` is how many.
+    has_detail
+        True when there is room for every state of the typical part only.
+    """
 
-def most_states(log: EventLog) -> int:
-    """The number of states that a page has room for."""
-    return _STATES if lanes_of(log).size == 1 else _STATES_OF_MANY
-
-
-def lanes_of(log: EventLog) -> Lanes:
-    """The lanes of a page's Gantt chart."""
-    ranks = log.run.ranks
-    return Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
+    def __init__(self, log: EventLog) -> None:
+        ranks = log.run.ranks
+        self.lanes = Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
+        is_single = self.lanes.size == 1
+        self.bins = max(500, (_CELLS if is_single else _CELLS_OF_MANY) // self.lanes.count)
+        finer = Lanes.at_most(ranks, _FINER_CELLS // _FEWEST_FINER_BINS)
+        self.finer = finer if finer.size < self.lanes.size else None
+        self.finer_bins = _FINER_CELLS // finer.count
+        self.most_states = _STATES if is_single else _STATES_OF_MANY
+        self.is_exact = log.store.count("states") <= self.most_states
+        self.has_detail = not self.is_exact and self.most_states >= 2 * _FEWEST_STATES * ranks
 
 
 def used_states(log: EventLog) -> list[int]:
@@ -129,26 +141,6 @@ def used_states(log: EventLog) -> list[int]:
     sums = log.breakdown.by_rank.sum().to_numpy()
     used: list[int] = np.nonzero(sums)[0].tolist()
     return used
-
-
-def bins_of(log: EventLog) -> int:
-    """The number of bins of shares, where there is no room for every state."""
-    lanes = lanes_of(log)
-    return max(500, (_CELLS if lanes.size == 1 else _CELLS_OF_MANY) // lanes.count)
-
-
-def finer_bins_of(lanes: Lanes) -> int:
-    """The number of bins of shares in smaller groups."""
-    return _FINER_CELLS // lanes.count
-
-
-def finer_lanes_of(log: EventLog) -> Lanes | None:
-    """Smaller groups than those of the lanes, whose shares a page has too; None: it has none."""
-    lanes = lanes_of(log)
-    if lanes.size == 1:
-        return None
-    finer = Lanes.at_most(log.run.ranks, _FINER_CELLS // _FEWEST_FINER_BINS)
-    return finer if finer.size < lanes.size else None
 
 
 def _label(one: Outlier) -> str:
@@ -185,28 +177,22 @@ def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[
 
 def first_part(log: EventLog) -> tuple[float, float]:
     """The part of the time that a page shows first; lanes of many ranks have wide columns."""
-    if is_exact(log) or has_detail(log):
+    room = Resolution(log)
+    if room.is_exact or room.has_detail:
         # Ranks have more states in some parts than on average.
-        return typical_part(log, 0.0, min(TYPICAL_STATES, most_states(log) // (2 * log.run.ranks)))
-    return typical_part(log, _FEWEST_BINS * log.run.end / bins_of(log))
+        return typical_part(log, 0.0, min(TYPICAL_STATES, room.most_states // (2 * log.run.ranks)))
+    return typical_part(log, _FEWEST_BINS * log.run.end / room.bins)
 
 
-def has_detail(log: EventLog) -> bool:
-    """True when a page has every state of the typical part only."""
-    return not is_exact(log) and most_states(log) >= 2 * _FEWEST_STATES * log.run.ranks
-
-
-def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
+def _detail(log: EventLog, used: list[int], begin: float, end: float, most: int) -> object:
     """Every state of the typical part and as much around it, to move and zoom out a little."""
-    if not has_detail(log):
-        return None
     around = end - begin
     low, high = max(begin - around, 0.0), min(end + around, log.run.end)
     found = _states_between(log, low, high)
-    if len(found) > most_states(log):
+    if len(found) > most:
         low, high = begin, end
         found = _states_between(log, low, high)
-    if len(found) > most_states(log):
+    if len(found) > most:
         return None
     starts = np.full(log.run.ranks, high)
     np.minimum.at(starts, found["rank"], found["start"])
@@ -238,12 +224,11 @@ def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> di
     }
 
 
-def _shares(log: EventLog) -> dict[str, object]:
+def _shares(log: EventLog, room: Resolution) -> dict[str, object]:
     """Shares of the states in the groups of the lanes, and in smaller ones."""
-    levels = [_shares_of(log, lanes_of(log), bins_of(log))]
-    finer = finer_lanes_of(log)
-    if finer is not None:
-        levels.append(_shares_of(log, finer, finer_bins_of(finer)))
+    levels = [_shares_of(log, room.lanes, room.bins)]
+    if room.finer is not None:
+        levels.append(_shares_of(log, room.finer, room.finer_bins))
     return {"mode": "shares", "levels": levels}
 
 

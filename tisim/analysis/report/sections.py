@@ -11,16 +11,7 @@ from tisim.analysis.pictures.colours import MEANINGS
 from tisim.analysis.pictures.gantt import Lanes
 from tisim.analysis.report.findings import NAMED, BusiestLink, findings
 from tisim.analysis.report.page import bar, facts, legend, listed, numbers, percent, rest, table
-from tisim.analysis.report.page_data import (
-    BLOCKS,
-    bins_of,
-    finer_bins_of,
-    finer_lanes_of,
-    first_part,
-    has_detail,
-    is_exact,
-    lanes_of,
-)
+from tisim.analysis.report.page_data import BLOCKS, Resolution, first_part
 from tisim.analysis.result import words_of
 from tisim.analysis.timeline.columns import STATES, WAITS
 from tisim.analysis.timeline.outliers import paths_of, place_of
@@ -173,11 +164,9 @@ class PageParts:
     def gantt_note(self) -> str:
         """The first window, and the resolution of the chart."""
         begin, end = self._part
-        if (begin, end) == (0.0, self._log.run.end):
+        if self._part == (0.0, self._log.run.end) or self._part != first_part(self._log):
             return self._how_drawn()
-        if self._part != first_part(self._log):
-            return self._how_drawn()
-        detail = ", with every state" if has_detail(self._log) else ""
+        detail = ", with every state" if Resolution(self._log).has_detail else ""
         return (
             f"Shown first: {format_time(end - begin, 3)} in which the shares of the states are "
             f"most like those of the whole run{detail}. {self._how_drawn()}"
@@ -185,14 +174,13 @@ class PageParts:
 
     def _how_drawn(self) -> str:
         """The resolution of the chart."""
-        end = self._log.run.end
-        if is_exact(self._log):
+        end, room = self._log.run.end, Resolution(self._log)
+        if room.is_exact:
             return (
                 "Every state of every rank is here; a column of pixels with several states shows "
                 "their shares of its time, one upon the other."
             )
-        width = format_time(end / bins_of(self._log))
-        lanes = lanes_of(self._log)
+        width, lanes = format_time(end / room.bins), room.lanes
         many = "The whole has too many states to show each: "
         if lanes.size == 1:
             return (
@@ -200,9 +188,9 @@ class PageParts:
                 f"state, one upon the other, in steps of {width}."
             )
         finer = ""
-        if (smaller := finer_lanes_of(self._log)) is not None:
+        if (smaller := room.finer) is not None:
             who = "single ranks" if smaller.size == 1 else f"groups of {smaller.size} ranks"
-            finer = f", and those of {who} in steps of {format_time(end / finer_bins_of(smaller))}"
+            finer = f", and those of {who} in steps of {format_time(end / room.finer_bins)}"
         return (
             f"{many}it has the shares of the time that groups of {lanes.size:,} ranks spend in "
             f"each state, in steps of {width}{finer}. For every rank at any time, write a run file "

@@ -80,42 +80,50 @@ class Output(Protocol):
 
 
 class FileOutput:
-    """Files that listeners of the core write, one each."""
+    """An output of one or several files, all of which appear in the end, or none."""
 
-    def __init__(self, files: Sequence[tuple[str | os.PathLike[str], _core.Writer]]) -> None:
-        self._files: list[tuple[OutputFile, _core.Writer]] = []
+    def __init__(self, *paths: str | os.PathLike[str], random_access: bool = False) -> None:
+        self._files: list[OutputFile] = []
         try:
-            for path, writer in files:
-                self._files.append((OutputFile(path), writer))
+            for path in paths:
+                self._files.append(OutputFile(path, random_access=random_access))
         except BaseException:
             self.discard()
             raise
 
+    def commit(self) -> None:
+        for file in self._files:
+            file.commit()
+
+    def discard(self) -> None:
+        for file in self._files:
+            file.discard()
+
+
+class WrittenByCore(FileOutput):
+    """Files that listeners of the core write, one each."""
+
+    def __init__(self, files: Mapping[str | os.PathLike[str], _core.Writer]) -> None:
+        super().__init__(*files)
+        self._writers = [*files.values()]
+
     def listeners(self) -> list[_core.Writer]:
-        return [writer for _, writer in self._files]
+        return self._writers
 
     def drain(self, last: bool) -> None:
-        for file, writer in self._files:
+        for file, writer in zip(self._files, self._writers, strict=True):
             if written := writer.take(last):
                 file.write(written)
             if last:
                 file.complete()
 
-    def commit(self) -> None:
-        for file, _ in self._files:
-            file.commit()
 
-    def discard(self) -> None:
-        for file, _ in self._files:
-            file.discard()
-
-
-class StreamsFile:
+class StreamsFile(FileOutput):
     """A table of what streams of GPUs did, beside those of actions and messages."""
 
     def __init__(self, path: Path, run: Run) -> None:
+        super().__init__(path)
         self._run = run
-        self._file = OutputFile(path)
         run.wants_lanes = True
 
     def listeners(self) -> list[_core.Listener]:
@@ -125,19 +133,13 @@ class StreamsFile:
         if not last:
             return
         assert self._run.streams is not None
-        table = self._run.streams.table
-        if self._file.path.suffix.lower() == ".csv":
-            self._file.write(table.to_csv(index=False, float_format="%.12f", lineterminator="\n"))
+        (file,), table = self._files, self._run.streams.table
+        if file.path.suffix.lower() == ".csv":
+            file.write(table.to_csv(index=False, float_format="%.12f", lineterminator="\n"))
         else:
-            with self._file.writing():
-                table.to_parquet(self._file.stream, index=False)
-        self._file.complete()
-
-    def commit(self) -> None:
-        self._file.commit()
-
-    def discard(self) -> None:
-        self._file.discard()
+            with file.writing():
+                table.to_parquet(file.stream, index=False)
+        file.complete()
 
 
 def is_timed(path: Path) -> bool:

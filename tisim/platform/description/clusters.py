@@ -41,16 +41,9 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
     if isinstance(zone, FlatCluster):
         construction.check_new(node, spec.router)
         construction.topology.points[spec.router] = (zone, zone.hosts)
-    hosts = NumberedHosts(
-        zone,
-        spec.prefix,
-        zone.spec.radical,
-        spec.suffix,
-        node.number("speed"),
-        int(node.number("core")),
-        zone.properties,
-    )
-    zone.first_host = construction.topology.hosts.add_numbered(hosts)
+    hosts = NumberedHosts(zone, spec.prefix, zone.spec.radical, spec.suffix, zone.properties)
+    numbers = node.number("speed"), int(node.number("core"))
+    zone.first_host = construction.topology.hosts.add_numbered(hosts, *numbers)
     if (disk := described_disk(node)) is not None:
         all_hosts = range(zone.first_host, zone.first_host + len(hosts))
         add_disks(construction.topology.disks, disk, all_hosts)

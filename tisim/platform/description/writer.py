@@ -20,13 +20,12 @@ from tisim.platform.description.node import (
 from tisim.platform.description.routes import route_node
 from tisim.platform.description.xml import parse_document, quoted
 from tisim.platform.hosts import Radical
-from tisim.platform.links import DEFAULT_LOOPBACK
+from tisim.platform.links import DEFAULT_LOOPBACK, LINK_COLUMNS
 from tisim.platform.profiles import BANDWIDTH, LATENCY, SPEED, STATE, Profile, ResourceProfile
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone
 from tisim.platform.zones.flat import FlatCluster
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Mapping
 
     from tisim.platform.topology import Topology
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class LinkNow(NamedTuple):
-    """Bandwidth (bytes/s), latency (s), sharing and burst (bytes) of a link."""
+    """The numbers of a link, as in `LINK_COLUMNS`; `fatpipe` is 1 for a FATPIPE."""
 
     bandwidth: float
     latency: float
-    fatpipe: bool
+    fatpipe: float
     burst: float = 0.0
 
 
@@ -57,12 +56,9 @@ class Numbers:
 
     def __init__(self, topology: Topology, resources: Resources) -> None:
         self.topology = topology
-        self._speeds: array[float] = resources.floats("host_speed")
-        self._cores: array[int] = resources.integers("host_cores")
-        self._bandwidths: array[float] = resources.floats("link_bandwidth")
-        self._latencies: array[float] = resources.floats("link_latency")
-        self._fatpipes: array[int] = resources.integers("link_fatpipe")
-        self._bursts: array[float] = resources.floats("link_burst")
+        self._speeds = resources.floats("host_speed")
+        self._cores = resources.integers("host_cores")
+        self._links = [resources.buffer(f"link_{name}") for name in LINK_COLUMNS]
 
     def host(self, index: int) -> HostNow:
         """The numbers of a host."""
@@ -70,12 +66,7 @@ class Numbers:
 
     def link(self, index: int) -> LinkNow:
         """The numbers of a link."""
-        return LinkNow(
-            self._bandwidths[index],
-            self._latencies[index],
-            bool(self._fatpipes[index]),
-            self._bursts[index],
-        )
+        return LinkNow(*(column[index] for column in self._links))
 
     def hosts(self, first: int, count: int) -> set[HostNow]:
         """The different numbers of consecutive hosts."""
@@ -154,14 +145,13 @@ def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | Non
             kind = kind._replace(latency=now.latency)
         if role == "backbone" and now.fatpipe != kind.fatpipe:
             changes["bb_sharing_policy"] = "FATPIPE" if now.fatpipe else "SHARED"
-            kind = kind._replace(fatpipe=now.fatpipe)
+            kind = kind._replace(fatpipe=bool(now.fatpipe))
         kinds[role] = kind
     links = zone.with_spec(ClusterSpec(**(zone.spec._asdict() | kinds))).make_links()
-    fatpipes = map(bool, links.fatpipes())
-    said = map(LinkNow, links.bandwidths(), links.latencies(), fatpipes, links.bursts())
+    said = map(LinkNow, *map(links.column, LINK_COLUMNS))
     if list(said) != numbers.links(zone.first_link, len(links)):
         return None
-    return _with(node, changes | _changed_host(zone.first_host, numbers))
+    return _with(node, changes | _changed_host(node, numbers.host(zone.first_host)))
 
 
 def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
@@ -200,21 +190,18 @@ def alike(links: Sequence[LinkNow]) -> bool:
     return len(set(links)) == 1 and not links[0].fatpipe
 
 
-def _changed_host(index: int, numbers: Numbers) -> dict[str, Value]:
-    declared = HostNow(
-        numbers.topology.hosts.speeds()[index], numbers.topology.hosts.cores()[index]
-    )
-    now = numbers.host(index)
+def _changed_host(node: Node, now: HostNow) -> dict[str, Value]:
+    """The attributes of a host or cluster whose hosts have other numbers now."""
     changed: dict[str, Value] = {}
-    if now.speed != declared.speed:
-        changed["speed"] = now.speed
-    if now.cores != declared.cores:
+    if now.speed != node.number("speed"):
+        changed = {"speed": now.speed, "pstate": "0", "availability": "1"}
+    if now.cores != node.number("core"):
         changed["core"] = now.cores
-    return changed
+    return {name: value for name, value in changed.items() if name in node.attributes}
 
 
-def _with(node: Node, changes: dict[str, Value]) -> Node:
-    return dataclasses.replace(node, attributes=node.attributes | changes)
+def _with(node: Node, changes: Mapping[str, Value]) -> Node:
+    return dataclasses.replace(node, attributes={**node.attributes, **changes})
 
 
 # A file of more routes than this would be some 50 MB.
@@ -342,7 +329,8 @@ class Rewriter:
             case "peer":
                 yield short_peer(node, self._numbers)
             case "host":
-                yield self._host(node)
+                now = self._numbers.host(self._numbers.host_index(node["id"]))
+                yield _with(node, _changed_host(node, now))
             case "link" | "backbone":
                 yield from self._link(node)
             case _:
@@ -377,15 +365,6 @@ class Rewriter:
         for index in range(first, first + count):
             self._halved.add(self._numbers.topology.links.name(index).removesuffix("_UP"))
 
-    def _host(self, node: Node) -> Node:
-        now = self._numbers.host(self._numbers.host_index(node["id"]))
-        changed: dict[str, Value] = {}
-        if now.speed != node.number("speed"):
-            changed = {"speed": now.speed, "pstate": "0", "availability": "1"}
-        if now.cores != node.number("core"):
-            changed["core"] = now.cores
-        return dataclasses.replace(node, attributes=node.attributes | changed)
-
     def _link(self, node: Node) -> Iterator[Node]:
         index = self._numbers.link_index(node["id"])
         is_split = node.tag == "link" and node["sharing_policy"] == "SPLITDUPLEX"
@@ -407,7 +386,7 @@ class Rewriter:
                 "the platform file format cannot describe this platform: the backbone "
                 f"{node['id']!r} of a zone is SHARED there; leave its sharing as it is"
             )
-        yield dataclasses.replace(node, attributes=node.attributes | changed)
+        yield _with(node, changed)
 
     def _routes(self, node: Node) -> Iterator[Node]:
         """A route, in both directions where halves of links are links of their own now."""
@@ -416,7 +395,7 @@ class Rewriter:
             yield node
             return
         one_way = {"symmetrical": "NO"} if "symmetrical" in node.attributes else {}
-        there = dataclasses.replace(node, attributes=node.attributes | one_way)
+        there = _with(node, one_way)
         yield self._with_hops(there, hops)
         if one_way and node["symmetrical"] != "NO" and node["src"] != node["dst"]:
             turned = {_OTHER_END.get(key, key): value for key, value in there.attributes.items()}

@@ -8,9 +8,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from tisim.platform.columns import joined
+from tisim.platform.links import LINK_COLUMNS
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ class Wiring(NamedTuple):
     links: Integers
     limited: Integers
     limiters: Integers
-
-
-_Number = TypeVar("_Number", int, float)
 
 
 class LinkKind(NamedTuple):
@@ -150,21 +147,13 @@ class BandedLinks:
                 found.setdefault(kind.role, start + column)
         return found
 
-    def bandwidths(self) -> array[float]:
-        return self._column("d", lambda kind: kind.bandwidth)
-
-    def latencies(self) -> array[float]:
-        return self._column("d", lambda kind: kind.latency)
-
-    def fatpipes(self) -> array[int]:
-        return self._column("B", lambda kind: int(kind.fatpipe))
-
-    def bursts(self) -> array[float]:
-        return self._column("d", lambda kind: kind.burst)
-
-    def _column(self, typecode: str, number: Callable[[LinkKind], _Number]) -> array[_Number]:
-        parts = (array(typecode, map(number, band.columns)) * band.rows for band in self._bands)
-        return joined(typecode, parts)
+    def column(self, name: str) -> array[float]:
+        """One of `LINK_COLUMNS`."""
+        column: array[float] = array(LINK_COLUMNS[name])
+        for band in self._bands:
+            row = [getattr(kind, name) for kind in band.columns]
+            column += array(column.typecode, row) * band.rows
+        return column
 
 
 class ClusterZone(Zone, ABC):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.run import FileOutput, files_of, is_timed
+from tisim.analysis.timeline.run import WrittenByCore, files_of, is_timed
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
 
         return RunFileOutput(target, run)
     if suffix == ".trace":  # the states and links that SimGrid 3.32 writes with -trace
-        return FileOutput([(target, _core.PajeWriter(run.ranks))])
+        return WrittenByCore({target: _core.PajeWriter(run.ranks)})
     if is_timed(target):
-        return FileOutput([(target, _core.TimedCsv())])
+        return WrittenByCore({target: _core.TimedCsv()})
     actions, messages = files_of(target)
-    return FileOutput([(actions, _core.ActionsCsv()), (messages, _core.MessagesCsv())])
+    return WrittenByCore({actions: _core.ActionsCsv(), messages: _core.MessagesCsv()})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.run import files_of
+from tisim.analysis.timeline.run import FileOutput, files_of
 from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ _SIZES = {
 }
 
 
-class ParaverOutput:
+class ParaverOutput(FileOutput):
     """``run.prv`` with ``run.pcf`` and ``run.row`` beside it.
 
     The numbers of states, events and values are Extrae's, so that Paraver's configurations fit;
@@ -126,14 +126,8 @@ class ParaverOutput:
         least, each, most = _WINDOW
         window = min(max(each * run.ranks, least), most)
         self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
-        self._files: list[OutputFile] = []
         self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
-        try:
-            for file in files_of(path):
-                self._files.append(OutputFile(file, random_access=True))
-        except BaseException:
-            self.discard()
-            raise
+        super().__init__(*files_of(path), random_access=True)
         run.send_states_to(self._writer.sink())
         self._files[0].write(self._header(0.0))
 
@@ -158,13 +152,11 @@ class ParaverOutput:
 
     def commit(self) -> None:
         self._late.close()
-        for file in self._files:
-            file.commit()
+        super().commit()
 
     def discard(self) -> None:
         self._late.close()
-        for file in self._files:
-            file.discard()
+        super().discard()
 
     def _header(self, end: float) -> str:
         # A date would make two files of one simulation differ.

@@ -15,9 +15,8 @@ from tisim.analysis.timeline.columns import (
     MESSAGE_TIMES,
     field_of,
 )
-from tisim.analysis.timeline.run import files_of
+from tisim.analysis.timeline.run import FileOutput, files_of
 from tisim.errors import InputError
-from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyarrow.parquet import ParquetWriter
 
+    from tisim.support.files import OutputFile
+
 # Rows of a row group.
 _GROUP = 1 << 17
 
 
-class ParquetOutput:
+class ParquetOutput(FileOutput):
     """A row an action in ``run.parquet``, a row a message in ``run.messages.parquet``."""
 
     def __init__(self, path: Path) -> None:
@@ -40,19 +41,14 @@ class ParquetOutput:
                 "Parquet needs pyarrow: pip install 'tisim[parquet]', or write .csv",
                 file=path,
             ) from None
-        kinds = _core.kind_names()
         self._tables: list[_Table] = []
-        actions, messages = files_of(path)
-        try:
-            self._tables.append(
-                _Table(actions, _core.ActionRows(), _core.action_type(), ACTION_COLUMNS, kinds)
-            )
-            self._tables.append(
-                _Table(messages, _core.MessageRows(), _core.message_type(), MESSAGE_COLUMNS, ())
-            )
-        except BaseException:
-            self.discard()
-            raise
+        super().__init__(*files_of(path))
+        actions, messages = self._files
+        rows = _core.ActionRows(), _core.MessageRows()
+        self._tables = [
+            _Table(actions, rows[0], _core.action_type(), ACTION_COLUMNS),
+            _Table(messages, rows[1], _core.message_type(), MESSAGE_COLUMNS),
+        ]
 
     def listeners(self) -> list[_core.Listener]:
         return [table.writer for table in self._tables]
@@ -61,13 +57,10 @@ class ParquetOutput:
         for table in self._tables:
             table.drain(last)
 
-    def commit(self) -> None:
-        for table in self._tables:
-            table.file.commit()
-
     def discard(self) -> None:
         for table in self._tables:
-            table.discard()
+            table.close()
+        super().discard()
 
 
 class _Table:
@@ -75,17 +68,15 @@ class _Table:
 
     def __init__(
         self,
-        path: Path,
+        file: OutputFile,
         writer: _core.Writer,
         row_type: object,
         columns: Sequence[str],
-        kinds: Sequence[str],
     ) -> None:
         self.writer = writer
-        self.file = OutputFile(path)
+        self._file = file
         self._type = cast("np.dtype[np.void]", row_type)
         self._columns = columns
-        self._kinds = kinds
         self._waiting: list[bytes] = []
         self._size = 0
         self._output: ParquetWriter | None = None
@@ -98,16 +89,15 @@ class _Table:
             self._write_group()
         if last:
             assert self._output is not None
-            with self.file.writing():
+            with self._file.writing():
                 self._output.close()
-            self.file.complete()
+            self._file.complete()
 
-    def discard(self) -> None:
+    def close(self) -> None:
+        """Let nothing be written when it is forgotten, to a file that is not there any more."""
         if self._output is not None:
-            # Its end would be written when it is forgotten, to a file that is not there any more.
             with contextlib.suppress(OSError):
                 self._output.close()
-        self.file.discard()
 
     def _write_group(self) -> None:
         import numpy as np
@@ -117,13 +107,13 @@ class _Table:
         rows = np.frombuffer(b"".join(self._waiting), dtype=self._type)
         self._waiting, self._size = [], 0
         table = pa.table({name: self._column(rows, name) for name in self._columns})
-        with self.file.writing():
+        with self._file.writing():
             if self._output is None:
                 # Times hardly ever repeat: a dictionary of them costs time and saves no room.
                 repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
                 # Arrow's own copy of the schema is not the same bytes each time.
                 self._output = pq.ParquetWriter(
-                    self.file.stream, table.schema, use_dictionary=repeating, store_schema=False
+                    self._file.stream, table.schema, use_dictionary=repeating, store_schema=False
                 )
             if len(rows):
                 self._output.write_table(table, row_group_size=_GROUP)
@@ -136,7 +126,7 @@ class _Table:
         if name == "kind":
             # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
             # with bytes at its end that nobody has set.
-            names, numbers = np.unique(self._kinds, return_inverse=True)
+            names, numbers = np.unique(_core.kind_names(), return_inverse=True)
             indices = arrow_array(numbers[values].astype(np.int16))
             return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
         if name == "collective":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
+from tisim.analysis.timeline.run import FileOutput
 from tisim.errors import InputError
 from tisim.support.files import OutputFile
 from tisim.support.quantities import format_seconds
@@ -23,7 +24,7 @@ _LINKS = 100
 _LIMIT = 2_000_000_000
 
 
-class PerfettoOutput:
+class PerfettoOutput(FileOutput):
     """A track a rank, with collectives over their messages, arrows, and the load of links.
 
     A file that becomes larger than 2 GB loses its shortest slices, until half of it is left. In the
@@ -38,7 +39,7 @@ class PerfettoOutput:
         self._run = run
         self._size = 0
         self._shortest = 0
-        self._file = OutputFile(path, random_access=True)
+        super().__init__(path, random_access=True)
         if run.part is None:
             self._listener: _core.Listener = self._writer
             run.send_states_to(self._writer.sink())
@@ -63,11 +64,9 @@ class PerfettoOutput:
         if last:
             self._file.complete()
 
-    def commit(self) -> None:
-        self._file.commit()
-
-    def discard(self) -> None:
-        self._file.discard()
+    @property
+    def _file(self) -> OutputFile:
+        return self._files[0]
 
     def _check_part(self) -> None:
         part, end = self._run.part, self._run.end
@@ -95,7 +94,7 @@ class PerfettoOutput:
             thinner.discard()
             raise
         self._file.discard()
-        self._file = thinner
+        self._files = [thinner]
 
     def _say_what_is_missing(self) -> None:
         import numpy as np
