@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Numbers = array[int] | array[float]
 else:
     Scalar = TypeVar("Scalar")
+
+
+#: The numbers of a link, and the types of their columns, as in `array.array`.
+LINK_COLUMNS: Final = {"bandwidth": "d", "latency": "d", "fatpipe": "B", "burst": "d"}
 
 
 class NumpyView(Generic[Scalar]):

@@ -6,7 +6,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from tisim.platform.columns import LINK_COLUMNS
 
 if TYPE_CHECKING:
     from tisim.platform.zones.cluster import BandedLinks
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 DEFAULT_LOOPBACK = "__loopback__"
 #: Hosts or links of one cluster, at most: ten times the largest machine, and the memory of one PC.
 MOST_LINKS = 1 << 25
-#: The numbers of a link, and the types of their columns, as in `array.array`.
-LINK_COLUMNS: Final = {"bandwidth": "d", "latency": "d", "fatpipe": "B", "burst": "d"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tisim.errors import InputError
-from tisim.platform.columns import Resources
+from tisim.platform.columns import LINK_COLUMNS, Resources
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.node import (
     BURST,
@@ -20,7 +20,7 @@ from tisim.platform.description.node import (
 from tisim.platform.description.routes import route_node
 from tisim.platform.description.xml import parse_document, quoted
 from tisim.platform.hosts import Radical
-from tisim.platform.links import DEFAULT_LOOPBACK, LINK_COLUMNS
+from tisim.platform.links import DEFAULT_LOOPBACK
 from tisim.platform.profiles import BANDWIDTH, LATENCY, SPEED, STATE, Profile, ResourceProfile
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone
 from tisim.platform.zones.flat import FlatCluster

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from tisim.platform.links import LINK_COLUMNS
+from tisim.platform.columns import LINK_COLUMNS
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
