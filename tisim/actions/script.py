@@ -346,3 +346,66 @@ class Group:
             recv_bytes,
             recv_tag + self.offset,
         )
+
+
+class Rounds:
+    """An endpoint on which each blocking call of an algorithm ends a round.
+
+    The round ends before the next call, so that nothing follows the last one.
+    """
+
+    __slots__ = ("script", "rank", "size", "_open", "_ends")
+
+    def __init__(self, script: Script) -> None:
+        self.script, self.rank, self.size = script, script.rank, script.size
+        self._open: list[int] = []
+        self._ends = False
+
+    def _next(self) -> None:
+        if self._ends:
+            self.script.waitall(self._open)
+            self._open, self._ends = [], False
+
+    def chosen(self, operation: str) -> Callable[..., None]:
+        return self.script.chosen(operation)
+
+    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
+        self._next()
+        self._open.append(self.script.isend(dst, nbytes, tag))
+        return self._open[-1]
+
+    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
+        self._next()
+        self._open.append(self.script.irecv(src, nbytes, tag))
+        return self._open[-1]
+
+    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return [self.isend(dst, nbytes) for dst, nbytes in zip(dsts, sizes, strict=True)]
+
+    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return [self.irecv(src, nbytes) for src, nbytes in zip(srcs, sizes, strict=True)]
+
+    def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        self.isend(dst, nbytes, tag)
+        self._ends = True
+
+    ssend = send
+
+    def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
+        self.irecv(src, nbytes, tag)
+        self._ends = True
+
+    def wait(self, request: int) -> None:
+        self._ends = True
+
+    def waitall(self, requests: Sequence[int]) -> None:
+        self._ends = self._ends or bool(requests)
+
+    def sendrecv(
+        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
+    ) -> None:
+        if dst == self.rank and src == self.rank:
+            return
+        self.isend(dst, send_bytes, send_tag)
+        self.irecv(src, recv_bytes, recv_tag)
+        self._ends = True

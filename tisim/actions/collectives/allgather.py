@@ -7,13 +7,12 @@ one rank each.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tisim.actions.collectives.allgatherv import (
     around_a_ring,
     exchange_with_neighbours,
     ompi_bruck,
 )
+from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.exchanges import around, in_pairs
 from tisim.actions.collectives.halving import (
@@ -27,33 +26,11 @@ from tisim.actions.script import Endpoint
 from tisim.errors import InputError
 
 
-class Grid(NamedTuple):
-    """The place of a rank, counted as if the ranks of each host were consecutive.
-
-    `cores`: ranks on every host; 1 when the hosts have different numbers of ranks. `core`, `host`
-    are this rank's place. `first` is the first rank of this rank's host.
-    """
-
-    cores: int
-    hosts: int
-    core: int
-    host: int
-    first: int
-
-
-def smp_grid(s: Endpoint) -> Grid:
-    """The place of `s`; surveys where the ranks are, as the first call on a communicator does."""
-    found = nodes(s)
-    cores = found.intra.size if found.layout.uniform else 1
-    host, core = divmod(s.rank, cores)
-    return Grid(cores, s.size // cores, core, host, host * cores)
-
-
-def exchange_within_host(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
+def exchange_within_host(s: Endpoint, blocks: Blocks, sent: int, received: int) -> None:
     """Step i sends i cores ahead and receives from i cores behind, around the host."""
-    for step in range(1, grid.cores):
-        ahead = grid.first + (grid.core + step) % grid.cores
-        behind = grid.first + (grid.core - step) % grid.cores
+    for step in range(1, blocks.cores):
+        ahead = blocks.leader + (blocks.core + step) % blocks.cores
+        behind = blocks.leader + (blocks.core - step) % blocks.cores
         s.sendrecv(ahead, sent, 0, behind, received, 0)
 
 
@@ -102,17 +79,17 @@ def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) ->
     Only the block from the host before is waited for in each step ("loosely" synchronous logical
     ring); all else is at the end. SimGrid has room for 128 requests and crashes beyond.
     """
-    grid = smp_grid(s)
+    blocks = blocks_of_hosts(s)
     sent, received = scount * ssize, rcount * rsize
-    ahead, behind = (s.rank + grid.cores) % s.size, (s.rank - grid.cores) % s.size
+    ahead, behind = (s.rank + blocks.cores) % s.size, (s.rank - blocks.cores) % s.size
     receives, sends, ring_sends = [], [], []
-    for step in range(1, grid.hosts + 1):
+    for step in range(1, blocks.number + 1):
         arrival = None
-        for core in range(grid.cores):
-            if core != grid.core:
-                receives.append(s.irecv(grid.first + core, received))
-                sends.append(s.isend(grid.first + core, sent))
-            elif step < grid.hosts:
+        for core in range(blocks.cores):
+            if core != blocks.core:
+                receives.append(s.irecv(blocks.leader + core, received))
+                sends.append(s.isend(blocks.leader + core, sent))
+            elif step < blocks.number:
                 arrival = s.irecv(behind, received)
                 ring_sends.append(s.isend(ahead, sent))
         if arrival is not None:
@@ -161,7 +138,7 @@ def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     Raises an `InputError` when the number of ranks is not a power of two.
     """
     sent, received = [scount * ssize] * s.size, [rcount * rsize] * s.size
-    in_pairs(s, "allgather algorithm pair", sent, received)
+    in_pairs(s, "allgather", sent, received)
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -217,31 +194,31 @@ def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     every rank passes the blocks of the other hosts on to the next rank. On a single host it is the
     default allgather.
     """
-    grid = smp_grid(s)
-    if grid.hosts == 1:
+    blocks = blocks_of_hosts(s)
+    if blocks.number == 1:
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
         return
     sent, received = scount * ssize, rcount * rsize
-    exchange_within_host(s, grid, sent, received)
-    if grid.core == 0:
-        _ring_of_hosts(s, grid, sent * grid.cores, received * grid.cores)
+    exchange_within_host(s, blocks, sent, received)
+    if blocks.core == 0:
+        _ring_of_hosts(s, blocks, sent * blocks.cores, received * blocks.cores)
         return
-    for _ in range(1, grid.hosts):
-        s.recv(s.rank - 1, received * grid.cores)
-        if grid.core < grid.cores - 1:
-            s.send(s.rank + 1, sent * grid.cores)
+    for _ in range(1, blocks.number):
+        s.recv(s.rank - 1, received * blocks.cores)
+        if blocks.core < blocks.cores - 1:
+            s.send(s.rank + 1, sent * blocks.cores)
 
 
-def _ring_of_hosts(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
+def _ring_of_hosts(s: Endpoint, blocks: Blocks, sent: int, received: int) -> None:
     """The first rank of a host takes part in the ring and feeds its host's pipeline."""
-    ahead, behind = (s.rank + grid.cores) % s.size, (s.rank - grid.cores) % s.size
-    receives = [s.irecv(behind, received) for _ in range(1, grid.hosts)]
+    ahead, behind = blocks.neighbours()
+    receives = [s.irecv(behind, received) for _ in range(1, blocks.number)]
     sends = [s.isend(ahead, sent)]
     for step, receive in enumerate(receives, 2):
         s.wait(receive)
-        if step < grid.hosts:
+        if step < blocks.number:
             sends.append(s.isend(ahead, sent))
-        if grid.cores > 1:
+        if blocks.cores > 1:
             s.send(s.rank + 1, sent)
     s.waitall(sends)
 
@@ -251,19 +228,21 @@ def smp_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) ->
 
     Exchange on the host; the first ranks exchange hosts' blocks and send all to their host.
     """
-    grid = smp_grid(s)
+    blocks = blocks_of_hosts(s)
     sent, received = scount * ssize, rcount * rsize
-    exchange_within_host(s, grid, sent, received)
-    if grid.core:
-        s.recv(grid.first, received * s.size)
+    exchange_within_host(s, blocks, sent, received)
+    if blocks.core:
+        s.recv(blocks.leader, received * s.size)
         return
-    distances = [step * grid.cores for step in range(1, grid.hosts)]
+    distances = [step * blocks.cores for step in range(1, blocks.number)]
     requests = [
-        s.irecv((s.rank - distance) % s.size, received * grid.cores) for distance in distances
+        s.irecv((s.rank - distance) % s.size, received * blocks.cores) for distance in distances
     ]
-    requests += [s.isend((s.rank + distance) % s.size, sent * grid.cores) for distance in distances]
+    requests += [
+        s.isend((s.rank + distance) % s.size, sent * blocks.cores) for distance in distances
+    ]
     s.waitall(requests)
-    for core in range(1, grid.cores):
+    for core in range(1, blocks.cores):
         s.send(s.rank + core, sent * s.size)
 
 

@@ -29,7 +29,7 @@ def pair(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: in
     Raises an `InputError` when the number of ranks is not a power of two.
     """
     received = [count * rsize for count in rcounts]
-    in_pairs(s, "allgatherv algorithm pair", [scount * ssize] * s.size, received)
+    in_pairs(s, "allgatherv", [scount * ssize] * s.size, received)
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:

@@ -71,37 +71,22 @@ def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoall algorithm pair", *_blocks(s, scount * ssize, rcount * rsize))
+    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize))
 
 
 def pair_light_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """The exchanges of `pair`, each after a message that its partner is ready."""
-    in_pairs(
-        s,
-        "alltoall algorithm pair_light_barrier",
-        *_blocks(s, scount * ssize, rcount * rsize),
-        "light_barrier",
-    )
+    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "light_barrier")
 
 
 def pair_mpi_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """The exchanges of `pair`, each after a barrier."""
-    in_pairs(
-        s,
-        "alltoall algorithm pair_mpi_barrier",
-        *_blocks(s, scount * ssize, rcount * rsize),
-        "mpi_barrier",
-    )
+    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "mpi_barrier")
 
 
 def pair_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """The exchanges of `pair`, after one barrier."""
-    in_pairs(
-        s,
-        "alltoall algorithm pair_one_barrier",
-        *_blocks(s, scount * ssize, rcount * rsize),
-        "one_barrier",
-    )
+    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "one_barrier")
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:

@@ -33,43 +33,28 @@ def pair(
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoallv algorithm pair", *_blocks(scounts, ssize, rcounts, rsize))
+    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize))
 
 
 def pair_light_barrier(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
     """The exchanges of `pair`, each after a message that its partner is ready."""
-    in_pairs(
-        s,
-        "alltoallv algorithm pair_light_barrier",
-        *_blocks(scounts, ssize, rcounts, rsize),
-        "light_barrier",
-    )
+    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "light_barrier")
 
 
 def pair_mpi_barrier(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
     """The exchanges of `pair`, each after a barrier."""
-    in_pairs(
-        s,
-        "alltoallv algorithm pair_mpi_barrier",
-        *_blocks(scounts, ssize, rcounts, rsize),
-        "mpi_barrier",
-    )
+    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "mpi_barrier")
 
 
 def pair_one_barrier(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
     """The exchanges of `pair`, after one barrier."""
-    in_pairs(
-        s,
-        "alltoallv algorithm pair_one_barrier",
-        *_blocks(scounts, ssize, rcounts, rsize),
-        "one_barrier",
-    )
+    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "one_barrier")
 
 
 def ring(

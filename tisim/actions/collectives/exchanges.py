@@ -11,14 +11,14 @@ _RANKS_AT_A_TIME = 4
 
 
 def in_pairs(
-    s: Endpoint, user: str, sent: Sequence[int], received: Sequence[int], pace: str = ""
+    s: Endpoint, operation: str, sent: Sequence[int], received: Sequence[int], pace: str = ""
 ) -> None:
     """P - 1 exchanges: in step i with the rank whose number differs by exclusive or with i [Faraj].
 
     The bytes are those to and from each rank; `pace` is that of `around`. Raises an `InputError`
-    that names `user` when the number of ranks is not a power of two.
+    that names the algorithm of `operation` when the number of ranks is not a power of two.
     """
-    demand_power_of_two(s.size, user)
+    demand_power_of_two(s.size, f"{operation} algorithm {'_'.join(filter(None, ('pair', pace)))}")
     rank = s.rank
     _in_steps(s, ((rank ^ step, rank ^ step) for step in range(1, s.size)), sent, received, pace)
 

@@ -9,12 +9,14 @@ reductions that commute and buffers that are not in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from tisim.actions.collectives import nonblocking
-from tisim.actions.collectives.halving import Folding, fold
-from tisim.actions.script import Script
+from tisim.actions.collectives.allreduce import rab
+from tisim.actions.collectives.barrier import ompi_bruck
+from tisim.actions.collectives.halving import power_of_two_up_to
+from tisim.actions.collectives.reduce import by_halves
+from tisim.actions.script import Rounds, Script
 
 # An allreduce of so many bytes on so many ranks halves the vector; a broadcast on more ranks than
 # these has a tree.
@@ -27,15 +29,7 @@ iscatter, iscatterv = nonblocking.iscatter, nonblocking.iscatterv
 
 def ibarrier(s: Script) -> None:
     """Dissemination (`nbc_ibarrier.c`)."""
-    distance = 1
-    while distance < s.size:
-        round_ = [
-            s.isend((s.rank + distance) % s.size, 0),
-            s.irecv((s.rank - distance) % s.size, 0),
-        ]
-        distance *= 2
-        if distance < s.size:
-            s.waitall(round_)
+    ompi_bruck(Rounds(s))
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
@@ -83,13 +77,13 @@ def ireduce(s: Script, count: int, size: int, root: int) -> None:
     """Rabenseifner's; a binomial tree where the vector is too short (`nbc_ireduce.c`)."""
     if s.size < 2 or count == 0:
         return
-    folding = fold(s.size, working=0)
     if s.size == 2 and count * size >= _LONG_ALLREDUCE:
         _along_a_chain(s, count, size, root)
-    elif s.size == 2 or count < folding.workers:
+    elif s.size == 2 or count < power_of_two_up_to(s.size):
         _up_a_tree(s, count * size, root)
     else:
-        _reduce_by_halving(s, folding, count, size, root)
+        s.pause()  # a rank has copied in a round before what it sends first
+        by_halves(Rounds(s), count, size, root)
 
 
 _CHAIN_FRAGMENT = 8192
@@ -111,11 +105,11 @@ def iallreduce(s: Script, count: int, size: int) -> None:
     """Up and down a binomial tree, or Rabenseifner's, or around a ring (`nbc_iallreduce.c`)."""
     if s.size < 2 or count == 0:
         return
-    folding = fold(s.size, working=0)
     if s.size < _FEW_RANKS or count * size < _LONG_ALLREDUCE:
         _up_and_down(s, count * size)
-    elif count >= folding.workers:
-        _allreduce_by_halving(s, folding, count, size)
+    elif count >= power_of_two_up_to(s.size):
+        s.pause()
+        rab(Rounds(s), count, size)
     else:
         _around_a_ring(s, count, size)
 
@@ -145,97 +139,6 @@ def _around_a_ring(s: Script, count: int, size: int) -> None:
         sent = s.isend((s.rank + 1) % s.size, nbytes(s.rank + 1 - step))
         received = s.irecv((s.rank - 1) % s.size, nbytes(s.rank - step))
         s.waitall([sent, received])
-
-
-class _Half(NamedTuple):
-    """A step of halving: whom with, what this rank gives away and what it keeps, elements."""
-
-    step: int
-    partner: int
-    sent: int
-    kept: int
-
-
-def _halves(rank: int, worker: int, folding: Folding, count: int) -> Iterator[_Half]:
-    """The steps of a worker; the lower rank of two keeps the first half, rounded down."""
-    window = count
-    for step in range(folding.workers.bit_length() - 1):
-        partner = folding.rank(worker ^ 1 << step)
-        first = window // 2
-        kept = first if rank < partner else window - first
-        yield _Half(step, partner, window - kept, kept)
-        window = kept
-
-
-def _exchange(s: Script, partner: int, sent: int, received: int) -> None:
-    s.waitall([s.isend(partner, sent), s.irecv(partner, received)])
-
-
-def _fold_in_halves(s: Script, folding: Folding, count: int, size: int) -> int | None:
-    """The two ranks of a pair reduce half the vector each; this rank's number as a worker.
-
-    What it sends first it has copied in a round before.
-    """
-    s.pause()
-    if s.rank >= 2 * folding.pairs:
-        return folding.worker(s.rank)
-    left = count // 2 * size
-    right = (count - count // 2) * size
-    if s.rank % 2:
-        _exchange(s, s.rank - 1, left, right)
-        s.waitall([s.isend(s.rank - 1, right)])
-        return None
-    _exchange(s, s.rank + 1, right, left)
-    s.waitall([s.irecv(s.rank + 1, right)])
-    return s.rank // 2
-
-
-def _reduce_halves(
-    s: Script, folding: Folding, worker: int | None, count: int, size: int
-) -> list[_Half]:
-    """A reduce-scatter by halving; its steps, none for an idle rank."""
-    halves = [] if worker is None else list(_halves(s.rank, worker, folding, count))
-    for half in halves:
-        _exchange(s, half.partner, half.sent * size, half.kept * size)
-    return halves
-
-
-def _allreduce_by_halving(s: Script, folding: Folding, count: int, size: int) -> None:
-    """Rabenseifner's: an allgather undoes the halving."""
-    worker = _fold_in_halves(s, folding, count, size)
-    for half in reversed(_reduce_halves(s, folding, worker, count, size)):
-        _exchange(s, half.partner, half.kept * size, half.sent * size)
-    if s.rank >= 2 * folding.pairs:
-        return
-    if worker is None:
-        s.irecv(s.rank - 1, count * size)
-    else:
-        s.isend(s.rank + 1, count * size)
-
-
-def _reduce_by_halving(s: Script, folding: Folding, count: int, size: int, root: int) -> None:
-    """Rabenseifner's: a gather up a tree to the root, which replaces worker 0 if it is idle."""
-    worker = _fold_in_halves(s, folding, count, size)
-    halves = _reduce_halves(s, folding, worker, count, size)
-    root_worker = folding.worker(root)
-    if root_worker is None:
-        root_worker = 0
-        if s.rank == root:
-            worker = 0
-            halves = list(_halves(-1, 0, folding, count))
-            s.waitall([s.irecv(0, halves[-1].kept * size)])
-        elif worker == 0:
-            s.waitall([s.isend(root, halves[-1].kept * size)])
-            return
-    if worker is None:
-        return
-    for half in reversed(halves):
-        other = worker ^ 1 << half.step
-        partner = root if other == 0 and folding.worker(root) is None else folding.rank(other)
-        if other >> half.step == root_worker >> half.step:
-            s.isend(partner, half.kept * size)
-            return
-        s.waitall([s.irecv(partner, half.sent * size)])
 
 
 def iallgather(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:

@@ -128,9 +128,7 @@ def iscan(s: Endpoint, count: int, size: int) -> list[int]:
     return requests + s.isends(above, [nbytes] * len(above))
 
 
-def iexscan(s: Endpoint, count: int, size: int) -> list[int]:
-    """`iscan`: only what the ranks do with the data differs."""
-    return iscan(s, count, size)
+iexscan = iscan  # only what the ranks do with the data differs
 
 
 def ireduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> list[int]:

@@ -168,6 +168,13 @@ def by_halving(
     collect(s, folding, worker, root, steps)
 
 
+def by_halves(s: Endpoint, count: int, size: int, root: int) -> None:
+    """Halve while reducing, pairs of ranks first, then collect [Thakur]."""
+    folding = fold(s.size, working=0)
+    worker = reduce_scatter_halves(s, folding, count, size)
+    collect(s, folding, worker, root, lambda w: halving_elements(w, folding.workers, count, size))
+
+
 def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:
     """Reduction along many chains of ranks, in segments of 64 KiB.
 

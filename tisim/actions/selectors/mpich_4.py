@@ -174,6 +174,4 @@ def scan(s: Endpoint, count: int, size: int) -> None:
         mask *= 2
 
 
-def exscan(s: Endpoint, count: int, size: int) -> None:
-    """The messages of `scan` (`MPIR_Exscan_intra_recursive_doubling`)."""
-    scan(s, count, size)
+exscan = scan  # the same messages (`MPIR_Exscan_intra_recursive_doubling`)

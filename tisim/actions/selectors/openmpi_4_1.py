@@ -17,14 +17,8 @@ from tisim.actions.collectives.allgatherv import around_a_ring, exchange_with_ne
 from tisim.actions.collectives.allreduce import ring_in_phases
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.gather import called_in_turn
-from tisim.actions.collectives.halving import (
-    collect,
-    fold,
-    halving_elements,
-    is_power_of_two,
-    power_of_two_up_to,
-    reduce_scatter_halves,
-)
+from tisim.actions.collectives.halving import is_power_of_two, power_of_two_up_to
+from tisim.actions.collectives.reduce import by_halves
 from tisim.actions.collectives.scatter import down_intervals
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors.choice import below, read_tables
@@ -118,12 +112,10 @@ def _reduce_halving(s: Endpoint, count: int, size: int, root: int) -> None:
 
     `ompi_coll_base_reduce_intra_redscat_gather` (`coll_base_reduce.c`).
     """
-    folding = fold(s.size, working=0)
-    if count < folding.workers:
+    if count < power_of_two_up_to(s.size):
         algorithm("reduce", "ompi_basic_linear")(s, count, size, root)
-        return
-    worker = reduce_scatter_halves(s, folding, count, size)
-    collect(s, folding, worker, root, lambda w: halving_elements(w, folding.workers, count, size))
+    else:
+        by_halves(s, count, size, root)
 
 
 def _allreduce_halving(s: Endpoint, count: int, size: int) -> None:
@@ -301,7 +293,4 @@ def scan(s: Endpoint, count: int, size: int) -> None:
         openmpi.scan_linear(s, count * size)
 
 
-def exscan(s: Endpoint, count: int, size: int) -> None:
-    """Linear (`coll/basic`)."""
-    if count * size > 0:
-        openmpi.scan_linear(s, count * size)
+exscan = scan
