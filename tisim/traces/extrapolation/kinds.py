@@ -6,13 +6,15 @@ equal kinds are one object, and pairs of them are compared once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TypeVar, cast
 
 from tisim.traces.extrapolation.grids import PeerForm
 from tisim.traces.extrapolation.shapes import Numbers, Shape
 
+T = TypeVar("T")
 #: Formulas for ranks that hold so far.
 Forms = frozenset[PeerForm]
 # The score of a pair of equal calls, and the deduction for each number that differs between traces.
@@ -68,17 +70,14 @@ class Kinds:
     """The kinds of calls of a program on one grid."""
 
     def __init__(self) -> None:
-        self._shapes: dict[Shape, Shape] = {}
-        # Values equal to earlier ones are the same object.
-        self._forms: dict[Forms, Forms] = {}
-        self._peers: dict[object, Peers] = {}
-        self._plain: dict[object, Plain] = {}
-        self._known: dict[tuple[Shape, Peers, Plain], CallKind] = {}
-        # Results by pair.
-        self._joined: dict[tuple[CallKind, CallKind], CallKind] = {}
-        self._worths: dict[tuple[CallKind, CallKind], int] = {}
-        self._fewer: dict[tuple[Peers, Peers], int | None] = {}
-        self._other: dict[tuple[Plain, Plain], int | None] = {}
+        # Shapes, formulas and kinds equal to earlier ones are the same object.
+        self._known: dict[Hashable, object] = {}
+        #: The kind of a call that is two calls of one shape.
+        self.joined: Callable[[CallKind, CallKind], CallKind] = cache(self._joined)
+        #: The score of two calls of one shape as the same one; 0 for different ones.
+        self.worth: Callable[[CallKind, CallKind], int] = cache(self._worth)
+        self._fewer_forms: Callable[[Peers, Peers], int | None] = cache(_fewer_forms)
+        self._other_numbers: Callable[[Plain, Plain], int | None] = cache(_other_numbers)
 
     def of(
         self,
@@ -98,66 +97,33 @@ class Kinds:
             {hole: {size: int(values[0])} for hole, values in numbers.items()},
             {hole: (int(values.min()), int(values.max())) for hole, values in numbers.items()},
         )
-        known = self._shapes.setdefault(shape, shape)
-        return self._one(known, self._one_peers(forms), self._one_plain(plain))
-
-    def joined(self, left: CallKind, right: CallKind) -> CallKind:
-        """The kind of a call that is two calls of one shape."""
-        pair = (left, right)
-        found = self._joined.get(pair)
-        if found is None:
-            mine, theirs = left.peers.forms, right.peers.forms
-            peers = self._one_peers({hole: known & theirs[hole] for hole, known in mine.items()})
-            plain = self._one_plain(_join(left.plain, right.plain))
-            found = self._joined[pair] = self._one(left.shape, peers, plain)
-        return found
+        return self._kind(self._one(shape, shape), forms, plain)
 
     def alike(self, left: CallKind, right: CallKind) -> bool:
         """True if they are of one shape, and their ranks have a formula in common."""
         return left.shape is right.shape and self._fewer_forms(left.peers, right.peers) is not None
 
-    def worth(self, left: CallKind, right: CallKind) -> int:
-        """The score of two calls of one shape as the same one; 0 for different ones."""
-        pair = (left, right)
-        worth = self._worths.get(pair)
-        if worth is None:
-            worth = 0
-            fewer = self._fewer_forms(left.peers, right.peers)
-            if fewer is not None:
-                other = self._other_numbers(left.plain, right.plain)
-                worth = 0 if other is None else max(_SAME_CALL - fewer - other, 1)
-            self._worths[pair] = worth
-        return worth
+    def _joined(self, left: CallKind, right: CallKind) -> CallKind:
+        mine, theirs = left.peers.forms, right.peers.forms
+        forms = {hole: known & theirs[hole] for hole, known in mine.items()}
+        return self._kind(left.shape, forms, _join(left.plain, right.plain))
 
-    def _one(self, shape: Shape, peers: Peers, plain: Plain) -> CallKind:
-        key = (shape, peers, plain)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = CallKind(*key)
-        return found
+    def _worth(self, left: CallKind, right: CallKind) -> int:
+        fewer = self._fewer_forms(left.peers, right.peers)
+        other = None if fewer is None else self._other_numbers(left.plain, right.plain)
+        return 0 if fewer is None or other is None else max(_SAME_CALL - fewer - other, 1)
 
-    def _one_peers(self, forms: Mapping[int, Forms]) -> Peers:
-        one = {hole: self._forms.setdefault(known, known) for hole, known in forms.items()}
-        return self._peers.setdefault(tuple(one.items()), Peers(one))
-
-    def _one_plain(self, plain: Plain) -> Plain:
+    def _kind(self, shape: Shape, forms: Mapping[int, Forms], plain: Plain) -> CallKind:
+        one = {hole: self._one(known, known) for hole, known in forms.items()}
+        peers = self._one(tuple(one.items()), Peers(one))
         firsts = tuple((hole, tuple(of.values())) for hole, of in plain.firsts.items())
-        key = (plain.varying, tuple(plain.leaders.items()), firsts, tuple(plain.ranges.values()))
-        return self._plain.setdefault(key, plain)
+        numbers = (plain.varying, tuple(plain.leaders.items()), firsts)
+        key = (shape, peers, self._one((*numbers, tuple(plain.ranges.values())), plain))
+        return self._one(key, CallKind(*key))
 
-    def _fewer_forms(self, left: Peers, right: Peers) -> int | None:
-        """The deduction for formulas that do not hold for both; None: none holds for both."""
-        pair = (left, right)
-        if pair not in self._fewer:
-            self._fewer[pair] = _fewer_forms(left.forms, right.forms)
-        return self._fewer[pair]
-
-    def _other_numbers(self, left: Plain, right: Plain) -> int | None:
-        """The deduction for other numbers; None: they are of different calls."""
-        pair = (left, right)
-        if pair not in self._other:
-            self._other[pair] = _other_numbers(left, right)
-        return self._other[pair]
+    def _one(self, key: Hashable, made: T) -> T:
+        """What was made of an equal key before, or this."""
+        return cast("T", self._known.setdefault(key, made))
 
 
 def _join(left: Plain, right: Plain) -> Plain:
@@ -180,18 +146,20 @@ def _join(left: Plain, right: Plain) -> Plain:
     )
 
 
-def _fewer_forms(left: Mapping[int, Forms], right: Mapping[int, Forms]) -> int | None:
+def _fewer_forms(left: Peers, right: Peers) -> int | None:
+    """The deduction for formulas that do not hold for both; None: none holds for both."""
     less = 0
-    for hole, known in left.items():
-        common = known & right[hole]
+    for hole, known in left.forms.items():
+        common = known & right.forms[hole]
         if not common:
             return None
-        if len(common) < min(len(known), len(right[hole])):
+        if len(common) < min(len(known), len(right.forms[hole])):
             less += _FEWER_FORMS
     return less
 
 
 def _other_numbers(left: Plain, right: Plain) -> int | None:
+    """The deduction for other numbers; None: they are of different calls."""
     mine, theirs = left.constants, right.constants
     if any(mine[size] != theirs[size] for size in mine.keys() & theirs.keys()):
         return None

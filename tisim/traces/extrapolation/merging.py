@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,19 @@ class _Content:
     Equal contents are one object, so that they are compared quickly.
     """
 
-    nodes: tuple[tuple[object, int], ...]
+    nodes: tuple[tuple[CallKind | _Content, int], ...]
+
+    @cached_property
+    def places(self) -> dict[Shape | None, dict[CallKind | _Content, list[int]]]:
+        """The places in it, by the shape of a call (None: it is a loop) and by what tells it."""
+        found: dict[Shape | None, dict[CallKind | _Content, list[int]]] = {}
+        for place, (known, _) in enumerate(self.nodes):
+            found.setdefault(_shape(known), {}).setdefault(known, []).append(place)
+        return found
 
 
-#: The places in a sequence, by the shape of a call (None: it is a loop) and by what tells it.
-_Alike = dict[Shape | None, dict[object, list[int]]]
+def _shape(known: CallKind | _Content) -> Shape | None:
+    return known.shape if isinstance(known, CallKind) else None
 
 
 class PairScores:
@@ -42,101 +51,53 @@ class PairScores:
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self._contents: dict[tuple[tuple[object, int], ...], _Content] = {}
-        self._bodies: dict[tuple[Loop, bool], _Content] = {}
-        self._alike: dict[_Content, _Alike] = {}
-        self._rows: dict[tuple[tuple[object, int], _Content], Pairs] = {}
-        self._loops: dict[tuple[object, object], int] = {}
-        self._sums: dict[tuple[tuple[int, ...], bytes], int] = {}
+        self._contents: dict[tuple[tuple[CallKind | _Content, int], ...], _Content] = {}
+        self._body = cache(lambda loop, supported: self._content(loop.body, supported))
+        self._row = cache(self._scores_of)
+        self._worth = cache(self._worth_of)
+        # Loops of a program are alike, so that the same worths are often seen.
+        self._sum = cache(_sum_of_best)
 
     def pairs(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[int, int]]:
         """Which nodes of two sequences are the same ones."""
-        return best(self._of(left, self._content(left, True), right, self._content(right, False)))
+        return best(self._scores(self._content(left, True), self._content(right, False)))
 
-    def _of(
-        self, left: Sequence[Node], mine: _Content, right: Sequence[Node], theirs: _Content
-    ) -> Pairs:
+    def _scores(self, left: _Content, right: _Content) -> Pairs:
         """The score of each pair of nodes."""
-        if not left or not right:
-            return np.zeros((len(left), len(right)), dtype=np.int64)
-        rows: list[Pairs] = []
-        for node, known in zip(left, mine.nodes, strict=True):
-            row = self._rows.get((known, theirs))
-            if row is None:
-                row = self._rows[known, theirs] = self._row(node, known, right, theirs)
-            rows.append(row)
-        return np.concatenate(rows).reshape(len(left), len(right))
+        rows = [self._row(mine, support, right) for mine, support in left.nodes]
+        made: Pairs = np.array(rows, dtype=np.int64)
+        return made.reshape(len(left.nodes), len(right.nodes))
 
-    def _row(
-        self, node: Node, known: tuple[object, int], right: Sequence[Node], theirs: _Content
-    ) -> Pairs:
+    def _scores_of(self, mine: CallKind | _Content, support: int, right: _Content) -> Pairs:
         """The scores of a node taken as each of a sequence."""
-        mine, support = known
-        row = [0] * len(right)
-        shape = node.shape if isinstance(node, MergedCall) else None
-        for other, places in self._places(right, theirs).get(shape, {}).items():
-            if isinstance(mine, CallKind):
-                assert isinstance(other, CallKind)
-                worth = self._kinds.worth(mine, other)
-            else:
-                worth = self._worth_of_loops(node, mine, right[places[0]], other)
-            if worth:
-                for place in places:
-                    row[place] = worth * _SCALE + support
-        return np.array(row, dtype=np.int64)
+        row = np.zeros(len(right.nodes), dtype=np.int64)
+        for theirs, places in right.places.get(_shape(mine), {}).items():
+            if worth := self._worth(mine, theirs):
+                row[places] = worth * _SCALE + support
+        return row
 
-    def _worth_of_loops(self, left: Node, mine: object, right: Node, theirs: object) -> int:
-        assert isinstance(left, Loop) and isinstance(right, Loop)
-        assert isinstance(mine, _Content) and isinstance(theirs, _Content)
-        pair = (mine, theirs)
-        if pair not in self._loops:
-            worths = self._of(left.body, mine, right.body, theirs)
-            # Loops of a program are alike, so that the same worths are often seen.
-            seen = (worths.shape, worths.tobytes())
-            if seen not in self._sums:
-                self._sums[seen] = sum(int(worths[at]) // _SCALE for at in best(worths))
-            self._loops[pair] = self._sums[seen]
-        return self._loops[pair]
-
-    def _places(self, nodes: Sequence[Node], content: _Content) -> _Alike:
-        found = self._alike.get(content)
-        if found is None:
-            found = self._alike[content] = {}
-            for place, (node, (known, _)) in enumerate(zip(nodes, content.nodes, strict=True)):
-                shape = node.shape if isinstance(node, MergedCall) else None
-                found.setdefault(shape, {}).setdefault(known, []).append(place)
-        return found
+    def _worth_of(self, mine: CallKind | _Content, theirs: CallKind | _Content) -> int:
+        if isinstance(mine, CallKind):
+            assert isinstance(theirs, CallKind)
+            return self._kinds.worth(mine, theirs)
+        assert isinstance(theirs, _Content)
+        scores = self._scores(mine, theirs)
+        return self._sum(scores.shape, scores.tobytes())
 
     def _content(self, nodes: Sequence[Node], supported: bool) -> _Content:
         """The contents of a sequence, with how many ranks make it or without."""
-        inside = tuple(
-            (
-                self._body(node, supported) if isinstance(node, Loop) else _kind(node),
-                _support(node) if supported else 0,
-            )
-            for node in nodes
-        )
-        found = self._contents.get(inside)
-        if found is None:
-            found = self._contents[inside] = _Content(inside)
-        return found
-
-    def _body(self, loop: Loop, supported: bool) -> _Content:
-        key = (loop, supported)
-        if key not in self._bodies:
-            self._bodies[key] = self._content(loop.body, supported)
-        return self._bodies[key]
+        inside: list[tuple[CallKind | _Content, int]] = []
+        for node in nodes:
+            assert isinstance(node, (MergedCall, Loop))
+            known = self._body(node, supported) if isinstance(node, Loop) else node.kind
+            # How many ranks make it, as far as that chooses among equal ways.
+            inside.append((known, min(node.support, _SCALE // 10) if supported else 0))
+        return self._contents.setdefault(tuple(inside), _Content(tuple(inside)))
 
 
-def _kind(node: Node) -> CallKind:
-    assert isinstance(node, MergedCall)
-    return node.kind
-
-
-def _support(node: Node) -> int:
-    """How many ranks make it, as far as that chooses among equal ways."""
-    assert isinstance(node, (MergedCall, Loop))
-    return min(node.support, _SCALE // 10)
+def _sum_of_best(shape: tuple[int, int], scores: bytes) -> int:
+    worths = np.frombuffer(scores, dtype=np.int64).reshape(shape)
+    return sum(int(worths[at]) // _SCALE for at in best(worths))
 
 
 def best(worth: Pairs) -> list[tuple[int, int]]:
