@@ -327,25 +327,19 @@ void register_otf2(nb::module_& m) {
     return callbacks;
   });
   using Numbers = std::vector<std::uint32_t>;
-  nb::class_<CallTree>(m, "CallTree", "The functions that a rank is in.")
-      .def(nb::init<>())
-      .def("enter", &CallTree::enter, "region"_a)
-      .def("leave", &CallTree::leave, "region"_a)
-      .def_prop_ro("here", &CallTree::here)
-      .def_prop_ro("nodes", &parents_and_regions);
-
   nb::class_<Otf2Calls>(m, "Otf2Calls", "The calls of one rank in an OTF2 trace.")
       .def(
           "__init__",
           [](Otf2Calls* self, Numbers calls, Numbers exchanges, Numbers ends, Numbers communicators,
-             Numbers collectives, Numbers vectors, std::int64_t metric, std::uint32_t metric_place,
-             bool keeps_times) {
+             Numbers collectives, Numbers vectors, Numbers handles, Numbers files,
+             std::int64_t metric, std::uint32_t metric_place, bool keeps_times) {
             new (self) Otf2Calls({std::move(calls), std::move(exchanges), std::move(ends),
                                   std::move(communicators), std::move(collectives),
-                                  std::move(vectors), metric, metric_place, keeps_times});
+                                  std::move(vectors), std::move(handles), std::move(files), metric,
+                                  metric_place, keeps_times});
           },
           nb::kw_only(), "calls"_a, "exchanges"_a, "ends"_a, "communicators"_a, "collectives"_a,
-          "vectors"_a, "metric"_a, "metric_place"_a, "keeps_times"_a)
+          "vectors"_a, "handles"_a, "files"_a, "metric"_a, "metric_place"_a, "keeps_times"_a)
       .def_prop_ro("address",
                    [](Otf2Calls& calls) { return reinterpret_cast<std::uintptr_t>(&calls); })
       .def("finish", &Otf2Calls::finish)

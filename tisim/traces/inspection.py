@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TypedDict
 
 from tisim import _core
 from tisim.kernel.file_sums import FileUseDict, accesses
@@ -178,66 +177,38 @@ def inspect(
 
     source = trace.source if isinstance(trace, Trace) else trace
     dialect = trace.dialect if isinstance(trace, Trace) else "auto"
-    with Spool() as spool:
+    with Spool() as spool, tempfile.TemporaryDirectory(prefix="tisim-") as room:
         found = find_source(source, spool)
-        only = found.parts[0]
-        if len(found.parts) == 1 and _core.is_packed(only.for_core()):
-            inspected = _inspected(found.name, only, True, statistics, progress)
-            return replace(
-                inspected,
-                counters=_counters(source, inspected, statistics),
-                extrapolated=_extrapolated(source, inspected),
-                files=_files(source, dialect, inspected),
-                library_calls=_library_calls(only.path, inspected),
-                unit=unit_of(only.path or found.name),
-            )
-        with tempfile.TemporaryDirectory(prefix="tisim-") as room:
+        part = found.parts[0]
+        is_packed = len(found.parts) == 1 and _core.is_packed(part.for_core())
+        if not is_packed:
             packed = Path(room, "trace.tit")
             pack(source, packed, dialect=dialect, progress=part_of(progress, 0.0, _PACKED))
             part = Part(found.name, str(packed))
-            rest = part_of(progress, _PACKED, 1.0)
-            inspected = _inspected(found.name, part, False, statistics, rest)
-            files, unit = _files(source, dialect, inspected), unit_of(packed)
-            return replace(inspected, files=files, unit=unit)
+            progress = part_of(progress, _PACKED, 1.0)
+        inspected = _inspected(found.name, part, is_packed, statistics, progress)
+        names = {section.name for section in inspected.sections}
+        # Sections that traces of other forms do not have.
+        if _ATTRIBUTES in names:
+            inspected = replace(
+                inspected,
+                counters=_counters(Trace.open(source), statistics),
+                library_calls=library_calls(Path(part.path)) if part.path else (),
+            )
+        made = Trace.open(source).extrapolated if SECTION in names else None
+        has_files = has_transfers(inspected.by_action)
+        return replace(
+            inspected,
+            extrapolated="" if made is None else made.text(),
+            files=traced_files(Trace.open(source, dialect=dialect)) if has_files else (),
+            unit=unit_of(part.path or found.name),
+        )
 
 
-def _counters(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    inspected: Inspection,
-    statistics: bool,
-) -> tuple[CounterTotal, ...]:
-    """The counters of a packed trace; other forms have no attributes."""
-    if all(section.name != _ATTRIBUTES for section in inspected.sections):
-        return ()
-    trace = Trace.open(source)
+def _counters(trace: Trace, statistics: bool) -> tuple[CounterTotal, ...]:
     if statistics:
         return counter_totals(trace)
     return tuple(CounterTotal(name) for name in counter_names(trace))
-
-
-def _library_calls(path: str | None, inspected: Inspection) -> tuple[LibraryCall, ...]:
-    if not path or all(section.name != _ATTRIBUTES for section in inspected.sections):
-        return ()
-    return library_calls(Path(path))
-
-
-def _files(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    dialect: str,
-    found: Inspection,
-) -> tuple[FileUseDict, ...]:
-    if not has_transfers(found.by_action):
-        return ()
-    return traced_files(Trace.open(source, dialect=dialect))
-
-
-def _extrapolated(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], inspected: Inspection
-) -> str:
-    if all(section.name != SECTION for section in inspected.sections):
-        return ""
-    made = Trace.open(source).extrapolated
-    return "" if made is None else made.text()
 
 
 def _inspected(
@@ -245,42 +216,43 @@ def _inspected(
 ) -> Inspection:
     found = _core.inspect(part.for_core(), statistics, progress)
     nbytes = Path(part.path).stat().st_size if part.path else part.length
-    modules = modules_of(found["modules"])
-    computed = _computed_paths(read_samples(part), found["modules"])
-    site_paths = named_paths({path for _, path, *_ in found["sites"] if path}, modules)
-    return Inspection(
-        name=name,
-        packed=packed,
-        nbytes=nbytes or 0,
-        ranks=found["ranks"],
-        dialect=found["dialect"],
-        precision=found["precision"],
-        actions=found["actions"],
-        comments=found["comments"],
-        unreadable=found["unreadable"],
-        complete=found["complete"],
-        sections=tuple(Section(*section) for section in found["sections"]),
-        grammar_bytes=found["grammar_bytes"],
-        vector_bytes=found["vector_bytes"],
-        by_action=tuple(ActionCount(*count) for count in found["by_action"]),
-        classes=tuple(_class(row) for row in found["classes"]),
-        class_count=found["class_count"],
-        loops=tuple(
+    modules = found["modules"]
+    computed = _computed_paths(read_samples(part), modules)
+    site_paths = named_paths({path for _, path, *_ in found["sites"] if path}, modules_of(modules))
+    parts = {
+        "sections": tuple(Section(*row) for row in found["sections"]),
+        "by_action": tuple(ActionCount(*row) for row in found["by_action"]),
+        "classes": tuple(
+            RankClass(
+                **{
+                    **row,
+                    "stretches": tuple(row["stretches"]),
+                    "outline": tuple(OutlineLine(*line) for line in row["outline"]),
+                }
+            )
+            for row in found["classes"]
+        ),
+        "loops": tuple(
             Loop(iterations, entered, calls, classes, ranks, tuple(actions))
             for iterations, entered, calls, classes, ranks, actions in found["loops"]
         ),
-        loop_count=found["loop_count"],
-        signatures=tuple(Signature(*signature) for signature in found["signatures"]),
-        signature_count=found["signature_count"],
-        sites=tuple(
+        "signatures": tuple(Signature(*row) for row in found["signatures"]),
+        "sites": tuple(
             CallSite(
                 text, calls, _distribution(sizes), _distribution(volumes), site_paths.get(path)
             )
             for text, path, calls, sizes, volumes in found["sites"]
         ),
-        site_count=found["site_count"],
-        call_paths=_call_paths(found["call_paths"], found["modules"]),
-        call_path_count=found["call_path_count"],
+        "call_paths": _call_paths(found["call_paths"], modules),
+    }
+    as_they_are = {
+        field.name: found[field.name] for field in fields(Inspection) if field.name in found
+    }
+    return Inspection(
+        **{**as_they_are, **parts},
+        name=name,
+        packed=packed,
+        nbytes=nbytes or 0,
         computed_paths=computed[:_MOST_LISTED],
         computed_path_count=len(computed),
     )
@@ -304,36 +276,6 @@ def _call_paths(
 ) -> tuple[CallPath, ...]:
     names = named_paths({path for path, _, _ in rows}, modules_of(modules))
     return tuple(CallPath(names[path], action, calls) for path, action, calls in rows)
-
-
-class _ClassRow(TypedDict):
-    """A class of ranks as the core says it."""
-
-    number: int
-    ranks: int
-    stretches: list[tuple[int, int]]
-    stretch_count: int
-    calls: int
-    distinct_calls: int
-    rules: int
-    items: int
-    longest_loop: int
-    outline: list[tuple[str, int, int, str, int]]
-
-
-def _class(row: _ClassRow) -> RankClass:
-    return RankClass(
-        number=row["number"],
-        ranks=row["ranks"],
-        stretches=tuple(row["stretches"]),
-        stretch_count=row["stretch_count"],
-        calls=row["calls"],
-        distinct_calls=row["distinct_calls"],
-        rules=row["rules"],
-        items=row["items"],
-        longest_loop=row["longest_loop"],
-        outline=tuple(OutlineLine(*line) for line in row["outline"]),
-    )
 
 
 def _distribution(values: tuple[int, float, float, float, list[tuple[int, int]]]) -> Distribution:

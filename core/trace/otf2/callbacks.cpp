@@ -83,6 +83,45 @@ int on_icollective(Location, Time, void* data, void*, std::uint8_t operation, st
   });
 }
 
+int on_io_create(Location, Time time, void* data, void*, std::uint32_t handle, std::uint8_t mode,
+                 std::uint32_t creation, std::uint32_t status) {
+  return call(data,
+              [=](Otf2Calls& calls) { calls.io_create(time, handle, mode, creation, status); });
+}
+
+int on_io_destroy(Location, Time time, void* data, void*, std::uint32_t handle) {
+  return call(data, [=](Otf2Calls& calls) { calls.io_destroy(time, handle); });
+}
+
+int on_io_seek(Location, Time time, void* data, void*, std::uint32_t handle, std::int64_t,
+               std::uint8_t, std::uint64_t position) {
+  return call(data, [=](Otf2Calls& calls) { calls.io_seek(time, handle, position); });
+}
+
+int on_io_delete(Location, Time time, void* data, void*, std::uint8_t, std::uint32_t file) {
+  return call(data, [=](Otf2Calls& calls) { calls.io_delete(time, file); });
+}
+
+int on_io_duplicate(Location, Time, void* data, void*) {
+  return call(data, [](Otf2Calls& calls) { calls.io_duplicate(); });
+}
+
+int on_io_begin(Location, Time time, void* data, void*, std::uint32_t handle, std::uint8_t mode,
+                std::uint32_t flags, std::uint64_t bytes, std::uint64_t id) {
+  return call(data,
+              [=](Otf2Calls& calls) { calls.io_begin(time, handle, mode, flags, bytes, id); });
+}
+
+int on_io_complete(Location, Time time, void* data, void*, std::uint32_t handle,
+                   std::uint64_t bytes, std::uint64_t id) {
+  return call(data, [=](Otf2Calls& calls) { calls.io_complete(time, handle, bytes, id); });
+}
+
+int on_io_cancelled(Location, Time time, void* data, void*, std::uint32_t handle,
+                    std::uint64_t id) {
+  return call(data, [=](Otf2Calls& calls) { calls.io_cancelled(time, handle, id); });
+}
+
 template <Otf2Loss loss>
 int on_loss(Location, Time, void* data, void*) {
   return call(data, [](Otf2Calls& calls) { calls.lost(loss); });
@@ -120,7 +159,14 @@ const std::vector<Otf2Callback>& otf2_callbacks() {
       callback("RmaPut", &on_loss<Otf2Loss::rma_put>),
       callback("RmaGet", &on_loss<Otf2Loss::rma_get>),
       callback("RmaAtomic", &on_loss<Otf2Loss::rma_atomic>),
-      callback("IoOperationBegin", &on_loss<Otf2Loss::io>),
+      callback("IoCreateHandle", &on_io_create),
+      callback("IoDestroyHandle", &on_io_destroy),
+      callback("IoSeek", &on_io_seek),
+      callback("IoDeleteFile", &on_io_delete),
+      callback("IoDuplicateHandle", &on_io_duplicate),
+      callback("IoOperationBegin", &on_io_begin),
+      callback("IoOperationComplete", &on_io_complete),
+      callback("IoOperationCancelled", &on_io_cancelled),
       callback("MpiMrecv", &on_loss<Otf2Loss::mrecv>),
       callback("ThreadFork", &on_other),
       callback("OmpFork", &on_other),

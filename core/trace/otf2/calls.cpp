@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 namespace tisim {
 
@@ -35,6 +37,8 @@ Otf2Calls::Otf2Calls(const Otf2Definitions& definitions)
       exchanges_(set_of(definitions.exchanges)),
       ends_of_mpi_(set_of(definitions.ends)),
       communicators_(set_of(definitions.communicators)),
+      handles_(set_of(definitions.handles)),
+      files_(set_of(definitions.files)),
       has_line_(flags_of(definitions.collectives)),
       is_vector_(flags_of(definitions.vectors)),
       metric_(definitions.metric),
@@ -51,12 +55,7 @@ void Otf2Calls::enter(std::uint64_t time, std::uint32_t region) {
   const bool is_outermost = open_.empty();
   if (is_outermost) {
     first_event_ = event_;
-    computed_before_ = kNotComputed;
-    if (computes_) {
-      computed_before_ = metric_ >= 0 ? static_cast<std::int64_t>(counted_ - started_count_)
-                                      : std::max<std::int64_t>(
-                                            static_cast<std::int64_t>(time - began_) - flushed_, 0);
-    }
+    computed_before_ = computed_until(time);
     entered_ = time;
   }
   open_.push_back(region);
@@ -87,6 +86,27 @@ void Otf2Calls::leave(std::uint64_t time, std::uint32_t region) {
   }
   end_call();
   computes_ = !has_ended_;
+  restart(time);
+}
+
+// What the rank has computed since the call before, if it computes.
+std::int64_t Otf2Calls::computed_until(std::uint64_t time) {
+  const std::int64_t held = std::exchange(held_, kNotComputed);
+  if (!computes_) return held;
+  const std::int64_t found =
+      metric_ >= 0 ? static_cast<std::int64_t>(counted_ - started_count_)
+                   : std::max<std::int64_t>(static_cast<std::int64_t>(time - began_) - flushed_, 0);
+  return held == kNotComputed ? found : held + found;
+}
+
+// Outside of all calls, what is computed up to here is before what comes next.
+void Otf2Calls::hold(std::uint64_t time) {
+  if (!open_.empty()) return;
+  held_ = computed_until(time);
+  restart(time);
+}
+
+void Otf2Calls::restart(std::uint64_t time) {
   began_ = time;
   started_count_ = counted_;
   flushed_ = 0;
@@ -117,7 +137,8 @@ void Otf2Calls::isend(std::uint32_t peer, std::uint32_t comm, std::uint32_t tag,
                       std::uint64_t bytes, std::uint64_t request) {
   ++event_;
   begin_outside();
-  const std::uint64_t number = communicators_.count(comm) != 0 ? give(request) : kNoNumber;
+  const std::uint64_t number =
+      communicators_.count(comm) != 0 ? requests_.give(request) : kNoNumber;
   add(RecordKind::isend, {peer, comm, tag, bytes, number});
   end_outside();
 }
@@ -130,7 +151,7 @@ void Otf2Calls::isend_complete(std::uint64_t request) {
 void Otf2Calls::post(std::uint64_t request) {
   ++event_;
   begin_outside();
-  const std::uint64_t number = give(request);
+  const std::uint64_t number = requests_.give(request);
   slots_[request] = {calls_.size(), words_.size()};
   ++slots_here_;
   add(RecordKind::nothing, {0, 0, 0, 0, 0, 0, 0, number});
@@ -145,11 +166,10 @@ void Otf2Calls::irecv(std::uint32_t peer, std::uint32_t comm, std::uint32_t tag,
   const Slot slot = known->second;
   slots_.erase(known);
   fill(slot, RecordKind::posted_receive, {peer, comm, tag, bytes});
-  std::uint64_t number = 0;
   if (communicators_.count(comm) != 0) {
     completed_.push_back(request);
   } else {
-    release(request, number);
+    requests_.release(request);
   }
 }
 
@@ -159,16 +179,15 @@ void Otf2Calls::cancelled(std::uint64_t request) {
     lost(Otf2Loss::cancelled_receive);
     const Slot slot = posted->second;
     slots_.erase(posted);
-    std::uint64_t number = 0;
-    release(request, number);
+    requests_.release(request);
     fill(slot, RecordKind::nothing, {});
     return;
   }
   ++event_;
-  const auto sent = requests_.find(request);
-  if (sent != requests_.end()) {
+  const std::uint64_t sent = requests_.find(request);
+  if (sent != kNoNumber) {
     begin_outside();
-    add(RecordKind::cancel, {sent->second});
+    add(RecordKind::cancel, {sent});
     end_outside();
   }
   completed_.push_back(request);
@@ -191,12 +210,91 @@ void Otf2Calls::icollective(std::uint32_t operation, std::uint32_t comm, std::ui
   slots_.erase(known);
   fill(slot, RecordKind::posted_collective,
        {operation, comm, root, sent, received, position(operation, comm)});
-  std::uint64_t number = 0;
   if (has_line_[operation & 255] && communicators_.count(comm) != 0) {
     completed_.push_back(request);
   } else {
-    release(request, number);
+    requests_.release(request);
   }
+}
+
+void Otf2Calls::io_create(std::uint64_t time, std::uint32_t handle, std::uint32_t mode,
+                          std::uint32_t creation, std::uint32_t status) {
+  constexpr std::uint32_t kReadWrite = 2;  // OTF2_IO_ACCESS_MODE_*: further ones are of programs
+  if (has_files()) ++event_;
+  if (handles_.count(handle) == 0 || mode > kReadWrite) return;
+  const std::uint64_t before = open_files_.release(handle);
+  if (before != kNoNumber) io(time, RecordKind::io_close, {before});
+  io(time, RecordKind::io_open, {open_files_.give(handle), handle, mode, creation, status});
+}
+
+void Otf2Calls::io_destroy(std::uint64_t time, std::uint32_t handle) {
+  if (has_files()) ++event_;
+  const std::uint64_t number = open_files_.release(handle);
+  if (number != kNoNumber) io(time, RecordKind::io_close, {number});
+}
+
+void Otf2Calls::io_seek(std::uint64_t time, std::uint32_t handle, std::uint64_t position) {
+  if (has_files()) ++event_;
+  const std::uint64_t number = open_files_.find(handle);
+  if (number != kNoNumber && under_way_.empty()) io(time, RecordKind::io_seek, {number, position});
+}
+
+void Otf2Calls::io_delete(std::uint64_t time, std::uint32_t file) {
+  if (!has_files()) return;
+  ++event_;
+  if (files_.count(file) != 0) io(time, RecordKind::io_delete, {file});
+}
+
+void Otf2Calls::io_duplicate() {
+  if (has_files()) lost(Otf2Loss::io_duplicate);
+}
+
+void Otf2Calls::io_begin(std::uint64_t time, std::uint32_t handle, std::uint32_t mode,
+                         std::uint32_t flags, std::uint64_t bytes, std::uint64_t id) {
+  if (!has_files()) return lost(Otf2Loss::io);
+  ++event_;
+  if (under_way_.empty()) hold(time);
+  under_way_[{handle, id}] = {mode, flags, bytes, time};
+}
+
+void Otf2Calls::io_complete(std::uint64_t time, std::uint32_t handle, std::uint64_t bytes,
+                            std::uint64_t id) {
+  constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+  if (has_files()) ++event_;
+  const auto known = under_way_.find({handle, id});
+  if (known == under_way_.end()) return;
+  const Operation done = known->second;
+  under_way_.erase(known);
+  if (!under_way_.empty()) return;  // part of another one
+  begin_outside();
+  add(RecordKind::io_access, {open_files_.find(handle), handle, done.mode, done.flags,
+                              bytes == kUnknown ? done.bytes : bytes});
+  if (!open_.empty()) return;
+  end_outside();
+  if (keeps_times_) {
+    begins_.back() = done.began;
+    ends_.back() = time;
+  }
+  restart(time);
+}
+
+void Otf2Calls::io_cancelled(std::uint64_t time, std::uint32_t handle, std::uint64_t id) {
+  if (!has_files()) return;
+  if (under_way_.erase({handle, id}) == 0) {
+    ++event_;
+    return;
+  }
+  lost(Otf2Loss::io_cancelled);
+  if (under_way_.empty() && open_.empty()) restart(time);
+}
+
+// A call on a file that takes no time.
+void Otf2Calls::io(std::uint64_t time, RecordKind kind,
+                   std::initializer_list<std::uint64_t> fields) {
+  hold(time);
+  begin_outside();
+  add(kind, fields);
+  end_outside();
 }
 
 void Otf2Calls::lost(Otf2Loss loss) {
@@ -246,28 +344,29 @@ std::vector<std::int64_t> Otf2Calls::volumes(const std::vector<std::uint32_t>& l
   return found;
 }
 
-std::uint64_t Otf2Calls::give(std::uint64_t request) {
-  std::uint64_t number = 0;
-  release(request, number);
-  number = smallest_free();
-  requests_.emplace(request, number);
+std::uint64_t SmallestNumbers::give(std::uint64_t key) {
+  release(key);
+  std::uint64_t number = numbers_.size();
+  if (!free_.empty()) {
+    number = free_.top();
+    free_.pop();
+  }
+  numbers_.emplace(key, number);
   return number;
 }
 
-std::uint64_t Otf2Calls::smallest_free() {
-  if (free_.empty()) return requests_.size();
-  const std::uint64_t number = free_.top();
-  free_.pop();
-  return number;
+std::uint64_t SmallestNumbers::find(std::uint64_t key) const {
+  const auto known = numbers_.find(key);
+  return known == numbers_.end() ? kNoNumber : known->second;
 }
 
-bool Otf2Calls::release(std::uint64_t request, std::uint64_t& number) {
-  const auto known = requests_.find(request);
-  if (known == requests_.end()) return false;
-  number = known->second;
-  requests_.erase(known);
+std::uint64_t SmallestNumbers::release(std::uint64_t key) {
+  const auto known = numbers_.find(key);
+  if (known == numbers_.end()) return kNoNumber;
+  const std::uint64_t number = known->second;
+  numbers_.erase(known);
   free_.push(number);
-  return true;
+  return number;
 }
 
 void Otf2Calls::add(RecordKind kind, std::initializer_list<std::uint64_t> fields) {
@@ -279,12 +378,11 @@ void Otf2Calls::add(RecordKind kind, std::initializer_list<std::uint64_t> fields
 void Otf2Calls::add_exchange() {
   std::uint64_t numbers[2] = {kNoNumber, kNoNumber};
   for (const unsigned half : {0U, 1U}) {
-    if (has_half_[half]) numbers[half] = give(kNoNumber - half);
+    if (has_half_[half]) numbers[half] = requests_.give(kNoNumber - half);
   }
   add(RecordKind::exchange, {numbers[0], numbers[1]});
   for (const unsigned half : {0U, 1U}) {
-    std::uint64_t number = 0;
-    release(kNoNumber - half, number);
+    requests_.release(kNoNumber - half);
     has_half_[half] = false;
   }
 }
@@ -293,8 +391,8 @@ void Otf2Calls::add_completed() {
   add(RecordKind::completed, {0});
   const std::size_t count = words_.size() - 1;
   for (const std::uint64_t request : completed_) {
-    std::uint64_t number = 0;
-    if (release(request, number)) words_.push_back(number);
+    const std::uint64_t number = requests_.release(request);
+    if (number != kNoNumber) words_.push_back(number);
   }
   words_[count] = words_.size() - count - 1;
   completed_.clear();
@@ -304,7 +402,7 @@ void Otf2Calls::add_completed() {
 void Otf2Calls::begin_outside() {
   if (!open_.empty()) return;
   first_event_ = event_;
-  computed_before_ = kNotComputed;
+  computed_before_ = std::exchange(held_, kNotComputed);
 }
 
 void Otf2Calls::end_outside() {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,6 +38,11 @@ enum class RecordKind : std::uint8_t {
   exchange,
   completed,
   called_from,  // the node of the function around it, where there is one
+  io_open,      // the number of the file, its handle, and OTF2's mode and flags
+  io_close,
+  io_seek,    // the number, and the position from then on
+  io_delete,  // OTF2's file
+  io_access,  // the number, the handle, OTF2's mode and flags, bytes
 };
 struct RecordKindInfo {
   const char* name;
@@ -46,10 +52,11 @@ constexpr RecordKindInfo kRecordKinds[] = {
     {"nothing", 8},    {"enter", 1},       {"leave", 1},          {"send", 4},
     {"receive", 4},    {"isend", 5},       {"posted_receive", 8}, {"posted_collective", 8},
     {"collective", 6}, {"probe", 4},       {"cancel", 1},         {"exchange", 2},
-    {"completed", 1},  {"called_from", 1},
+    {"completed", 1},  {"called_from", 1}, {"io_open", 5},        {"io_close", 1},
+    {"io_seek", 2},    {"io_delete", 1},   {"io_access", 5},
 };
 
-// A number that no request has.
+// A number that no request and no open file has.
 constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
 // Events in the trace that are in no record.
@@ -60,6 +67,8 @@ enum class Otf2Loss : std::uint8_t {
   rma_get,
   rma_atomic,
   io,
+  io_duplicate,
+  io_cancelled,
   mrecv,
   cancelled_receive,
   receive_without_beginning,
@@ -73,6 +82,8 @@ constexpr const char* kOtf2Losses[] = {
     "rma_get",
     "rma_atomic",
     "io",
+    "io_duplicate",
+    "io_cancelled",
     "mrecv",
     "cancelled_receive",
     "receive_without_beginning",
@@ -89,9 +100,25 @@ struct Otf2Definitions {
   std::vector<std::uint32_t> communicators;  // that are known
   std::vector<std::uint32_t> collectives;    // operations that have a line
   std::vector<std::uint32_t> vectors;        // those with a size for each rank
+  std::vector<std::uint32_t> handles;        // of files; without any, accesses are lost
+  std::vector<std::uint32_t> files;          // that have names
   std::int64_t metric = -1;                  // of the counter that volumes are taken from
   std::uint32_t metric_place = 0;
   bool keeps_times = false;
+};
+
+// Gives each key the smallest free number: pending requests, open files.
+class SmallestNumbers {
+ public:
+  std::uint64_t give(std::uint64_t key);
+  // The number of a key; kNoNumber: it has none.
+  std::uint64_t find(std::uint64_t key) const;
+  // The same; the number is free then.
+  std::uint64_t release(std::uint64_t key);
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> free_;
 };
 
 class Otf2Calls {
@@ -119,6 +146,18 @@ class Otf2Calls {
                   std::uint64_t sent, std::uint64_t received);
   void icollective(std::uint32_t operation, std::uint32_t comm, std::uint32_t root,
                    std::uint64_t sent, std::uint64_t received, std::uint64_t request);
+  // Those of files. An operation inside another one, such as the writes of POSIX by which one of
+  // MPI-IO is made, is part of that.
+  void io_create(std::uint64_t time, std::uint32_t handle, std::uint32_t mode,
+                 std::uint32_t creation, std::uint32_t status);
+  void io_destroy(std::uint64_t time, std::uint32_t handle);
+  void io_seek(std::uint64_t time, std::uint32_t handle, std::uint64_t position);
+  void io_delete(std::uint64_t time, std::uint32_t file);
+  void io_duplicate();
+  void io_begin(std::uint64_t time, std::uint32_t handle, std::uint32_t mode, std::uint32_t flags,
+                std::uint64_t bytes, std::uint64_t id);
+  void io_complete(std::uint64_t time, std::uint32_t handle, std::uint64_t bytes, std::uint64_t id);
+  void io_cancelled(std::uint64_t time, std::uint32_t handle, std::uint64_t id);
   void lost(Otf2Loss loss);
   void other() { ++event_; }
 
@@ -166,11 +205,18 @@ class Otf2Calls {
     std::size_t slots;
   };
 
+  // A read, a write or a flush of a file that has begun.
+  struct Operation {
+    std::uint32_t mode, flags;
+    std::uint64_t bytes, began;
+  };
+
   bool is_call(std::uint32_t region) const { return calls_of_mpi_.count(region) != 0; }
-  std::uint64_t give(std::uint64_t request);
-  // The number of a pending request, which is free then; false: it is not pending.
-  bool release(std::uint64_t request, std::uint64_t& number);
-  std::uint64_t smallest_free();
+  bool has_files() const { return !handles_.empty(); }
+  std::int64_t computed_until(std::uint64_t time);
+  void hold(std::uint64_t time);
+  void restart(std::uint64_t time);
+  void io(std::uint64_t time, RecordKind kind, std::initializer_list<std::uint64_t> fields);
   void add(RecordKind kind, std::initializer_list<std::uint64_t> fields);
   void add_exchange();
   void add_completed();
@@ -183,6 +229,7 @@ class Otf2Calls {
   void grow();
 
   std::unordered_set<std::uint32_t> calls_of_mpi_, exchanges_, ends_of_mpi_, communicators_;
+  std::unordered_set<std::uint32_t> handles_, files_;
   std::vector<bool> has_line_, is_vector_;
   std::int64_t metric_;
   std::uint32_t metric_place_;
@@ -197,6 +244,7 @@ class Otf2Calls {
   std::uint64_t first_event_ = 0;     // of the call at hand
   std::size_t slots_here_ = 0;        // that its record waits for
   std::int64_t computed_before_ = kNotComputed;
+  std::int64_t held_ = kNotComputed;  // computed before the next call, up to where began_ is
   std::vector<std::uint64_t> completed_;
   bool has_half_[2] = {false, false};  // of an exchange: it was sent, received
   std::uint64_t entered_ = 0;
@@ -207,8 +255,9 @@ class Otf2Calls {
   std::int64_t flushed_ = 0;
   std::uint64_t counted_ = 0, started_count_ = 0;
 
-  std::unordered_map<std::uint64_t, std::uint64_t> requests_;
-  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> free_;
+  SmallestNumbers requests_, open_files_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Operation>
+      under_way_;  // by handle and OTF2's id
   std::unordered_map<std::uint64_t, Slot> slots_;
   std::unordered_map<std::size_t, Pending> pending_;
   std::unordered_map<std::uint32_t, std::uint64_t> positions_;  // of vector collectives, by comm

@@ -100,5 +100,35 @@ TEST("calls of OTF2: the halves of an exchange get the smallest free numbers") {
   CHECK(calls.calls().size() == 3);
 }
 
+TEST("calls of OTF2: an access of a file is a call by itself, with what is computed before it") {
+  constexpr std::uint32_t kFile = 9, kHandle = 3, kOther = 4;
+  Otf2Definitions known;
+  known.calls = {kWait};
+  known.handles = {kHandle};
+  known.files = {kFile};
+  Otf2Calls calls(known);
+  calls.enter(0, kWait);
+  calls.leave(10, kWait);
+  calls.io_create(15, kHandle, 1, 0, 0);
+  calls.io_begin(20, kHandle, 1, 0, 100, 7);
+  calls.io_begin(21, kOther, 1, 0, 100, 8);  // what the first is made by
+  calls.io_complete(22, kOther, 100, 8);
+  calls.io_complete(30, kHandle, 80, 7);
+  calls.io_seek(34, kHandle, 50);
+  calls.io_destroy(34, kHandle);
+  calls.io_destroy(36, kHandle);
+  calls.io_delete(40, kFile);
+  calls.finish();
+  const auto first = [&](std::size_t call) { return calls.record(calls.calls()[call])[0]; };
+  CHECK(calls.calls().size() == 6);
+  CHECK(first(1) == kind(RecordKind::io_open));
+  CHECK(calls.record(calls.calls()[2]) ==
+        (Words{kind(RecordKind::io_access), 0, kHandle, 1, 0, 80}));
+  CHECK(first(3) == kind(RecordKind::io_seek));
+  CHECK(first(4) == kind(RecordKind::io_close));
+  CHECK(first(5) == kind(RecordKind::io_delete));
+  CHECK((std::vector<std::int64_t>{Otf2Calls::kNotComputed, 5, 5, 4, 0, 6}) == calls.computed());
+}
+
 }  // namespace
 }  // namespace tisim

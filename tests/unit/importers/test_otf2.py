@@ -43,6 +43,21 @@ def test_messages_and_computations(tmp_path: Path) -> None:
     assert not made.notes
 
 
+def test_when_calls_began_and_ended(tmp_path: Path) -> None:
+    with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
+        rank = Archive(writer, 1, None).rank(0)
+        begin(rank)
+        rank.compute(1000)
+        end(rank)
+    table = tmp_path / "times.csv"
+    convert(tmp_path / "scorep", tmp_path / "t.tit", speed=1e9, timeline=table)
+    assert [row.split(",")[1:] for row in table.read_text().splitlines()[1:]] == [
+        ["nop", "0.000000000", "0.000000010", "1"],
+        ["compute", "0.000000010", "0.000001010", "2"],
+        ["nop", "0.000001010", "0.000001020", "3"],
+    ]
+
+
 def test_a_receive_stands_where_it_was_posted(tmp_path: Path) -> None:
     def program(archive: Archive) -> None:
         zero, one = archive.rank(0), archive.rank(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,16 +18,6 @@ from otf2.enums import Paradigm  # noqa: E402
 
 from tests.unit.importers.otf2_archive import TICKS, Archive, RankEvents, begin, end  # noqa: E402
 from tisim.traces.importers.otf2.archive import function_name  # noqa: E402
-
-FAST = "tisim.traces.importers.otf2.fast"
-
-
-@pytest.fixture(params=["core", "package"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """True if the core takes the library's events, or the package's functions do."""
-    if request.param == "package":
-        monkeypatch.setitem(sys.modules, FAST, None)
-    return str(request.param)
 
 
 def solver(archive: Archive) -> None:
@@ -60,7 +49,7 @@ def message(archive: Archive, rank: RankEvents, number: int) -> None:
 
 
 @pytest.fixture
-def imported(tmp_path: Path, way: str) -> Path:
+def imported(tmp_path: Path) -> Path:
     with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
         solver(Archive(writer, 2, None))
     made = convert(tmp_path / "scorep", tmp_path / "solver.tit", speed=1e9)
@@ -129,7 +118,7 @@ def wandering(archive: Archive, seed: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_functions(tmp_path: Path, way: str, seed: int) -> None:
+def test_random_functions(tmp_path: Path, seed: int) -> None:
     with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
         paths = list(wandering(Archive(writer, 1, None), seed))
     convert(tmp_path / "scorep", tmp_path / "found.tit", speed=1e9)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tisim.actions.collectives import bcast, reduce
+from tisim.actions.collectives.halving import recursive_doubling_steps
+from tisim.actions.collectives.segments import Pieces
 from tisim.actions.collectives.trees import (
     Place,
     binary_tree,
@@ -63,51 +65,26 @@ def bcast_scatter_allgather(s: Endpoint, count: int, size: int, root: int) -> No
         bcast.flattree(s, count, size, root)
         return
     place = (s.rank - root) % s.size
-    part = -(-count // s.size)
+    pieces = Pieces(count, s.size)
 
-    def rank(at: int) -> int:
-        return (at + root) % s.size
-
-    def left(at: int, parts: int) -> int:
-        """Elements of so many parts from a place on."""
-        return max(0, min(parts * part, count - at * part))
+    def nbytes(first: int, number: int) -> int:
+        return pieces.nbytes(first, number) * size
 
     mask = 1
     while mask < s.size and not place & mask:
         mask <<= 1
-    held = left(place, mask) if place else count
-    if place and held:
-        s.recv(rank(place - mask), held * size)
-    mask >>= 1
-    while mask:
-        if place + mask < s.size and held > part * mask:
-            s.send(rank(place + mask), (held - part * mask) * size)
-            held = part * mask
-        mask >>= 1
-    held = left(place, 1)
-    got = 0
-    mask = 1
-    while mask < s.size:
-        other = place ^ mask
-        mine, theirs = place & -mask, other & -mask
-        if other < s.size:
-            got = left(theirs, mask)
-            s.sendrecv(rank(other), held * size, 0, rank(other), got * size, 0)
-            held += got
-        if theirs + mask > s.size:
-            complete = s.size - mine - mask
-            half = mask >> 1
-            while half:
-                other = place ^ half
-                base = place & -(half << 1)
-                if other > place and place < base + complete <= other:
-                    s.send(rank(other), got * size)
-                elif other < place and other < base + complete <= place:
-                    got = left(mine + mask, mask)
-                    s.recv(rank(other), got * size)
-                    held += got
-                half >>= 1
-        mask <<= 1
+    if place and nbytes(place, mask):
+        s.recv((s.rank - mask) % s.size, nbytes(place, mask))
+    while mask := mask >> 1:
+        if place + mask < s.size and nbytes(place + mask, mask):
+            s.send((s.rank + mask) % s.size, nbytes(place + mask, mask))
+    for step in recursive_doubling_steps(place, s.size):
+        mine, theirs = (nbytes(held.start, len(held)) for held in (step.mine, step.theirs))
+        if step.partner is not None:
+            peer = (step.partner + root) % s.size
+            s.sendrecv(peer, mine, 0, peer, theirs, 0)
+        for is_sent, partner in step.relays:
+            (s.send if is_sent else s.recv)((partner + root) % s.size, theirs)
 
 
 def reduce_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:

@@ -14,8 +14,16 @@ from tisim.traces.extrapolation.features import dealt_counts
 from tisim.traces.extrapolation.findings import Findings, FittedVolume
 from tisim.traces.extrapolation.grids import PeerForm, Place
 from tisim.traces.extrapolation.guards import Evidence, Scene
-from tisim.traces.extrapolation.nodes import Loop, Mask, MergedCall, Node, Stages, described
-from tisim.traces.extrapolation.numbers import NumberFitter, few, seen_scenes
+from tisim.traces.extrapolation.nodes import (
+    Loop,
+    Mask,
+    MergedCall,
+    Node,
+    StagedForm,
+    Stages,
+    described,
+)
+from tisim.traces.extrapolation.numbers import NumberFitter, Seen, few
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.target import TargetCall, TargetLoop, TargetNode
 from tisim.traces.extrapolation.volumes import FEWEST_SIZES, fit_volumes
@@ -77,10 +85,14 @@ class Model:
                 body = self._program(node.body, node.present, present, f"{at}.")
                 made.append(TargetLoop(node, present, times, body))
             else:
-                numbers = [
-                    self._numbers(node, hole, present, at) for hole in range(len(node.shape.marks))
-                ]
                 name = described(node, at)
+                forms = {
+                    hole: [StagedForm("", fixed=form) for form in sorted(known)]
+                    for hole, known in node.forms.items()
+                }
+                alone = [[None]] * len(self.places)
+                targets = [Scene(self.target)]
+                [numbers] = self._numbers(name, [node], alone, forms, [present], targets)
                 volume = self._volume(name, [[node]] * len(self.places))
                 made.append(TargetCall(node, present, numbers, volume, name))
         return made
@@ -154,13 +166,11 @@ class Model:
                 raise InputError(f"{name}: no rule says which ranks make this call in which stage")
             volumes = self._stage_volumes(name, stages, sites, count)
             by_stage = np.split(masks, count)
-            holes = [
-                self._stage_numbers(name, stages, number, hole, by_stage, targets)
-                for hole in range(len(sites[0].shape.marks))
-            ]
-            for stage, mask in enumerate(by_stage):
+            known = [range(count) for count in stages.counts]
+            forms = stages.forms[number]
+            holes = self._numbers(name, sites, known, forms, by_stage, targets)
+            for stage, (mask, numbers) in enumerate(zip(by_stage, holes, strict=True)):
                 site = sites[min(stage, len(sites) - 1)]
-                numbers = [of_stages[stage] for of_stages in holes]
                 computed = volumes[stage]
                 made[stage].append(TargetCall(site, mask, numbers, computed.value, computed.name))
         order = reversed(made) if stages.falls else made
@@ -186,51 +196,52 @@ class Model:
             volumes += [_StageVolume(others, volume)] * (count - 1)
         return volumes[::-1] if stages.falls else volumes
 
-    def _stage_numbers(
+    def _numbers(
         self,
         name: str,
-        stages: Stages,
-        number: int,
-        hole: int,
+        sites: Sequence[MergedCall],
+        stages: Sequence[Sequence[int | None]],
+        forms: Mapping[int, Sequence[StagedForm]],
         present: Sequence[Mask],
         targets: Sequence[Scene],
-    ) -> list[Numbers]:
-        """The numbers of a hole of a call in each stage."""
-        sites = [window[number] for window in stages.sites]
-        if hole in stages.forms[number]:
-            return [
-                self._peers(
-                    name,
-                    sites[0],
-                    hole,
-                    mask,
-                    [form.at(stage) for form in stages.forms[number][hole]],
+    ) -> list[list[Numbers]]:
+        """The numbers of a call in each stage at the target, by hole. `sites` has the call in each
+        stage, and `stages` the stages of each trace; None stands for a call outside of stages.
+        """
+        shape = sites[0].shape
+        by_hole: list[list[Numbers]] = []
+        for hole, mark in enumerate(shape.marks):
+            if hole in forms:
+                by_hole.append(
+                    [
+                        self._peers(name, sites[0], hole, mask, [f.at(stage) for f in forms[hole]])
+                        for stage, mask in enumerate(present)
+                    ]
                 )
-                for stage, mask in enumerate(present)
+                continue
+            seen = [
+                Seen(
+                    place,
+                    [Scene(place, stage) for stage in known],
+                    np.concatenate([site.present[size] for site in sites[: len(known)]]),
+                    np.concatenate([site.numbers[size][hole] for site in sites[: len(known)]]),
+                )
+                for size, (place, known) in enumerate(zip(self.places, stages, strict=True))
+                if any(site.present[size].any() for site in sites[: len(known)])
             ]
-        seen = seen_scenes(
-            self.places,
-            [range(count) for count in stages.counts],
-            [
-                [site.present[size] for site in sites[:count]]
-                for size, count in enumerate(stages.counts)
-            ],
-            [
-                [site.numbers[size][hole] for site in sites[:count]]
-                for size, count in enumerate(stages.counts)
-            ],
-        )
-        mark = sites[0].shape.marks[hole]
-        values = self.numbers.by_rank(
-            name,
-            f"number {hole + 1}",
-            mark,
-            seen,
-            targets,
-            np.concatenate(present),
-            is_name=hole in sites[0].shape.in_name,
-        )
-        return [values] * len(present) if len(values) == 1 else np.split(values, len(present))
+            values = self.numbers.by_rank(
+                name,
+                f"number {hole + 1}",
+                mark,
+                seen,
+                targets,
+                np.concatenate(present),
+                is_data=shape.is_data,
+                is_name=hole in shape.in_name,
+            )
+            same = len(values) == 1
+            by_hole.append([values] * len(present) if same else np.split(values, len(present)))
+        return [[of_hole[stage] for of_hole in by_hole] for stage in range(len(present))]
 
     def _times(self, loop: Loop, at: str) -> int:
         site = described(loop, at)
@@ -250,28 +261,6 @@ class Model:
             self.findings.note(site, "iterations", f"{self.iterations[at]}, as was asked for", 1)
             return self.iterations[at]
         return self.numbers.by_size(site, "iterations", sizes, times)
-
-    def _numbers(self, site: MergedCall, hole: int, present: Mask, at: str) -> Numbers:
-        name = described(site, at)
-        if hole in site.forms:
-            return self._peers(name, site, hole, present, sorted(site.forms[hole]))
-        seen = seen_scenes(
-            self.places,
-            [[None]] * len(self.places),
-            [[mask] for mask in site.present],
-            [[numbers[hole]] for numbers in site.numbers],
-        )
-        mark = site.shape.marks[hole]
-        return self.numbers.by_rank(
-            name,
-            f"number {hole + 1}",
-            mark,
-            seen,
-            [Scene(self.target)],
-            present,
-            is_data=site.shape.is_data,
-            is_name=hole in site.shape.in_name,
-        )
 
     def _peers(
         self, name: str, site: MergedCall, hole: int, present: Mask, forms: Sequence[PeerForm]

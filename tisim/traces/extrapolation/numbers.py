@@ -415,22 +415,3 @@ def few(values: NDArray[np.int64]) -> str:
     """The first of some numbers, as messages show them."""
     shown = ", ".join(map(str, values[:8].tolist()))
     return f"{shown}, ..." if len(values) > 8 else shown
-
-
-def seen_scenes(
-    places: Sequence[Place],
-    stages: Sequence[Sequence[int | None]],
-    present: Sequence[Sequence[Mask]],
-    values: Sequence[Sequence[Numbers]],
-) -> list[Seen]:
-    """The values of a number in each trace that has it: by trace, then by stage."""
-    return [
-        Seen(
-            place,
-            [Scene(place, stage) for stage in known],
-            np.concatenate(masks),
-            np.concatenate(numbers),
-        )
-        for place, known, masks, numbers in zip(places, stages, present, values, strict=True)
-        if known and any(mask.any() for mask in masks)
-    ]

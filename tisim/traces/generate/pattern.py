@@ -139,7 +139,10 @@ class Pattern(ABC):
         body = self._body(rank)
         random = self.random(1, rank)
         yield f"{rank} init\n"
-        done = 0
+        done, total = 0, 1
+        if progress is not None:
+            parts = self._repeated(rank, body)
+            total = max(sum(len(program) * times for program, times in parts), 1)
         for program, times in self._repeated(rank, body):
             lines = _template(rank, program)
             flops = [x * self._volume(rank) for x in program if isinstance(x, float)]
@@ -149,23 +152,23 @@ class Pattern(ABC):
                 yield lines * count % self._noisy(flops, count, random)
                 done += count * len(program)
                 if progress is not None:
-                    progress((rank + done / self._lines(rank, body)) / self.ranks)
+                    progress((rank + done / total) / self.ranks)
         yield f"{rank} finalize\n"
 
     def _body(self, rank: int) -> Program:
         return numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
 
-    def _lines(self, rank: int, body: Program) -> int:
-        sums = self.iterations // self.allreduce_every if self.allreduce else 0
-        return max(self.iterations * len(body) + sums, 1)
+    @property
+    def _sums(self) -> Program:
+        """The allreduce that follows iterations."""
+        return [f"allreduce {self.allreduce} {max(self.allreduce // _BYTES_PER_FLOP, 1)}"]
 
     def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
         """Programs that follow one another, each so many times."""
         if not self.allreduce:
             yield body, self.iterations
             return
-        flops = max(self.allreduce // _BYTES_PER_FLOP, 1)
-        sums: Program = [f"allreduce {self.allreduce} {flops}"]
+        sums = self._sums
         rounds, rest = divmod(self.iterations, self.allreduce_every)
         if self.allreduce_every * len(body) <= _PIECE // 32:
             yield body * self.allreduce_every + sums, rounds

@@ -242,15 +242,11 @@ class Ocean(Pattern):
     def _repeated(self, rank: int, body: Program) -> Iterator[tuple[Program, int]]:
         swap = [re.sub(r"^(\w+ \d+) 0 ", r"\1 1 ", line) for line in body if isinstance(line, str)]
         solve: Program = [0.02, *swap, "allreduce 8 1"]
-        sums: Program = [f"allreduce {self.allreduce} {max(self.allreduce // 8, 1)}"]
         counts = self.random(2).integers(self.fewest, self.most + 1, self.iterations).tolist()
         for step, count in enumerate(counts, 1):
             yield from ((body, 1), (solve, count))
             if self.allreduce and step % self.allreduce_every == 0:
-                yield sums, 1
-
-    def _lines(self, rank: int, body: Program) -> int:
-        return max(sum(len(program) * times for program, times in self._repeated(rank, body)), 1)
+                yield self._sums, 1
 
     @cached_property
     def _edges(self) -> list[Counter[int]]:
@@ -327,16 +323,12 @@ class Refined(Pattern):
         if not self.checkpoint_every:
             yield from super()._repeated(rank, body)
             return
-        sums: Program = [f"allreduce {self.allreduce} {max(self.allreduce // 8, 1)}"]
         for step in range(1, self.iterations + 1):
             yield body, 1
             if self.allreduce and step % self.allreduce_every == 0:
-                yield sums, 1
+                yield self._sums, 1
             if step % self.checkpoint_every == 0:
                 yield self._checkpoint(rank, step // self.checkpoint_every), 1
-
-    def _lines(self, rank: int, body: Program) -> int:
-        return max(sum(len(program) * times for program, times in self._repeated(rank, body)), 1)
 
     def _checkpoint(self, rank: int, number: int) -> Program:
         blocks = self._mesh[0]

@@ -24,45 +24,25 @@ class LineQueue:
     """
 
     def __init__(self) -> None:
-        self._lines: deque[tuple[str | Slot, int]] = deque()
+        self._lines: deque[str | Slot] = deque()
         #: How many lines have been added or reserved.
         self.count = 0
-        #: Where in the program the lines are made that are added now: a number of the reader's own.
-        self.site = 0
 
-    def add(self, line: str) -> None:
-        """Append a line."""
+    def add(self, line: str | Slot) -> None:
+        """Append a line, or its place, which gets a text later; an empty one leaves it out."""
         self.count += 1
-        self._lines.append((line, self.site))
-
-    def reserve(self) -> Slot:
-        """Append the place of a line; `fill` gives it its text."""
-        slot = Slot()
-        self.count += 1
-        self._lines.append((slot, self.site))
-        return slot
-
-    @staticmethod
-    def fill(slot: Slot, line: str) -> None:
-        """Give a reserved place its line; an empty text leaves the line out."""
-        slot.line = line
+        self._lines.append(line)
 
     def ready(self) -> Iterator[str]:
         """Take the lines that stand before the first unknown one."""
-        return (line for line, _ in self.ready_with_sites())
-
-    def ready_with_sites(self) -> Iterator[tuple[str, int]]:
-        """Take the same lines, each with its `site`."""
-        lines = self._lines
-        while lines:
-            head, site = lines[0]
-            if isinstance(head, Slot):
-                if head.line is None:
-                    return
-                head = head.line
-            lines.popleft()
-            if head:
-                yield head, site
+        while self._lines:
+            head = self._lines[0]
+            line = head.line if isinstance(head, Slot) else head
+            if line is None:
+                return
+            self._lines.popleft()
+            if line:
+                yield line
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -156,8 +136,10 @@ class RankCalls:
 
     def post_later(self, request: Hashable) -> tuple[Slot, int]:
         """The place of a non-blocking call that `fill_post` completes, and its number."""
+        slot = Slot()
         self._write_volume()
-        return self.lines.reserve(), self._requests.give(request)
+        self.lines.add(slot)
+        return slot, self._requests.give(request)
 
     def fill_post(
         self,
@@ -170,13 +152,12 @@ class RankCalls:
     ) -> None:
         """Say what a call from `post_later` was."""
         slot, number = posted
-        line = f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n"
-        self.lines.fill(slot, line)
+        slot.line = f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n"
 
     def fill_start(self, posted: tuple[Slot, int], words: str, comm: int = WORLD) -> None:
         """Say what a non-blocking collective from `post_later` was."""
         slot, number = posted
-        self.lines.fill(slot, f"{self.rank} {words}{_in(comm)} request={number}\n")
+        slot.line = f"{self.rank} {words}{_in(comm)} request={number}\n"
 
     def start(self, words: str, request: Hashable, comm: int = WORLD) -> None:
         """A non-blocking collective."""
@@ -217,7 +198,7 @@ class RankCalls:
 
     def withdraw(self, posted: tuple[Slot, int], request: Hashable) -> None:
         """Leave out a call from `post_later` that never completed."""
-        self.lines.fill(posted[0], "")
+        posted[0].line = ""
         self._requests.release(request)
 
     def number_of(self, request: Hashable) -> int | None:

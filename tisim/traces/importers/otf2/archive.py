@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 
 import _otf2
 import otf2
+from _otf2.Config import conf
 from otf2.enums import CollectiveOp, GroupType, LocationType, Paradigm
 
 from tisim.errors import InputError
@@ -21,10 +22,6 @@ from tisim.traces.importers.importer import Notes
 from tisim.traces.importers.rank_calls import Group
 from tisim.traces.importers.words import COLLECTIVES
 
-try:
-    from _otf2.Config import conf
-except ImportError:  # another package gives no access to the functions of the library
-    conf = None
 # The library's data, file, line, function, code, format and arguments.
 _ErrorCallback = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -46,9 +43,6 @@ def complaints() -> Iterator[list[str]]:
     end early, and no function of it fails.
     """
     found: list[str] = []
-    if conf is None:
-        yield found
-        return
     # Functions of its own: those of the package have other types.
     register = _Register(("OTF2_Error_RegisterCallback", conf.lib))
     describe = _Describe(("OTF2_Error_GetDescription", conf.lib))

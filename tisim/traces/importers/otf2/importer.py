@@ -25,7 +25,7 @@ class Otf2Importer(Importer):
         try:
             from tisim.traces.importers.otf2.trace import Otf2Trace
         except ModuleNotFoundError as error:
-            if error.name not in ("otf2", "_otf2"):
+            if (error.name or "").partition(".")[0] not in ("otf2", "_otf2"):
                 raise
             raise InputError(
                 "OTF2 traces are read by the package otf2, which is not installed: "
