@@ -13,78 +13,58 @@ import click
 from tisim.errors import InputError, TisimError
 from tisim.support.limits import DEFAULT_LIMIT, LIMIT_VARIABLE, unpacking_limit
 
-# Sub-commands in the order of the help, in groups: module and name of each, which is loaded when it
-# is used, and what the help says of it.
+# Sub-commands in the order of the help, in groups: what the help says of each.
 _GROUPS = {
     "Predict": {
-        "replay": (
-            "replay.replay_command",
-            "Predict the run time of an MPI program from its trace.",
-        ),
-        "step": ("step.step_command", "Predict the time of a training step on GPUs."),
+        "replay": "Predict the run time of an MPI program from its trace.",
+        "step": "Predict the time of a training step on GPUs.",
     },
     "Traces": {
-        "record": ("record.record_command", "Run an MPI program and record its trace."),
-        "cc": ("counting.cc_command", "Compile with instruction counting for 'record'."),
-        "c++": ("counting.cxx_command", "Compile with instruction counting for 'record'."),
-        "fc": ("counting.fc_command", "Compile with instruction counting for 'record'."),
-        "import": (
-            "import_trace.import_command",
-            "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
-        ),
-        "generate": (
-            "generate.generate_command",
-            "Generate synthetic traces for scaling studies.",
-        ),
-        "extrapolate": ("extrapolate.extrapolate_command", "Extrapolate traces to more ranks."),
-        "check": ("check.check_command", "Check a trace for errors and count its actions."),
-        "inspect": ("inspect.inspect_command", "Summarise an application: phases, loops, calls."),
-        "pack": ("pack.pack_command", "Pack a trace into one small file that is fast to read."),
-        "unpack": ("pack.unpack_command", "Restore the text files of a packed trace."),
+        "record": "Run an MPI program and record its trace.",
+        "cc": "Compile with instruction counting for 'record'.",
+        "c++": "Compile with instruction counting for 'record'.",
+        "fc": "Compile with instruction counting for 'record'.",
+        "import": "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
+        "generate": "Generate synthetic traces for scaling studies.",
+        "extrapolate": "Extrapolate traces to more ranks.",
+        "check": "Check a trace for errors and count its actions.",
+        "inspect": "Summarise an application: phases, loops, calls.",
+        "pack": "Pack a trace into one small file that is fast to read.",
+        "unpack": "Restore the text files of a packed trace.",
     },
     "Platforms and calibration": {
-        "platform": ("platform.platform_command", "Describe or draw a platform, or create one."),
-        "benchmark": (
-            "benchmark.benchmark_command",
-            "Measure message times with a small MPI program.",
-        ),
-        "calibrate": (
-            "calibrate.calibrate_command",
-            "Fit a platform's parameters to measurements.",
-        ),
+        "platform": "Describe or draw a platform, or create one.",
+        "benchmark": "Measure message times with a small MPI program.",
+        "calibrate": "Fit a platform's parameters to measurements.",
     },
     "GPUs": {
-        "nccl-tests": (
-            "nccl_tests.nccl_tests_command",
-            "Predict the table of nccl-tests on a platform of GPUs.",
-        ),
-        "layouts": ("layouts.layouts_command", "Find the best layout of a training step."),
+        "nccl-tests": "Predict the table of nccl-tests on a platform of GPUs.",
+        "layouts": "Find the best layout of a training step.",
     },
     "Studies": {
-        "sweep": ("sweep.sweep_command", "Replay a trace in many what-if scenarios."),
-        "execute": (
-            "execute.execute_command",
-            "Execute a trace on a real MPI library and time it.",
-        ),
-        "validate": ("validate.validate_command", "Compare predictions with real runs."),
-        "explain": ("explain.explain_command", "Explain where a prediction and a real run differ."),
+        "sweep": "Replay a trace in many what-if scenarios.",
+        "execute": "Execute a trace on a real MPI library and time it.",
+        "validate": "Compare predictions with real runs.",
+        "explain": "Explain where a prediction and a real run differ.",
     },
     "Looking": {
-        "view": ("view.view_command", "Explore a run in a browser."),
-        "compare": ("compare.compare_command", "Explain the difference between two results."),
+        "view": "Explore a run in a browser.",
+        "compare": "Explain the difference between two results.",
     },
     "Beginning": {
-        "examples": (
-            "examples.examples_command",
-            "Write sample traces, platforms and programs.",
-        ),
+        "examples": "Write sample traces, platforms and programs.",
     },
     "Shell": {
-        "completion": (
-            "completion.completion_command",
-            "Print the completion script for bash, zsh or fish.",
-        ),
+        "completion": "Print the completion script for bash, zsh or fish.",
     },
+}
+# The modules of commands that are not called as they are.
+_MODULES = {
+    "cc": "counting",
+    "c++": "counting",
+    "fc": "counting",
+    "import": "import_trace",
+    "unpack": "pack",
 }
 _COMMANDS = {name: of for group in _GROUPS.values() for name, of in group.items()}
 
@@ -105,8 +85,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, name = _COMMANDS[cmd_name][0].split(".")
-        command: click.Command = getattr(importlib.import_module(f"tisim.commands.{module}"), name)
+        name = cmd_name.replace("-", "_").replace("+", "x")
+        module = importlib.import_module(f"tisim.commands.{_MODULES.get(cmd_name, name)}")
+        command: click.Command = getattr(module, f"{name}_command")
         if "_TISIM_COMPLETE" in os.environ:  # the shell asks what may follow
             from tisim.commands.completion import complete_arguments
 
@@ -128,7 +109,7 @@ class _Commands(click.Group):
         column = max(map(len, _COMMANDS))
         for title, group in _GROUPS.items():
             names: dict[str, str] = {}  # commands that do the same, such as cc and c++, on one line
-            for name, (_, summary) in group.items():
+            for name, summary in group.items():
                 names[summary] = f"{names[summary]}, {name}" if summary in names else name
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(column), text) for text, name in names.items()])

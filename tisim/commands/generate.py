@@ -9,8 +9,7 @@ from dataclasses import MISSING, Field, fields
 import click
 
 from tisim.commands import SentenceGroup, report_written, trace_option
-from tisim.commands.generate_inference import inference_command
-from tisim.commands.generate_llm import llm_command
+from tisim.commands.generate_llm import inference_command, llm_command
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import parse_size, parse_speed

@@ -23,6 +23,11 @@ KERNELS = {
     **{"gemm": (3, 5), "memory": (1, 1), "flops": (1, 2)},
     **{"attention": (1, 2), "seconds": (1, 1)},
 }
+# Other nodes: how many words follow, at least and at most.
+_NODES = {
+    **{"send": (3, 4), "receive": (3, 4), "record": (2, 2), "wait": (2, 2), "copy": (2, 2)},
+    **{"delay": (2, 2), "synchronize": (1, 1), "host": (1, 1), "do": (1, 2)},
+}
 #: Types of the numbers that matrices have.
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
 #: Ranks of a program, at most.
@@ -256,43 +261,37 @@ class _Reader:
 
     def node(self, word: str, rest: list[str]) -> Node:
         if word in KERNELS:
-            least, most = KERNELS[word]
             stream, *texts = rest or [""]
-            self.count(word, texts, least, most)
+            self.count(word, texts, *KERNELS[word])
             return Node(word, stream, "", tuple(map(self.amount, texts)), self.number)
+        if word not in (*COLLECTIVES, *_NODES):
+            known = [*KERNELS, *COLLECTIVES, *_NODES, "group"]
+            known.remove("do")
+            raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
+        self.count(word, rest, *_NODES.get(word, (3, 3)))
+        stream, name = rest[0], ""
+        numbers: tuple[float, ...] = ()
         if word in COLLECTIVES:
-            self.count(word, rest, 3, 3)
-            if rest[1] not in self.graph.communicators:
-                raise self.fail(f"no communicator {rest[1]!r} stands above")
-            return Node(word, rest[0], rest[1], (self.amount(rest[2]),), self.number)
-        if word in ("send", "receive"):
-            self.count(word, rest, 3, 4)
+            name, numbers = rest[1], (self.amount(rest[2]),)
+            if name not in self.graph.communicators:
+                raise self.fail(f"no communicator {name!r} stands above")
+        elif word in ("send", "receive"):
             most = self.graph.ranks - 1
             offset = self.whole(rest[1], -most, most)
             tags = [self.whole(text, 0, 2**31 - 1) for text in rest[3:] if text != "0"]
             numbers = (offset, self.amount(rest[2]), *tags)
-            return Node(word, rest[0], "", numbers, self.number)
-        if word in ("record", "wait"):
-            self.count(word, rest, 2, 2)
-            return Node(word, rest[0], rest[1], (), self.number)
-        if word in ("delay", "copy"):
-            self.count(word, rest, 2, 2)
-            return Node(word, rest[0], "", (self.amount(rest[1]),), self.number)
-        if word == "synchronize":
-            self.count(word, rest, 1, 1)
-            return Node(word, rest[0], "", (), self.number)
-        if word == "host":
-            self.count(word, rest, 1, 1)
-            return Node(word, "", "", (self.amount(rest[0]),), self.number)
-        if word == "do":
-            self.count(word, rest, 1, 2)
-            if self.graph.blocks.get(rest[0]) in (None, self.nodes):
-                raise self.fail(f"no block {rest[0]!r} stands above")
-            times = self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1
-            return Node(word, "", rest[0], (times,), self.number)
-        known = [*KERNELS, *COLLECTIVES, "send", "receive", "record", "wait", "copy", "delay"]
-        known += ["synchronize", "host", "group"]
-        raise self.fail(f"no node {word!r}; known are {', '.join(known)}, do and end")
+        elif word in ("record", "wait"):
+            name = rest[1]
+        elif word in ("delay", "copy"):
+            numbers = (self.amount(rest[1]),)
+        elif word == "host":
+            stream, numbers = "", (self.amount(rest[0]),)
+        elif word == "do":
+            stream, name = "", rest[0]
+            if self.graph.blocks.get(name) in (None, self.nodes):
+                raise self.fail(f"no block {name!r} stands above")
+            numbers = (self.whole(rest[1], 1, 2**31 - 1) if rest[1:] else 1,)
+        return Node(word, stream, name, numbers, self.number)
 
     def count(self, word: str, texts: list[str], least: int, most: int) -> None:
         if not least <= len(texts) <= most:

@@ -61,7 +61,6 @@ class Rank:
         self._orders = count()
         # Requests that a wait is about and that are complete, by the order of posting.
         self._ready: list[tuple[int, Request]] = []
-        self._wakes: simpy.Event | None = None
         self.waits_for: simpy.Event | None = None  # which only other ranks bring about
         self.probed: Message | None = None  # that it looks for until it is there
         self.action = Action("init")
@@ -205,9 +204,8 @@ class Rank:
 
     def _complete(self, request: Request) -> None:
         heapq.heappush(self._ready, (request.order, request))
-        if self._wakes is not None:
-            self._wakes.succeed(request)
-            self._wakes = None
+        if self.waits_for is not None and not self.waits_for.triggered:
+            self.waits_for.succeed(request)
 
     def _wait_for(self, *requests: Request) -> Steps:
         """Finish requests in the order in which they complete, of several the oldest.
@@ -228,7 +226,7 @@ class Rank:
 
     def _wait_until_one_completes(self) -> Generator[simpy.Event, None, Request]:
         """The first request to complete of those that the rank waits for."""
-        event = self._wakes = self._clock.env.event()
+        event = self._clock.env.event()
         yield from self._wait_for_others(event)
         return cast("Request", event.value)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -99,42 +99,6 @@ def _relative(change: float) -> str:
     if change > 1:
         return f"{1 + change:.3g} times as long"
     return f"{abs(change):.0%} {'more' if change > 0 else 'less'}"
-
-
-class RouteDict(TypedDict):
-    """The nominal route between the hosts that measured."""
-
-    latency_s: float
-    bandwidth_Bps: float
-
-
-class ContentionDict(TypedDict):
-    """The joint rate of both directions of a link; see `Contention`."""
-
-    fraction: float
-    measured_ratio: float
-    limiter_Bps: float | None
-    rates: list[dict[str, object]]
-    patterns: list[dict[str, object]]
-
-
-class CalibrationDict(TypedDict):
-    """Everything found; the rows are those of the frames and records of the same names."""
-
-    config: dict[str, str]
-    library: str | None
-    options: dict[str, str]
-    route: RouteDict
-    burst_bytes: float
-    loopback: dict[str, float] | None
-    network: dict[str, object] | None
-    thresholds: dict[str, object] | None
-    segments: list[dict[str, object]]
-    breakpoints: list[dict[str, object]]
-    contention: ContentionDict | None
-    errors: list[dict[str, object]]
-    failing_sizes: list[int]
-    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -283,7 +247,7 @@ class Calibration:
         ]
         return html_facts("Calibration", rows)
 
-    def to_dict(self) -> CalibrationDict:
+    def to_dict(self) -> dict[str, object]:
         """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
         thresholds, contention = self.overheads.thresholds, self.contention
         return {

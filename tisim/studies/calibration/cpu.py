@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -35,22 +35,6 @@ TOLERATED_SPREAD = 0.10
 # A step in the rate over working sets is at least this large.
 _STEP = 0.10
 _Key = TypeVar("_Key", int, str)
-
-
-class RateRow(TypedDict):
-    """One row of `CpuCalibration.frame`."""
-
-    what: str
-    per_second: float
-    spread: float
-    computations: int
-
-
-class RatesDict(TypedDict):
-    """All rates, the overall one first, and warnings."""
-
-    rates: list[RateRow]
-    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -166,7 +150,7 @@ class CpuCalibration:
         columns = ["what", "per_second", "spread", "computations"]
         return pd.DataFrame([vars(rate) for rate in (self.overall, *apart)], columns=columns)
 
-    def to_dict(self) -> RatesDict:
+    def to_dict(self) -> dict[str, object]:
         """All rates and warnings, as plain numbers, lists and dicts."""
         return {"rates": self.frame().to_dict("records"), "warnings": list(self.warnings)}
 

@@ -18,11 +18,10 @@ from tisim.studies.calibration.contention import (
     measure_contention,
 )
 from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
-from tisim.studies.calibration.idle import at_usual_idleness
 from tisim.studies.calibration.library import library_facts
 from tisim.studies.calibration.loopback import with_loopback
 from tisim.studies.calibration.measurements import Measurements
-from tisim.studies.calibration.overheads import Overheads, fit_overheads
+from tisim.studies.calibration.overheads import Overheads, at_usual_idleness, fit_overheads
 from tisim.studies.calibration.piecewise import fit_piecewise
 from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile
 from tisim.studies.calibration.separation import Network, seconds_a_message, separate
