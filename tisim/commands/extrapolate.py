@@ -182,16 +182,33 @@ def extrapolate_command(
             else round(parse_size(max_access, "--max-access")),
         )
     if show:
-        for parameter in made.parameters:
-            click.echo(
-                f"{parameter.site}: {parameter.what}: {parameter.text} "
-                f"(confirmed by {parameter.confirmed})"
-            )
-        for volume in made.volumes:
-            click.echo(
-                f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} "
-                f"(within {volume.fit.error:.1%} where a size is left out)"
-            )
+        _print_functions(made)
+    _print_summary(made, output, given_access=max_access is not None)
+    report_written(output)
+    if report_file is not None or plot_file is not None:
+        from tisim.traces.extrapolation.scaling import scaling_curves
+
+        recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
+        curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
+        _draw(made, curves, report_file, plot_file)
+    if recorded is not None and not _checked(made, output, recorded, machine):
+        raise SystemExit(1)
+
+
+def _print_functions(made: Extrapolation) -> None:
+    for parameter in made.parameters:
+        click.echo(
+            f"{parameter.site}: {parameter.what}: {parameter.text} "
+            f"(confirmed by {parameter.confirmed})"
+        )
+    for volume in made.volumes:
+        click.echo(
+            f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} "
+            f"(within {volume.fit.error:.1%} where a size is left out)"
+        )
+
+
+def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> None:
     least = min((p.confirmed for p in made.parameters), default=0)
     size = Path(output).stat().st_size
     classes = f"{count_of(made.classes, 'class', 'es')} of ranks"
@@ -209,20 +226,11 @@ def extrapolate_command(
         )
     if made.largest_accesses:
         sizes = ", ".join(f"{size:,}" for size in sorted({*made.largest_accesses.values()}))
-        found = "" if max_access else f", as in the traces ({', '.join(made.largest_accesses)})"
+        found = "" if given_access else f", as in the traces ({', '.join(made.largest_accesses)})"
         click.echo(f"larger accesses to files are split into pieces of {sizes} bytes{found}")
     if made.approximate:
         listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
         click.echo(f"the numbers of calls that are data are approximate: {listed}")
-    report_written(output)
-    if report_file is not None or plot_file is not None:
-        from tisim.traces.extrapolation.scaling import scaling_curves
-
-        recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
-        curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
-        _draw(made, curves, report_file, plot_file)
-    if recorded is not None and not _checked(made, output, recorded, machine):
-        raise SystemExit(1)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from tisim.traces import Trace
 if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.result_json import TimeName
+    from tisim.gpu.launched import LaunchedGraph
     from tisim.kernel.file_sums import ServersDict
     from tisim.platform.deployment import Deployment
     from tisim.studies.uncertainty import ParameterSets
@@ -230,27 +231,13 @@ def replay_command(
     kernel, notes = choose_kernel(kernel)
     if kernel == "simpy" and uncertainty is not None:
         raise InputError("--uncertainty needs --kernel core")
-    with ProgressBar("open") as bar:
-        source = opened_name(traces)
-        trace: Trace | TextTrace
-        if kernel == "simpy":
-            from tisim.traces.text_program import TextTrace
-
-            trace = TextTrace(source, null_is_any=config["tisim/null-source"] == "any")
-        else:
-            trace = Trace.open(source, progress=bar.show)
-    sets = None
-    if uncertainty is not None and isinstance(trace, Trace):
-        sets = _parameter_sets(platform_file)
-    gpus = None
+    trace = _opened(opened_name(traces), config, on_simpy=kernel == "simpy")
+    sets = None if uncertainty is None else _parameter_sets(platform_file)
     if graph_file is None and isinstance(trace, Trace) and trace.has_graph:
         graph_file = traces[0]
-    if graph_file is not None:
-        if uncertainty is not None:
-            raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")
-        from tisim.gpu.launched import LaunchedGraph
-
-        gpus = LaunchedGraph(graph_file)
+    if graph_file is not None and uncertainty is not None:
+        raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")
+    gpus = _gpus(graph_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
     deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
@@ -274,7 +261,7 @@ def replay_command(
     if isinstance(trace, Trace):
         result.volumes = relation_of_volumes(trace, platform, deployment, config, speed is not None)
     result.wall_time = time.perf_counter() - start
-    interval = None
+    words = [] if result.volumes is None else [result.volumes["relation"]]
     if uncertainty is not None and isinstance(trace, Trace):
         from tisim.studies.uncertainty import replay_with_sets
 
@@ -290,6 +277,7 @@ def replay_command(
             seed=seed,
         )
         result.uncertainty = interval.to_dict()
+        words.append(interval.text())
         if not (breakdown or pictures.wanted):
             result.event_log = None  # it was for the shares
         if skip_steady is not None:
@@ -304,14 +292,31 @@ def replay_command(
     pictures.draw(result)
     if json_file is not None and write_pieces(result.json_pieces(), json_file):
         return 0
-    relation = "" if result.volumes is None else result.volumes["relation"]
-    words = [relation, "" if interval is None else interval.text()]
     print_summary(result, "; ".join(filter(None, words)))
     if breakdown:
         from tisim.commands.breakdown import print_breakdown
 
         print_breakdown(result)
     return 0
+
+
+def _opened(source: str | list[str], config: Config, *, on_simpy: bool) -> Trace | TextTrace:
+    """The trace, as the kernel that replays it reads it."""
+    with ProgressBar("open") as bar:
+        if not on_simpy:
+            return Trace.open(source, progress=bar.show)
+        from tisim.traces.text_program import TextTrace
+
+        return TextTrace(source, null_is_any=config["tisim/null-source"] == "any")
+
+
+def _gpus(graph_file: str | None) -> LaunchedGraph | None:
+    """The GPUs that ranks launch blocks of a graph on."""
+    if graph_file is None:
+        return None
+    from tisim.gpu.launched import LaunchedGraph
+
+    return LaunchedGraph(graph_file)
 
 
 @contextmanager

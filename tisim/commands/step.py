@@ -139,15 +139,15 @@ def step_command(
     recording = _recording(graphs, ranks, not keep_communication)
     if recording is not None:
         read, chosen = recording.graph, replace(chosen, launch=0.0)  # which gaps of the host are
+        if graph_file is not None:
+            write_graph(graph_file, recording.text)
+            report_written(graph_file)
     elif ranks is not None:
         raise click.UsageError("--ranks is for recordings; a graph file says it itself")
     else:
         read = read_graph(graph)
-    if graph_file is not None:
-        if recording is None:
+        if graph_file is not None:
             raise click.UsageError("--write-graph is for recordings")
-        write_graph(graph_file, recording.text)
-        report_written(graph_file)
     logs = path or timeline is not None or gantt is not None
     result = run_step(read, chosen, logs=logs)
     if timeline is not None:
@@ -172,15 +172,38 @@ def step_command(
     if better:
         tables["what if"] = gains(read, chosen, result)
     summary = {**_summary(read, result, interval), **tables}
-    if write_json(summary, json_file):
-        return
+    if not write_json(summary, json_file):
+        _print(graph, result, read.ranks, recording, interval)
+        if breakdown:
+            click.echo("\nWhat GPUs do, % of the step")
+            print_table(list(_breakdown_rows(result)), 1, indent="  ")
+        for title, seconds in tables.items():
+            click.echo(f"\n{_TITLES[title]}, s and % of the step")
+            total = max(result.seconds, 1e-300)
+            rows = [(what, f"{s:.4g}", f"{100 * s / total:.1f}") for what, s in seconds.items()]
+            print_table(rows, 1, indent="  ")
+
+
+def _print(
+    name: str,
+    result: StepResult,
+    ranks: int,
+    recording: Recording | None,
+    interval: StepInterval | None,
+) -> None:
     lanes = len(result.ends)
     click.echo(
-        f"{graph}: {result.seconds:.6g} s ({read.ranks:,} GPUs, of which {lanes:,} "
+        f"{name}: {result.seconds:.6g} s ({ranks:,} GPUs, of which {lanes:,} "
         f"differ{'s' if lanes == 1 else ''}; {result.launched:,} nodes)"
     )
     if recording is not None:
-        _print_recorded(recording)
+        span = f"{recording.seconds:.6g} s, " if recording.seconds else ""
+        click.echo(
+            f"recorded: {span}{recording.kernels:,} nodes, of which {recording.collectives:,} "
+            f"communicate, {recording.kept:,} of them as recorded"
+        )
+        for what, count in recording.lost.items():
+            click.echo(f"not in the graph: {count:,} {what}")
     if interval is not None:
         low, high = interval.seconds(result.seconds)
         click.echo(
@@ -188,14 +211,6 @@ def step_command(
             f"on {interval.where}, {LEVEL:.0%} lay within these {interval.low:.3g} to "
             f"{interval.high:.3g} times the prediction"
         )
-    if breakdown:
-        click.echo("\nWhat GPUs do, % of the step")
-        print_table(list(_breakdown_rows(result)), 1, indent="  ")
-    for title, seconds in tables.items():
-        click.echo(f"\n{_TITLES[title]}, s and % of the step")
-        total = max(result.seconds, 1e-300)
-        rows = [(what, f"{s:.4g}", f"{100 * s / total:.1f}") for what, s in seconds.items()]
-        print_table(rows, 1, indent="  ")
 
 
 def _recording(paths: tuple[str, ...], ranks: int | None, communicates: bool) -> Recording | None:
@@ -212,16 +227,6 @@ def _recording(paths: tuple[str, ...], ranks: int | None, communicates: bool) ->
     if is_simai(path):
         return read_simai(path, ranks=ranks)
     return None
-
-
-def _print_recorded(recording: Recording) -> None:
-    span = f"{recording.seconds:.6g} s, " if recording.seconds else ""
-    click.echo(
-        f"recorded: {span}{recording.kernels:,} nodes, of which {recording.collectives:,} "
-        f"communicate, {recording.kept:,} of them as recorded"
-    )
-    for what, count in recording.lost.items():
-        click.echo(f"not in the graph: {count:,} {what}")
 
 
 def _summary(graph: Graph, result: StepResult, interval: StepInterval | None) -> dict[str, object]:
