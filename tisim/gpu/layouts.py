@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -53,28 +53,6 @@ class Space:
 EVERYTHING = Space()
 #: The usual choice of large runs today.
 OVERLAPPED = Layout(zero=1, overlap_gradients=True, overlap_tensor=True)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A layout that was tried.
-
-    Attributes
-    ----------
-    layout
-        What was tried.
-    memory
-        Bytes that the GPU needs that needs most.
-    seconds
-        Of a step; None where it does not fit into the memory.
-    occupations
-        Mean over all GPUs of the seconds of each of `OCCUPATIONS`.
-    """
-
-    layout: Layout
-    memory: float
-    seconds: float | None
-    occupations: tuple[float, ...]
 
 
 def layouts_of(
@@ -130,17 +108,6 @@ def _divisors(number: int, most: int) -> list[int]:
     return [n for n in range(1, min(number, most) + 1) if number % n == 0]
 
 
-def try_layouts(model: Model, layouts: Iterable[Layout], machine: StepMachine) -> Iterator[Trial]:
-    """Execute each layout whose step fits into the memory of the machine's GPUs."""
-    for layout in layouts:
-        memory = sum(peak_memory(model, layout).values())
-        if memory > machine.hardware.gpu.memory:
-            yield Trial(layout, memory, None, ())
-            continue
-        result = run_step(parse_graph(write_step(model, layout)), machine)
-        yield Trial(layout, memory, result.seconds, tuple(result.mean_occupations))
-
-
 def layouts(
     model: Model,
     *,
@@ -191,18 +158,22 @@ def layouts(
             "more values"
         )
     rows = []
-    for trial in try_layouts(model, tried, machine):
-        rows.append(_row(trial, model, machine))
+    for layout in tried:
+        rows.append(_row(model, layout, machine))
         if progress is not None:
             progress(len(rows), len(tried))
     frame = pd.DataFrame(rows)
     return frame.sort_values(["seconds", "memory"], kind="stable", ignore_index=True)
 
 
-def _row(trial: Trial, model: Model, machine: StepMachine) -> dict[str, object]:
-    layout, seconds = trial.layout, np.nan if trial.seconds is None else trial.seconds
+def _row(model: Model, layout: Layout, machine: StepMachine) -> dict[str, object]:
+    """A layout with its step, which is executed if it fits into the memory of a GPU."""
+    memory, seconds = sum(peak_memory(model, layout).values()), np.nan
+    shares = np.full(len(OCCUPATIONS), np.nan)
+    if memory <= machine.hardware.gpu.memory:
+        result = run_step(parse_graph(write_step(model, layout)), machine)
+        seconds, shares = result.seconds, result.mean_occupations
     low, high = step_interval(layout.ranks, machine.hardware.gpus).seconds(seconds)
-    shares = trial.occupations or (np.nan,) * len(OCCUPATIONS)
     return {
         "tp": layout.tensor,
         "cp": layout.context,
@@ -217,6 +188,6 @@ def _row(trial: Trial, model: Model, machine: StepMachine) -> dict[str, object]:
         "low": low,
         "high": high,
         "tflops": model.flops(layout.global_batch) / (seconds * layout.ranks) / 1e12,
-        "memory": trial.memory,
+        "memory": memory,
         **{name: share / seconds for name, share in zip(OCCUPATIONS, shares, strict=True)},
     }

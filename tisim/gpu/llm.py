@@ -258,6 +258,12 @@ def write_step(model: Model, layout: Layout) -> str:
 Lines = list[str]
 
 
+def _beside(stream: str, before: str, after: str, *lines: str) -> Lines:
+    """Lines on another stream, once the main one has come there; the main one waits for them."""
+    begun = [f"record main {before}", f"wait {stream} {before}", *lines]
+    return [*begun, f"record {stream} {after}", f"wait main {after}"]
+
+
 class _Kernels:
     """The work of a GPU for a micro-batch in a layer, and around all layers.
 
@@ -303,12 +309,9 @@ class _Kernels:
     def _tensor(
         self, word: str, during: Sequence[str], rest: Sequence[str], rows: int = 0
     ) -> Lines:
-        start = ["record main t", "wait tensor t"]
         nbytes = 2 * (rows or self.tokens) * self.width
-        start += [f"{word} tensor tp {nbytes}", "record tensor u"]
-        if during:
-            return [*start, *during, "wait main u"]
-        return [*start, "wait main u", *rest]
+        *start, wait = _beside("tensor", "t", "u", f"{word} tensor tp {nbytes}")
+        return [*start, *during, wait] if during else [*start, wait, *rest]
 
     def forward(self) -> Lines:
         return [
@@ -355,8 +358,7 @@ class _Kernels:
     def _exchange(self) -> Lines:
         """Rows go to the GPUs that have their experts."""
         nbytes = 2 * self.tokens * self.model.top_k * self.width // self.t
-        return ["record main m0", "wait experts m0", f"all_to_all experts ep {nbytes}",
-                "record experts m1", "wait main m1"]  # fmt: skip
+        return _beside("experts", "m0", "m1", f"all_to_all experts ep {nbytes}")
 
     def attention(self) -> Lines:
         """Scores, softmax, dropout, their product with the values."""
@@ -481,7 +483,7 @@ class _Kernels:
         return [*self.gathered(), f"memory main {8 * self.part}"]
 
     def loss(self) -> Lines:
-        small = [f"all_reduce tensor tp {12 * self.tokens}"] if self.t > 1 else []
+        small = _beside("tensor", "t", "u", f"all_reduce tensor tp {12 * self.tokens}")
         logits = self.tokens * self.vocab
         return [
             f"memory main {4 * self.whole}",
@@ -489,9 +491,8 @@ class _Kernels:
             self._of_vocabulary(self.tokens, self.vocab, self.width),
             # As fp32; the largest; less that; exponentials; their sum; divided by that.
             *(f"memory main {nbytes * logits}" for nbytes in (6, 4, 8, 8, 4, 8)),
-            *(["record main t", "wait tensor t", *small, "record tensor u", "wait main u"]
-              if small else []),
-        ]  # fmt: skip
+            *(small if self.t > 1 else []),
+        ]
 
     def loss_back(self) -> Lines:
         logits = self.tokens * self.vocab
@@ -781,13 +782,11 @@ class _Step:
         layers = self.layers * layout.chunks
         lines: Lines = []
         if d > 1:
-            lines += ["record main g", "wait data g"]
             overlapped = layout.overlap_gradients or layout.zero >= 2
-            lines += self._reduced(0 if overlapped else layers, grad, table)
-            lines += ["record data r", "wait main r"]
+            reduced = self._reduced(0 if overlapped else layers, grad, table)
+            lines += _beside("data", "g", "r", *reduced)
         if layout.pipeline > 1 and table:
-            lines += ["record main e", "wait ends e", f"all_reduce ends ends {table * grad}",
-                      "record ends o", "wait main o"]  # fmt: skip
+            lines += _beside("ends", "e", "o", f"all_reduce ends ends {table * grad}")
         shared, of_experts = layers * self.shared + table, layers * self.of_experts
         own = shared + of_experts
         if layout.zero:
@@ -797,5 +796,5 @@ class _Step:
         lines.append(f"memory main {own * moved}")
         if layout.zero and d > 1 and layout.zero < 3:
             gathered = self._of_copies("all_gather", layers, 2, table)
-            lines += ["record main z", "wait data z", *gathered, "record data y", "wait main y"]
+            lines += _beside("data", "z", "y", *gathered)
         return lines
