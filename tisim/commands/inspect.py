@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import click
 
@@ -79,28 +79,38 @@ def inspect_command(
 
 def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     yield from _head(found)
-    yield from _table("bytes by part", list(_parts(found)), {0})
-    yield from _table("actions", list(_actions(found)), {0})
+    yield from _table("bytes by part", "part|bytes|share|before compression", _parts(found), {0})
+    heads = "action|number|messages|bytes|amount"
+    yield from _table("actions", heads, _actions(found), {0})
     if found.files:
-        yield from _table("files", list(habit_rows(found.files, rows)), {0, 1, 2})
+        head, *habits = habit_rows(found.files, rows)
+        yield from _table("files", "|".join(head), habits, {0, 1, 2})
     if found.library_calls:
-        rows_of_libraries = _library_calls(found, rows)
+        libraries = _library_calls(found, rows)
         count = len(found.library_calls)
-        yield from _table("I/O libraries", rows_of_libraries, {3}, count)
+        yield from _table("I/O libraries", "calls|read|written|by", libraries, {3}, count)
     if found.counters:
-        yield from _table("counters beside the volumes", list(_counters(found)), {0})
-    yield from _table("classes of ranks", _classes(found, rows), {1}, found.class_count)
+        heads = "counter|computations|sum"
+        yield from _table("counters beside the volumes", heads, _counters(found), {0})
+    heads = "class|of ranks|number|calls of each|different|longest loop"
+    yield from _table("classes of ranks", heads, _classes(found, rows), {1}, found.class_count)
     yield from _phases(found)
-    yield from _table("loops", _loops(found, rows), {5}, found.loop_count)
-    yield from _table("call signatures", _signatures(found, rows), {3}, found.signature_count)
+    heads = "iterations|entered|calls of one|ranks|classes|actions of one"
+    yield from _table("loops", heads, _loops(found, rows), {5}, found.loop_count)
+    heads = "calls|ranks|classes|call"
+    yield from _table(
+        "call signatures", heads, _signatures(found, rows), {3}, found.signature_count
+    )
     if found.call_paths:
-        yield from _table("call paths", _call_paths(found, rows), {2}, found.call_path_count)
+        paths = _call_paths(found, rows)
+        yield from _table("call paths", "calls|action|called at", paths, {2}, found.call_path_count)
     if found.computed_paths:
-        yield from _table(
-            "computations by call path", _computed(found, rows), {2}, found.computed_path_count
-        )
+        paths, count = _computed(found, rows), found.computed_path_count
+        heads = "samples|share|computed at"
+        yield from _table("computations by call path", heads, paths, {2}, count)
     if statistics:
-        yield from _table("call sites", _sites(found, rows), {3, 6, 7}, found.site_count)
+        heads = f"calls|bytes|of one|histogram|{found.unit} before|of one|histogram|call"
+        yield from _table("call sites", heads, _sites(found, rows), {3, 6, 7}, found.site_count)
 
 
 def _head(found: Inspection) -> Iterator[str]:
@@ -132,7 +142,6 @@ def _head(found: Inspection) -> Iterator[str]:
 
 
 def _parts(found: Inspection) -> Iterator[Row]:
-    yield ("part", "bytes", "share", "before compression")
     for part in found.sections:
         share = part.stored / max(found.nbytes, 1)
         name = part.name if part.required else f"{part.name} (optional)"
@@ -146,7 +155,6 @@ def _parts(found: Inspection) -> Iterator[Row]:
 
 
 def _actions(found: Inspection) -> Iterator[Row]:
-    yield ("action", "number", "messages", "bytes", "amount")
     for count in found.by_action:
         amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else found.unit}"
         messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
@@ -154,27 +162,16 @@ def _actions(found: Inspection) -> Iterator[Row]:
 
 
 def _counters(found: Inspection) -> Iterator[Row]:
-    yield ("counter", "computations", "sum")
     for counter in found.counters:
         values = (f"{counter.computations:,}", f"{counter.total:,}")
         yield (counter.name, *(values if counter.computations else ("", "")))
 
 
-def _classes(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("class", "of ranks", "number", "calls of each", "different", "longest loop"),
-        *(
-            (
-                f"{row.number}",
-                ranks_text(row),
-                f"{row.ranks:,}",
-                f"{row.calls:,}",
-                f"{row.distinct_calls:,}",
-                f"{row.longest_loop:,}" if row.longest_loop else "",
-            )
-            for row in found.classes[:rows]
-        ),
-    ]
+def _classes(found: Inspection, rows: int) -> Iterator[Row]:
+    for row in found.classes[:rows]:
+        longest = f"{row.longest_loop:,}" if row.longest_loop else ""
+        counts = f"{row.ranks:,}", f"{row.calls:,}", f"{row.distinct_calls:,}"
+        yield (f"{row.number}", ranks_text(row), *counts, longest)
 
 
 def _phases(found: Inspection) -> Iterator[str]:
@@ -190,101 +187,66 @@ def _phases(found: Inspection) -> Iterator[str]:
         for phase in phases[:_PHASES]
     ]
     title = f"phases of class {row.number} (ranks {ranks_text(row)})"
-    yield from _table(title, [("times", "calls", "actions"), *lines], {2}, len(phases))
+    yield from _table(title, "times|calls|actions", lines, {2}, len(phases))
 
 
-def _loops(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("iterations", "entered", "calls of one", "ranks", "classes", "actions of one"),
-        *(
-            (
-                f"{loop.iterations:,}",
-                f"{loop.entered:,}",
-                f"{loop.calls:,}",
-                f"{loop.ranks:,}",
-                f"{loop.classes:,}",
-                actions_text(loop.actions),
-            )
-            for loop in found.loops[:rows]
-        ),
-    ]
+def _loops(found: Inspection, rows: int) -> Iterator[Row]:
+    for loop in found.loops[:rows]:
+        counts = loop.iterations, loop.entered, loop.calls, loop.ranks, loop.classes
+        yield (*(f"{count:,}" for count in counts), actions_text(loop.actions))
 
 
-def _signatures(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("calls", "ranks", "classes", "call"),
-        *(
-            (f"{call.calls:,}", f"{call.ranks:,}", f"{call.classes:,}", shown_call(call.text))
-            for call in found.signatures[:rows]
-        ),
-    ]
+def _signatures(found: Inspection, rows: int) -> Iterator[Row]:
+    for call in found.signatures[:rows]:
+        counts = f"{call.calls:,}", f"{call.ranks:,}", f"{call.classes:,}"
+        yield (*counts, shown_call(call.text))
 
 
-def _call_paths(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("calls", "action", "called at"),
-        *((f"{row.calls:,}", row.action, short_path(row.path)) for row in found.call_paths[:rows]),
-    ]
+def _call_paths(found: Inspection, rows: int) -> Iterator[Row]:
+    for row in found.call_paths[:rows]:
+        yield (f"{row.calls:,}", row.action, short_path(row.path))
 
 
-def _library_calls(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("calls", "read", "written", "by"),
-        *(
-            (f"{row.calls:,}", format_bytes(row.read), format_bytes(row.written), row.function)
-            for row in found.library_calls[:rows]
-        ),
-    ]
+def _library_calls(found: Inspection, rows: int) -> Iterator[Row]:
+    for row in found.library_calls[:rows]:
+        yield (f"{row.calls:,}", format_bytes(row.read), format_bytes(row.written), row.function)
 
 
-def _computed(found: Inspection, rows: int) -> list[Row]:
-    return [
-        ("samples", "share", "computed at"),
-        *(
-            (f"{row.samples:,}", f"{row.share:.1%}", short_path(row.path))
-            for row in found.computed_paths[:rows]
-        ),
-    ]
+def _computed(found: Inspection, rows: int) -> Iterator[Row]:
+    for row in found.computed_paths[:rows]:
+        yield (f"{row.samples:,}", f"{row.share:.1%}", short_path(row.path))
 
 
-def _sites(found: Inspection, rows: int) -> list[Row]:
-    return [
-        (
-            "calls",
-            "bytes",
-            "of one",
-            "histogram",
-            f"{found.unit} before",
-            "of one",
-            "histogram",
-            "call",
-        ),
-        *(
-            (
-                f"{site.calls:,}",
-                f"{site.bytes.sum:,.0f}" if site.bytes.count else "",
-                f"{site.bytes.mean:,.6g}" if site.bytes.count else "",
-                histogram_text(site.bytes),
-                f"{site.volumes.sum:.6g}" if site.volumes.count else "",
-                f"{site.volumes.mean:.6g}" if site.volumes.count else "",
-                histogram_text(site.volumes),
-                shown_call(site.text) + (f" at {short_path(site.path)}" if site.path else ""),
-            )
-            for site in found.sites[:rows]
-        ),
-    ]
+def _sites(found: Inspection, rows: int) -> Iterator[Row]:
+    for site in found.sites[:rows]:
+        sent, computed = site.bytes, site.volumes
+        yield (
+            f"{site.calls:,}",
+            f"{sent.sum:,.0f}" if sent.count else "",
+            f"{sent.mean:,.6g}" if sent.count else "",
+            histogram_text(sent),
+            f"{computed.sum:.6g}" if computed.count else "",
+            f"{computed.mean:.6g}" if computed.count else "",
+            histogram_text(computed),
+            shown_call(site.text) + (f" at {short_path(site.path)}" if site.path else ""),
+        )
 
 
 def _table(
-    title: str, rows: Sequence[Row], left: Container[int], count: int | None = None
+    title: str,
+    heads: str,
+    rows: Iterable[Sequence[str]],
+    left: Container[int],
+    count: int | None = None,
 ) -> Iterator[str]:
-    """A table under its title; `count` rows are there in all."""
+    """A table under its title, with heads between bars; `count` rows are there in all."""
+    shown = list(rows)
     yield ""
     yield f"{title}:"
-    if len(rows) == 1:
+    if not shown:
         yield "  none"
         return
-    for line in align(rows, left=left):
+    for line in align([heads.split("|"), *shown], left=left):
         yield f"  {line}"
-    if count is not None and count > len(rows) - 1:
-        yield f"  and {count - len(rows) + 1:,} more"
+    if count is not None and count > len(shown):
+        yield f"  and {count - len(shown):,} more"
