@@ -29,21 +29,14 @@ std::string contents_of(const std::string& path) {
   return bytes;
 }
 
-tit::PartSet read_part(const std::string& path) {
+// What `read` makes of the log in a file.
+template <class Read>
+auto read_part(const std::string& path, const Read& read) {
   try {
-    return tit::PartSet::from_log(contents_of(path));
+    return read(contents_of(path));
   } catch (const tit::FormatError& error) {
     throw TraceError(path, 0, std::string("is not a part of a recorded trace: ") + error.what());
   }
-}
-
-// Pairwise, so that no part is merged more often than the logarithm of their number.
-tit::PartSet merged(const std::vector<std::string>& paths, std::size_t begin, std::size_t end) {
-  if (end - begin == 1) return read_part(paths[begin]);
-  const std::size_t middle = begin + (end - begin) / 2;
-  tit::PartSet set = merged(paths, begin, middle);
-  set.merge(merged(paths, middle, end));
-  return set;
 }
 
 }  // namespace
@@ -61,13 +54,13 @@ std::vector<std::string> lines_without_numbers(const std::string& path) {
 }
 
 RecordedPart read_recorded_part(const std::string& path) {
-  const tit::PartSet set = read_part(path);
-  const tit::PartGroup& group = set.groups().front();
+  const tit::RankLog log =
+      read_part(path, [](const std::string& bytes) { return tit::RankLog::read(bytes); });
   RecordedPart part;
-  part.rank = static_cast<std::uint32_t>(group.ranks.front().rank);
-  part.ranks = set.ranks_of_program();
-  part.is_complete = group.ranks.front().is_complete;
-  for (const tit::RecordedShape& shape : tit::PartStructure::read(group.structure).shapes) {
+  part.rank = static_cast<std::uint32_t>(log.rank);
+  part.ranks = log.ranks;
+  part.is_complete = log.is_complete;
+  for (const tit::RecordedShape& shape : log.shapes) {
     if (shape.is_comment()) part.comments.push_back(shape.text);
   }
   return part;
@@ -80,7 +73,11 @@ std::vector<std::uint32_t> write_recorded_trace(const std::vector<std::string>& 
   std::vector<std::uint32_t> incomplete;
   std::string bytes;
   try {
-    bytes = tit::trace_of(merged(paths, 0, paths.size()), first_lines, incomplete);
+    tit::PartSet parts = read_part(paths.front(), tit::PartSet::from_log);
+    for (auto path = paths.begin() + 1; path != paths.end(); ++path) {
+      parts.merge(read_part(*path, tit::PartSet::from_log));
+    }
+    bytes = tit::trace_of(parts, first_lines, incomplete);
   } catch (const tit::FormatError& error) {
     throw TraceError(output, 0, std::string("cannot be written from these parts: ") + error.what());
   }

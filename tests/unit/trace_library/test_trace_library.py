@@ -62,19 +62,21 @@ def test_the_library_needs_no_run_time_library_of_cxx() -> None:
 
 
 def test_ranks_and_iterations_hardly_count(program: Path, tmp_path: Path) -> None:
-    sizes = {}
+    parts, traces = {}, {}
     for ranks, iterations in [(4, 10), (4, 10_000), (256, 10)]:
         size, memory = map(int, run(program, "ring", tmp_path, ranks, iterations).split())
-        sizes[ranks, iterations] = size
+        parts[ranks, iterations] = size
+        traces[ranks, iterations] = (tmp_path / "ring.tit").stat().st_size
         assert memory <= 8 << 10
-    assert sizes[4, 10_000] <= sizes[4, 10] + 16
+    assert parts[4, 10_000] <= parts[4, 10] + 16
+    assert parts[256, 10] <= 256 / 4 * (parts[4, 10] + 16)
     unpack(tmp_path / "ring.tit", tmp_path / "text")
     text = "# recorded by a test\n" + "".join(
         f"7 compute {1_000_000 + i % 3}\n7 send 8 0 4096\n7 recv 6 0 4096 # source=6\n"
         for i in range(10)
     )
     assert (tmp_path / "text" / "rank-7.txt").read_text() == text
-    assert sizes[256, 10] <= sizes[4, 10] + 16
+    assert traces[256, 10] <= traces[4, 10] + 16
 
 
 def test_a_random_program_stays_in_its_memory(program: Path, tmp_path: Path) -> None:

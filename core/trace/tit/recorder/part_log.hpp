@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
@@ -73,11 +72,11 @@ enum class RecordKind : std::uint8_t {
   segment = 3,    // a stretch of the program is done; its calls and grammar
   again = 4,      // the stretch with this number, once more
   so_far = 5,     // as segment, of the stretch that is not done; replaces the last such record
-  values = 6,     // a block of values
+  values = 6,     // numbers that left their calls, call by call
   end = 7,        // the program ended as it should
   attribute = 8,  // the next attribute: name, kind
   text = 9,       // the next text
-  attribute_values = 10  // a block of values of attributes
+  attribute_values = 10  // of calls: an attribute and its value, again and again
 };
 
 struct Record {
@@ -120,65 +119,6 @@ class PartLog {
   std::uint64_t so_far_size_ = 0;  // 0: there is none
   std::uint64_t replaced_ = 0;     // bytes of records that were replaced
   std::string error_;
-};
-
-// Numbers that hardly repeat, as a recorded program makes them: in blocks, by the place in a call.
-
-// A shape and one of its holes, which must be below 256.
-inline std::uint32_t value_site(std::uint32_t shape, std::size_t hole) {
-  return shape << 8 | static_cast<std::uint32_t>(hole);
-}
-
-// Values since the last block. As bytes, each site has its least value and the bits beyond it, as
-// many for each as the largest takes: fast, and small enough until the trace is written.
-class ValueBuffer {
- public:
-  // More values than this are not a block.
-  static constexpr std::size_t kMost = std::size_t{1} << 20;
-
-  void add(std::uint32_t site, std::uint64_t value) { values_.push_back({site, value}); }
-  bool empty() const { return values_.empty(); }
-  std::size_t size() const { return values_.size(); }
-  std::size_t memory() const { return values_.capacity() * sizeof(Value); }
-  // Writes a block of all values, and is empty then.
-  void write(Bytes& out);
-
- private:
-  struct Value {
-    std::uint32_t site;
-    std::uint64_t value;
-  };
-
-  std::vector<Value> values_;
-};
-
-// The values of all blocks by their sites. Throws FormatError.
-std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> values_by_site(
-    const std::vector<std::string>& blocks);
-
-// The values of blocks, in the order in which they were added.
-class ValueStream {
- public:
-  // The blocks must outlive the stream.
-  explicit ValueStream(const std::vector<std::string>& blocks) : blocks_(&blocks) {}
-
-  // The next value, which must be of this site. Throws FormatError.
-  std::uint64_t next(std::uint32_t site);
-  // True once all values have been taken.
-  bool at_end() const { return left_ == 0 && next_block_ == blocks_->size(); }
-
- private:
-  struct Values {
-    std::vector<std::uint64_t> values;
-    std::size_t next = 0;
-  };
-
-  void read_block(std::string_view bytes);
-
-  const std::vector<std::string>* blocks_;
-  std::size_t next_block_ = 0;
-  std::size_t left_ = 0;  // of the block at hand
-  std::unordered_map<std::uint32_t, Values> sites_;
 };
 
 }  // namespace tisim::tit

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,6 @@
 #include "trace/tit/grammar/sequence_encoder.hpp"
 #include "trace/tit/recorder/part_log.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
-#include "trace/tit/vector/rank_vector.hpp"
 #include "trace/tit/writer/rank_program.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
@@ -24,31 +21,29 @@ namespace tisim::tit {
 namespace {
 
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
-constexpr std::uint64_t kSetVersion = 2;
+constexpr std::uint64_t kSetVersion = 3;
 // A few bytes may describe a million ranks: this bounds the memory that they take.
 constexpr std::uint64_t kMostPartRanks = 1 << 22;
 
-PartStructure::Stretch read_stretch(std::string_view bytes,
-                                    const std::vector<RecordedShape>& shapes) {
-  ByteReader in(bytes);
-  PartStructure::Stretch stretch;
-  for (std::size_t left = in.count("a number of calls", 2); left > 0; --left) {
-    PartCall call{};
-    call.shape = static_cast<std::uint32_t>(in.at_most(kMostSymbols, "the number of a shape"));
-    if (call.shape >= shapes.size()) throw FormatError("a call has no shape");
-    call.columns = in.varint();
-    const std::size_t holes = shapes[call.shape].holes();
-    if (holes < kMostColumnNumbers && call.columns >> holes != 0) {
-      throw FormatError("a call has more columns than numbers");
-    }
-    stretch.calls.push_back(call);
-  }
-  stretch.grammar = Grammar::read(in, static_cast<std::uint32_t>(stretch.calls.size()));
-  if (!in.at_end()) throw FormatError("a stretch of calls is longer than what it says");
-  return stretch;
+std::uint32_t ranks_in(ByteReader& in, const char* what) {
+  return static_cast<std::uint32_t>(in.at_most(kMostPartRanks, what));
 }
 
-void check_attributes(const RecordedShape& shape, const std::vector<Attribute>& attributes) {
+Attribute read_attribute(std::string_view bytes) {
+  ByteReader in(bytes);
+  Attribute attribute;
+  attribute.name = std::string(in.text());
+  attribute.kind = static_cast<AttributeKind>(in.at_most(kAttributeKinds - 1, "a kind"));
+  if (!Attribute::fault_of_name(attribute.name).empty() || !in.at_end()) {
+    throw FormatError("an attribute is damaged");
+  }
+  return attribute;
+}
+
+RecordedShape read_shape(std::string_view bytes, const std::vector<Attribute>& attributes) {
+  ByteReader in(bytes);
+  RecordedShape shape = RecordedShape::read(in);
+  if (!in.at_end()) throw FormatError("a shape is longer than what it says");
   const auto check = [&attributes](const std::vector<std::uint32_t>& numbers, bool are_fixed) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] >= attributes.size() || attributes[numbers[i]].is_fixed() != are_fixed ||
@@ -59,247 +54,137 @@ void check_attributes(const RecordedShape& shape, const std::vector<Attribute>& 
   };
   check(shape.fixed, true);
   check(shape.streamed, false);
+  return shape;
 }
 
-// The records of one rank's log.
-class LogReader {
- public:
-  PartGroup read(std::string_view log, std::uint32_t& ranks_of_program,
-                 std::vector<std::string>& texts) {
-    for (const Record& record : records_of(log)) take(record, ranks_of_program);
-    if (!has_head_) throw FormatError("it does not say of which rank it is");
-    if (!so_far_.empty()) {
-      sequence_.add(static_cast<std::uint32_t>(stretches_.size()));
-      stretches_.push_back(so_far_);
+RankLog::Stretch read_stretch(std::string_view bytes, const std::vector<RecordedShape>& shapes) {
+  ByteReader in(bytes);
+  RankLog::Stretch stretch;
+  for (std::size_t left = in.count("a number of calls", 2); left > 0; --left) {
+    RecordedCall call;
+    call.shape = static_cast<std::uint32_t>(in.at_most(kMostSymbols, "the number of a shape"));
+    if (call.shape >= shapes.size()) throw FormatError("a call has no shape");
+    const RecordedShape& shape = shapes[call.shape];
+    call.columns = in.varint();
+    if (shape.holes() < kMostColumnNumbers && call.columns >> shape.holes() != 0) {
+      throw FormatError("a call has more columns than numbers");
     }
-    PartGroup group;
-    Bytes structure;
-    structure.varint(attributes_.size());
-    for (const std::string_view attribute : attributes_) structure.text(attribute);
-    structure.varint(shapes_.size());
-    for (const std::string_view shape : shapes_) structure.text(shape);
-    structure.varint(stretches_.size());
-    for (const std::string_view stretch : stretches_) {
-      ByteReader in(stretch);
-      structure.text(in.text());
-      while (!in.at_end()) rank_.numbers.push_back(in.zigzag());
+    call.numbers.resize(shape.numbers(), 0);
+    for (std::size_t i = 0; i < call.numbers.size(); ++i) {
+      if (!is_in_column(call.columns, i)) call.numbers[i] = in.zigzag();
     }
-    Grammar sequence = sequence_.take();
-    sequence.limit_depth(kDeepestGrammar / 2);
-    sequence.write(structure);
-    group.structure = std::move(structure.data);
-    group.ranks.push_back(std::move(rank_));
-    texts = std::move(texts_);
-    return group;
+    stretch.calls.push_back(std::move(call));
   }
-
- private:
-  void take(const Record& record, std::uint32_t& ranks_of_program) {
-    ByteReader in(record.payload);
-    switch (record.kind) {
-      case RecordKind::head:
-        rank_.rank = static_cast<std::int32_t>(in.at_most(kMostPartRanks, "a rank"));
-        ranks_of_program =
-            static_cast<std::uint32_t>(in.at_most(kMostPartRanks, "a number of ranks"));
-        has_head_ = true;
-        break;
-      case RecordKind::shape:
-        shapes_.push_back(record.payload);
-        break;
-      case RecordKind::segment:
-        sequence_.add(static_cast<std::uint32_t>(stretches_.size()));
-        stretches_.push_back(record.payload);
-        so_far_ = {};
-        break;
-      case RecordKind::again:
-        if (stretches_.empty()) throw FormatError("a stretch of calls is not there");
-        sequence_.add(static_cast<std::uint32_t>(
-            in.at_most(stretches_.size() - 1, "the number of a stretch of calls")));
-        so_far_ = {};
-        break;
-      case RecordKind::so_far:
-        so_far_ = record.payload;
-        break;
-      case RecordKind::values:
-        rank_.values.emplace_back(record.payload);
-        break;
-      case RecordKind::end:
-        rank_.is_complete = true;
-        break;
-      case RecordKind::attribute:
-        attributes_.push_back(record.payload);
-        break;
-      case RecordKind::text:
-        texts_.emplace_back(record.payload);
-        break;
-      case RecordKind::attribute_values:
-        rank_.attribute_values.emplace_back(record.payload);
-        break;
-    }
-  }
-
-  PartRank rank_;
-  bool has_head_ = false;
-  std::vector<std::string_view> attributes_, shapes_, stretches_;
-  std::vector<std::string> texts_;
-  std::string_view so_far_;
-  SequenceEncoder sequence_;
-};
-
-// The ranks of a group as numbers beside each other.
-std::vector<std::int32_t> ranks_of(const PartGroup& group) {
-  std::vector<std::int32_t> ranks;
-  for (const PartRank& rank : group.ranks) ranks.push_back(rank.rank);
-  return ranks;
+  stretch.grammar = Grammar::read(in, static_cast<std::uint32_t>(stretch.calls.size()));
+  if (!in.at_end()) throw FormatError("a stretch of calls is longer than what it says");
+  return stretch;
 }
 
-void write_group(const PartGroup& group, Bytes& out) {
-  const std::vector<std::int32_t> ranks = ranks_of(group);
-  std::vector<std::int32_t> places(ranks.size());
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int32_t>(i);
-  out.text(group.structure);
-  out.varint(ranks.size());
-  std::vector<std::int64_t> numbers(ranks.begin(), ranks.end());
-  RankVector::of(numbers, places, true).write(out);
-  for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].is_complete ? 1 : 0;
-  RankVector::of(numbers, places, false).write(out);
-  const std::vector<PartStructure::Number> kinds = PartStructure::read(group.structure).numbers();
-  for (std::size_t k = 0; k < kinds.size(); ++k) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].numbers[k];
-    RankVector::of(numbers, ranks, kinds[k] == PartStructure::Number::rank).write(out);
-  }
-  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      numbers[i] = static_cast<std::int64_t>((group.ranks[i].*blocks).size());
-    }
-    RankVector::of(numbers, ranks, false).write(out);
-    for (const PartRank& rank : group.ranks) {
-      for (const std::string& block : rank.*blocks) out.text(block);
-    }
-  }
-}
-
-PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
-  PartGroup group;
-  group.structure = std::string(in.text());
-  const std::size_t count = PartStructure::read(group.structure).numbers().size();
-  group.ranks.resize(static_cast<std::size_t>(in.at_most(most_ranks, "a number of ranks")));
-  std::vector<std::int32_t> ranks(group.ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<std::int32_t>(i);
-  const std::vector<std::int64_t> own = RankVector::read(in, ranks.size()).all(ranks);
-  const std::vector<std::int64_t> complete = RankVector::read(in, ranks.size()).all(ranks);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (own[i] < 0 || own[i] >= static_cast<std::int64_t>(most_ranks)) {
-      throw FormatError("a rank is not one of the program");
-    }
-    group.ranks[i].rank = ranks[i] = static_cast<std::int32_t>(own[i]);
-    group.ranks[i].is_complete = complete[i] != 0;
-  }
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::vector<std::int64_t> numbers = RankVector::read(in, ranks.size()).all(ranks);
-    for (std::size_t i = 0; i < ranks.size(); ++i) group.ranks[i].numbers.push_back(numbers[i]);
-  }
-  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
-    const std::vector<std::int64_t> counts = RankVector::read(in, ranks.size()).all(ranks);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for (std::int64_t left = counts[i]; left > 0; --left) {
-        (group.ranks[i].*blocks).emplace_back(in.text());
-      }
-    }
-  }
-  return group;
-}
-
-// Adds the texts that are missing; returns the numbers of all of `others`.
-std::vector<std::int64_t> add_texts(const std::vector<std::string>& others,
-                                    std::vector<std::string>& texts) {
-  std::unordered_map<std::string, std::int64_t> known;
-  for (const std::string& text : texts) {
-    known.emplace(text, static_cast<std::int64_t>(known.size()));
-  }
-  std::vector<std::int64_t> numbers;
-  for (const std::string& text : others) {
-    const auto made = known.emplace(text, static_cast<std::int64_t>(texts.size()));
-    if (made.second) texts.push_back(text);
-    numbers.push_back(made.first->second);
-  }
-  return numbers;
-}
-
-void renumber_texts(const std::vector<std::int64_t>& text_numbers, PartGroup& group) {
-  const std::vector<PartStructure::Number> kinds = PartStructure::read(group.structure).numbers();
-  for (PartRank& rank : group.ranks) {
-    for (std::size_t k = 0; k < kinds.size(); ++k) {
-      if (kinds[k] != PartStructure::Number::text) continue;
-      std::int64_t& number = rank.numbers[k];
-      if (static_cast<std::uint64_t>(number) >= text_numbers.size()) {
-        throw FormatError("a text is not there");
-      }
-      number = text_numbers[static_cast<std::size_t>(number)];
-    }
+void read_attribute_values(std::string_view bytes, RankLog& log) {
+  for (ByteReader in(bytes); !in.at_end();) {
+    const std::uint64_t attribute = in.varint();
+    if (attribute >= log.attributes.size()) throw FormatError("a value is of no attribute");
+    log.attribute_values[static_cast<std::size_t>(attribute)].push_back(in.varint());
   }
 }
 
 }  // namespace
 
-PartStructure PartStructure::read(std::string_view bytes) {
-  ByteReader in(bytes);
-  PartStructure structure;
-  for (std::size_t left = in.count("a number of attributes"); left > 0; --left) {
-    ByteReader said(in.text());
-    Attribute attribute;
-    attribute.name = std::string(said.text());
-    attribute.kind = static_cast<AttributeKind>(said.at_most(kAttributeKinds - 1, "a kind"));
-    const std::string fault = Attribute::fault_of_name(attribute.name);
-    if (!fault.empty() || !said.at_end()) throw FormatError("an attribute is damaged");
-    structure.attributes.push_back(std::move(attribute));
-  }
-  for (std::size_t left = in.count("a number of shapes"); left > 0; --left) {
-    ByteReader shape(in.text());
-    structure.shapes.push_back(RecordedShape::read(shape));
-    if (!shape.at_end()) throw FormatError("a shape is longer than what it says");
-    check_attributes(structure.shapes.back(), structure.attributes);
-  }
-  for (std::size_t left = in.count("a number of stretches"); left > 0; --left) {
-    structure.stretches.push_back(read_stretch(in.text(), structure.shapes));
-  }
-  if (structure.shapes.empty() || structure.shapes[0].text != kRecordedComputeText) {
-    throw FormatError("the first shape is not that of a computation");
-  }
-  structure.sequence = Grammar::read(in, static_cast<std::uint32_t>(structure.stretches.size()));
-  if (!in.at_end()) throw FormatError("a part is longer than what it says");
-  return structure;
-}
-
-std::vector<PartStructure::Number> PartStructure::numbers() const {
-  std::vector<Number> numbers;
-  for (const Stretch& stretch : stretches) {
-    for (const PartCall& call : stretch.calls) {
-      const RecordedShape& shape = shapes[call.shape];
-      for (std::size_t hole = 0; hole < shape.holes(); ++hole) {
-        if (is_in_column(call.columns, hole)) continue;
-        numbers.push_back(shape.is_rank(hole) ? Number::rank : Number::plain);
-      }
-      for (const std::uint32_t attribute : shape.fixed) {
-        const bool is_text = attributes[attribute].kind == AttributeKind::text;
-        numbers.push_back(is_text ? Number::text : Number::plain);
-      }
+RankLog RankLog::read(std::string_view log) {
+  RankLog made;
+  SequenceEncoder sequence;
+  std::string_view so_far;
+  const auto add_stretch = [&](std::string_view payload) {
+    sequence.add(static_cast<std::uint32_t>(made.stretches.size()));
+    made.stretches.push_back(read_stretch(payload, made.shapes));
+  };
+  for (const Record& record : records_of(log)) {
+    ByteReader in(record.payload);
+    switch (record.kind) {
+      case RecordKind::head:
+        made.rank = static_cast<std::int32_t>(ranks_in(in, "a rank"));
+        made.ranks = ranks_in(in, "a number of ranks");
+        break;
+      case RecordKind::shape:
+        made.shapes.push_back(read_shape(record.payload, made.attributes));
+        break;
+      case RecordKind::segment:
+        add_stretch(record.payload);
+        so_far = {};
+        break;
+      case RecordKind::again:
+        if (made.stretches.empty()) throw FormatError("a stretch of calls is not there");
+        sequence.add(static_cast<std::uint32_t>(
+            in.at_most(made.stretches.size() - 1, "the number of a stretch of calls")));
+        so_far = {};
+        break;
+      case RecordKind::so_far:
+        so_far = record.payload;
+        break;
+      case RecordKind::values:
+        made.values += record.payload;
+        break;
+      case RecordKind::end:
+        made.is_complete = true;
+        break;
+      case RecordKind::attribute:
+        made.attributes.push_back(read_attribute(record.payload));
+        made.attribute_values.emplace_back();
+        break;
+      case RecordKind::text:
+        made.texts.emplace_back(record.payload);
+        break;
+      case RecordKind::attribute_values:
+        read_attribute_values(record.payload, made);
+        break;
     }
   }
-  return numbers;
-}
-
-PartSet PartSet::from_log(std::string_view log) {
-  PartSet set;
-  set.groups_.push_back(LogReader().read(log, set.ranks_of_program_, set.texts_));
-  const PartGroup& group = set.groups_.front();
-  if (PartStructure::read(group.structure).numbers().size() != group.ranks.front().numbers.size()) {
-    throw FormatError("a part does not have a number for each argument");
-  }
-  if (static_cast<std::uint32_t>(group.ranks.front().rank) >= set.ranks_of_program_) {
+  if (made.ranks == 0) throw FormatError("it does not say of which rank it is");
+  if (static_cast<std::uint32_t>(made.rank) >= made.ranks) {
     throw FormatError("a rank is not one of the program");
   }
+  if (made.shapes.empty() || made.shapes[0].text != kRecordedComputeText) {
+    throw FormatError("the first shape is not that of a computation");
+  }
+  if (!so_far.empty()) add_stretch(so_far);
+  made.sequence = sequence.take();
+  made.sequence.limit_depth(kDeepestGrammar / 2);
+  return made;
+}
+
+PartSet PartSet::from_log(std::string log) {
+  const RankLog said = RankLog::read(log);
+  PartSet set;
+  set.ranks_of_program_ = said.ranks;
+  set.parts_.emplace(said.rank, Part{said.is_complete, std::move(log)});
   return set;
+}
+
+const std::string* PartSet::log(std::int32_t rank) const {
+  const auto part = parts_.find(rank);
+  return part == parts_.end() ? nullptr : &part->second.log;
+}
+
+bool PartSet::is_complete(std::int32_t rank) const {
+  const auto part = parts_.find(rank);
+  return part != parts_.end() && part->second.is_complete;
+}
+
+std::string PartSet::write() const {
+  Bytes body;
+  body.varint(ranks_of_program_);
+  body.varint(parts_.size());
+  for (const auto& [rank, part] : parts_) {
+    body.varint(static_cast<std::uint64_t>(rank));
+    body.byte(part.is_complete ? 1 : 0);
+    body.text(part.log);
+  }
+  Bytes out;
+  out.data = std::string(kSetMagic);
+  out.varint(kSetVersion);
+  out.fixed32(crc32c(body.data.data(), body.data.size()));
+  out.data += body.data;
+  return std::move(out.data);
 }
 
 PartSet PartSet::read(std::string_view bytes) {
@@ -312,60 +197,23 @@ PartSet PartSet::read(std::string_view bytes) {
   const std::uint32_t checksum = in.fixed32();
   if (crc32c(in.position(), in.left()) != checksum) throw FormatError("it is damaged");
   PartSet set;
-  set.ranks_of_program_ =
-      static_cast<std::uint32_t>(in.at_most(kMostPartRanks, "a number of ranks"));
-  for (std::size_t left = in.count("a number of texts"); left > 0; --left) {
-    set.texts_.emplace_back(in.text());
-  }
-  for (std::size_t left = in.count("a number of groups"); left > 0; --left) {
-    set.groups_.push_back(read_group(in, set.ranks_of_program_));
+  set.ranks_of_program_ = ranks_in(in, "a number of ranks");
+  for (std::size_t left = in.count("a number of parts", 3); left > 0; --left) {
+    const auto rank = static_cast<std::int32_t>(ranks_in(in, "a rank"));
+    const bool is_complete = in.byte() != 0;
+    set.parts_.emplace(rank, Part{is_complete, std::string(in.text())});
   }
   if (!in.at_end()) throw FormatError("it is longer than what it says");
   return set;
-}
-
-std::string PartSet::write() const {
-  Bytes body;
-  body.varint(ranks_of_program_);
-  body.varint(texts_.size());
-  for (const std::string& text : texts_) body.text(text);
-  body.varint(groups_.size());
-  for (const PartGroup& group : groups_) write_group(group, body);
-  Bytes out;
-  out.data.append(kSetMagic.data(), kSetMagic.size());
-  out.varint(kSetVersion);
-  out.fixed32(crc32c(body.data.data(), body.data.size()));
-  out.data += body.data;
-  return std::move(out.data);
 }
 
 void PartSet::merge(PartSet other) {
   if (other.ranks_of_program_ != ranks_of_program_) {
     throw FormatError("parts are of programs with different numbers of ranks");
   }
-  const std::vector<std::int64_t> text_numbers = add_texts(other.texts_, texts_);
-  for (PartGroup& group : other.groups_) {
-    if (!text_numbers.empty()) renumber_texts(text_numbers, group);
-    const auto same = std::find_if(groups_.begin(), groups_.end(), [&group](const PartGroup& own) {
-      return own.structure == group.structure;
-    });
-    if (same == groups_.end()) {
-      groups_.push_back(std::move(group));
-      continue;
-    }
-    same->ranks.insert(same->ranks.end(), std::make_move_iterator(group.ranks.begin()),
-                       std::make_move_iterator(group.ranks.end()));
-    std::sort(same->ranks.begin(), same->ranks.end(),
-              [](const PartRank& a, const PartRank& b) { return a.rank < b.rank; });
-  }
-  std::set<std::int32_t> ranks;
-  for (const PartGroup& group : groups_) {
-    for (const PartRank& rank : group.ranks) {
-      if (!ranks.insert(rank.rank).second) {
-        throw FormatError("rank " + std::to_string(rank.rank) + " is in two parts");
-      }
-    }
-  }
+  parts_.merge(other.parts_);
+  if (other.parts_.empty()) return;
+  throw FormatError("rank " + std::to_string(other.parts_.begin()->first) + " is in two parts");
 }
 
 namespace {
@@ -400,53 +248,6 @@ std::int64_t code_of_volume(std::uint64_t volume) {
   return static_cast<std::int64_t>(volume_code(text));
 }
 
-// The numbers of a structure's shapes and attributes in the trace.
-struct StructureInTrace {
-  std::vector<std::uint32_t> shapes;
-  std::vector<std::uint32_t> attributes;
-};
-
-// The calls of a rank, with the numbers of its own where the structure has none.
-class RankCalls {
- public:
-  RankCalls(const PartStructure& structure, const StructureInTrace& in_trace, const PartRank& rank,
-            std::size_t texts) {
-    std::size_t next = 0;
-    for (const PartStructure::Stretch& stretch : structure.stretches) {
-      calls_.emplace_back();
-      for (const PartCall& call : stretch.calls) {
-        const RecordedShape& shape = structure.shapes[call.shape];
-        Call made;
-        made.shape = in_trace.shapes[call.shape];
-        made.numbers.resize(shape.holes(), 0);
-        for (std::size_t hole = 0; hole < shape.holes(); ++hole) {
-          if (is_in_column(call.columns, hole)) continue;
-          const std::int64_t number = rank.numbers[next++];
-          made.numbers[hole] =
-              shape.is_volume[hole] ? code_of_volume(static_cast<std::uint64_t>(number)) : number;
-        }
-        for (const std::uint32_t attribute : shape.fixed) {
-          const std::int64_t value = rank.numbers[next++];
-          const bool is_text = structure.attributes[attribute].kind == AttributeKind::text;
-          if (is_text && static_cast<std::uint64_t>(value) >= texts) {
-            throw FormatError("a text is not there");
-          }
-          made.attributes.emplace_back(in_trace.attributes[attribute], value);
-        }
-        std::sort(made.attributes.begin(), made.attributes.end());
-        calls_.back().push_back(std::move(made));
-      }
-    }
-  }
-
-  const Call& call(std::uint32_t stretch, std::uint32_t place) const {
-    return calls_[stretch][place];
-  }
-
- private:
-  std::vector<std::vector<Call>> calls_;  // of each stretch
-};
-
 // The different calls of a rank, numbered by first appearance.
 class CallNumbering {
  public:
@@ -462,57 +263,68 @@ class CallNumbering {
   std::vector<std::int64_t> key_;
 };
 
-// The values of attributes that differ from call to call, in the order of the calls.
-class AttributeStreams {
- public:
-  AttributeStreams(const PartStructure& structure, const PartRank& rank)
-      : structure_(structure),
-        rank_(static_cast<std::uint32_t>(rank.rank)),
-        values_(values_by_site(rank.attribute_values)),
-        next_(structure.attributes.size(), 0) {}
-
-  bool empty() const { return values_.empty(); }
-  // The next value of an attribute; kNoAttribute: the call does not have it.
-  std::int64_t next(std::uint32_t attribute) {
-    const auto found = values_.find(attribute);
-    if (found == values_.end() || next_[attribute] == found->second.size()) return kNoAttribute;
-    const std::uint64_t code = found->second[next_[attribute]++];
-    if (code == 0) return kNoAttribute;
-    return attribute_value(structure_.attributes[attribute].kind, code, rank_);
-  }
-
- private:
-  const PartStructure& structure_;
-  std::uint32_t rank_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> values_;
-  std::vector<std::size_t> next_;  // of each attribute
-};
-
+// The program of a rank from its log.
 class RankTrace {
  public:
-  // `texts`: how many there are.
-  RankTrace(const PartStructure& structure, const StructureInTrace& in_trace, const PartRank& rank,
-            std::size_t texts)
-      : structure_(structure),
-        in_trace_(in_trace),
-        rank_(rank),
-        calls_(structure, in_trace, rank, texts),
-        values_(rank.values),
-        streams_(structure, rank) {}
+  // Declares its shapes, attributes and texts to the writer. Throws FormatError.
+  RankTrace(const RankLog& log, TraceWriter& writer)
+      : log_(log), values_(log.values), next_(log.attributes.size(), 0) {
+    for (const RecordedShape& shape : log.shapes) {
+      shapes_.push_back(writer.shape(shape_text(shape), shape.rank_holes));
+    }
+    for (const Attribute& attribute : log.attributes) {
+      const std::uint32_t number = writer.attribute(attribute);
+      if (number >= kMostAttributes) throw FormatError("parts have too many attributes together");
+      if (std::find(attributes_.begin(), attributes_.end(), number) != attributes_.end()) {
+        throw FormatError("an attribute is declared twice");
+      }
+      attributes_.push_back(number);
+    }
+    for (const std::string& text : log.texts) {
+      if (!Attribute::fault_of_text(text).empty()) throw FormatError("a text is damaged");
+      texts_.push_back(writer.text(text));
+    }
+    for (const RankLog::Stretch& stretch : log.stretches) {
+      calls_.emplace_back();
+      for (const RecordedCall& call : stretch.calls) calls_.back().push_back(in_trace(call));
+    }
+  }
 
-  RankProgram program(std::uint64_t most_calls_at_hand) {
-    return is_longer(most_calls_at_hand) ? recorded_program() : program_of(all_calls());
+  RankProgram program(std::uint64_t most_calls_at_hand, KnownGrammars& known) {
+    if (is_longer(most_calls_at_hand)) return recorded_program();
+    return program_of(all_calls(), false, known);
   }
 
  private:
+  Call in_trace(const RecordedCall& call) const {
+    const RecordedShape& shape = log_.shapes[call.shape];
+    Call made;
+    made.shape = shapes_[call.shape];
+    for (std::size_t hole = 0; hole < shape.holes(); ++hole) {
+      const bool is_code = shape.is_volume[hole] && !is_in_column(call.columns, hole);
+      const std::int64_t number = call.numbers[hole];
+      made.numbers.push_back(is_code ? code_of_volume(static_cast<std::uint64_t>(number)) : number);
+    }
+    for (std::size_t i = 0; i < shape.fixed.size(); ++i) {
+      std::int64_t value = call.numbers[shape.holes() + i];
+      if (log_.attributes[shape.fixed[i]].kind == AttributeKind::text) {
+        if (static_cast<std::uint64_t>(value) >= texts_.size()) {
+          throw FormatError("a text is not there");
+        }
+        value = texts_[static_cast<std::size_t>(value)];
+      }
+      made.attributes.emplace_back(attributes_[shape.fixed[i]], value);
+    }
+    std::sort(made.attributes.begin(), made.attributes.end());
+    return made;
+  }
+
   bool is_longer(std::uint64_t most) const {
     std::uint64_t calls = 0;
     std::uint32_t stretch = 0;
     std::vector<std::uint64_t> lengths;
-    for (const PartStructure::Stretch& one : structure_.stretches) {
-      lengths.push_back(one.grammar.length());
-    }
-    for (Expansion stretches(structure_.sequence); calls <= most && stretches.next(stretch);) {
+    for (const RankLog::Stretch& one : log_.stretches) lengths.push_back(one.grammar.length());
+    for (Expansion stretches(log_.sequence); calls <= most && stretches.next(stretch);) {
       if (lengths[stretch] > most) return true;
       calls += lengths[stretch];
     }
@@ -523,32 +335,46 @@ class RankTrace {
   template <class Take>
   void for_each_call(const Take& take) const {
     std::uint32_t stretch = 0;
-    for (Expansion stretches(structure_.sequence); stretches.next(stretch);) {
+    for (Expansion stretches(log_.sequence); stretches.next(stretch);) {
       std::uint32_t place = 0;
-      for (Expansion calls(structure_.stretches[stretch].grammar); calls.next(place);) {
+      for (Expansion calls(log_.stretches[stretch].grammar); calls.next(place);) {
         take(stretch, place);
       }
     }
   }
 
   // The value of a hole in a column, as a number of the call.
-  std::int64_t value(const PartCall& call, std::size_t hole) {
-    const std::uint64_t coded = values_.next(value_site(call.shape, hole));
-    return structure_.shapes[call.shape].is_volume[hole] ? code_of_volume(coded) : unzigzag(coded);
+  std::int64_t value(const RecordedCall& call, std::size_t hole) {
+    const RecordedShape& shape = log_.shapes[call.shape];
+    const std::int64_t value = value_in_column(shape, hole, values_);
+    return shape.is_volume[hole] ? code_of_volume(static_cast<std::uint64_t>(value)) : value;
+  }
+  // The next value of an attribute; kNoAttribute: the call does not have it.
+  std::int64_t next_value(std::uint32_t attribute) {
+    const std::vector<std::uint64_t>& codes = log_.attribute_values[attribute];
+    if (next_[attribute] == codes.size()) return kNoAttribute;
+    const std::uint64_t code = codes[next_[attribute]++];
+    if (code == 0) return kNoAttribute;
+    return attribute_value(log_.attributes[attribute].kind, code,
+                           static_cast<std::uint32_t>(log_.rank));
+  }
+  bool has_attribute_values() const {
+    return std::any_of(log_.attribute_values.begin(), log_.attribute_values.end(),
+                       [](const auto& values) { return !values.empty(); });
   }
 
   RankPart all_calls() {
-    RankPart part(static_cast<std::uint32_t>(rank_.rank));
+    RankPart part(static_cast<std::uint32_t>(log_.rank));
     CallNumbering known;
     for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
-      const PartCall& call = structure_.stretches[stretch].calls[place];
-      Call made = calls_.call(stretch, place);
-      for (std::size_t hole = 0; hole < made.numbers.size(); ++hole) {
+      const RecordedCall& call = log_.stretches[stretch].calls[place];
+      Call made = calls_[stretch][place];
+      for (std::size_t hole = 0; call.columns != 0 && hole < made.numbers.size(); ++hole) {
         if (is_in_column(call.columns, hole)) made.numbers[hole] = value(call, hole);
       }
-      for (const std::uint32_t attribute : structure_.shapes[call.shape].streamed) {
-        const std::int64_t found = streams_.next(attribute);
-        if (found != kNoAttribute) part.attribute(in_trace_.attributes[attribute], found);
+      for (const std::uint32_t attribute : log_.shapes[call.shape].streamed) {
+        const std::int64_t found = next_value(attribute);
+        if (found != kNoAttribute) part.attribute(attributes_[attribute], found);
       }
       if (made.shape == kComputeShape) {
         for (const AttributeValue& attribute : made.attributes) {
@@ -566,15 +392,16 @@ class RankTrace {
 
   RankProgram recorded_program() {
     RankProgram program;
-    program.rank = static_cast<std::uint32_t>(rank_.rank);
-    program.grammar = structure_.sequence;
+    program.rank = static_cast<std::uint32_t>(log_.rank);
+    program.grammar = log_.sequence;
+    const bool has_attributes = has_attribute_values();
     std::vector<std::uint32_t> first_rule;  // of each stretch
     CallNumbering known;
-    for (std::uint32_t k = 0; k < structure_.stretches.size(); ++k) {
-      const std::vector<std::uint32_t> places = add_calls(k, known, program);
+    for (std::uint32_t k = 0; k < log_.stretches.size(); ++k) {
+      const std::vector<std::uint32_t> places = add_calls(k, has_attributes, known, program);
       const auto base = static_cast<std::uint32_t>(program.grammar.rules.size());
       first_rule.push_back(base);
-      for (std::vector<Item> rule : structure_.stretches[k].grammar.rules) {
+      for (std::vector<Item> rule : log_.stretches[k].grammar.rules) {
         for (Item& item : rule) {
           item = item.is_rule() ? Item::rule(base + item.number(), item.exponent)
                                 : Item::terminal(places[item.number()], item.exponent);
@@ -582,18 +409,18 @@ class RankTrace {
         program.grammar.rules.push_back(std::move(rule));
       }
     }
-    for (std::size_t rule = 0; rule < structure_.sequence.rules.size(); ++rule) {
+    for (std::size_t rule = 0; rule < log_.sequence.rules.size(); ++rule) {
       for (Item& item : program.grammar.rules[rule]) {
         if (!item.is_rule()) item = Item::rule(first_rule[item.number()], item.exponent);
       }
     }
     program.grammar.limit_depth(kDeepestGrammar / 2);
     program.grammar.renumber();
-    if (rank_.values.empty() && streams_.empty()) return program;
+    if (log_.values.empty() && !has_attributes) return program;
     for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
-      const PartCall& call = structure_.stretches[stretch].calls[place];
+      const RecordedCall& call = log_.stretches[stretch].calls[place];
       for (const std::uint32_t attribute : streamed(call)) {
-        program.attribute_values.push_back(streams_.next(attribute));
+        if (has_attributes) program.attribute_values.push_back(next_value(attribute));
       }
       for (std::size_t hole = 0; call.columns != 0 && hole < kMostColumnNumbers; ++hole) {
         if (is_in_column(call.columns, hole)) program.values.push_back(zigzag(value(call, hole)));
@@ -603,22 +430,22 @@ class RankTrace {
   }
 
   // Adds the calls of a stretch that others lack; returns the places of all.
-  std::vector<std::uint32_t> add_calls(std::uint32_t stretch, CallNumbering& known,
-                                       RankProgram& program) const {
+  std::vector<std::uint32_t> add_calls(std::uint32_t stretch, bool has_attributes,
+                                       CallNumbering& known, RankProgram& program) const {
     std::vector<std::uint32_t> places;
-    const std::vector<PartCall>& calls = structure_.stretches[stretch].calls;
+    const std::vector<RecordedCall>& calls = log_.stretches[stretch].calls;
     for (std::uint32_t place = 0; place < calls.size(); ++place) {
-      const Call& call = calls_.call(stretch, place);
+      const Call& call = calls_[stretch][place];
       places.push_back(known.of(calls[place].shape, calls[place].columns, call));
       if (places.back() != program.calls.size()) continue;
       program.columns.emplace_back();
       for (std::uint32_t hole = 0; hole < call.numbers.size(); ++hole) {
         if (is_in_column(calls[place].columns, hole)) program.columns.back().push_back(hole);
       }
-      if (!streams_.empty()) {
+      if (has_attributes) {
         program.attributes.emplace_back();
         for (const std::uint32_t attribute : streamed(calls[place])) {
-          program.attributes.back().at.push_back(in_trace_.attributes[attribute]);
+          program.attributes.back().at.push_back(attributes_[attribute]);
         }
       }
       program.calls.push_back(call);
@@ -627,21 +454,19 @@ class RankTrace {
   }
 
   // The attributes of a call that have streams, in the order of their numbers in the trace.
-  std::vector<std::uint32_t> streamed(const PartCall& call) const {
-    if (streams_.empty()) return {};
-    std::vector<std::uint32_t> attributes = structure_.shapes[call.shape].streamed;
-    std::sort(attributes.begin(), attributes.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return in_trace_.attributes[a] < in_trace_.attributes[b];
-    });
+  std::vector<std::uint32_t> streamed(const RecordedCall& call) const {
+    std::vector<std::uint32_t> attributes = log_.shapes[call.shape].streamed;
+    std::sort(attributes.begin(), attributes.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return attributes_[a] < attributes_[b]; });
     return attributes;
   }
 
-  const PartStructure& structure_;
-  const StructureInTrace& in_trace_;
-  const PartRank& rank_;
-  RankCalls calls_;
-  ValueStream values_;
-  AttributeStreams streams_;
+  const RankLog& log_;
+  // The numbers in the trace of the log's shapes, attributes and texts.
+  std::vector<std::uint32_t> shapes_, attributes_, texts_;
+  std::vector<std::vector<Call>> calls_;  // of each stretch
+  ByteReader values_;
+  std::vector<std::size_t> next_;  // value of each attribute
 };
 
 std::string comment_on(const std::vector<std::uint32_t>& incomplete) {
@@ -674,47 +499,21 @@ std::string trace_of(const PartSet& parts, const std::vector<std::string>& first
                      std::vector<std::uint32_t>& incomplete, std::uint64_t most_calls_at_hand) {
   const std::uint32_t ranks = parts.ranks_of_program();
   if (ranks == 0) throw FormatError("a program has no rank");
-  TraceWriter writer(ranks);
-  std::vector<PartStructure> structures;
-  std::vector<StructureInTrace> in_trace;
-  for (const std::string& text : parts.texts()) {
-    if (!Attribute::fault_of_text(text).empty()) throw FormatError("a text is damaged");
-    writer.text(text);
-  }
-  std::vector<std::pair<std::size_t, const PartRank*>> rank_of(ranks);
-  for (const PartGroup& group : parts.groups()) {
-    for (const PartRank& rank : group.ranks) {
-      rank_of[static_cast<std::size_t>(rank.rank)] = {structures.size(), &rank};
-    }
-    structures.push_back(PartStructure::read(group.structure));
-    in_trace.emplace_back();
-    for (const RecordedShape& shape : structures.back().shapes) {
-      in_trace.back().shapes.push_back(writer.shape(shape_text(shape), shape.rank_holes));
-    }
-    for (const Attribute& attribute : structures.back().attributes) {
-      in_trace.back().attributes.push_back(writer.attribute(attribute));
-      if (in_trace.back().attributes.back() >= kMostAttributes) {
-        throw FormatError("parts have too many attributes together");
-      }
-    }
-    std::vector<std::uint32_t> sorted = in_trace.back().attributes;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-      throw FormatError("an attribute is declared twice");
-    }
-  }
   incomplete.clear();
   for (std::uint32_t number = 0; number < ranks; ++number) {
-    const PartRank* const rank = rank_of[number].second;
-    if (rank == nullptr || !rank->is_complete) incomplete.push_back(number);
+    if (!parts.is_complete(static_cast<std::int32_t>(number))) incomplete.push_back(number);
   }
+  TraceWriter writer(ranks);
+  KnownGrammars known;
   for (std::uint32_t number = 0; number < ranks; ++number) {
-    const auto [group, rank] = rank_of[number];
     RankProgram program;
     program.rank = number;
-    if (rank != nullptr) {
-      program = RankTrace(structures[group], in_trace[group], *rank, parts.texts().size())
-                    .program(most_calls_at_hand);
+    if (const std::string* const bytes = parts.log(static_cast<std::int32_t>(number))) {
+      const RankLog log = RankLog::read(*bytes);
+      if (static_cast<std::uint32_t>(log.rank) != number || log.ranks != ranks) {
+        throw FormatError("a part is of another rank");
+      }
+      program = RankTrace(log, writer).program(most_calls_at_hand, known);
     }
     if (number == 0 && !incomplete.empty()) {
       begin_with(writer.shape(comment_on(incomplete), 0), program);

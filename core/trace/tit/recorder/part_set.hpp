@@ -1,7 +1,8 @@
-// The parts of some ranks, merged pairwise until they are those of all, and the trace they make.
+// The logs of some ranks, merged until they are those of all, and the trace they make.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,49 +13,43 @@
 namespace tisim::tit {
 
 // A call of a recorded stretch.
-struct PartCall {
-  std::uint32_t shape;
-  std::uint64_t columns;  // bit i: its number i stands in blocks of values
+struct RecordedCall {
+  std::uint32_t shape = 0;
+  std::uint64_t columns = 0;  // bit i: its number i stands in RankLog::values, and is 0 here
+  std::vector<std::int64_t> numbers = {};  // those of its line, then values of fixed attributes
 };
 
-// The program of ranks with the same structure, but for the numbers of their calls.
-struct PartStructure {
+// What the log of a rank says.
+struct RankLog {
   struct Stretch {
-    std::vector<PartCall> calls;
+    std::vector<RecordedCall> calls;
     Grammar grammar;  // its terminals are places in `calls`
   };
 
+  std::int32_t rank = 0;
+  std::uint32_t ranks = 0;            // of the program
+  bool is_complete = false;           // the program ended as it should
   std::vector<RecordedShape> shapes;  // the first is kRecordedCompute
   std::vector<Attribute> attributes;
+  std::vector<std::string> texts;
   std::vector<Stretch> stretches;
-  Grammar sequence;  // of stretches
+  Grammar sequence;    // of stretches
+  std::string values;  // of numbers that have left their calls, call by call
+  std::vector<std::vector<std::uint64_t>> attribute_values;  // of each attribute, call by call
 
-  // Throws FormatError for bytes that are none.
-  static PartStructure read(std::string_view bytes);
-  // Kind of each number that is not in a column, in the order of the calls: those of its line, then
-  // values of fixed attributes.
-  enum class Number : std::uint8_t { plain, rank, text };
-  std::vector<Number> numbers() const;
+  // A truncated log says what it has. Throws FormatError.
+  static RankLog read(std::string_view log);
 };
 
-struct PartRank {
-  std::int32_t rank = 0;
-  bool is_complete = false;                   // the program ended as it should
-  std::vector<std::int64_t> numbers;          // those of PartStructure::numbers
-  std::vector<std::string> values;            // blocks
-  std::vector<std::string> attribute_values;  // blocks; a site is the number of an attribute
-};
-
-// Ranks with the same structure.
-struct PartGroup {
-  std::string structure;  // as bytes
-  std::vector<PartRank> ranks;
-};
+// The next of RankLog::values.
+inline std::int64_t value_in_column(const RecordedShape& shape, std::size_t hole, ByteReader& in) {
+  return shape.is_volume[hole] ? static_cast<std::int64_t>(in.varint()) : in.zigzag();
+}
 
 class PartSet {
  public:
-  // The set of one rank. A truncated log gives what it has. Throws FormatError.
-  static PartSet from_log(std::string_view log);
+  // The set of one rank. Throws FormatError.
+  static PartSet from_log(std::string log);
   // From what write() gave. Throws FormatError.
   static PartSet read(std::string_view bytes);
   std::string write() const;
@@ -64,14 +59,18 @@ class PartSet {
   void merge(PartSet other);
 
   std::uint32_t ranks_of_program() const { return ranks_of_program_; }
-  const std::vector<PartGroup>& groups() const { return groups_; }
-  // Texts that numbers name.
-  const std::vector<std::string>& texts() const { return texts_; }
+  // By rank; nullptr: it is not in the set.
+  const std::string* log(std::int32_t rank) const;
+  bool is_complete(std::int32_t rank) const;
 
  private:
+  struct Part {
+    bool is_complete = false;  // the program ended as it should
+    std::string log;
+  };
+
   std::uint32_t ranks_of_program_ = 0;
-  std::vector<PartGroup> groups_;
-  std::vector<std::string> texts_;
+  std::map<std::int32_t, Part> parts_;
 };
 
 // From what all ranks have recorded to a packed trace.

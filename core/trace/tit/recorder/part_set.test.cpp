@@ -8,7 +8,7 @@
 
 #include "core/packed_testing.hpp"
 #include "core/test.hpp"
-#include "trace/packed/attributes.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
 
 namespace tisim::tit {
@@ -115,7 +115,7 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
     std::vector<std::pair<std::uint64_t, std::int64_t>> found;
     for (AttributeWalk walk(file, 0); walk.next();) {
       found.emplace_back(walk.line(), 0);
-      for (const AttributeWalk::Value& value : walk.values()) found.back().second += value.value;
+      for (const PackedAttribute& value : walk.values()) found.back().second += value.value;
     }
     CHECK(found == expected);
     const test::Scratch scratch;

@@ -163,17 +163,17 @@ void AttributeRecorder::put(const Next& next) {
 void AttributeRecorder::pass_on(std::uint32_t attribute) {
   Stream& stream = streams_[attribute];
   for (; !stream.waiting.empty() && stream.waiting.front().is_known; stream.waiting.pop_front()) {
-    values_.add(attribute, stream.waiting.front().code);
+    values_.varint(attribute);
+    values_.varint(stream.waiting.front().code);
     ++stream.first;
-    if (values_.size() >= most_values_) write();
+    if (values_.data.size() >= full_) write();
   }
 }
 
 void AttributeRecorder::write() {
-  if (values_.empty()) return;
-  Bytes block;
-  values_.write(block);
-  log_.append(RecordKind::attribute_values, block.data);
+  if (values_.data.empty()) return;
+  log_.append(RecordKind::attribute_values, values_.data);
+  values_.data.clear();
 }
 
 void AttributeRecorder::end() {
@@ -185,7 +185,7 @@ void AttributeRecorder::end() {
 }
 
 std::size_t AttributeRecorder::memory() const {
-  std::size_t bytes = text_bytes_ + values_.memory();
+  std::size_t bytes = text_bytes_ + values_.data.capacity();
   for (const Stream& stream : streams_) bytes += stream.waiting.size() * sizeof(Waiting);
   return bytes;
 }
@@ -193,7 +193,7 @@ std::size_t AttributeRecorder::memory() const {
 namespace {
 
 constexpr std::size_t kBytesPerItem = 48;         // of a grammar in memory, with its index
-constexpr std::size_t kBytesPerValue = 32;        // of a block, while it is sorted and written
+constexpr std::size_t kPartForValues = 16;        // of the memory; it is copied when it is written
 constexpr std::uint64_t kCallsPerRepetition = 8;  // calls that come again so often are repetitions
 // A stretch that is half full ends where the hash of the last calls begins with so many zeros.
 constexpr unsigned kBoundaryBits = 7;
@@ -205,19 +205,15 @@ std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
   return hash * 0x9e3779b97f4a7c15u;
 }
 
-std::size_t most_values_of(std::size_t memory) {
-  return std::min(memory / 8 / kBytesPerValue, ValueBuffer::kMost);
-}
-
 }  // namespace
 
 RankRecorder::RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory,
                            std::string path)
     : log_(std::move(path)),
-      attributes_(log_, rank, most_values_of(std::max(memory, kLeastMemory))) {
+      attributes_(log_, rank, std::max(memory, kLeastMemory) / kPartForValues) {
   memory = std::max(memory, kLeastMemory);
   full_ = memory / 4;
-  most_values_ = most_values_of(memory);
+  most_values_ = memory / kPartForValues;
   most_known_ = memory / 16 / sizeof(Known);
   many_distinct_ = memory >> 10;
   Bytes head;
@@ -267,7 +263,7 @@ void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) 
   recent_ = (recent_ << 1) + calls_.entry(number).hash;
   const std::size_t now = load();
   if (now > full_ || (now > full_ / 2 && recent_ >> (64 - kBoundaryBits) == 0)) end_stretch();
-  if (values_.size() >= most_values_) write_values();
+  if (values_.data.size() >= most_values_) write_values();
 }
 
 // Bytes, whatever was allocated: so that equal stretches end at equal places.
@@ -286,8 +282,7 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
       if (!is_in_column(state.columns, hole)) continue;
       const std::int64_t value = std::exchange(reduced_[hole], 0);
       const bool is_volume = (state.volumes >> hole & 1) != 0;
-      values_.add(value_site(shape, hole),
-                  is_volume ? static_cast<std::uint64_t>(value) : zigzag(value));
+      values_.varint(is_volume ? static_cast<std::uint64_t>(value) : zigzag(value));
     }
     number = calls_.number_of(shape, state.columns, reduced_.data(), state.numbers);
   }
@@ -323,24 +318,19 @@ void RankRecorder::choose_column(std::uint32_t shape) {
   state.made = state.distinct = 0;
 }
 
-// Structure and numbers apart: ranks that do the same have the same structure.
 std::string RankRecorder::stretch(Grammar grammar) const {
   grammar.limit_depth(kDeepestGrammar / 2);
-  Bytes structure;
-  Bytes numbers;
-  structure.varint(calls_.size());
+  Bytes payload;
+  payload.varint(calls_.size());
   for (std::uint32_t call = 0; call < calls_.size(); ++call) {
     const DistinctCalls::Entry& entry = calls_.entry(call);
-    structure.varint(entry.shape);
-    structure.varint(entry.columns);
+    payload.varint(entry.shape);
+    payload.varint(entry.columns);
     for (std::uint32_t i = 0; i < entry.count; ++i) {
-      if (!is_in_column(entry.columns, i)) numbers.zigzag(calls_.numbers(call)[i]);
+      if (!is_in_column(entry.columns, i)) payload.zigzag(calls_.numbers(call)[i]);
     }
   }
-  grammar.write(structure);
-  Bytes payload;
-  payload.text(structure.data);
-  payload.data += numbers.data;
+  grammar.write(payload);
   return std::move(payload.data);
 }
 
@@ -371,10 +361,9 @@ void RankRecorder::end_stretch() {
 
 void RankRecorder::write_values() {
   attributes_.write();
-  if (values_.empty()) return;
-  Bytes block;
-  values_.write(block);
-  log_.append(RecordKind::values, block.data);
+  if (values_.data.empty()) return;
+  log_.append(RecordKind::values, values_.data);
+  values_.data.clear();
 }
 
 void RankRecorder::flush() {

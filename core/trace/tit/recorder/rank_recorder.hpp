@@ -58,14 +58,14 @@ class DistinctCalls {
 // The attributes of the calls that one rank makes, as a recorder is told them.
 
 // Values of fixed attributes become a part of their call. The others wait in the order of their
-// calls until all before them are known, and go into blocks then.
+// calls until all before them are known, and go to the log then.
 class AttributeRecorder {
  public:
   static constexpr std::int64_t kRefused = -1;
 
-  // `log` must outlive it. A block has at most `most_values` values.
-  AttributeRecorder(PartLog& log, std::uint32_t rank, std::size_t most_values)
-      : log_(log), rank_(rank), most_values_(most_values) {}
+  // `log` must outlive it. Values go there when they take `full` bytes.
+  AttributeRecorder(PartLog& log, std::uint32_t rank, std::size_t full)
+      : log_(log), rank_(rank), full_(full) {}
 
   // The number of an attribute, which is declared once; kRefused when there are too many, or when
   // it was declared as another kind.
@@ -126,10 +126,10 @@ class AttributeRecorder {
 
   PartLog& log_;
   std::uint32_t rank_;
-  std::size_t most_values_;
+  std::size_t full_;
   std::vector<Stream> streams_;  // of each attribute
   std::vector<Next> next_;       // of the next call, ascending
-  ValueBuffer values_;
+  Bytes values_;                 // that are not in the log
   std::unordered_map<std::string, std::uint32_t> texts_;
   std::size_t text_bytes_ = 0;
 };
@@ -139,7 +139,7 @@ class AttributeRecorder {
 // The calls of a stretch of the program become a grammar. A grammar that is full ends the stretch:
 // it goes to the log, and the next one begins empty. Where a stretch ends depends on the calls
 // before that place, so the stretches of a loop that is longer than one are equal from iteration
-// to iteration, and stand in the log once. Numbers that hardly repeat go into blocks of values.
+// to iteration, and stand in the log once. Numbers that hardly repeat leave their calls.
 //
 // Memory beside a log in memory stays below the bound.
 class RankRecorder {
@@ -183,7 +183,7 @@ class RankRecorder {
   std::uint64_t calls() const { return calls_made_; }
   // Bytes, without a log in memory.
   std::size_t memory() const {
-    return encoder_.memory() + calls_.memory() + values_.memory() + attributes_.memory() +
+    return encoder_.memory() + calls_.memory() + values_.data.capacity() + attributes_.memory() +
            known_.capacity() * sizeof(Known) + shapes_.capacity() * sizeof(ShapeState);
   }
 
@@ -192,7 +192,7 @@ class RankRecorder {
     std::uint32_t holes;
     std::uint32_t numbers;  // of holes and fixed attributes
     std::uint64_t volumes;  // holes that are volumes, not whole numbers
-    std::uint64_t columns;  // holes whose numbers stand in blocks
+    std::uint64_t columns;  // holes whose numbers leave their calls
     std::uint64_t made;     // calls of the stretch, and how many of them are different
     std::uint64_t distinct;
   };
@@ -233,7 +233,7 @@ class RankRecorder {
   std::vector<std::int64_t> numbers_;
   DistinctCalls calls_;  // of the stretch
   SequenceEncoder encoder_;
-  ValueBuffer values_;
+  Bytes values_;                       // that are not in the log
   std::vector<std::int64_t> reduced_;  // room for the numbers of a call
   std::vector<Known> known_;
   std::uint32_t segments_ = 0;
@@ -241,7 +241,7 @@ class RankRecorder {
   std::uint64_t calls_made_ = 0;
   std::uint64_t flushed_calls_ = 0;
   std::size_t full_;         // bytes of grammar and calls at which a stretch ends
-  std::size_t most_values_;  // in a block
+  std::size_t most_values_;  // bytes of values
   std::size_t most_known_;
   std::uint64_t many_distinct_;  // calls of a shape that are different, before columns are tried
 };

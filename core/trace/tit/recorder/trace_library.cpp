@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trace/tit/codec/bytes.hpp"
@@ -270,10 +271,8 @@ uint64_t tt_calls(const tt_rank* rank) { return rank == nullptr ? 0 : rank->reco
 
 int tt_rank_part(tt_rank* rank, tt_bytes* part) {
   if (rank == nullptr || part == nullptr) return TT_INVALID;
-  return guarded([&] {
-    const std::string log = rank->recorder.log().contents();
-    return give(PartSet::from_log(log).write(), part);
-  });
+  return guarded(
+      [&] { return give(PartSet::from_log(rank->recorder.log().contents()).write(), part); });
 }
 
 void tt_rank_close(tt_rank* rank) { delete rank; }
@@ -283,7 +282,7 @@ int tt_part_of_file(const char* path, tt_bytes* part) {
   return guarded([&] {
     std::string log;
     const int status = read_file(path, log);
-    return status == TT_OK ? give(PartSet::from_log(log).write(), part) : status;
+    return status == TT_OK ? give(PartSet::from_log(std::move(log)).write(), part) : status;
   });
 }
 
