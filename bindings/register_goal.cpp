@@ -94,7 +94,7 @@ void register_goal(nb::module_& m) {
           "`speed`: the volume of a second of computing. Raises ValueError as `read_goal` does.")
       .def("take", &take, "size"_a,
            "The next lines, about so many bytes; empty behind the last one. Raises ValueError as "
-           "`read_goal` does, OverflowError if a volume is infinite.")
+           "`read_goal` does.")
       .def_prop_ro("open_waits", &GoalSequence::open_waits,
                    "How often it was open which of several messages ends first.")
       .def_prop_ro("first_open", &GoalSequence::first_open,

@@ -178,8 +178,10 @@ void GoalSequence::complete(const std::vector<std::uint32_t>& ops) {
 }
 
 void GoalSequence::write_volume() {
-  if (!std::isfinite(volume_))
-    throw std::overflow_error("cannot convert float infinity to integer");
+  if (!std::isfinite(volume_)) {
+    throw GoalError(
+        "rank " + std::to_string(number_) + " has a computation whose volume is infinite", 0);
+  }
   const double amount = std::nearbyint(volume_);
   if (amount <= 0) return;
   write("", number_);

@@ -28,8 +28,7 @@ class GoalSequence {
   GoalSequence(std::shared_ptr<const GoalSchedule> schedule, std::size_t rank, double speed);
 
   // The next lines, each with its newline: about so many bytes; empty behind the last one.
-  // Throws GoalError if operations wait for one another, std::overflow_error if a volume is
-  // infinite.
+  // Throws GoalError if operations wait for one another, or a volume is infinite.
   std::string take(std::size_t bytes);
 
   // How often it was open which of several messages ends first, and the first operation that
