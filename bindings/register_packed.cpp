@@ -176,13 +176,11 @@ auto calls_of(const PackedFile& file, std::int32_t rank) {
   std::vector<std::uint32_t> places;
   std::vector<double> amounts;
   {
-    PackedText text(file, checked_rank(file, rank));
+    PackedCalls calls(file, checked_rank(file, rank), false);
     const nb::gil_scoped_release unlocked;
-    std::uint32_t place = 0;
-    std::uint64_t volume = 0;
-    while (text.next_call(place, volume)) {
-      places.push_back(place);
-      amounts.push_back(volume == 0 ? 0.0 : file.amount_of(volume));
+    while (calls.next()) {
+      places.push_back(calls.place());
+      amounts.push_back(calls.volume() == 0 ? 0.0 : file.amount_of(calls.volume()));
     }
   }
   return std::make_pair(nb::cast(to_numpy(std::move(places))),

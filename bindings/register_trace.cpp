@@ -24,7 +24,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/archive/trace_set.hpp"
-#include "trace/packed/attributes.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/script/script.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/op.hpp"
@@ -123,7 +123,7 @@ class AttributeReader {
     std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> rows;
     const nb::gil_scoped_release unlocked;
     for (; lines > 0 && walk_.next(); --lines) {
-      for (const AttributeWalk::Value& value : walk_.values()) {
+      for (const PackedAttribute& value : walk_.values()) {
         rows.emplace_back(walk_.line(), value.attribute, value.value);
       }
     }

@@ -4,21 +4,18 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "trace/error.hpp"
-#include "trace/packed/attributes.hpp"
-#include "trace/packed/column_stream.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/writer.hpp"
 #include "trace/text/dialect.hpp"
 #include "trace/text/line_buffer.hpp"
 #include "trace/text/rank_files.hpp"
 #include "trace/tit/codec/bytes.hpp"
-#include "trace/tit/grammar/grammar.hpp"
 #include "trace/tit/writer/rank_program.hpp"
 #include "trace/tit/writer/trace_writer.hpp"
 
@@ -134,107 +131,45 @@ Ranks find_ranks(const PackInput& input, const Progress& progress) {
 // The calls of one rank have to be at hand to find their structure anew.
 constexpr std::uint64_t kMostCallsOfRank = std::uint64_t{1} << 25;
 
-// Takes the calls of a rank out of a file.
-class RankCopy {
- public:
-  // `shapes`, `attributes`: the numbers that those of the file have in the new one.
-  RankCopy(const PackedFile& file, std::int32_t rank, const std::vector<std::uint32_t>& shapes,
-           const std::vector<std::uint32_t>& attributes)
-      : file_(file),
-        program_(file.program(file.class_of(rank))),
-        rank_(rank),
-        shapes_(shapes),
-        attributes_(attributes),
-        column_(file, file.column_of(rank)),
-        part_(static_cast<std::uint32_t>(rank)) {
-    if (file.attributes() == nullptr) return;
-    walk_ = std::make_unique<AttributeWalk>(file, rank);
-    is_at_line_ = walk_->next();
-  }
-
-  tit::RankPart take() {
-    const tit::RankClass& of_rank = program_.rank_class();
-    tit::Expansion expansion(of_rank.grammar);
-    for (std::uint32_t call = 0; expansion.next(call);) take_call(call, of_rank);
-    return std::move(part_);
-  }
-
- private:
-  std::uint64_t value_at(std::uint32_t number) {
-    const PackedFile::Site& site = file_.site(number);
-    return site.varies ? column_.next(site.model) : site.value;
-  }
-
-  void take_call(std::uint32_t number, const tit::RankClass& of_rank) {
-    const tit::TraceTables& tables = file_.tables();
-    const std::uint32_t signature_number = of_rank.signatures[number];
-    const tit::Signature& signature = tables.signatures[signature_number];
-    const tit::Shape& shape = tables.shapes[signature.shape];
-    const std::uint32_t kind = tables.kinds[signature_number];
-    std::uint32_t site = file_.site_table().find(before_, kind);
-    before_ = kind + 1;
-    const bool has_place = site != tit::SiteTable::kNone;
-    const std::uint64_t volume = of_rank.has_volumes && has_place ? value_at(site) : 0;
-    tit::Call call;
-    if (volume != 0) compute(file_.volume_of(volume - 1), call);
-    call.shape = shapes_[signature.shape];
-    program_.numbers(number, file_.position_of(rank_), call.numbers);
-    std::uint64_t step = 1;
-    for (std::size_t i = 0; i < shape.holes.size(); ++i) {
-      if (signature.arguments[i].mode == tit::Mode::column) {
-        if (!has_place) file_.damaged("a call has no place for its values");
-        call.numbers[i] = file_.argument_of(shape.holes[i], value_at(++site));
-      }
-      if (shape.holes[i].mark == tit::kStepMark) step = static_cast<std::uint64_t>(call.numbers[i]);
+// The calls of a rank of a file. `shapes`, `attributes`: the numbers that those of the file have in
+// the new one.
+tit::RankPart copy_of(const PackedFile& file, std::int32_t rank,
+                      const std::vector<std::uint32_t>& shapes,
+                      const std::vector<std::uint32_t>& attributes) {
+  using Key =
+      std::tuple<std::uint32_t, std::vector<std::int64_t>, std::vector<tit::AttributeValue>>;
+  std::map<Key, std::uint32_t> known;
+  tit::RankPart part(static_cast<std::uint32_t>(rank));
+  const auto put = [&](const PackedAttribute& value) {
+    part.attribute(attributes[value.attribute], value.value);
+  };
+  PackedCalls calls(file, rank, true);
+  while (calls.next()) {
+    if (calls.volume() != 0) {
+      for (const PackedAttribute& value : calls.before()) put(value);
+      part.compute(file.volume_of(calls.volume() - 1));
     }
-    if (signature.shape == tit::kSilentShape) return;
-    if (signature.shape == tit::kComputeShape) {
-      compute(static_cast<std::uint64_t>(call.numbers[0]), call);
-      return;
+    if (calls.is_silent()) continue;
+    if (calls.shape() == tit::kComputeShape) {
+      for (const PackedAttribute& value : calls.at()) put(value);
+      part.compute(static_cast<std::uint64_t>(calls.numbers()[0]));
+      continue;
     }
-    line_ += step;
-    take_attributes(call, false);
-    const auto known = calls_.emplace(std::make_tuple(call.shape, call.numbers, call.attributes),
-                                      static_cast<std::uint32_t>(part_.calls().size()));
-    if (known.second) part_.define(std::move(call));
-    part_.make(known.first->second);
-  }
-
-  void compute(std::uint64_t code, tit::Call& call) {
-    ++line_;
-    take_attributes(call, true);
-    part_.compute(code);
-  }
-
-  // Takes the attributes of this line; all those of a computation belong to its step.
-  void take_attributes(tit::Call& call, bool is_computation) {
-    if (!is_at_line_ || walk_->line() != line_) return;
-    for (const AttributeWalk::Value& value : walk_->values()) {
-      const std::uint32_t attribute = attributes_[value.attribute];
-      if (!is_computation && file_.attributes()->tables().attributes[value.attribute].is_fixed()) {
-        call.attributes.emplace_back(attribute, value.value);
+    tit::Call call{shapes[calls.shape()], calls.numbers(), {}};
+    for (const PackedAttribute& value : calls.at()) {
+      if (file.attributes()->tables().attributes[value.attribute].is_fixed()) {
+        call.attributes.emplace_back(attributes[value.attribute], value.value);
       } else {
-        part_.attribute(attribute, value.value);
+        put(value);
       }
     }
-    is_at_line_ = walk_->next();
+    const auto [number, is_new] = known.emplace(Key{call.shape, call.numbers, call.attributes},
+                                                static_cast<std::uint32_t>(part.calls().size()));
+    if (is_new) part.define(std::move(call));
+    part.make(number->second);
   }
-
-  const PackedFile& file_;
-  const PackedProgram& program_;
-  std::int32_t rank_;
-  const std::vector<std::uint32_t>& shapes_;
-  const std::vector<std::uint32_t>& attributes_;
-  ColumnStream column_;
-  std::unique_ptr<AttributeWalk> walk_;
-  bool is_at_line_ = false;
-  tit::RankPart part_;
-  std::map<std::tuple<std::uint32_t, std::vector<std::int64_t>, std::vector<tit::AttributeValue>>,
-           std::uint32_t>
-      calls_;
-  std::uint32_t before_ = 0;  // kind of the call before plus 1
-  std::uint64_t line_ = 0;
-};
+  return part;
+}
 
 std::string with_precision(const PackedFile& file, const tit::Precision& precision,
                            const Progress& progress) {
@@ -260,8 +195,8 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
                            " than can be packed anew (" + std::to_string(kMostCallsOfRank) +
                            "); keep its volumes as they are");
     }
-    RankCopy copy(file, rank, shapes, attributes);
-    writer.add(tit::program_of(copy.take(), is_mean, grammars), file.name(rank),
+    const tit::RankPart part = copy_of(file, rank, shapes, attributes);
+    writer.add(tit::program_of(part, is_mean, grammars), file.name(rank),
                file.has_last_newline(rank));
     tell(progress, static_cast<double>(rank + 1) / file.ranks());
   }

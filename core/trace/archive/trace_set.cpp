@@ -8,7 +8,7 @@
 #include "trace/archive/free_completions.hpp"
 #include "trace/error.hpp"
 #include "trace/grammar/line_parser.hpp"
-#include "trace/packed/attributes.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/packed/competing_receives.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/reader.hpp"
@@ -104,13 +104,15 @@ std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
 }
 
 bool MatchedSourcesReader::stop_at_loops() {
-  return AttributeWalk(file_, rank_).repeats(attribute_) && reader_->stop_at_loops();
+  const tit::RankColumn* const column = file_.column_of(rank_).column;
+  if (column != nullptr && !column->blocks.empty()) return false;  // no reader stops then
+  return repeats_attribute(file_, rank_, attribute_) && reader_->stop_at_loops();
 }
 
 std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {
   while (is_at_line_ && walk_.line() < line) is_at_line_ = walk_.next();
   if (!is_at_line_ || walk_.line() > line) return kAnySource;
-  for (const AttributeWalk::Value& value : walk_.values()) {
+  for (const PackedAttribute& value : walk_.values()) {
     if (value.attribute != attribute_) continue;
     if (value.value < 0 || value.value >= file_.ranks()) {
       file_.damaged("a receive matched what is not a rank");

@@ -5,8 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "trace/packed/attributes.hpp"
-#include "trace/packed/column_stream.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/grammar/grammar.hpp"
 
@@ -260,46 +259,26 @@ void ClassCounter::count_constant_columns(const std::vector<CallContext>& contex
 
 void ClassCounter::read_column(std::uint32_t position) {
   const std::int32_t rank = ranks_[position];
-  ColumnStream column(file_, file_.column_of(rank));
-  tit::Expansion expansion(class_.grammar);
-  const auto value_at = [&](std::uint32_t place) {
-    const PackedFile::Site& found = file_.site(place);
-    return found.varies ? column.next(found.model) : found.value;
-  };
+  PackedCalls calls(file_, rank, false);
   bool doubles = false;
-  std::uint64_t calls = 0;
-  bool pending = false;  // a computation whose call comes next
-  double amount = 0;
-  std::uint32_t call = 0;
-  for (std::uint32_t before = 0; expansion.next(call); before = call + 1) {
+  std::optional<double> pending;  // a computation whose call comes next
+  while (calls.next()) {
+    const std::uint32_t call = calls.place();
     const CallUse& use = uses_[call];
-    if (pending) into_.take_volume(site(call), amount, 1);
-    pending = false;
-    std::uint32_t place = tit::SiteTable::kNone;
-    if (class_.has_volumes || use.columns) place = first_site(before, call);
-    if (class_.has_volumes && place != tit::SiteTable::kNone) {
-      const std::uint64_t volume =
-          file_.draws_volumes() ? file_.drawn_volume(place, rank, calls) : value_at(place);
-      if (volume > 0) into_.take_volume(site(call), file_.amount_of(volume), 1);
-    }
-    ++calls;
+    if (pending) into_.take_volume(site(call), *pending, 1);
+    pending.reset();
+    if (calls.volume() > 0) into_.take_volume(site(call), file_.amount_of(calls.volume()), 1);
     const TypeDefault effect = use.meanings[0]->effect;
     if (effect != TypeDefault::kept) doubles = effect == TypeDefault::doubles;
     if (!use.columns) continue;
-    if (place == tit::SiteTable::kNone) file_.damaged("a call has no place for its values");
-    program_.numbers(call, position, numbers_);
-    const tit::Signature& said = tables_.signatures[signature(call)];
-    const std::vector<tit::Hole>& holes = tables_.shapes[said.shape].holes;
-    for (std::size_t i = 0; i < numbers_.size(); ++i) {
-      if (said.arguments[i].mode != tit::Mode::column) continue;
-      numbers_[i] = file_.argument_of(holes[i], value_at(++place));
+    const CallMeaning found = reader_.read(signature(call), calls.numbers(), rank, doubles);
+    if (found.role == CallMeaning::Role::computation) {
+      pending = found.amount;
+    } else {
+      into_.measure_call(site(call), found, 1);
     }
-    const CallMeaning found = reader_.read(signature(call), numbers_, rank, doubles);
-    pending = found.role == CallMeaning::Role::computation;
-    amount = found.amount;
-    if (!pending) into_.measure_call(site(call), found, 1);
   }
-  if (pending) into_.take_volume(sites_.end(), amount, 1);
+  if (pending) into_.take_volume(sites_.end(), *pending, 1);
 }
 
 }  // namespace tisim

@@ -7,7 +7,7 @@
 
 #include "core/packed_testing.hpp"
 #include "core/section_fuzzing.hpp"
-#include "trace/packed/attributes.hpp"
+#include "trace/packed/calls.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/unpack.hpp"
 

@@ -16,112 +16,47 @@
 
 namespace tisim {
 
-PackedText::PackedText(const PackedFile& file, std::int32_t rank)
-    : file_(&file),
-      program_(&file.program(file.class_of(rank))),
-      rank_(rank),
-      position_(file.position_of(rank)),
-      prefix_(std::to_string(rank) + " "),
-      expansion_(program_->rank_class().grammar),
-      column_(file, file.column_of(rank)),
-      templates_(program_->rank_class().signatures.size()),
-      has_columns_(program_->rank_class().has_volumes) {}
-
-void PackedText::make(std::uint32_t call, Template& made) const {
-  const tit::TraceTables& tables = file_->tables();
-  const std::uint32_t number = program_->rank_class().signatures[call];
-  const tit::Signature& signature = tables.signatures[number];
-  const tit::Shape& shape = tables.shapes[signature.shape];
-  made.is_made = true;
-  made.is_silent = signature.shape == tit::kSilentShape;
-  made.kind = tables.kinds[number];
-  program_->numbers(call, position_, made.numbers);
-  for (std::size_t i = 0; i < signature.arguments.size(); ++i) {
-    if (signature.arguments[i].mode == tit::Mode::column) made.has_columns = true;
-    if (shape.holes[i].mark == tit::kStepMark) {
-      made.step = static_cast<std::uint64_t>(made.numbers[i]);
-    }
+void PackedText::append_comment(const std::vector<PackedAttribute>& values,
+                                std::string& out) const {
+  if (values.empty()) return;
+  out += "# @";
+  for (const PackedAttribute& value : values) {
+    out.append(" ").append(file_->attributes()->tables().attributes[value.attribute].name);
+    out.append("=").append(std::to_string(value.value));
   }
-  if (made.has_columns || made.is_silent) return;
-  if (shape.text.empty() || shape.text.front() != tit::kNoRankMark) made.text = prefix_;
-  tit::append_text(shape.text, made.numbers.data(), made.text);
+  out += '\n';
 }
 
-std::uint64_t PackedText::value_at(std::uint32_t site) {
-  const PackedFile::Site& found = file_->site(site);
-  return found.varies ? column_.next(found.model) : found.value;
-}
-
-void PackedText::append_call(Template& call, std::string& out) {
-  if (!call.has_columns) {
-    out += call.text;
-    number_ += call.step;
-    return;
-  }
-  const tit::TraceTables& tables = file_->tables();
-  const auto place = static_cast<std::uint32_t>(&call - templates_.data());
-  const tit::Signature& signature = tables.signatures[program_->rank_class().signatures[place]];
-  const tit::Shape& shape = tables.shapes[signature.shape];
-  std::uint64_t step = 1;
-  std::uint32_t site = site_;
-  for (std::size_t i = 0; i < signature.arguments.size(); ++i) {
-    if (signature.arguments[i].mode == tit::Mode::column) {
-      call.numbers[i] = file_->argument_of(shape.holes[i], value_at(++site));
-    }
-    if (shape.holes[i].mark == tit::kStepMark) step = static_cast<std::uint64_t>(call.numbers[i]);
-  }
-  if (shape.text.empty() || shape.text.front() != tit::kNoRankMark) out += prefix_;
-  tit::append_text(shape.text, call.numbers.data(), out);
-  number_ += step;
-}
-
-// The next call, whose template is made; values of its arguments follow in the column.
-bool PackedText::begin_call(std::uint32_t& call, std::uint64_t& volume) {
-  volume = 0;
-  if (!expansion_.next(call)) return false;
-  Template& made = templates_[call];
-  if (!made.is_made) make(call, made);
-  if (has_columns_ || made.has_columns) {
-    site_ = file_->site_table().find(before_, made.kind);
-    if (site_ == tit::SiteTable::kNone) {
-      if (made.has_columns) file_->damaged("a call has no place for its values");
-    } else if (has_columns_) {
-      volume = file_->draws_volumes() ? file_->drawn_volume(site_, rank_, calls_) : value_at(site_);
-    }
-  }
-  before_ = made.kind + 1;
-  ++calls_;
-  return true;
-}
-
-bool PackedText::next_call(std::uint32_t& call, std::uint64_t& volume) {
-  if (!begin_call(call, volume)) return false;
-  if (templates_[call].has_columns) {
-    std::string line;
-    append_call(templates_[call], line);
-  }
-  return true;
+void PackedText::append_call(std::string& out) {
+  append_comment(calls_.at(), out);
+  const std::string& shape = file_->tables().shapes[calls_.shape()].text;
+  const auto append = [&](std::string& to) {
+    if (shape.empty() || shape.front() != tit::kNoRankMark) to += prefix_;
+    tit::append_text(shape, calls_.numbers().data(), to);
+  };
+  if (calls_.has_columns()) return append(out);
+  if (texts_.size() <= calls_.place()) texts_.resize(calls_.place() + std::size_t{1});
+  std::string& text = texts_[calls_.place()];
+  if (text.empty()) append(text);
+  out += text;
 }
 
 bool PackedText::next(std::string& out) {
-  if (waiting_ != nullptr) {
-    append_call(*waiting_, out);
-    waiting_ = nullptr;
+  if (is_before_ && !calls_.is_silent()) {
+    is_before_ = false;
+    append_call(out);
     return true;
   }
-  std::uint32_t call = 0;
-  std::uint64_t volume = 0;
-  while (begin_call(call, volume)) {
-    Template& made = templates_[call];
-    if (volume == 0 && made.is_silent) continue;
-    if (volume == 0) {
-      append_call(made, out);
+  while (calls_.next()) {
+    is_before_ = calls_.volume() != 0;
+    if (is_before_) {
+      append_comment(calls_.before(), out);
+      out.append(prefix_).append("compute ");
+      tit::append_volume(file_->volume_of(calls_.volume() - 1), out);
       return true;
     }
-    out.append(prefix_).append("compute ");
-    tit::append_volume(file_->volume_of(volume - 1), out);
-    ++number_;
-    if (!made.is_silent) waiting_ = &made;
+    if (calls_.is_silent()) continue;
+    append_call(out);
     return true;
   }
   return false;
@@ -198,45 +133,6 @@ std::string place_in(const PackedFile& file, const std::string& directory, std::
   return whole;
 }
 
-// The lines of a rank; before each with attributes, a comment that has them.
-class AnnotatedText {
- public:
-  AnnotatedText(const PackedFile& file, std::int32_t rank)
-      : attributes_(file.attributes()), lines_(file, rank) {
-    if (attributes_ == nullptr) return;
-    walk_ = std::make_unique<AttributeWalk>(file, rank);
-    is_at_line_ = walk_->next();
-  }
-
-  // Appends the next line, and any comment before it, to `out`; false at the end.
-  bool next(std::string& out) {
-    const std::size_t start = out.size();
-    if (!lines_.next(out)) return false;
-    if (is_at_line_ && walk_->line() == lines_.number()) {
-      out.insert(start, comment());
-      is_at_line_ = walk_->next();
-    }
-    return true;
-  }
-  // The number in its file of the line that came last, comments with attributes apart.
-  std::uint64_t number() const { return lines_.number(); }
-
- private:
-  std::string comment() const {
-    std::string text = "# @";
-    for (const AttributeWalk::Value& value : walk_->values()) {
-      text += " " + attributes_->tables().attributes[value.attribute].name + "=" +
-              std::to_string(value.value);
-    }
-    return text + "\n";
-  }
-
-  const PackedAttributes* attributes_;
-  PackedText lines_;
-  std::unique_ptr<AttributeWalk> walk_;
-  bool is_at_line_ = false;
-};
-
 // The texts that attributes name, as comments.
 std::string table_of_texts(const PackedFile& file) {
   const PackedAttributes* const attributes = file.attributes();
@@ -250,7 +146,7 @@ std::string table_of_texts(const PackedFile& file) {
 
 // All lines of all ranks in the order of their numbers.
 void unpack_one_file(const PackedFile& file, TextFile& into, LineProgress& done) {
-  std::vector<std::unique_ptr<AnnotatedText>> sources;
+  std::vector<std::unique_ptr<PackedText>> sources;
   std::vector<std::string> lines(static_cast<std::size_t>(file.ranks()));
   using Next = std::pair<std::uint64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
@@ -260,7 +156,7 @@ void unpack_one_file(const PackedFile& file, TextFile& into, LineProgress& done)
     if (sources[rank]->next(lines[rank])) order.emplace(sources[rank]->number(), rank);
   };
   for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
-    sources.push_back(std::make_unique<AnnotatedText>(file, rank));
+    sources.push_back(std::make_unique<PackedText>(file, rank, true));
     advance(static_cast<std::size_t>(rank));
   }
   into.text() += table_of_texts(file);
@@ -291,7 +187,7 @@ void unpack_files(const PackedFile& file, const std::string& directory, const Pr
   for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
     TextFile into(place_in(file, directory, file.name(rank)));
     if (rank == 0) into.text() += table_of_texts(file);
-    AnnotatedText lines(file, rank);
+    PackedText lines(file, rank, true);
     while (lines.next(into.text())) {
       into.end_line();
       done.count_line();
