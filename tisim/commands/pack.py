@@ -13,7 +13,7 @@ from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
 from tisim.support.reading import graph_kind
-from tisim.traces import Trace, pack, unpack
+from tisim.traces import Trace, unpack
 from tisim.traces.dialects import DIALECTS
 from tisim.traces.extrapolation.rounded import LEVELS, pack_rounded
 from tisim.traces.packed import PRECISIONS, is_packed
@@ -113,19 +113,15 @@ def pack_command(
         return
     was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
-        if sizes == iterations == "exact":
-            text = pack(
-                opened_name(traces), output, dialect=dialect, volumes=volumes, progress=bar.show
-            )
-        else:
-            text = pack_rounded(
-                opened_name(traces),
-                output,
-                sizes=sizes,
-                iterations=iterations,
-                dialect=dialect,
-                volumes=volumes,
-            )
+        text = pack_rounded(
+            opened_name(traces),
+            output,
+            sizes=sizes,
+            iterations=iterations,
+            volumes=volumes,
+            dialect=dialect,
+            progress=bar.show,
+        )
     if graph is not None:
         add_graph(output, graph)
     packed = Trace.open(output)

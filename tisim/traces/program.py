@@ -106,3 +106,21 @@ def length_of(rules: Sequence[Rule]) -> int:
             times * (lengths[number] if is_rule else 1) for is_rule, number, times in rules[rule]
         )
     return lengths[0]
+
+
+def used_first(rules: Sequence[Rule]) -> list[int]:
+    """The rules of a grammar, each behind those that it uses."""
+    order: list[int] = []
+    known = {0}
+    path = [(0, iter(rules[0]))]
+    while path:
+        rule, items = path[-1]
+        for is_rule, number, _ in items:
+            if is_rule and number not in known:
+                known.add(number)
+                path.append((number, iter(rules[number])))
+                break
+        else:
+            order.append(rule)
+            path.pop()
+    return order

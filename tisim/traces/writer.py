@@ -44,93 +44,6 @@ class TraceWriter(Protocol):
         ...
 
 
-class DrawnTraceWriter:
-    r"""Writes a packed trace whose volumes are drawn from histograms.
-
-    For importers of traces that hold no more of their computations than histograms. Whoever reads
-    the trace draws a volume by a hash of the seed, the rank, the two calls around it and its
-    number: the same in every run.
-
-    Parameters
-    ----------
-    ranks
-        How many ranks there will be.
-    seed
-        What volumes are drawn by, from 0 to 2**64 - 1.
-
-    Examples
-    --------
-    >>> writer = DrawnTraceWriter(ranks=1, seed=7)  # doctest: +SKIP
-    >>> work = writer.histogram([(1e6, 2e6, 10), (5e6, 6e6, 1)])  # doctest: +SKIP
-    >>> writer.write_rank(0, [f"0 compute histogram={work}\n0 barrier\n"])  # doctest: +SKIP
-    >>> writer.finish("drawn.tit")  # doctest: +SKIP
-    """
-
-    def __init__(self, ranks: int, *, seed: int = 0) -> None:
-        if not 0 <= seed < 2**64:
-            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
-        self._writer = _core.PackedWriter(ranks)
-        self._writer.draw_volumes(seed)
-
-    def histogram(self, bins: Iterable[tuple[float, float, int]]) -> int:
-        """Add a histogram of volumes.
-
-        Parameters
-        ----------
-        bins
-            The least and the largest volume of each bin, in flops, and how many there are, in
-            ascending order.
-
-        Returns
-        -------
-        int
-            Its number, for lines ``RANK compute histogram=NUMBER``.
-
-        Raises
-        ------
-        InputError
-            When bins are not in order, or out of range (0 to 1e15), or when there is no volume.
-        """
-        try:
-            return self._writer.histogram(list(bins))
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
-        """Write all lines of the next rank, as `TraceWriter.write_rank` does.
-
-        Raises
-        ------
-        InputError
-            When a line names a histogram that is not there.
-        """
-        try:
-            _PackedFile(self._writer).write_rank(rank, pieces)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-    def write_program(self, rank: int, program: Program | CallSequence) -> None:
-        """Write all lines of the next rank, as `TraceWriter.write_program` does.
-
-        Raises
-        ------
-        InputError
-            When a volume names a histogram that is not there.
-        """
-        _PackedFile(self._writer).write_program(rank, program)
-
-    def finish(self, target: str | os.PathLike[str]) -> None:
-        """Write the file; it appears when it is whole.
-
-        Raises
-        ------
-        InputError
-            When `target` cannot be written.
-        """
-        with replacing(target) as unfinished:
-            self._writer.finish(os.fsencode(unfinished))
-
-
 @contextlib.contextmanager
 def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWriter]:
     r"""Open a trace to write; it appears when the ``with`` block ends without an exception.
@@ -207,6 +120,83 @@ class _PackedFile:
             list(program.call_paths),
             path_of,
         )
+
+
+class DrawnTraceWriter(_PackedFile):
+    r"""Writes a packed trace whose volumes are drawn from histograms.
+
+    For importers of traces that hold no more of their computations than histograms. Whoever reads
+    the trace draws a volume by a hash of the seed, the rank, the two calls around it and its
+    number: the same in every run.
+
+    Parameters
+    ----------
+    ranks
+        How many ranks there will be.
+    seed
+        What volumes are drawn by, from 0 to 2**64 - 1.
+
+    Examples
+    --------
+    >>> writer = DrawnTraceWriter(ranks=1, seed=7)  # doctest: +SKIP
+    >>> work = writer.histogram([(1e6, 2e6, 10), (5e6, 6e6, 1)])  # doctest: +SKIP
+    >>> writer.write_rank(0, [f"0 compute histogram={work}\n0 barrier\n"])  # doctest: +SKIP
+    >>> writer.finish("drawn.tit")  # doctest: +SKIP
+    """
+
+    def __init__(self, ranks: int, *, seed: int = 0) -> None:
+        if not 0 <= seed < 2**64:
+            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+        super().__init__(_core.PackedWriter(ranks))
+        self._writer.draw_volumes(seed)
+
+    def histogram(self, bins: Iterable[tuple[float, float, int]]) -> int:
+        """Add a histogram of volumes.
+
+        Parameters
+        ----------
+        bins
+            The least and the largest volume of each bin, in flops, and how many there are, in
+            ascending order.
+
+        Returns
+        -------
+        int
+            Its number, for lines ``RANK compute histogram=NUMBER``.
+
+        Raises
+        ------
+        InputError
+            When bins are not in order, or out of range (0 to 1e15), or when there is no volume.
+        """
+        try:
+            return self._writer.histogram(list(bins))
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        """Write all lines of the next rank, as `TraceWriter.write_rank` does.
+
+        Raises
+        ------
+        InputError
+            When a line names a histogram that is not there.
+        """
+        try:
+            super().write_rank(rank, pieces)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def finish(self, target: str | os.PathLike[str]) -> None:
+        """Write the file; it appears when it is whole.
+
+        Raises
+        ------
+        InputError
+            When `target` cannot be written.
+        """
+        with replacing(target) as unfinished:
+            self._writer.finish(os.fsencode(unfinished))
 
 
 class _Directory:

@@ -66,51 +66,29 @@ class Guard:
         return mask
 
 
-#: A number of each rank, or one of a number of ranks.
-RankNumber = Callable[[Scene], Ranks]
-SizeNumber = Callable[[Scene], int]
+def _compared(
+    name: str, of: Callable[[Scene], Ranks], end: Callable[[Scene], int]
+) -> Iterator[Condition]:
+    """Conditions on a number of each rank, from 0, that ends before another one."""
 
+    def against(compare: Comparison, number: int) -> Callable[[Scene], Mask]:
+        return lambda scene: compare(of(scene), number)
 
-def _against(of: RankNumber, other: SizeNumber, compare: Comparison) -> Callable[[Scene], Mask]:
-    def holds(scene: Scene) -> Mask:
-        return compare(of(scene), other(scene))
-
-    return holds
-
-
-def _constant(number: int) -> SizeNumber:
-    return lambda _: number
-
-
-def _before(end: SizeNumber, distance: int) -> SizeNumber:
-    return lambda scene: end(scene) - distance
-
-
-def _compared(name: str, of: RankNumber, end: SizeNumber) -> list[Condition]:
-    """Conditions on a number from 0 that ends before another one."""
-
-    def rest(scene: Scene) -> Ranks:
-        return of(scene) % 2
-
-    def double(scene: Scene) -> Ranks:
-        return 2 * of(scene)
+    def from_end(compare: Comparison, number: int) -> Callable[[Scene], Mask]:
+        return lambda scene: compare(of(scene), end(scene) - number)
 
     def ends(scene: Scene) -> Mask:
         return np.asarray((of(scene) == 0) | (of(scene) == end(scene) - 1))
 
-    made = [
-        Condition(f"{name} is even", _against(rest, _constant(0), np.equal)),
-        Condition(f"{name} is odd", _against(rest, _constant(1), np.equal)),
-        Condition(f"{name} is in the lower half", _against(double, end, np.less)),
-        Condition(f"{name} is in the upper half", _against(double, end, np.greater_equal)),
-        Condition(f"{name} is the first or the last", ends),
-    ]
+    yield Condition(f"{name} is even", lambda s: np.equal(of(s) % 2, 0))
+    yield Condition(f"{name} is odd", lambda s: np.equal(of(s) % 2, 1))
+    yield Condition(f"{name} is in the lower half", lambda s: np.less(2 * of(s), end(s)))
+    yield Condition(f"{name} is in the upper half", lambda s: np.greater_equal(2 * of(s), end(s)))
+    yield Condition(f"{name} is the first or the last", ends)
     for c in range(_FEW):
         for sign, compare in _COMPARISONS.items():
-            made.append(Condition(f"{name} {sign} {c}", _against(of, _constant(c), compare)))
-            last = _before(end, c + 1)
-            made.append(Condition(f"{name} {sign} end - {c + 1}", _against(of, last, compare)))
-    return made
+            yield Condition(f"{name} {sign} {c}", against(compare, c))
+            yield Condition(f"{name} {sign} end - {c + 1}", from_end(compare, c + 1))
 
 
 def _stage(scene: Scene) -> int:
@@ -140,36 +118,33 @@ def _stage_conditions() -> list[Condition]:
 
 def known_conditions(place: Place, staged: bool) -> list[Condition]:
     """The conditions that guards are made of."""
-    made = _compared("rank", lambda s: s.place.all, lambda s: s.place.ranks)
+    made = [*_compared("rank", lambda s: s.place.all, lambda s: s.place.ranks)]
     for grid in range(len(place.grids)):
-        dimensions = len(place.sides(grid)) if len(place.sides(grid)) > 1 else 0
-        name = place.grids[grid].name
-        for axis in range(dimensions):
-            made += _compared(f"place {axis + 1} in {name}", _axis(grid, axis), _side(grid, axis))
-        for a, b in combinations(range(dimensions), 2):
-            made += [
-                Condition(
-                    f"place {a + 1} {sign} place {b + 1} in {name}", _axes(grid, a, b, compare)
-                )
-                for sign, compare in _COMPARISONS.items()
-            ]
+        made += _grid_conditions(place, grid)
     return made + (_stage_conditions() if staged else [])
 
 
-def _axis(grid: int, axis: int) -> RankNumber:
-    return lambda scene: scene.place.coordinates(grid)[axis]
+def _grid_conditions(place: Place, grid: int) -> Iterator[Condition]:
+    """Conditions on the place in a grid; a line has none."""
+    name, dimensions = place.grids[grid].name, len(place.sides(grid))
 
+    def coordinate(axis: int) -> Callable[[Scene], Ranks]:
+        return lambda scene: scene.place.coordinates(grid)[axis]
 
-def _side(grid: int, axis: int) -> SizeNumber:
-    return lambda scene: scene.place.sides(grid)[axis]
+    def side(axis: int) -> Callable[[Scene], int]:
+        return lambda scene: scene.place.sides(grid)[axis]
 
+    def between(a: int, b: int, compare: Comparison) -> Callable[[Scene], Mask]:
+        return lambda scene: compare(*(scene.place.coordinates(grid)[axis] for axis in (a, b)))
 
-def _axes(grid: int, one: int, other: int, compare: Comparison) -> Callable[[Scene], Mask]:
-    def holds(scene: Scene) -> Mask:
-        axes = scene.place.coordinates(grid)
-        return compare(axes[one], axes[other])
-
-    return holds
+    if dimensions == 1:
+        return
+    for axis in range(dimensions):
+        yield from _compared(f"place {axis + 1} in {name}", coordinate(axis), side(axis))
+    for a, b in combinations(range(dimensions), 2):
+        for sign, compare in _COMPARISONS.items():
+            text = f"place {a + 1} {sign} place {b + 1} in {name}"
+            yield Condition(text, between(a, b, compare))
 
 
 class Evidence:

@@ -31,6 +31,7 @@ from tisim.traces.packed_program import (
     RankClass,
     Rules,
 )
+from tisim.traces.program import used_first
 
 # Sequitur names the same loop in many ways: it may begin anywhere in its body, and its first or
 # last iteration may stand outside. Here rules that only name a part are spelled out, every
@@ -60,7 +61,7 @@ def loops_of(rules: Rules, calls: Sequence[int | None]) -> tuple[Item, ...]:
     repeats.
     """
     made: dict[int, tuple[Item, ...]] = {}
-    for rule in _used_first(rules):
+    for rule in used_first(rules):
         items: list[Item] = []
         for is_rule, number, times in rules[rule]:
             body = made[number] if is_rule else _call(calls[number])
@@ -92,24 +93,6 @@ def leaves(items: Sequence[Item], first: int = 0) -> Iterator[tuple[int, int]]:
 def places(item: Item) -> int:
     """How many places for calls an item has."""
     return sum(map(places, item.body)) if isinstance(item, Repeat) else 1
-
-
-def _used_first(rules: Rules) -> list[int]:
-    """The rules, each behind those that it uses."""
-    order: list[int] = []
-    known = {0}
-    path = [(0, iter(rules[0]))]
-    while path:
-        rule, items = path[-1]
-        for is_rule, number, _ in items:
-            if is_rule and number not in known:
-                known.add(number)
-                path.append((number, iter(rules[number])))
-                break
-        else:
-            order.append(rule)
-            path.pop()
-    return order
 
 
 def normalized(items: Sequence[Item]) -> tuple[Item, ...]:

@@ -24,7 +24,10 @@ from tisim.errors import InputError
 from tisim.traces import pack
 from tisim.traces.checking import check
 from tisim.traces.extrapolation.data import LAYOUTS
+from tisim.traces.packed import PRECISIONS
 from tisim.traces.packed_program import COMPUTE_SHAPE, PackedTrace, RankClass, Rules
+from tisim.traces.program import used_first
+from tisim.traces.progress import Progress
 from tisim.traces.trace import Trace
 from tisim.traces.writer import write_trace
 
@@ -168,7 +171,7 @@ def _counts_instead(rules: Rules, level: str) -> dict[tuple[_Body, int], int]:
                 found.setdefault((is_rule, item), Counter())[times] += times_made[number]
     # Rules with a loop of changing length in them.
     uneven: set[int] = set()
-    for number in reversed(_outer_first(rules)):
+    for number in used_first(rules):
         for is_rule, item, times in rules[number]:
             if (is_rule and item in uneven) or (times > 1 and len(found[is_rule, item]) > 1):
                 uneven.add(number)
@@ -187,34 +190,18 @@ def _times_made(rules: Rules) -> list[int]:
     """How often each rule stands in the program."""
     made = [0] * len(rules)
     made[0] = 1
-    for number in _outer_first(rules):
+    for number in reversed(used_first(rules)):
         for is_rule, item, times in rules[number]:
             if is_rule:
                 made[item] += made[number] * times
     return made
 
 
-def _outer_first(rules: Rules) -> list[int]:
-    """Rules, each before those in it."""
-    order: list[int] = []
-    seen: set[int] = set()
-
-    def visit(number: int) -> None:
-        seen.add(number)
-        for is_rule, item, _ in rules[number]:
-            if is_rule and item not in seen:
-                visit(item)
-        order.append(number)
-
-    visit(0)
-    return order[::-1]
-
-
 def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.int64]:
     """The places of the calls that are left, some several times, in the sequence as it was."""
     lengths = [0] * len(rules)
     kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(rules)
-    for number in reversed(_outer_first(rules)):
+    for number in used_first(rules):
         parts = [np.zeros(0, np.int64)]
         at = 0
         for is_rule, item, times in rules[number]:
@@ -228,8 +215,8 @@ def _kept(rules: Rules, instead: Mapping[tuple[_Body, int], int]) -> NDArray[np.
     return kept[0]
 
 
-#: How exactly sizes and iterations can be kept.
-LEVELS = ("exact", "5e-2", "mean")
+#: How exactly sizes and iterations can be kept: as volumes, but for the finest levels.
+LEVELS = (PRECISIONS[0], *PRECISIONS[-2:])
 
 
 def pack_rounded(
@@ -240,6 +227,7 @@ def pack_rounded(
     iterations: str = "exact",
     volumes: str = "exact",
     dialect: str = "auto",
+    progress: Progress | None = None,
 ) -> int:
     """Pack a trace with other sizes of messages, or other numbers of iterations.
 
@@ -254,7 +242,7 @@ def pack_rounded(
         one tag, or of all counts of one collective.
     iterations
         The same of how often loops are repeated; ``"mean"``: of all that repeat the same.
-    volumes, dialect
+    volumes, dialect, progress
         As for `tisim.traces.pack`.
 
     Returns
@@ -268,6 +256,8 @@ def pack_rounded(
         When the trace cannot be read or written, or is of the legacy dialect, or when ranks differ
         in their iterations so that they would no longer fit to each other.
     """
+    if sizes == iterations == "exact":
+        return pack(source, output, dialect=dialect, volumes=volumes, progress=progress)
     with tempfile.TemporaryDirectory(prefix="tisim-pack-") as directory:
         packed = Path(directory, "packed.tit")
         nbytes = pack(source, packed, dialect=dialect)
