@@ -262,26 +262,18 @@ def _writer(
 def _write(writer: TraceWriter | DrawnTraceWriter, trace: ForeignTrace, rank: int) -> int:
     """Write one rank, and say how many lines it has."""
     program = trace.program(rank)
-    if program is None:
-        counted = _Counted(trace, rank)
-        writer.write_rank(rank, counted.pieces())
-        return counted.lines
-    writer.write_program(rank, program)
-    return program.length()
+    if program is not None:
+        writer.write_program(rank, program)
+        return program.length()
+    count = 0
 
-
-class _Counted:
-    """Hands on the lines of a rank, many at a time."""
-
-    def __init__(self, trace: ForeignTrace, rank: int) -> None:
-        self._source = trace.lines(rank)
-        self.lines = 0
-
-    def pieces(self) -> Iterator[str]:
+    def pieces() -> Iterator[str]:
+        """The lines, many at a time."""
+        nonlocal count
         piece: list[str] = []
         size = 0
-        for line in self._source:  # or several of them
-            self.lines += line.count("\n")
+        for line in trace.lines(rank):  # or several of them
+            count += line.count("\n")
             piece.append(line)
             size += len(line)
             if size >= _PIECE:
@@ -290,3 +282,6 @@ class _Counted:
                 size = 0
         if piece:
             yield "".join(piece)
+
+    writer.write_rank(rank, pieces())
+    return count

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from tisim.errors import InputError
 from tisim.traces.importers.file_calls import FileCalls
-from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed, only_file
+from tisim.traces.importers.format import RankConverter, SpooledTrace, need_speed, only_file
 from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions, Notes
-from tisim.traces.importers.rank_spool import RankSpool
 
 #: The first words of a listing, and those of its tables.
 FIRST = "# darshan log version:"
@@ -38,25 +37,16 @@ class Access(NamedTuple):
     nbytes: int
 
 
-class Listing(FormatTrace):
+class Listing(SpooledTrace):
     """The accesses of a job, by rank. Raises InputError if it is something else, or cut."""
 
     def __init__(self, path: Path, options: ImportOptions, notes: Notes) -> None:
         super().__init__(path, options, notes)
-        self._spool = RankSpool()
-        try:
-            self._read()
-        except BaseException:
-            self.close()
-            raise
         notes.add(
             "DXT has reads and writes of files alone: what a rank did between them, messages too, "
             "counts as computing",
             "rank 0",
         )
-
-    def close(self) -> None:
-        self._spool.close()
 
     def lines(self, rank: int) -> Iterator[str]:
         return AccessReader(rank, self).lines(self.accesses(rank))

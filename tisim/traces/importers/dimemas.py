@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankConverter, need_speed, only_file
+from tisim.traces.importers.format import RankConverter, SpooledTrace, need_speed, only_file
 from tisim.traces.importers.importer import NO_WAIT, ForeignTrace, Importer, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import (
     ANY_SOURCE,
@@ -17,7 +17,6 @@ from tisim.traces.importers.rank_calls import (
     Communicators,
     Group,
 )
-from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
 from tisim.traces.importers.words import ROOTED, VECTORS, uniform_collective
 
@@ -174,22 +173,16 @@ class DimemasImporter(Importer):
         return DimemasTrace(file, options, notes)
 
 
-class DimemasTrace(FormatTrace):
+class DimemasTrace(SpooledTrace):
     """The records of a trace, kept by task."""
 
     has_times = False
 
     def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
-        super().__init__(file, options, notes)
-        self._spool = RankSpool()
         self._known: dict[int, Group] = {}
         # Counts that ranks send and receive in vector collectives, by communicator.
         self._sizes: Records = defaultdict(list)
-        try:
-            self._read()
-        except BaseException:
-            self._spool.close()
-            raise
+        super().__init__(file, options, notes)
         self.communicators = Communicators(self.ranks, self._known)
         self.vectors = VectorSizes(lambda: self._sizes, self.communicators, extrae_share, notes)
 
@@ -243,6 +236,3 @@ class DimemasTrace(FormatTrace):
 
     def lines(self, rank: int) -> Iterator[str]:
         return DimemasRank(rank, self).lines(self._spool.rows(rank))
-
-    def close(self) -> None:
-        self._spool.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.traces.importers.importer import ForeignTrace, ImportOptions, Notes
 from tisim.traces.importers.rank_calls import Communicators, RankCalls, RequestNumbers
+from tisim.traces.importers.rank_spool import RankSpool
 
 
 def only_file(files: Sequence[Path], form: str) -> Path:
@@ -34,6 +36,26 @@ class FormatTrace(ForeignTrace):
         self.file = file
         self.options = options
         self.notes = notes
+
+
+class SpooledTrace(FormatTrace):
+    """A trace that is read once, and whose rows are kept by rank."""
+
+    def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
+        super().__init__(file, options, notes)
+        self._spool = RankSpool()
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    @abstractmethod
+    def _read(self) -> None:
+        """Read the file, and keep the rows of all ranks."""
+
+    def close(self) -> None:
+        self._spool.close()
 
 
 class RankConverter:

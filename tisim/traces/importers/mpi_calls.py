@@ -361,17 +361,14 @@ class CallReader(RankConverter):
         self._calls.complete([request for request in found if request != _NULL_REQUEST])
 
     def _exchange(self) -> None:
-        """A trace's sendrecv has no tags: it is written as its halves and a wait, as recorded."""
         replaces = self._call.function.endswith("replace")
         comm = self._comm()
         sent = self._bytes() if replaces else self._bytes("sendcount", "sendtype")
         received = sent if replaces else self._bytes("recvcount", "recvtype")
-        halves = [("exchange", "isend"), ("exchange", "irecv")]
-        peer, tag = self._peer("dest"), self._tag("sendtag")
-        self._calls.post("isend", peer, tag, sent, halves[0], comm)
-        peer, tag = self._peer("source"), self._tag("recvtag")
-        self._calls.post("irecv", peer, tag, received, halves[1], comm)
-        self._calls.complete(halves)
+        self._calls.exchange(
+            (self._peer("dest"), self._tag("sendtag"), sent, comm),
+            (self._peer("source"), self._tag("recvtag"), received, comm),
+        )
 
     def _communicator(self) -> None:
         call = self._call

@@ -87,6 +87,8 @@ class RequestNumbers:
 WORLD = 0
 #: The numbers for any rank or tag, and for no rank.
 ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
+#: A half of a sendrecv: the peer, the tag, the bytes, and the communicator.
+Half = tuple[int, int, int, int]
 
 
 class RankCalls:
@@ -133,6 +135,16 @@ class RankCalls:
         """A non-blocking send or receive, whose request has a name in the other format."""
         number = self._requests.give(request)
         self._add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n")
+
+    def exchange(self, sent: Half | None, received: Half | None) -> None:
+        """A sendrecv, whose line has no tags: it is written as its halves and a wait."""
+        halves: list[tuple[str, str]] = []
+        for word, half in (("isend", sent), ("irecv", received)):
+            if half is not None:
+                peer, tag, nbytes, comm = half
+                halves.append(("exchange", word))
+                self.post(word, peer, tag, nbytes, halves[-1], comm)
+        self.complete(halves)
 
     def post_later(self, request: Hashable) -> tuple[Slot, int]:
         """The place of a non-blocking call that `fill_post` completes, and its number."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankConverter
+from tisim.traces.importers.format import RankConverter, SpooledTrace
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     ForeignTrace,
@@ -18,7 +18,6 @@ from tisim.traces.importers.importer import (
     Notes,
 )
 from tisim.traces.importers.rank_calls import WORLD, Communicators, Group
-from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.words import ISENDS, SENDS, uniform_collective
 
 #: The quantities that a table may have, and the names of columns that are taken for them.
@@ -370,26 +369,15 @@ class RankRows(RankConverter):
         self._calls.complete(requests)
 
     def _exchange(self) -> None:
-        row = self._row
-        tag = self._number("tag", 0)
-        nbytes = self._number("bytes")
-        peer = self._number("peer")
-        halves = [("exchange", "isend"), ("exchange", "irecv")]
+        tag, nbytes, peer = self._number("tag", 0), self._number("bytes"), self._number("peer")
         comm = self._comm()
-        self._calls.post("isend", peer, tag, nbytes, halves[0], comm)
-        if "receive_peer" not in row:
+        if "receive_peer" not in self._row:
             self._notes.add(
                 "an exchange without receive_peer is taken to be with the same peer", self._place()
             )
-        self._calls.post(
-            "irecv",
-            self._number("receive_peer", peer),
-            self._number("receive_tag", tag),
-            self._number("receive_bytes", nbytes),
-            halves[1],
-            comm,
-        )
-        self._calls.complete(halves)
+        source = self._number("receive_peer", peer)
+        other_tag, room = self._number("receive_tag", tag), self._number("receive_bytes", nbytes)
+        self._calls.exchange((peer, tag, nbytes, comm), (source, other_tag, room, comm))
 
     def _collective(self, word: str) -> None:
         words = uniform_collective(word, self._number("bytes", 0), self._number("root", 0))
@@ -428,62 +416,47 @@ class TableImporter(Importer):
             return False
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
-        spool = RankSpool()
-        try:
-            members = Members()
-            for file in files:
-                _fill(spool, members, file, options)
-            return TableTrace(files[0], spool, members, options, notes)
-        except BaseException:
-            spool.close()
-            raise
+        return TableTrace(files, options, notes)
 
 
-def _fill(spool: RankSpool, members: Members, file: Path, options: ImportOptions) -> None:
-    if file.is_dir():
-        raise InputError("is a directory; name a table", file=file)
-    for number, row in read_rows(file, options.columns):
-        text = row.pop("rank", "")
-        try:
-            rank = int(float(text))
-        except (ValueError, OverflowError):
-            raise InputError(f"{text!r} is not a rank", file=file, line=number + 1) from None
-        if rank < 0:
-            raise InputError(f"{rank} is not a rank", file=file, line=number + 1)
-        row["line"] = str(number + 1)
-        members.learn(rank, row, file)
-        spool.add(rank, json.dumps(row))
-
-
-class TableTrace(FormatTrace):
+class TableTrace(SpooledTrace):
     """The rows of a table, kept by rank."""
 
-    def __init__(
-        self,
-        file: Path,
-        spool: RankSpool,
-        members: Members,
-        options: ImportOptions,
-        notes: Notes,
-    ) -> None:
-        super().__init__(file, options, notes)
-        self._spool = spool
-        self.members = members
-        ranks = spool.ranks()
+    def __init__(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> None:
+        self._files = files
+        self.members = Members()
+        super().__init__(files[0], options, notes)
+        self.communicators = Communicators(self.ranks, self.members.communicators(notes))
+
+    def _read(self) -> None:
+        for file in self._files:
+            self._read_table(file)
+        ranks = self._spool.ranks()
         if not ranks:
-            raise InputError("has no rows", file=file)
+            raise InputError("has no rows", file=self.file)
         missing = next((rank for rank in range(len(ranks)) if ranks[rank] != rank), None)
         if missing is not None:
             raise InputError(
                 f"has no row of rank {missing}, but some of rank {ranks[-1]}; the ranks are 0, 1, "
                 "2 and so on",
-                file=file,
+                file=self.file,
             )
         self.ranks = len(ranks)
-        self.communicators = Communicators(self.ranks, members.communicators(notes))
+
+    def _read_table(self, file: Path) -> None:
+        if file.is_dir():
+            raise InputError("is a directory; name a table", file=file)
+        for number, row in read_rows(file, self.options.columns):
+            text = row.pop("rank", "")
+            try:
+                rank = int(float(text))
+            except (ValueError, OverflowError):
+                raise InputError(f"{text!r} is not a rank", file=file, line=number + 1) from None
+            if rank < 0:
+                raise InputError(f"{rank} is not a rank", file=file, line=number + 1)
+            row["line"] = str(number + 1)
+            self.members.learn(rank, row, file)
+            self._spool.add(rank, json.dumps(row))
 
     def lines(self, rank: int) -> Iterator[str]:
         return RankRows(rank, self).lines(json.loads(row) for row in self._spool.rows(rank))
-
-    def close(self) -> None:
-        self._spool.close()

@@ -22,7 +22,7 @@ from tisim.traces.importers.file_calls import trace_name
 from tisim.traces.importers.format import FormatTrace, RankConverter
 from tisim.traces.importers.importer import NO_FINALIZE, ImportOptions, Notes
 from tisim.traces.importers.otf2.archive import CallPaths, opened_events, read_definitions
-from tisim.traces.importers.rank_calls import Communicators, RequestNumbers
+from tisim.traces.importers.rank_calls import Communicators, Half, RequestNumbers
 from tisim.traces.importers.vectors import Records, VectorSizes
 from tisim.traces.importers.words import (
     COLLECTIVES,
@@ -300,7 +300,8 @@ class _RecordReader(RankConverter):
             return
         # What is known only at the end of a call.
         if self._sent_in_call is not None or self._received_in_call is not None:
-            self._write_exchange()
+            self._calls.exchange(*map(self._half, (self._sent_in_call, self._received_in_call)))
+            self._sent_in_call = self._received_in_call = None
         name = self._definitions.calls[region].removeprefix("MPI_")
         if self._completed:
             self._calls.complete(self._completed)
@@ -308,19 +309,12 @@ class _RecordReader(RankConverter):
         elif is_lost(name):
             self._note(f"MPI_{name} is left out")
 
-    def _write_exchange(self) -> None:
-        """A trace's sendrecv has no tags: it is written as its halves and a wait, as recorded."""
-        halves: list[tuple[str, str]] = []
-        for word, half in (("isend", self._sent_in_call), ("irecv", self._received_in_call)):
-            if half is None:
-                continue
-            peer, comm, tag, nbytes = half
-            number = self._comm(comm)
-            if number is not None:
-                halves.append(("exchange", word))
-                self._calls.post(word, peer, tag, nbytes, halves[-1], number)
-        self._calls.complete(halves)
-        self._sent_in_call = self._received_in_call = None
+    def _half(self, message: tuple[int, ...] | None) -> Half | None:
+        if message is None:
+            return None
+        peer, comm, tag, nbytes = message
+        number = self._comm(comm)
+        return None if number is None else (peer, tag, nbytes, number)
 
     def _comm(self, reference: int) -> int | None:
         if not self._communicators.has(reference, self._rank):
