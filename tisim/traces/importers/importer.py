@@ -64,14 +64,10 @@ class Notes:
         self._first.setdefault(text, place)
         self._count[text] = self._count.get(text, 0) + times
 
-    def take(self, others: Notes, times: int) -> None:
-        """Take the guesses and losses of what stands there so many times; `others` has none
-        then.
-        """
-        for note in others:
-            self.add(note.text, note.first, note.count * times)
-        others._first.clear()
-        others._count.clear()
+    def clear(self) -> None:
+        """Forget all kinds."""
+        self._first.clear()
+        self._count.clear()
 
     def __iter__(self) -> Iterator[Note]:
         """The kinds in the order of their first places."""

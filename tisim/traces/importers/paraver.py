@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.importers.format import FormatTrace, RankConverter, only_file
+from tisim.traces.importers.format import RankConverter, SpooledTrace, only_file
 from tisim.traces.importers.importer import (
     NO_FINALIZE,
     NO_WAIT,
@@ -20,7 +21,6 @@ from tisim.traces.importers.importer import (
     Notes,
 )
 from tisim.traces.importers.rank_calls import Communicators, Group
-from tisim.traces.importers.rank_spool import RankSpool
 from tisim.traces.importers.vectors import Records, VectorSizes, extrae_share, extrae_size
 from tisim.traces.importers.words import (
     ISENDS,
@@ -144,37 +144,47 @@ class Labels:
 _RUNNING = 1
 
 
-class ParaverRecords:
+class ParaverTrace(SpooledTrace):
     """Reads a trace once, keeps the rows of each rank, and what collectives need of all ranks.
 
     Rows are ``e TIME TYPE VALUE ...`` for events, and for messages ``s TIME PEER SIZE TAG`` at the
-    sender and ``r TIME PEER SIZE TAG COMPLETED`` at the receiver. Without the type of a hardware
-    counter's events, times are used.
+    sender and ``r TIME PEER SIZE TAG COMPLETED`` at the receiver.
     """
 
-    def __init__(self, file: Path, labels: Labels, counter: int | None, notes: Notes) -> None:
-        self.file = file
-        self.spool = RankSpool()
-        self._labels = labels
-        self._notes = notes
+    def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
+        self.labels = Labels(file)
+        #: The type of the events of the counter that volumes are taken from; None: times.
+        self.counter: int | None = None
+        if options.counter is None:
+            options.volume_of(0.0)  # refuses a trace without --speed
+        else:
+            self.counter = self.labels.counters.get(options.counter)
+            if self.counter is None:
+                there = ", ".join(self.labels.counters) or "none"
+                raise InputError(
+                    f"has no hardware counter {options.counter} in its .pcf file: it has {there}",
+                    file=file,
+                )
         self._line = 0
-        self._kept = {*CALL_TYPES, SENT, RECEIVED, ROOT, COMM, counter or 0}
+        self._kept = {*CALL_TYPES, SENT, RECEIVED, ROOT, COMM, self.counter or 0}
         #: Until when each rank ran at last.
         self.ran_until: dict[int, int] = {}
         #: The world's rank of the root of each rooted collective of a communicator, in order.
         self.roots: dict[int, array[int]] = defaultdict(lambda: array("i"))
-        #: Counts that ranks send and receive in vector collectives, by communicator.
-        self.vectors: Records = defaultdict(list)
+        # Counts that ranks send and receive in vector collectives, by communicator.
+        self._sizes: Records = defaultdict(list)
         self._rooted: dict[tuple[int, int], int] = defaultdict(int)
         # The call that each rank is in, and what is known of it.
         self._name: dict[int, str] = {}
         self._open: dict[int, dict[int, int]] = defaultdict(dict)
         self._members: dict[int, set[int]] = defaultdict(set)
-        try:
-            self._read()
-        except BaseException:
-            self.spool.close()
-            raise
+        super().__init__(file, options, notes)
+        self.ranks = self.header.ranks
+        self.communicators = Communicators(self.ranks, self.header.communicators)
+        self.vectors = VectorSizes(lambda: self._sizes, self.communicators, extrae_share, notes)
+
+    def lines(self, rank: int) -> Iterator[str]:
+        return ParaverRank(rank, self, partial(self._spool.rows, rank)).lines()
 
     def _read(self) -> None:
         with self.file.open(encoding="utf-8", errors="replace") as lines:
@@ -212,7 +222,7 @@ class ParaverRecords:
         elif kind == "3":
             self._message(words)
         elif kind == "4" and len(words) == 11:
-            self._notes.add(
+            self.notes.add(
                 "records of global communications, which old traces have, are left out",
                 f"line {self._line}",
             )
@@ -235,9 +245,9 @@ class ParaverRecords:
         if not kept:
             return
         if rank is None:
-            self._notes.add("calls of further threads are left out", f"line {self._line}")
+            self.notes.add("calls of further threads are left out", f"line {self._line}")
             return
-        self.spool.add(rank, f"e {time} " + " ".join(f"{type_} {value}" for type_, value in kept))
+        self._spool.add(rank, f"e {time} " + " ".join(f"{type_} {value}" for type_, value in kept))
         self._collective(rank, kept)
 
     def _collective(self, rank: int, pairs: list[tuple[int, int]]) -> None:
@@ -246,7 +256,7 @@ class ParaverRecords:
             if type_ in (SENT, RECEIVED, ROOT, COMM):
                 self._open[rank][type_] = value
             elif type_ in CALL_TYPES and value:
-                self._name[rank] = self._labels.calls.get((type_, value), "")
+                self._name[rank] = self.labels.calls.get((type_, value), "")
             elif type_ in CALL_TYPES:
                 values = self._open.pop(rank, {})
                 if COMM in values:
@@ -257,7 +267,7 @@ class ParaverRecords:
         self._members[comm].add(rank)
         word = (collective_word(name) or "").removeprefix("i")
         if word in VECTORS:
-            self.vectors[rank, comm].append((values.get(SENT, 0), values.get(RECEIVED, 0)))
+            self._sizes[rank, comm].append((values.get(SENT, 0), values.get(RECEIVED, 0)))
         if word in ROOTED:
             place = self._rooted[rank, comm]
             self._rooted[rank, comm] = place + 1
@@ -274,10 +284,10 @@ class ParaverRecords:
         sent, received, completed = int(words[5]), int(words[11]), int(words[12])
         size, tag = int(words[13]), int(words[14])
         if sender is None or receiver is None:
-            self._notes.add("messages of further threads are left out", f"line {self._line}")
+            self.notes.add("messages of further threads are left out", f"line {self._line}")
             return
-        self.spool.add(sender, f"s {sent} {receiver} {size} {tag}")
-        self.spool.add(receiver, f"r {received} {sender} {size} {tag} {completed}")
+        self._spool.add(sender, f"s {sent} {receiver} {size} {tag}")
+        self._spool.add(receiver, f"r {received} {sender} {size} {tag} {completed}")
 
     def _complete_communicators(self) -> None:
         """Communicators that no line defines are of the ranks that use them."""
@@ -286,7 +296,7 @@ class ParaverRecords:
             if number in self.header.communicators:
                 continue
             if members != world:
-                self._notes.add(
+                self.notes.add(
                     "a communicator is taken to be of the ranks that call collectives on it, in "
                     "the world's order",
                     f"communicator {number}",
@@ -315,9 +325,12 @@ class ParaverRank(RankConverter):
     completed is not in the format: receives that ended in it, else the oldest that may have.
     """
 
-    def __init__(self, rank: int, trace: ParaverTrace) -> None:
+    def __init__(self, rank: int, trace: ParaverTrace, rows: Callable[[], Iterator[str]]) -> None:
         super().__init__(rank, trace)
-        self._records = trace.records
+        self._rows = rows
+        self._roots = trace.roots
+        self._unit = trace.header.unit
+        self._ran_until = trace.ran_until.get(rank, 0)
         self._labels = trace.labels
         self._communicators = trace.communicators
         self._vectors = trace.vectors
@@ -342,13 +355,13 @@ class ParaverRank(RankConverter):
         self._read_messages()
         calls = self._calls
         self._write_head(self._communicators)
-        for row in self._records.spool.rows(self._rank):
+        for row in self._rows():
             if row[0] == "e":
                 numbers = [int(word) for word in row[2:].split()]
                 self._event(numbers[0], list(zip(numbers[1::2], numbers[2::2], strict=True)))
                 yield from calls.ready()
         if not self._is_finalized and self._counter is None:
-            self._compute(self._records.ran_until.get(self._rank, 0))
+            self._compute(self._ran_until)
         for what, left in (("sent", self._sends), ("received", self._receives)):
             if left:
                 place = self._place(left[0].time)
@@ -361,7 +374,7 @@ class ParaverRank(RankConverter):
         yield from calls.ready()
 
     def _read_messages(self) -> None:
-        for row in self._records.spool.rows(self._rank):
+        for row in self._rows():
             if row[0] == "e":
                 continue
             time, peer, nbytes, tag, *rest = (int(word) for word in row[2:].split())
@@ -373,7 +386,7 @@ class ParaverRank(RankConverter):
         self._receives = deque(sorted(self._receives, key=lambda message: message.time))
 
     def _place(self, time: int) -> str:
-        return f"rank {self._rank}, {time * self._records.header.unit:.9f} s"
+        return f"rank {self._rank}, {time * self._unit:.9f} s"
 
     def _event(self, time: int, pairs: list[tuple[int, int]]) -> None:
         was_open = self._begun is not None
@@ -398,7 +411,7 @@ class ParaverRank(RankConverter):
                         self._notes.add(NO_WAIT, self._place(begun), len(self._pending))
                     self._finish(list(self._pending))
                     self._calls.action("finalize")
-                scale = round(self._records.header.unit * 1e9)
+                scale = round(self._unit * 1e9)
                 self._keep_times(self._name, begun * scale, time * scale)
                 self._ended = time
                 self._begun = None
@@ -406,7 +419,7 @@ class ParaverRank(RankConverter):
 
     def _compute(self, until: int) -> None:
         if until > self._ended:
-            seconds = (until - self._ended) * self._records.header.unit
+            seconds = (until - self._ended) * self._unit
             self._calls.compute(self._options.volume_of(seconds))
 
     def _write(self, name: str, begun: int, ended: int) -> None:
@@ -523,7 +536,7 @@ class ParaverRank(RankConverter):
         """The rank of the root of the next rooted collective, in the communicator."""
         place = self._rooted.get(comm, 0)
         self._rooted[comm] = place + 1
-        roots = self._records.roots[comm]
+        roots = self._roots[comm]
         root = roots[place] if place < len(roots) else -1
         if root < 0:
             self._notes.add("a collective without a root has rank 0", self._place(begun))
@@ -546,36 +559,3 @@ class ParaverImporter(Importer):
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
         file = only_file(files, "a Paraver trace is one .prv file")
         return ParaverTrace(file, options, notes)
-
-
-class ParaverTrace(FormatTrace):
-    """The records of a trace, and what they mean."""
-
-    def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
-        super().__init__(file, options, notes)
-        self.labels = Labels(file)
-        #: The type of the events of the counter that volumes are taken from; None: times.
-        self.counter: int | None = None
-        if options.counter is None:
-            options.volume_of(0.0)  # refuses a trace without --speed
-        else:
-            self.counter = self.labels.counters.get(options.counter)
-            if self.counter is None:
-                there = ", ".join(self.labels.counters) or "none"
-                raise InputError(
-                    f"has no hardware counter {options.counter} in its .pcf file: it has {there}",
-                    file=file,
-                )
-        self.records = ParaverRecords(file, self.labels, self.counter, notes)
-        header = self.records.header
-        self.ranks = header.ranks
-        self.communicators = Communicators(header.ranks, header.communicators)
-        self.vectors = VectorSizes(
-            lambda: self.records.vectors, self.communicators, extrae_share, notes
-        )
-
-    def lines(self, rank: int) -> Iterator[str]:
-        return ParaverRank(rank, self).lines()
-
-    def close(self) -> None:
-        self.records.spool.close()

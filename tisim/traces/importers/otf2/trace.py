@@ -276,7 +276,9 @@ class _RecordReader(RankConverter):
             getattr(self, f"_on_{kind}")(*fields)
         self._open.clear()
         self._completed.clear()
-        self._all_notes.take(self._notes, times)
+        for note in self._notes:
+            self._all_notes.add(note.text, note.first, note.count * times)
+        self._notes.clear()
         return [line.rstrip("\n") for line in self._calls.ready()]
 
     def _note(self, text: str) -> None:

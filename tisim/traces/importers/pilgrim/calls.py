@@ -120,7 +120,9 @@ class CallLines(CallReader):
         made = [] if self._skips(call) else self.lines_of(call)
         if function.startswith("Type_") and "newtype" in call.numbers:
             self._note_type(call)
-        self._all_notes.take(self._notes, times)
+        for note in self._notes:
+            self._all_notes.add(note.text, note.first, note.count * times)
+        self._notes.clear()
         return [line.rstrip("\n") for line in made]
 
     def _write_call(self, call: MpiCall) -> None:
