@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from tisim import _core
 from tisim._core import StepCode
@@ -36,32 +35,11 @@ FILE_OFFSET = int(StepCode.FILE_OFFSET)
 FILE_OWN = int(StepCode.FILE_OWN)
 
 
-class Endpoint(Protocol):
-    """A rank of a communicator that can make calls, as an algorithm sees it.
-
-    `Script` is one; `Group` is one too, for the ranks of a part of the communicator.
-    """
-
-    rank: int
-    size: int
-
-    def chosen(self, operation: str) -> Callable[..., None]: ...
-    def send(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
-    def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
-    def recv(self, src: int, nbytes: int, tag: int = 0) -> None: ...
-    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int: ...
-    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int: ...
-    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]: ...
-    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]: ...
-    def wait(self, request: int) -> None: ...
-    def waitall(self, requests: Sequence[int]) -> None: ...
-    def sendrecv(
-        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
-    ) -> None: ...
-
-
 class Script:
     """Writes the schedule of rank `rank` of a communicator of `size` ranks.
+
+    For algorithms it is an `Endpoint`: a rank that can make calls. `Group` is one for the ranks of
+    a part of the communicator, and `Rounds` one for non-blocking collectives.
 
     Parameters
     ----------
@@ -271,6 +249,10 @@ class Script:
         return Group(self, members, context)
 
 
+#: A rank of a communicator that can make calls, as an algorithm sees it.
+Endpoint = Script
+
+
 def _index(members: Sequence[int], rank: int) -> int:
     """Where `rank` is in `members`, which are in ascending order but for comm_split's keys."""
     place = bisect_left(members, rank)
@@ -279,7 +261,7 @@ def _index(members: Sequence[int], rank: int) -> int:
     return members.index(rank)
 
 
-class Group:
+class Group(Script):
     """An :class:`Endpoint` for the ranks of a part of a communicator (two-level algorithms).
 
     Parameters
@@ -308,14 +290,8 @@ class Group:
     def _peer(self, peer: int) -> int:
         return peer if peer == ANY_SOURCE else self.members[peer]
 
-    def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
-        self.script.send(self._peer(dst), nbytes, tag + self.offset)
-
-    def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None:
-        self.script.ssend(self._peer(dst), nbytes, tag + self.offset)
-
-    def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
-        self.script.recv(self._peer(src), nbytes, tag + self.offset)
+    def _add(self, kind: int, peer: int, size: float, tag: int, slot: int = -1) -> None:
+        self.script._add(kind, self._peer(peer), size, tag + self.offset, slot)
 
     def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
         return self.script.isend(self._peer(dst), nbytes, tag + self.offset)
@@ -335,26 +311,14 @@ class Group:
     def waitall(self, requests: Sequence[int]) -> None:
         self.script.waitall(requests)
 
-    def sendrecv(
-        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
-    ) -> None:
-        self.script.sendrecv(
-            self._peer(dst),
-            send_bytes,
-            send_tag + self.offset,
-            self._peer(src),
-            recv_bytes,
-            recv_tag + self.offset,
-        )
 
-
-class Rounds:
+class Rounds(Script):
     """An endpoint on which each blocking call of an algorithm ends a round.
 
     The round ends before the next call, so that nothing follows the last one.
     """
 
-    __slots__ = ("script", "rank", "size", "_open", "_ends")
+    __slots__ = ("script", "_open", "_ends")
 
     def __init__(self, script: Script) -> None:
         self.script, self.rank, self.size = script, script.rank, script.size
