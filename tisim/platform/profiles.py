@@ -82,18 +82,12 @@ def made_profile(changes: Mapping[float, float], period: float | None) -> Profil
             raise InputError(f"a value of a profile is finite and not negative, {value:g} is not")
     if seconds is not None and seconds <= 0:
         seconds = None
-    return Profile(times, values, _round(times[-1], seconds, None, None, None))
+    return Profile(times, values, _round(times[-1], seconds, None))
 
 
-def _check_date(
-    before: float, date: float, file: str | None = None, line: int | None = None
-) -> None:
+def _check_date(before: float, date: float) -> None:
     if not before <= date < math.inf:
-        raise InputError(
-            f"dates of a profile start at 0 and do not go back, {date:g} does",
-            file=file,
-            line=line,
-        )
+        raise InputError(f"dates of a profile start at 0 and do not go back, {date:g} does")
 
 
 def parse_profile(
@@ -116,70 +110,62 @@ def parse_profile(
     pause: float | None = None
     if loop_after:
         period, pause = None, period
-    for number, raw in enumerate(text.splitlines(), line):
-        words = raw.split()
-        if not words or words[0][0] in "#%":
-            continue
-        if _STOCHASTIC.fullmatch(words[0]):
-            raise InputError(
-                "a profile that is drawn at random is not supported; write its dates and values",
-                file=file,
-                line=number,
-            )
-        if words[0] == "PERIODICITY":
-            period = _number(words, file, number)
-        elif words[0] == "LOOPAFTER":
-            pause = _number(words, file, number)
-        else:
-            date, value = _event(words, times, file, number)
-            times.append(date)
-            values.append(value)
-    if not times:
-        raise InputError("the profile has no line 'date value'", file=file, line=line)
-    return Profile(tuple(times), tuple(values), _round(times[-1], period, pause, file, line))
+    place = line
+    try:
+        for number, raw in enumerate(text.splitlines(), line):
+            place, words = number, raw.split()
+            if not words or words[0][0] in "#%":
+                continue
+            if _STOCHASTIC.fullmatch(words[0]):
+                raise InputError(
+                    "a profile that is drawn at random is not supported; write its dates and values"
+                )
+            if words[0] == "PERIODICITY":
+                period = _number(words)
+            elif words[0] == "LOOPAFTER":
+                pause = _number(words)
+            else:
+                date, value = _event(words)
+                _check_date(times[-1] if times else 0.0, date)
+                times.append(date)
+                values.append(value)
+        place = line  # an error from here on is one of the whole
+        if not times:
+            raise InputError("the profile has no line 'date value'")
+        return Profile(tuple(times), tuple(values), _round(times[-1], period, pause))
+    except InputError as error:
+        raise InputError(error.message, file=file, line=place) from None
 
 
-def _number(words: list[str], file: str | None, line: int) -> float:
+def _number(words: list[str]) -> float:
     try:
         return float(words[1])
     except (IndexError, ValueError):
-        raise InputError(f"{words[0]} needs a number of seconds", file=file, line=line) from None
+        raise InputError(f"{words[0]} needs a number of seconds") from None
 
 
-def _event(
-    words: list[str], times: list[float], file: str | None, line: int
-) -> tuple[float, float]:
+def _event(words: list[str]) -> tuple[float, float]:
     try:
-        date, value = float(words[0]), float(words[1])
+        return float(words[0]), float(words[1])
     except (IndexError, ValueError):
-        raise InputError(
-            f"a line of a profile is 'date value', not {' '.join(words)!r}", file=file, line=line
-        ) from None
-    _check_date(times[-1] if times else 0.0, date, file, line)
-    return date, value
+        raise InputError(f"a line of a profile is 'date value', not {' '.join(words)!r}") from None
 
 
-def _round(
-    last: float, period: float | None, pause: float | None, file: str | None, line: int | None
-) -> float | None:
+def _round(last: float, period: float | None, pause: float | None) -> float | None:
     """Seconds from the start of one round to the start of the next."""
     if period is not None and pause is not None:
-        raise InputError("a profile has PERIODICITY or LOOPAFTER, not both", file=file, line=line)
+        raise InputError("a profile has PERIODICITY or LOOPAFTER, not both")
     if pause is not None:
         period = last + pause
     if period is None:
         return None
     if period < last or period <= 0:
         raise InputError(
-            f"a profile cannot start again every {period:g} s: its last date is {last:g} s",
-            file=file,
-            line=line,
+            f"a profile cannot start again every {period:g} s: its last date is {last:g} s"
         )
     if period < SHORTEST_ROUND or period == math.inf:
         raise InputError(
             f"a profile cannot start again every {period:g} s; at least {SHORTEST_ROUND:g} s lie "
-            "between two rounds",
-            file=file,
-            line=line,
+            "between two rounds"
         )
     return period

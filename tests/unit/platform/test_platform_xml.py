@@ -256,7 +256,8 @@ def test_undeclared_entities_of_an_external_dtd_are_refused(load: Load) -> None:
 
 
 def test_elements_have_a_greatest_depth(load: Load) -> None:
-    refused(load, "<zone>" * 257, "nested deeper than 256", line=1)
+    zone = '<zone id="z" routing="Full">'
+    refused(load, f'<platform version="4.1">{zone * 256}', "nested deeper than 256", line=1)
 
 
 def test_other_encodings_are_read(tmp_path: Path) -> None:
@@ -301,3 +302,8 @@ def test_lines_beyond_65535(load: Load) -> None:
         load(zone("\n" * 70000 + "<hots/>"))
     # libxml2 keeps 16 bits of a line; beyond them it takes the line of the text that follows.
     assert caught.value.line in (70002, 70003)
+
+
+def test_a_file_of_the_oldest_format_is_refused(load: Load) -> None:
+    old = '<platform_description version="1"/>'
+    refused(load, old, "the file's outermost element is <platform_description>", line=1)

@@ -213,7 +213,7 @@ def find_reasons(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _programs(comparison: Comparison) -> Iterator[str]:
-    """True if these are replays of different programs."""
+    """A sentence if these are replays of different programs."""
     ranks, actions = comparison.counts[0], comparison.counts[1]
     if ranks.differs or actions.differs:
         of_a, of_b = (

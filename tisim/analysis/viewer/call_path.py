@@ -58,12 +58,7 @@ class CallPathView:
             if start == end:
                 continue
             names = [*frames, kind]
-            same = len(frames)
-            for depth, pair in enumerate(zip(before, frames, strict=False)):
-                if pair[0] != pair[1]:
-                    same = depth
-                    break
-            same = min(same, len(before))
+            same = len(common_functions(before, frames))
             for depth, name in enumerate(names):
                 while len(depths) <= depth:
                     depths.append([])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from tisim.platform.description.clusters import add_cabinet, add_cluster, add_peer, connect_star
 from tisim.platform.description.construction import Construction, EventReader
@@ -20,10 +20,6 @@ from tisim.platform.description.xml import read_fragment
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.star import StarZone, VivaldiZone
 from tisim.platform.zones.table import DijkstraZone, FloydZone, FullZone, TableZone
-
-if TYPE_CHECKING:
-    pass
-
 
 _ROUTINGS: Mapping[str, type[Zone]] = {
     "full": FullZone,
@@ -62,7 +58,7 @@ class Elements:
             "host": self._host,
             "router": self._router,
             "link": self._link,
-            "peer": self._peer,
+            "peer": partial(add_peer, self.construction, self.events),
             "cabinet": self._cabinet,
             "host_link": self._star_part,
             "backbone": self._star_part,
@@ -150,9 +146,6 @@ class Elements:
     def _cluster(self, node: Node) -> None:
         refuse_file_system(node)
         add_cluster(self.construction, self.events, node)
-
-    def _peer(self, node: Node) -> None:
-        add_peer(self.construction, self.events, node)
 
     def _cabinet(self, node: Node) -> None:
         add_cabinet(self.construction, node)

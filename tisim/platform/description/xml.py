@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -62,27 +62,18 @@ def read_document(path: str | os.PathLike[str]) -> Document:
 
 def parse_document(data: bytes, file: str) -> Document:
     """Read a platform or deployment file from its bytes; see `read_document`."""
-    root = _parse(data, file)
-    if root.tag not in ("platform", "platform_description"):
-        raise InputError(
-            f"the file's outermost element is <{root.tag}>; a platform or deployment file is one "
-            '<platform version="4.1"> element',
-            file=file,
-            line=root.line,
-        )
     warnings: list[str] = []
-    node = _convert(root, file, warnings)
-    return Document(node, _version(node), warnings)
+    root = _Reader(data, file, warnings).read("platform")
+    return Document(root, _version(root), warnings)
 
 
 def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Node]:
     """Read a file that an ``<include>`` names: elements without a common root, or a platform."""
     file = os.fspath(path)
     data = read_input(file)
-    _refuse_entities(data, file)
     body = _PROLOG.sub(lambda prolog: re.sub(rb"[^\n]", b" ", prolog.group()), data)
-    root = _parse(b"<include file=''>" + body + b"</include>", file)
-    node = _convert(root, file, warnings)
+    whole = b"<include file=''>" + body + b"</include>"
+    node = _Reader(whole, file, warnings).read("include")
     if len(node.children) == 1 and node.children[0].tag == "platform":
         return node.children[0].children
     return node.children
@@ -99,25 +90,20 @@ def _refuse_entities(data: bytes, file: str) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Element:
-    """An element as it is written, and the line on which it begins."""
+class _Reader:
+    """Makes nodes of what the parser finds, in the words of version 4.1.
 
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[_Element] = field(default_factory=list)
-    text: str = ""
+    Text is kept of ``<trace>`` only; elements that a replay does not use are left out.
+    """
 
-
-class _TreeBuilder:
-    """Makes elements of what the parser finds; text is kept of ``<trace>`` only."""
-
-    def __init__(self, data: bytes, file: str) -> None:
+    def __init__(self, data: bytes, file: str, warnings: list[str]) -> None:
         self._data = data
         self._file = file
-        self._open: list[_Element] = []
-        self.root: _Element | None = None
+        self._warnings = warnings
+        self._outermost = ""
+        # The open elements, None where they are left out, and their names as written.
+        self._open: list[tuple[Node | None, str]] = []
+        self._root: Node | None = None
         self._parser = parser = ParserCreate()
         parser.buffer_text = True
         parser.specified_attributes = True
@@ -126,7 +112,12 @@ class _TreeBuilder:
         parser.CharacterDataHandler = self._add_text
         parser.SkippedEntityHandler = self._refuse_entity
 
-    def parse(self) -> _Element:
+    def read(self, outermost: str) -> Node:
+        """The element around all others, which has this name."""
+        if not self._data.strip():
+            raise InputError("the file is empty", file=self._file)
+        _refuse_entities(self._data, self._file)
+        self._outermost = outermost
         try:
             self._parser.Parse(self._data, True)
         except ExpatError as error:
@@ -138,8 +129,8 @@ class _TreeBuilder:
             raise self._broken(message, error.lineno) from None
         except (LookupError, UnicodeError, ValueError):
             raise self._broken("its encoding is not understood", 1) from None
-        assert self.root is not None
-        return self.root
+        assert self._root is not None
+        return self._root
 
     def _broken(self, message: str, line: int) -> InputError:
         text = self._data.lstrip(_BEFORE_XML)
@@ -153,34 +144,55 @@ class _TreeBuilder:
             )
         return InputError(f"this is not complete XML: {message}", file=self._file, line=line)
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = _Element(tag, attributes, self._parser.CurrentLineNumber)
-        if self._open:
-            self._open[-1].children.append(element)
-        else:
-            self.root = element
-        self._open.append(element)
-        if len(self._open) > _MOST_DEPTH:
-            raise self._broken(f"elements are nested deeper than {_MOST_DEPTH}", element.line)
+    def _start(self, written: str, attributes: dict[str, str]) -> None:
+        line = self._parser.CurrentLineNumber
+        if len(self._open) == _MOST_DEPTH:
+            raise self._broken(f"elements are nested deeper than {_MOST_DEPTH}", line)
+        tag = TAG_SYNONYMS.get(written, written)
+        parent, around = self._open[-1] if self._open else (None, "")
+        node = None
+        if not self._open and tag != self._outermost:
+            raise InputError(
+                f"the file's outermost element is <{written}>; a platform or deployment file is "
+                'one <platform version="4.1"> element',
+                file=self._file,
+                line=line,
+            )
+        if not self._open or (parent is not None and tag in ELEMENTS[parent.tag].children):
+            values = checked_attributes(attributes, written, ELEMENTS[tag], self._file, line)
+            node = Node(tag, values, self._file, line)
+            if parent is None:
+                self._root = node
+            else:
+                parent.children.append(node)
+        elif parent is not None:
+            self._pass_over(written, tag, around, line)
+        self._open.append((node, written))
 
     def _end(self, tag: str) -> None:
         self._open.pop()
 
     def _add_text(self, text: str) -> None:
-        element = self._open[-1]
-        if element.tag == "trace" and not element.children:
-            element.text += text
+        node, _ = self._open[-1]
+        if node is not None and node.tag == "trace":
+            node.text += text
+
+    def _pass_over(self, written: str, tag: str, parent: str, line: int) -> None:
+        """Leave out what a replay does not use; anything else is an error."""
+        file = self._file
+        if tag in REMOVED:
+            self._warnings.append(
+                f"{file}:{line}: <{written}> is ignored: SimGrid 3.24 replaced it by <disk>"
+            )
+        elif tag in ELEMENTS:
+            raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
+        elif tag not in IGNORED:
+            known = [*ELEMENTS, *TAG_SYNONYMS]
+            refuse_unknown(f"unknown element <{written}>", written, known, file, line)
 
     def _refuse_entity(self, name: str, is_parameter_entity: bool) -> None:
         line = self._parser.CurrentLineNumber
         raise self._broken(f"Entity {name!r} not defined", line)
-
-
-def _parse(data: bytes, file: str) -> _Element:
-    if not data.strip():
-        raise InputError("the file is empty", file=file)
-    _refuse_entities(data, file)
-    return _TreeBuilder(data, file).parse()
 
 
 def _version(root: Node) -> float:
@@ -194,37 +206,3 @@ def _version(root: Node) -> float:
             f"{_OLDEST:g} to {_NEWEST:g} are"
         )
     return version
-
-
-def _convert(element: _Element, file: str, warnings: list[str]) -> Node:
-    """Check one element and everything in it, in the words of version 4.1."""
-    written, line = element.tag, element.line
-    tag = TAG_SYNONYMS.get(written, written)
-    schema = ELEMENTS[tag]
-    node = Node(
-        tag, checked_attributes(element.attributes, written, schema, file, line), file, line
-    )
-    if tag == "trace":
-        node.text = element.text
-    for child in element.children:
-        if TAG_SYNONYMS.get(child.tag, child.tag) in schema.children:
-            node.children.append(_convert(child, file, warnings))
-        else:
-            _pass_over(child, written, file, warnings)
-    return node
-
-
-def _pass_over(child: _Element, parent: str, file: str, warnings: list[str]) -> None:
-    """Leave out what a replay does not use; anything else is an error."""
-    written, line = child.tag, child.line
-    tag = TAG_SYNONYMS.get(written, written)
-    if tag in IGNORED:
-        return
-    if tag in REMOVED:
-        warnings.append(
-            f"{file}:{line}: <{written}> is ignored: SimGrid 3.24 replaced it by <disk>"
-        )
-        return
-    if tag in ELEMENTS:
-        raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
-    refuse_unknown(f"unknown element <{written}>", written, [*ELEMENTS, *TAG_SYNONYMS], file, line)

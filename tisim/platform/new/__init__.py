@@ -9,7 +9,7 @@ are taken over, and its numbers stand in for those not given.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,34 +88,23 @@ def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
 
     Raises an `InputError` if a number is neither given nor in the calibrated platform.
     """
-    bandwidth, latency = hardware.get("bandwidth"), hardware.get("latency")
-    speed, cores = hardware.get("speed"), hardware.get("cores")
+    given: dict[str, object] = {
+        name: value
+        for name in ("bandwidth", "latency", "speed", "cores")
+        if (value := hardware.get(name)) is not None
+    }
     calibrated = hardware.get("calibrated")
-    if calibrated is None:
-        missing = [
-            name
-            for name, value in (("bandwidth", bandwidth), ("latency", latency), ("speed", speed))
-            if value is None
-        ]
-        if missing or bandwidth is None or latency is None or speed is None:
-            raise InputError(
-                f"a new platform needs a {' and a '.join(missing)}, or a calibrated platform from "
-                "which to take them (--bandwidth 200Gbps --latency 1us --speed 3.2Gf)"
-            )
-        return Characteristics(bandwidth, latency, speed, 1 if cores is None else cores)
-    platform = Platform.load(calibrated)
-    known = _of_platform(platform)
-    return Characteristics(
-        known.bandwidth if bandwidth is None else bandwidth,
-        known.latency if latency is None else latency,
-        known.speed if speed is None else speed,
-        known.cores if cores is None else cores,
-        known.config,
-        known.options,
-        # A limiter is that of the measured links.
-        known.limiter if bandwidth is None else None,
-        known.burst,
-    )
+    missing = [name for name in ("bandwidth", "latency", "speed") if name not in given]
+    if calibrated is None and missing:
+        raise InputError(
+            f"a new platform needs a {' and a '.join(missing)}, or a calibrated platform from "
+            "which to take them (--bandwidth 200Gbps --latency 1us --speed 3.2Gf)"
+        )
+    known = {"cores": 1} if calibrated is None else vars(_of_platform(Platform.load(calibrated)))
+    if "bandwidth" in given:  # a limiter is that of the measured links
+        given["limiter"] = None
+    make: Callable[..., Characteristics] = Characteristics
+    return make(**{**known, **given})
 
 
 def _of_platform(platform: Platform) -> Characteristics:
