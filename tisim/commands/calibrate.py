@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -27,6 +27,7 @@ from tisim.support.quantities import (
 if TYPE_CHECKING:
     from tisim.studies.calibration import Calibration
     from tisim.studies.calibration.cpu import CpuCalibration
+    from tisim.studies.calibration.regions import TimedTrace
 
 _FILE = click.Path(path_type=Path)
 # Regions of a program that are shown; the parts of unknown ones, and of those with larger visits,
@@ -413,21 +414,26 @@ def _regions(
         timed = write_timed(other, [rates, *further], output)
         said = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
         click.echo(said, err=json_file == "-")
-        if timed.unknown > _NOTABLE:
-            click.echo(
-                f"warning: {timed.unknown:.0%} of it is in regions that "
-                f"{' and '.join(map(str, [trace, *runs]))} {'do' if runs else 'does'} not have, "
-                "at the rate of all regions",
-                err=True,
-            )
-        if timed.larger > _MUCH:
-            click.echo(
-                f"warning: {timed.larger:.0%} of it is in regions that compute more than twice as "
-                "much a visit as was measured: predicted too fast where their data leave a cache; "
-                "measure a larger input (--also)",
-                err=True,
-            )
+        _warn_of_regions(timed, [trace, *runs])
         report_written(output)
+
+
+def _warn_of_regions(timed: TimedTrace, measured: Sequence[Path]) -> None:
+    """Warn where much of a predicted trace is in regions that the measured ones hardly have."""
+    if timed.unknown > _NOTABLE:
+        names = " and ".join(map(str, measured))
+        click.echo(
+            f"warning: {timed.unknown:.0%} of it is in regions that {names} "
+            f"{'do' if measured[1:] else 'does'} not have, at the rate of all regions",
+            err=True,
+        )
+    if timed.larger > _MUCH:
+        click.echo(
+            f"warning: {timed.larger:.0%} of it is in regions that compute more than twice as "
+            "much a visit as was measured: predicted too fast where their data leave a cache; "
+            "measure a larger input (--also)",
+            err=True,
+        )
 
 
 @calibrate_command.command(

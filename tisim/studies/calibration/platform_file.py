@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -140,16 +140,13 @@ class PlatformFile:
         root = self._tree.getroot()
         blocks = root.findall("config")
         for block in blocks:
-            for prop in block.findall("prop"):
-                if _canonical(prop.get("id", "")) in settings:
-                    block.remove(prop)
+            _remove_properties(block, settings)
         if blocks:
             block = blocks[0]
         else:
             block = etree.Element("config", id="General")
             root.insert(0, block)
-        for name, value in settings.items():
-            etree.SubElement(block, "prop", id=name, value=value)
+        _add_properties(block, settings, len(block))
         _indent(block)
 
     def set_options(self, options: Mapping[str, str]) -> bool:
@@ -165,12 +162,8 @@ class PlatformFile:
         zone = next((one for one in self._tree.getroot() if one.tag in zones), None)
         if zone is None:
             return False
-        for prop in zone.findall("prop"):
-            name = prop.get("id", "")
-            if name.startswith(OPTION) and _canonical(name.removeprefix(OPTION)) in options:
-                zone.remove(prop)
-        for place, (name, value) in enumerate(options.items()):
-            zone.insert(place, etree.Element("prop", id=OPTION + name, value=value))
+        _remove_properties(zone, options, OPTION)
+        _add_properties(zone, {OPTION + name: value for name, value in options.items()})
         behind = zone.tail
         etree.indent(zone, level=1)
         zone.tail = behind
@@ -208,18 +201,14 @@ class PlatformFile:
         ones of the route that have an element of their own. False, and nothing done, if there are
         none.
         """
-        from lxml import etree
-
         clusters = [self.cluster_of(host) for host in hosts]
         elements = [cluster for cluster in clusters if cluster is not None]
         if len(elements) < len(hosts):
             elements = [*self._tree.getroot().iter("link")] if self.is_measured else []
             elements = elements or self._slowest_links(hosts)
         for element in elements:
-            for prop in element.findall("prop"):
-                if prop.get("id") == BURST:
-                    element.remove(prop)
-            etree.SubElement(element, "prop", id=BURST, value=f"{nbytes:.0f}")
+            _remove_properties(element, {BURST})
+            _add_properties(element, {BURST: f"{nbytes:.0f}"}, len(element))
         return bool(elements)
 
     def _slowest_links(self, hosts: tuple[str, str]) -> list[_Element]:
@@ -266,15 +255,10 @@ class PlatformFile:
 
         Elements ``<cabinet>`` and ``<peer>`` have none.
         """
-        from lxml import etree
-
         for tag in ("host", "cluster"):
             for element in self._tree.getroot().iter(tag):
-                for prop in element.findall("prop"):
-                    if prop.get("id") in properties:
-                        element.remove(prop)
-                for place, (name, value) in enumerate(properties.items()):
-                    element.insert(place, etree.Element("prop", id=name, value=value))
+                _remove_properties(element, properties)
+                _add_properties(element, properties)
 
     def overriding_hosts(self) -> list[str]:
         """Hosts with ``smpi/os``, ``smpi/ois`` or ``smpi/or`` of their own, which win."""
@@ -331,6 +315,21 @@ def config_block(settings: Mapping[str, str], options: Mapping[str, str]) -> str
         prop = etree.Element("prop", id=OPTION + name, value=value)
         lines.append(etree.tostring(prop, encoding="unicode"))
     return "\n".join(map(str, lines))
+
+
+def _remove_properties(element: _Element, names: Container[str], prefix: str = "") -> None:
+    """Remove the properties that have these names behind a prefix, however they are spelled."""
+    for prop in element.findall("prop"):
+        name = prop.get("id", "")
+        if name.startswith(prefix) and _canonical(name.removeprefix(prefix)) in names:
+            element.remove(prop)
+
+
+def _add_properties(element: _Element, properties: Mapping[str, str], place: int = 0) -> None:
+    from lxml import etree
+
+    for number, (name, value) in enumerate(properties.items(), place):
+        element.insert(number, etree.Element("prop", id=name, value=value))
 
 
 def _canonical(name: str) -> str:
