@@ -100,10 +100,6 @@ class PointToPoint:
             return self.overheads[rank].send.at(nbytes)
         return 0.0
 
-    def receive_overhead(self, rank: int, message: Message) -> float:
-        """Seconds that a completed receive costs (``smpi/or``): not after a rendezvous."""
-        return self.overheads[rank].receive.at(message.nbytes) if message.is_detached else 0.0
-
     def find(self, receive: Message) -> Message | None:
         """The first of the sent messages that a receive may take."""
         sent = self.unexpected[receive.destination]

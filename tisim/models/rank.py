@@ -16,7 +16,7 @@ import simpy
 
 from tisim.actions import script as rows
 from tisim.actions.collectives.communicators import Stage
-from tisim.errors import InputError, SimulationError
+from tisim.errors import InputError
 from tisim.models.communicators import Begun, Communicator
 from tisim.models.messages import Message, Request
 from tisim.traces.rank_requests import Persistent, RankRequests
@@ -174,9 +174,8 @@ class Rank:
         if action.name in _BLOCKING:
             yield from self._wait_for(request)
         else:
-            self._requests.add(
-                request, action, self._comm(action.comm).number[self.number], persistent
-            )
+            me = self._comm(action.comm).number[self.number]
+            self._requests.add(request, action, me, persistent)
 
     def _sendrecv_action(self, action: Action) -> Steps:
         send, receive = replace(action, name="send"), action.receive
@@ -221,26 +220,23 @@ class Rank:
                     self._await(part)
         for _ in range(awaited):
             if not self._ready:
-                yield from self._wait_until_one_completes()
+                yield from self._wait_for_others(self._clock.env.event())
             yield from self._finish(heapq.heappop(self._ready)[1])
 
-    def _wait_until_one_completes(self) -> Generator[simpy.Event, None, Request]:
-        """The first request to complete of those that the rank waits for."""
-        event = self._clock.env.event()
-        yield from self._wait_for_others(event)
-        return cast("Request", event.value)
-
-    def _wait_for_others(self, event: simpy.Event) -> Steps:
+    def _wait_for_others(self, event: simpy.Event) -> Generator[simpy.Event, None, object]:
+        """The value of an event that others bring about: of a wait, the request that completed."""
         self.waits_for = event
         yield event
         self.waits_for = None
+        return event.value
 
     def _finish(self, request: Request) -> Steps:
-        """Let a complete request go; a receive costs its overhead."""
+        """Let a complete request go; a receive costs ``smpi/or``, but not after a rendezvous."""
         self._requests.drop(request)
-        if request.receives and request.message is not None:
-            overhead = self._messages.receive_overhead(self.number, request.message)
-            yield from self._clock.sleep(overhead)
+        message = request.message
+        if request.receives and message is not None and message.is_detached:
+            overheads = self._messages.overheads[self.number]
+            yield from self._clock.sleep(overheads.receive.at(message.nbytes))
 
     def _wait(self, action: Action) -> Steps:
         """Wait for all: for collectives first, one after the other, as SimGrid does."""
@@ -271,7 +267,8 @@ class Rank:
         if done is None and listed:
             for request in listed:
                 self._await(request)
-            done = yield from self._wait_until_one_completes()
+            event = self._clock.env.event()
+            done = cast("Request", (yield from self._wait_for_others(event)))
             for request in listed:
                 if request.message is not None:
                     request.message.waiting.pop(request, None)
@@ -448,10 +445,8 @@ class Rank:
             elif kind == rows.SENDRECV:
                 received = message(*next(steps)[1:4], receives=True)
                 yield from self._sendrecv(message(peer, size, tag, receives=False), received)
-            elif kind == rows.COMPUTE:
+            else:  # a computation: traces with files are refused
                 yield from self._execute(size)
-            else:
-                raise SimulationError("the SimPy kernel has no files")
         return [slots.get(number) for number in range(schedule.requests)]
 
     # Communicators
