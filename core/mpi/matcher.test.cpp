@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "core/simulation_testing.hpp"
 #include "core/test.hpp"
 
 namespace tisim {
@@ -117,15 +118,15 @@ TEST("matcher: the channels of a crowd of messages are gone when nearly all have
 
 // The rules of MPI, by searching lists.
 TEST("matcher: random programs match as the lists of the standard do") {
-  struct Entry {
+  struct Posted {
     std::int32_t source, destination, tag, context;
     std::int64_t name;
   };
   std::mt19937 random(11);
   Post post;
-  std::deque<Entry> sends;
-  std::deque<Entry> receives;
-  const auto fits = [](const Entry& send, const Entry& receive) {
+  std::deque<Posted> sends;
+  std::deque<Posted> receives;
+  const auto fits = [](const Posted& send, const Posted& receive) {
     return send.destination == receive.destination && send.context == receive.context &&
            (receive.source == kAnySource || receive.source == send.source) &&
            (receive.tag == kAnyTag || receive.tag == send.tag);
@@ -135,7 +136,7 @@ TEST("matcher: random programs match as the lists of the standard do") {
       return static_cast<std::int32_t>(random() % count);
     };
     // Many tags now and then, so that the table of channels grows and is rebuilt.
-    Entry entry{draw(kRanks), draw(kRanks), draw(name % 8000 < 2000 ? 2000 : 3), draw(2), name};
+    Posted entry{draw(kRanks), draw(kRanks), draw(name % 8000 < 2000 ? 2000 : 3), draw(2), name};
     std::int64_t expected = -1;
     std::int64_t got = -1;
     const bool more_sends = name / 500 % 2 == 0;
@@ -161,7 +162,7 @@ TEST("matcher: random programs match as the lists of the standard do") {
       got = post.receive(entry.source, entry.destination, entry.tag, name, entry.context);
     }
     CHECK(got == expected);
-    std::deque<Entry>& some = draw(2) == 0 ? sends : receives;
+    std::deque<Posted>& some = draw(2) == 0 ? sends : receives;
     if (draw(20) == 0 && !some.empty()) {
       const auto withdrawn = some.begin() + draw(static_cast<std::uint32_t>(some.size()));
       post.withdraw(withdrawn->name);
@@ -173,3 +174,47 @@ TEST("matcher: random programs match as the lists of the standard do") {
 }
 
 }  // namespace tisim
+
+namespace tisim::test {
+
+// Refusals. What each call does is compared with the kernel in Python and with SimGrid.
+
+namespace {
+
+std::string error_of(const Program& program) {
+  try {
+    finishes({program, {}}, {0, 0});
+  } catch (const TraceError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST("numbers that name no request, or are not free") {
+  CHECK(contains(error_of({"wait request=1"}), "rank-0:2: there is no request 1"));
+  CHECK(contains(error_of({"isend 1 0 5 request=1", "wait request=1", "wait request=1"}),
+                 "rank-0:4: there is no request 1"));
+  CHECK(contains(error_of({"waitall requests=7"}), "rank-0:2: there is no request 7"));
+  CHECK(contains(error_of({"irecv 1 0 5 request=1", "irecv 1 0 5 request=1"}),
+                 "rank-0:3: request 1 is still pending"));
+  CHECK(contains(error_of({"isend 1 0 5 request=1", "start request=1"}),
+                 "rank-0:3: request 1 is not persistent"));
+  CHECK(contains(error_of({"recv_init 1 0 5 request=1", "start request=1", "start request=1"}),
+                 "rank-0:4: request 1 is still active"));
+}
+
+TEST("what cannot be cancelled or freed is named") {
+  CHECK(contains(error_of({"cancel request=0"}), "there is no request 0"));
+  CHECK(contains(error_of({"request_free request=0"}), "there is no request 0"));
+  CHECK(contains(error_of({"isend 1 1 10 request=0", "request_free request=0", "wait request=0"}),
+                 "there is no request 0"));
+  CHECK(contains(error_of({"recv_init 1 1 10 request=0", "cancel request=0"}), "is not active"));
+}
+
+}  // namespace
+
+}  // namespace tisim::test
