@@ -1,19 +1,22 @@
-"""Speeds, bandwidths and latencies that change: tisim and SimGrid, live, every rank."""
+"""What changes while ranks run, and when they begin and end: tisim and SimGrid, live."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.campaign import campaign
 from tests.oracle.cases import LATENCY, Case, run_simgrid
 from tests.oracle.compare import RELATIVE, difference, replay_here
-from tests.oracle.simgrid_exec import OracleError
+from tests.oracle.simgrid_exec import FIXED, OracleError, program, run_oracle
+from tests.support import write_ranks
 from tisim.support.quantities import parse_bandwidth
 
 pytestmark = pytest.mark.oracle
@@ -105,3 +108,121 @@ def with_profiles(
     platform = re.sub(r"(<host [^>]*?)(/?>)", add(lambda _: {"speed": 1.0}), platform)
     platform = re.sub(r"(<link [^>]*?)(/?>)", add(of_link), platform)
     return replace(case, platform=platform), author.profiles
+
+
+HOSTS = ["a", "b", "c"]
+PLATFORM = f"""{HEADER}<host id="a" speed="1Gf"/><host id="b" speed="2Gf"/>
+<host id="c" speed="3Gf"/><link id="l" bandwidth="100MBps" latency="10us"/>
+<route src="a" dst="b"><link_ctn id="l"/></route>
+<route src="a" dst="c"><link_ctn id="l"/></route>
+<route src="b" dst="c"><link_ctn id="l"/></route></zone></platform>"""
+COLLECTIVES = (
+    "bcast 1000 1",
+    "allreduce 5000 1e5",
+    "scan 100 1e4",
+    "gather 100000 100000 2",
+    "alltoall 100 100",
+    "reduce 100 1e6",
+)
+
+
+def write(directory: Path, programs: Sequence[Sequence[str]]) -> tuple[Path, Path, Path]:
+    """The files of a case: platform, hosts and traces."""
+    (directory / "platform.xml").write_text(PLATFORM)
+    (directory / "hosts").write_text("\n".join(HOSTS) + "\n")
+    write_ranks(directory / "traces", *(("init", *own, "finalize") for own in programs))
+    return directory / "platform.xml", directory / "hosts", directory / "traces"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "smpi/barrier-collectives:yes",
+        "smpi/barrier-finalization:yes",
+        "smpi/init:0.25",
+        "smpi/simulate-computation:no",
+    ],
+)
+def test_an_option(option: str, tmp_path: Path) -> None:
+    programs = [
+        [line for call in COLLECTIVES for line in (f"compute {(rank + 1) * 1e7}", call)]
+        for rank in range(3)
+    ]
+    platform, hosts, traces = write(tmp_path, programs)
+    key, value = option.split(":")
+    plain = tisim.replay(traces, platform=platform, hosts=HOSTS)
+    ours = tisim.replay(traces, platform=platform, hosts=HOSTS, config={key: value})
+    assert list(ours.finish) != list(plain.finish)
+    if key == "smpi/simulate-computation":
+        for rank in range(3):  # the oracle's computations are calls: leave them out
+            file = traces / f"rank-{rank}.txt"
+            lines = file.read_text().splitlines(keepends=True)
+            file.write_text("".join(line for line in lines if "compute" not in line))
+    theirs = run_oracle(platform, hosts, traces, [option] if "init" not in option else [])
+    if key == "smpi/init":  # in MPI_Init of an execution; ranks that all start later end later
+        theirs = [end + float(value) for end in theirs]
+    assert list(ours.finish) == pytest.approx(theirs, rel=RELATIVE)
+
+
+def test_speedups_by_place(tmp_path: Path) -> None:
+    """Only SimGrid's replay reads locations; it prints six digits."""
+    lines = (
+        *("compute 1e8", "location /d/x.c 10", "compute 1e8", "barrier"),
+        *("location /d/x.c 20", "compute 1e8", "barrier", "location y.f 7", "compute 1e8"),
+        *("reduce 100 1e8 0 6", "compute 1e8", "location x.c 10", "compute 1e8"),
+    )
+    platform, hosts, traces = write(tmp_path, [lines] * 3)
+    adjustments = tmp_path / "adjustments.csv"
+    adjustments.write_text('"start:stop","ratio"\n"x.c:10:x.c:20",2\n"x.c:20:y.f:7",0.25\n')
+    index = tmp_path / "index"
+    index.write_text("".join(f"{traces}/rank-{rank}.txt\n" for rank in range(3)))
+    option = "smpi/comp-adjustment-file"
+    command = ["smpirun", "-np", "3", "-platform", str(platform), "-hostfile", str(hosts)]
+    command += ["-no-privatize", f"--cfg={option}:{adjustments}", "-replay", str(index)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    found = re.search(r"Simulation time ([\d.]+)", run.stdout + run.stderr)
+    assert found
+    ours = tisim.replay(traces, platform=platform, hosts=HOSTS, config={option: str(adjustments)})
+    assert ours.simulated_time == pytest.approx(float(found[1]), abs=6e-7)
+    assert ours.simulated_time > tisim.replay(traces, platform=platform, hosts=HOSTS).simulated_time
+
+
+DEPLOYMENT = """<platform version="4.1"><actor host="a" function="0"/>
+<actor host="b" function="1" {}/><actor host="c" function="2"/></platform>"""
+
+
+def test_a_rank_starts_late(tmp_path: Path) -> None:
+    programs = [
+        ["compute 1e9", "recv 1 0 100000 6", "barrier"],
+        ["compute 1e8", "send 0 0 100000 6", "barrier"],
+        ["compute 1e7", "barrier"],
+    ]
+    platform, hosts, traces = write(tmp_path, programs)
+    deployment = tmp_path / "deployment.xml"
+    deployment.write_text(DEPLOYMENT.format('start_time="1.25"'))
+    ours = tisim.replay(traces, platform=platform, deployment=deployment)
+    late = traces / "rank-1.txt"
+    late.write_text(late.read_text().replace("1 init\n", "1 init\n1 sleep 1.25\n"))
+    theirs = run_oracle(platform, hosts, traces)
+    assert list(ours.finish) == pytest.approx(theirs, rel=RELATIVE)
+
+
+def test_a_rank_is_killed(tmp_path: Path) -> None:
+    """While it computes beside another one, which then has the host for itself."""
+    platform, _, traces = write(
+        tmp_path, [["compute 1e9", "send 2 0 1e6 6"], ["compute 1e9"], ["recv 0 0 1e6 6"]]
+    )
+    (tmp_path / "hosts").write_text("a\na\nc\n")
+    deployment = tmp_path / "deployment.xml"
+    deployment.write_text(DEPLOYMENT.format('kill_time="0.5"').replace('"b"', '"a"'))
+    ours = tisim.replay(traces, platform=platform, deployment=deployment)
+    command = ["smpirun", "-np", "3", "-no-privatize", "-platform", str(platform)]
+    command += ["-hostfile", str(tmp_path / "hosts"), *FIXED, str(program()), str(traces)]
+    run = subprocess.run([*command, "kill=1:0.5"], capture_output=True, text=True, timeout=60)
+    ends = dict(re.findall(r"rank (\d+) finish ([-+\d.e]+)", run.stdout))
+    assert sorted(ends) == ["0", "2"]
+    assert [float(ours.finish[0]), float(ours.finish[2])] == pytest.approx(
+        [float(ends["0"]), float(ends["2"])], rel=RELATIVE
+    )
+    assert ours.finish[1] == pytest.approx(0.5)
+    assert ours.warnings[0].endswith("rank 1 died at 0.5 s in compute: its kill_time")

@@ -1,4 +1,4 @@
-"""Activities and traces in a SimPy environment, on its clock."""
+"""Activities, traces and disks in a SimPy environment, on its clock."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import simpy
 
 import tisim
 from tests.support import RING, ROOT
+from tisim.errors import InputError, ResourceOffError
 from tisim.kernel import Environment
 
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")  # 1 Gflop/s, 1 Gb/s
@@ -295,3 +296,72 @@ def test_peek_sees_the_core(env: Environment) -> None:
     assert env.peek() == 3.0
     env.timeout(1)
     assert env.peek() == 1.0
+
+
+DISK = """
+<platform version="4.1"><zone id="z" routing="Full">
+  <host id="a" speed="1Gf"><disk id="d" read_bw="200" write_bw="80">
+    <prop id="mount" value="/scratch"/></disk></host>
+</zone>{}</platform>
+"""
+OFF = '<trace id="t" periodicity="-1">1 0</trace><trace_connect trace="t" element="a"/>'
+
+
+def with_disk(tmp_path: Path, more: str = "") -> Environment:
+    path = tmp_path / "platform.xml"
+    path.write_text(DISK.format(more))
+    return Environment(tisim.Platform.load(path))
+
+
+def test_reads_and_writes_share_a_disk(tmp_path: Path) -> None:
+    env = with_disk(tmp_path)
+    ends = []
+
+    def reader() -> Process:
+        yield env.read("a", "/scratch/in", 320)
+        ends.append(("read", env.now))
+
+    def writer() -> Process:
+        yield env.write("a", "out", 80)
+        ends.append(("written", env.now))
+
+    env.process(reader())
+    env.process(writer())
+    env.run()
+    assert ends == [("written", 1.0), ("read", 2.0)]
+
+
+def test_a_computation_does_not_slow_a_disk_down(tmp_path: Path) -> None:
+    env = with_disk(tmp_path)
+
+    def job() -> Process:
+        yield env.execute("a", 1e9) & env.read("a", "in", 200)
+        return env.now
+
+    process = env.process(job())
+    env.run()
+    assert process.value == 1.0
+
+
+def test_a_read_fails_when_its_host_goes_off(tmp_path: Path) -> None:
+    env = with_disk(tmp_path, OFF)
+
+    def job() -> Process:
+        for start in (0.0, 1.5):
+            yield env.timeout(start)
+            with pytest.raises(ResourceOffError, match=r"the read of /scratch/in on a failed at"):
+                yield env.read("a", "/scratch/in", 400)
+            yield env.timeout(0)
+        return env.now
+
+    process = env.process(job())
+    env.run()
+    assert process.value == 2.5
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    env = with_disk(tmp_path)
+    with pytest.raises(InputError, match="a write moves 0 or more bytes"):
+        env.write("a", "out", -1)
+    with pytest.raises(InputError, match="no disk of host 'a' holds '/home/x'"):
+        env.read("a", "/home/x", 1)

@@ -1,8 +1,13 @@
-"""Messages in order, seen from Python: options, reports, failures, processes, event logs."""
+"""Messages in order, as over TCP: reports, failures, jitter, and times of real Open MPI runs."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+import pickle
+import statistics
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,8 @@ import tisim
 from tests.support import write_trace
 from tisim.errors import InputError, SimulationError
 from tisim.kernel import Environment, MpiRank
+from tisim.kernel.driver import Progress
+from tisim.simulation.jitter import times_on_all_cores
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
 
@@ -134,3 +141,228 @@ def test_short_messages_share_a_timeline_one_after_the_other(tmp_path: Path) -> 
     messages = result.messages.sort_values("started")
     first, second = messages.itertuples()
     assert second.started >= first.arrived - 1e-9
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Five exchanges of 1 MB that post their receives first."""
+    path = tmp_path / "trace.txt"
+    exchange = "{0} irecv {1} 0 1048576 6\n{0} isend {1} 0 1048576 6\n{0} waitall\n"
+    path.write_text(exchange.format(0, 1) * 5 + exchange.format(1, 0) * 5)
+    return path
+
+
+def test_the_result_is_the_median_and_has_the_times_of_all_seeds(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=5)
+    assert result.jitter is not None
+    times, seeds = result.jitter["times"], result.jitter["seeds"]
+    assert seeds == [0, 1, 2, 3, 4]
+    assert result.simulated_time == statistics.median(times)
+    assert min(times) < max(times)
+    assert result.config["tisim/jitter-seed"] == seeds[times.index(result.simulated_time)]
+    assert (result.jitter["start"], result.jitter["size"]) == (3e-4, 0.005)
+
+
+def test_the_configuration_says_how_large_the_jitter_is(trace: Path) -> None:
+    config = {"tisim/jitter-start": "1e-5", "tisim/jitter-size": 0.25, "tisim/jitter-seed": 7}
+    result = tisim.replay(trace, platform=_PLATFORM, config=config, jitter=3)
+    assert result.jitter is not None
+    assert (result.jitter["start"], result.jitter["size"]) == (1e-5, 0.25)
+    assert result.jitter["seeds"] == [7, 8, 9]
+
+
+def test_ranks_leave_a_barrier_at_different_times(tmp_path: Path) -> None:
+    """Whose request comes while the other is in the barrier is answered first: half duplex."""
+    path = tmp_path / "trace.txt"
+    lines = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
+    path.write_text(lines.format(0, 1) + lines.format(1, 0))
+
+    config: dict[str, object] = {"smpi/coll-selector": "openmpi-4.1", "tisim/jitter-start": 1e-9}
+
+    def times(seconds: float) -> list[float]:
+        options = {**config, "tisim/jitter-barrier": seconds}
+        result = tisim.replay(path, platform=_PLATFORM, config=options, jitter=5)
+        assert result.jitter is not None
+        return result.jitter["times"]
+
+    together = times(0)
+    assert max(together) < 1.05 * min(together)
+    assert sum(time > 1.7 * min(together) for time in times(1e-3)) >= 3
+    config |= {"tisim/jitter-barrier": 1.0}
+    found = tisim.replay(path, platform=_PLATFORM, config=config, event_log=True)
+    assert found.simulated_time > min(together) + 0.05
+    assert found.critical_path.shares
+
+
+def test_the_times_are_written_and_read(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=3)
+    assert tisim.Result.from_json(result.to_json()).jitter == result.jitter
+    assert pickle.loads(pickle.dumps(result)).jitter == result.jitter
+    assert tisim.replay(trace, platform=_PLATFORM).jitter is None
+
+
+def test_jitter_goes_with_an_event_log(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=3, event_log=True)
+    assert len(result.messages) == 10
+
+
+def test_fewer_than_three_seeds_have_no_range(trace: Path) -> None:
+    with pytest.raises(InputError, match="at least 3 seeds, not 2"):
+        tisim.replay(trace, platform=_PLATFORM, jitter=2)
+
+
+def test_seeds_run_at_once_and_give_the_times_of_one_after_the_other() -> None:
+    together = threading.Barrier(2, timeout=60)
+
+    def replay(seconds: float, waits: bool) -> Callable[[Progress], float]:
+        def run(progress: Progress) -> float:
+            if waits:
+                together.wait()  # for another that runs at the same time
+            progress(seconds, 1, 0.5)
+            return seconds
+
+        return run
+
+    told = []
+    times = times_on_all_cores(
+        [replay(3.0, waits=False), replay(1.0, waits=False), replay(2.0, waits=False)],
+        lambda seconds, actions, fraction: told.append(seconds),
+        workers=3,
+    )
+    assert times == [3, 1, 2]
+    assert told == [3]
+    if (os.cpu_count() or 1) > 1:
+        assert times_on_all_cores([replay(1.0, True), replay(2.0, True)], None, workers=2) == [1, 2]
+
+
+def test_an_interrupt_ends_all_of_them() -> None:
+    ended = []
+
+    def endless(progress: Progress) -> float:
+        try:
+            while True:
+                time.sleep(0.001)
+                progress(0, 0, 0)
+        finally:
+            ended.append(True)
+
+    def interrupted(progress: Progress) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        times_on_all_cores([interrupted, endless], None, workers=2)
+    assert len(ended) <= 1
+
+
+_MB = 1 << 20
+_SEEDS = range(9)
+
+Program = Callable[[int], Iterator[str]]
+
+
+def _exchanges(*calls: str) -> Program:
+    """Five exchanges of two ranks, whose calls are posted in this order."""
+
+    def program(rank: int) -> Iterator[str]:
+        for tag in range(5):
+            for call in calls:
+                yield f"{call} {1 - rank} {tag} {_MB} 6"
+            yield "waitall"
+
+    return program
+
+
+def _chain(rank: int) -> Iterator[str]:
+    """64 messages through four ranks."""
+    for tag in range(64):
+        if rank > 0:
+            yield f"recv {rank - 1} {tag} 16384 6"
+        if rank < 3:
+            yield f"send {rank + 1} {tag} 16384 6"
+
+
+def _call(line: str) -> Program:
+    def program(rank: int) -> Iterator[str]:
+        yield line
+
+    return program
+
+
+def _predict(ranks: int, program: Program, folder: Path, config: dict[str, object]) -> float:
+    trace = write_trace(folder, *(("init", *program(rank), "finalize") for rank in range(ranks)))
+    jitter: dict[str, object] = {"tisim/jitter-start": "3e-4", "tisim/jitter-size": "0.005"}
+    times = [
+        tisim.replay(
+            trace, platform=_PLATFORM, config=config | jitter | {"tisim/jitter-seed": seed}
+        ).simulated_time
+        for seed in _SEEDS
+    ]
+    return statistics.median(times)
+
+
+_ALLGATHER = f"allgather {_MB} {_MB} 6 6"
+_CASES = {
+    "exchanges, irecv first": (2, _exchanges("irecv", "isend"), {}, (0.88, 0.99)),
+    "exchanges, isend first": (2, _exchanges("isend", "irecv"), {}, (0.56, 0.56)),
+    "neighbour exchange, 4 ranks": (
+        4,
+        _call(_ALLGATHER),
+        {"smpi/allgather": "ompi_neighborexchange"},
+        (0.552, 0.564),
+    ),
+    "neighbour exchange of 512 KiB": (
+        4,
+        _call(f"allgather {_MB // 2} {_MB // 2} 6 6"),
+        {"smpi/allgather": "ompi_neighborexchange"},
+        (0.281, 0.283),
+    ),
+    "allgather, recursive doubling": (4, _call(_ALLGATHER), {"smpi/allgather": "rdb"}, (0.568,)),
+    "neighbour exchange, 8 ranks": (
+        8,
+        _call(_ALLGATHER),
+        {"smpi/allgather": "ompi_neighborexchange"},
+        (1.46,),
+    ),
+    "allreduce, recursive doubling": (
+        4,
+        _call(f"allreduce {_MB} 0 6"),
+        {"smpi/allreduce": "rdb"},
+        (0.334,),
+    ),
+    "allreduce, Rabenseifner": (
+        4,
+        _call(f"allreduce {_MB} 0 6"),
+        {"smpi/allreduce": "rab_rdb"},
+        (0.283,),
+    ),
+    "allreduce of 4 MB, Rabenseifner": (
+        4,
+        _call(f"allreduce {4 * _MB} 0 6"),
+        {"smpi/allreduce": "rab_rdb"},
+        (1.14,),
+    ),
+    "a chain of short messages": (4, _chain, {}, (0.12, 0.13)),
+}
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_a_real_time_is_predicted_within_ten_per_cent(name: str, tmp_path: Path) -> None:
+    ranks, program, config, measured = _CASES[name]
+    predicted = _predict(ranks, program, tmp_path, dict(config))
+    assert 0.9 * min(measured) <= predicted <= 1.1 * max(measured)
+
+
+def test_the_order_of_posting_matters_only_where_messages_are_in_order(tmp_path: Path) -> None:
+    orders = [_exchanges("irecv", "isend"), _exchanges("isend", "irecv")]
+    fair, fifo = (
+        [_predict(2, program, tmp_path, {"network/ordering": ordering}) for program in orders]
+        for ordering in ("fair", "fifo")
+    )
+    assert fair[0] == pytest.approx(fair[1], rel=0.02)
+    assert fifo[0] > 1.5 * fifo[1]
+
+
+def test_without_jitter_a_symmetric_program_never_falls_into_half_duplex(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path, *map(_exchanges("irecv", "isend"), range(2)))
+    time = tisim.replay(trace, platform=_PLATFORM).simulated_time
+    assert time == pytest.approx(0.55, rel=0.02)

@@ -1,4 +1,4 @@
-"""Hosts, links and disks by index and by name, listed or generated."""
+"""Hosts and links: their properties, disks, memory, profiles and bursts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from tisim.errors import InputError
 from tisim.platform import Platform, PlatformBuilder
 from tisim.platform.hosts import Radical
+from tisim.platform.profiles import parse_profile
+from tisim.studies.calibration import simulate
 
 MANY = (
     '<platform version="4.1"><zone id="w" routing="Full">'
@@ -251,3 +253,135 @@ def test_disks_are_made_in_python() -> None:
     ]
     with pytest.raises(InputError, match="a disk is its two bandwidths and its mount point"):
         PlatformBuilder("no disk").host("a", 1e9, disks={"d": (1, 2)})  # type: ignore[dict-item]
+
+
+def test_version_3_counts_the_period_from_the_last_date() -> None:
+    assert parse_profile("0 1\n20 2", 1.0, loop_after=True).period == 21.0
+    assert parse_profile("0 1\n20 2", 25.0).period == 25.0
+    assert parse_profile("0 1\n20 2", -1.0).period is None
+
+
+@pytest.mark.parametrize(
+    ("text", "period", "says", "line"),
+    [
+        ("5 1\n3 2", None, "do not go back, 3 does", 2),
+        ("-1 1", None, "start at 0", 1),
+        ("1 x", None, "'date value', not '1 x'", 1),
+        ("1", None, "'date value', not '1'", 1),
+        ("# nothing", None, "has no line 'date value'", 1),
+        ("0 1\n20 2", 10.0, "cannot start again every 10 s", 1),
+        ("0 1\nLOOPAFTER x", None, "LOOPAFTER needs a number", 2),
+        ("0 1\nPERIODICITY 1\nLOOPAFTER 2", None, "PERIODICITY or LOOPAFTER, not both", 1),
+        ("STOCHASTIC LOOP\nDET 1 UNIF 2 3", None, "drawn at random is not supported", 1),
+    ],
+)
+def test_bad_profiles(text: str, period: float | None, says: str, line: int) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        parse_profile(text, period, file="p")
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('<trace_connect trace="s" element="a"/>', "there is no trace 's'"),
+        ('<trace_connect trace="t" element="b"/>', "there is no host 'b'"),
+        ('<trace_connect trace="t" element="a" kind="LINK_AVAIL"/>', "there is no link 'a'"),
+        ('<trace_connect trace="t" element="a" kind="COLOUR"/>', "must be one of HOST_AVAIL"),
+    ],
+)
+def test_bad_connections(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "p.xml"
+    path.write_text(
+        '<platform version="4.1"><trace id="t" periodicity="0">0 1</trace>'
+        f'<zone id="z" routing="Full"><host id="a" speed="1"/></zone>{text}</platform>'
+    )
+    with pytest.raises(InputError, match=says):
+        Platform.load(path)
+
+
+def test_a_host_that_is_off_in_version_3(tmp_path: Path) -> None:
+    path = tmp_path / "p.xml"
+    path.write_text(
+        '<platform version="3"><AS id="z" routing="Full"><host id="a" power="1" state="OFF"/></AS>'
+        "</platform>"
+    )
+    (entry,) = Platform.load(path).profiles
+    assert (entry.is_link, entry.index, entry.profile.values) == (False, 0, (0.0,))
+
+
+def test_a_missing_profile(tmp_path: Path) -> None:
+    path = tmp_path / "p.xml"
+    path.write_text(
+        '<platform version="4.1"><zone id="z" routing="Full">\n'
+        '<host id="a" speed="1" speed_file="nowhere"/></zone></platform>'
+    )
+    with pytest.raises(InputError, match="there is no file 'nowhere'") as caught:
+        Platform.load(path)
+    assert caught.value.line == 2
+
+
+BANDWIDTH, BURST = 1e7, 4500.0
+PLAIN = {"network/model": "SMPI", "smpi/lat-factor": "0:1", "smpi/bw-factor": "0:1"}
+OVERHEADS = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
+
+
+def burst_platform(folder: Path, burst: str | None, links: str = "") -> Platform:
+    prop = "" if burst is None else f'<prop id="tisim/burst" value="{burst}"/>'
+    file = folder / "p.xml"
+    file.write_text(
+        '<platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-3" speed="1Gf"'
+        f' bw="10MBps" lat="25us"{links}>{prop}</cluster></platform>'
+    )
+    return Platform.load(file)
+
+
+def one_way(with_burst: Platform, nbytes: int) -> float:
+    times = simulate(with_burst, ("c-0", "c-1"), [nbytes], {**PLAIN, **OVERHEADS})
+    return float(times["pingpong"].iloc[0])
+
+
+def test_a_short_message_passes_at_once(tmp_path: Path) -> None:
+    with_burst, without = burst_platform(tmp_path, "4500B"), burst_platform(tmp_path, None)
+    assert one_way(without, 1000) == pytest.approx(50e-6 + 1016 / BANDWIDTH, rel=1e-6)
+    assert one_way(with_burst, 1000) == pytest.approx(50e-6, rel=1e-6)
+    # The bytes of a longer one that exceed the burst take their time.
+    saved = one_way(without, 100_000) - one_way(with_burst, 100_000)
+    assert saved == pytest.approx(BURST / BANDWIDTH, rel=1e-6)
+
+
+def test_the_property_is_written_and_survives_changes(tmp_path: Path) -> None:
+    original = burst_platform(tmp_path, "4500")
+    for changed in (original, original.scaled(links="c_link_2_UP", bandwidth="x2")):
+        changed.write(tmp_path / "again.xml")
+        again = Platform.load(tmp_path / "again.xml")
+        assert set(again.resources.link_burst.tolist()) == {BURST}
+        assert one_way(again, 1000) == pytest.approx(50e-6, rel=1e-6)
+
+
+def test_links_of_all_kinds_may_have_one(tmp_path: Path) -> None:
+    file = tmp_path / "p.xml"
+    file.write_text(
+        '<platform version="4.1"><zone id="z" routing="Full"><host id="c-0" speed="1Gf"/>'
+        '<host id="c-1" speed="1Gf"/><link id="l" bandwidth="10MBps" latency="25us"'
+        ' sharing_policy="SPLITDUPLEX"><prop id="tisim/burst" value="2kB"/></link>'
+        '<link id="m" bandwidth="10MBps" latency="25us"><prop id="tisim/burst" value="1kB"/></link>'
+        '<link id="n" bandwidth="10MBps" latency="25us"/>'
+        '<route src="c-0" dst="c-1"><link_ctn id="l" direction="UP"/></route>'
+        "</zone></platform>"
+    )
+    found = Platform.load(file)
+    bursts = {link.name: found.resources.link_burst[link.index] for link in found.links}
+    assert [bursts[name] for name in ("l_UP", "l_DOWN", "m", "n")] == [2000, 2000, 1000, 0]
+    # A ping-pong that goes on moves no more than the bandwidth in each direction.
+    assert one_way(found, 2984) == pytest.approx(3000 / (2 * BANDWIDTH), rel=1e-6)
+
+
+def test_a_limiter_has_the_burst_of_its_cluster(tmp_path: Path) -> None:
+    limited = burst_platform(tmp_path, "4500", links=' limiter_link="12MBps"')
+    assert one_way(limited, 1000) == pytest.approx(50e-6, rel=1e-6)
+
+
+def test_a_burst_is_a_size(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tisim/burst"):
+        burst_platform(tmp_path, "fast")
