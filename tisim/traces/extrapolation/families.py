@@ -49,6 +49,8 @@ def _log2(ranks: int) -> Fraction | None:
     return Fraction(bits) if 1 << bits == ranks else None
 
 
+# The powers of P among them: numerators and denominators.
+_POWERS = ((1, 2), (-1, 2), (1, 3), (-1, 3), (2, 3), (-2, 3), (3, 2), (-3, 2))
 #: Terms t of the families a t and a t + c, by their names.
 TERMS: dict[str, Term] = {
     "P": lambda p: Fraction(p),
@@ -58,14 +60,7 @@ TERMS: dict[str, Term] = {
     "ceil(log2(P))": lambda p: Fraction((p - 1).bit_length()),
     "P^2": lambda p: Fraction(p * p),
     "P^-2": lambda p: Fraction(1, p * p),
-    "P^(1/2)": lambda p: _power(1, 2, p),
-    "P^(-1/2)": lambda p: _power(-1, 2, p),
-    "P^(1/3)": lambda p: _power(1, 3, p),
-    "P^(-1/3)": lambda p: _power(-1, 3, p),
-    "P^(2/3)": lambda p: _power(2, 3, p),
-    "P^(-2/3)": lambda p: _power(-2, 3, p),
-    "P^(3/2)": lambda p: _power(3, 2, p),
-    "P^(-3/2)": lambda p: _power(-3, 2, p),
+    **{f"P^({top}/{bottom})": partial(_power, top, bottom) for top, bottom in _POWERS},
     "P log2(P)": lambda p: None if (bits := _log2(p)) is None else p * bits,
 }
 
