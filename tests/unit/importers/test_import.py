@@ -17,6 +17,7 @@ from tisim.traces.importers import (
     Importer,
     ImportOptions,
     Notes,
+    RankCalls,
     conversion,
     convert,
 )
@@ -254,3 +255,12 @@ def test_a_prediction_is_compared_with_the_imported_run(
     [predicted] = case["predicted"]
     assert case["error"] == pytest.approx(predicted / 0.1016 - 1)
     assert 1e-3 < predicted < 5e-3
+
+
+def test_a_collective_that_is_known_later_stands_where_it_was_posted() -> None:
+    calls = RankCalls(0)
+    posted = calls.post_later("its request")
+    calls.action("barrier")
+    assert list(calls.ready()) == []
+    calls.fill_start(posted, "iallreduce 8 0")
+    assert list(calls.ready()) == ["0 iallreduce 8 0 request=0\n", "0 barrier\n"]
