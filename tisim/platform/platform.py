@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
@@ -22,6 +21,7 @@ from tisim.platform.router import Router
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 from tisim.support.files import write_file
+from tisim.support.records import dataclass
 from tisim.support.tables import html_facts
 
 if TYPE_CHECKING:

@@ -49,17 +49,21 @@ def without_suffix(name: str, kind: str | None) -> str:
 
 def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
     """Return a stream of what `stream` holds once unpacked."""
-    import bz2
-    import gzip
-    import lzma
-
+    if kind is None:
+        return stream
     if kind == "gzip":
+        import gzip
+
         return cast("IO[bytes]", gzip.open(stream))
     if kind == "bzip2":
+        import bz2
+
         return bz2.open(stream)
     if kind == "xz":
+        import lzma
+
         return lzma.open(stream)
-    return stream if kind is None else _unpacked_zstd(stream)
+    return _unpacked_zstd(stream)
 
 
 def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
@@ -75,16 +79,20 @@ def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
     return opened
 
 
+def _xz_error() -> type[Exception]:
+    import lzma
+
+    return lzma.LZMAError
+
+
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
     """Turn what goes wrong while `name` is unpacked into an :class:`InputError`."""
-    import lzma
-
     try:
         yield
     except InputError:
         raise
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
+    except (EOFError, zlib.error, _xz_error()) as error:
         raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
     except OSError as error:
         reason = error.strerror or str(error)
