@@ -16,6 +16,7 @@ _Path = str | os.PathLike[str]
 
 #: Bytes of a file that is read as a whole; those that are read piece by piece may be longer.
 LONGEST = 1 << 30
+_READ_AT_ONCE = 1 << 20
 # A key of TOML with so many parts; each character is looked at once.
 _LONG_KEY = re.compile(r"(?<![\w.-])(?:[\w-]++[ \t]*+\.[ \t]*+){500}")
 
@@ -86,7 +87,7 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
         with open_input(path) as file:
             if any_length:
                 longest = max(longest, os.fstat(file.fileno()).st_size)
-            content = file.read(longest + 1)
+            content = _content(file, longest + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot read {what}: {reason}", file=path) from None
@@ -96,6 +97,14 @@ def read_input(path: _Path, what: str = "this file", *, any_length: bool = False
             file=path,
         )
     return content
+
+
+def _content(file: BufferedReader, most: int) -> bytes:
+    # Python takes the memory for all that it is to read, however little there is.
+    parts = [file.read(min(os.fstat(file.fileno()).st_size + 1, most))]
+    while parts[-1] and (left := most - sum(map(len, parts))) > 0:
+        parts.append(file.read(min(left, _READ_AT_ONCE)))
+    return b"".join(filter(None, parts))
 
 
 def read_text(path: _Path, what: str = "this file") -> str:
