@@ -70,8 +70,7 @@ static void take_vectors(struct call* call, const struct instruction* instructio
   const int64_t* const numbers = instruction->numbers;
   const int ranks = call->ranks;
   const int64_t* next = numbers + VECTORS;
-  call->counts = malloc((size_t)ranks * 4 * sizeof *call->counts);
-  if (call->counts == NULL) fail("no memory for the counts of %d ranks", ranks);
+  call->counts = memory_for(NULL, (size_t)ranks * 4, sizeof *call->counts);
   call->out_counts = call->counts;
   call->out_places = call->counts + ranks;
   call->in_counts = call->counts + 2 * ranks;
@@ -127,8 +126,7 @@ static void take_neighbours(struct call* call, const struct instruction* instruc
   }
   const int has_in_counts =
       operation == OPERATION_NEIGHBOR_ALLTOALLV || operation == OPERATION_NEIGHBOR_ALLGATHERV;
-  call->counts = malloc(((size_t)(out + in) * 3 + 1) * sizeof *call->counts);
-  if (call->counts == NULL) fail("no memory for the counts of %d neighbours", (int)(out + in));
+  call->counts = memory_for(NULL, (size_t)(out + in) * 3, sizeof *call->counts);
   const struct side to = side_of(destinations, out, out_counts, numbers[SEND_COUNT],
                                  numbers[SEND_WIDTH], call->counts);
   const struct side from =
@@ -217,80 +215,42 @@ static struct call call_of(const struct instruction* instruction) {
   return call;
 }
 
-/* Calls MPI_Bcast, or MPI_Ibcast where there is a request. */
-#define CALL(NAME, SMALL_NAME, ...)                           \
-  (request == NULL ? MPI_##NAME(__VA_ARGS__, c->communicator) \
-                   : MPI_I##SMALL_NAME(__VA_ARGS__, c->communicator, request))
-
 /* `request`: NULL in a blocking call. */
 static void call_mpi(int operation, const struct call* c, MPI_Request* request) {
-  const MPI_Datatype byte = MPI_BYTE;
+/* Calls MPI_Bcast, or MPI_Ibcast where there is a request. */
+#define CALL(OPERATION, NAME, SMALL_NAME, ...)                                  \
+  case OPERATION_##OPERATION:                                                   \
+    request == NULL ? MPI_##NAME(__VA_ARGS__, c->communicator)                  \
+                    : MPI_I##SMALL_NAME(__VA_ARGS__, c->communicator, request); \
+    return;
+#define OUT c->out, c->out_count, MPI_BYTE
+#define IN c->in, c->in_count, MPI_BYTE
+#define OUT_PARTS c->out, c->out_counts, c->out_places, MPI_BYTE
+#define IN_PARTS c->in, c->in_counts, c->in_places, MPI_BYTE
+#define REDUCED c->out, c->in, c->out_count, c->type, c->reduction
   switch (operation) {
     case OPERATION_BARRIER:
       request == NULL ? MPI_Barrier(c->communicator) : MPI_Ibarrier(c->communicator, request);
       return;
-    case OPERATION_BCAST:
-      CALL(Bcast, bcast, c->in, c->out_count, byte, c->root);
-      return;
-    case OPERATION_REDUCE:
-      CALL(Reduce, reduce, c->out, c->in, c->out_count, c->type, c->reduction, c->root);
-      return;
-    case OPERATION_ALLREDUCE:
-      CALL(Allreduce, allreduce, c->out, c->in, c->out_count, c->type, c->reduction);
-      return;
-    case OPERATION_SCAN:
-      CALL(Scan, scan, c->out, c->in, c->out_count, c->type, c->reduction);
-      return;
-    case OPERATION_EXSCAN:
-      CALL(Exscan, exscan, c->out, c->in, c->out_count, c->type, c->reduction);
-      return;
-    case OPERATION_REDUCESCATTER:
-      CALL(Reduce_scatter, reduce_scatter, c->out, c->in, c->in_counts, c->type, c->reduction);
-      return;
-    case OPERATION_ALLTOALL:
-      CALL(Alltoall, alltoall, c->out, c->out_count, byte, c->in, c->in_count, byte);
-      return;
-    case OPERATION_ALLTOALLV:
-      CALL(Alltoallv, alltoallv, c->out, c->out_counts, c->out_places, byte, c->in, c->in_counts,
-           c->in_places, byte);
-      return;
-    case OPERATION_GATHER:
-      CALL(Gather, gather, c->out, c->out_count, byte, c->in, c->in_count, byte, c->root);
-      return;
-    case OPERATION_GATHERV:
-      CALL(Gatherv, gatherv, c->out, c->out_count, byte, c->in, c->in_counts, c->in_places, byte,
-           c->root);
-      return;
-    case OPERATION_SCATTER:
-      CALL(Scatter, scatter, c->out, c->out_count, byte, c->in, c->in_count, byte, c->root);
-      return;
-    case OPERATION_SCATTERV:
-      CALL(Scatterv, scatterv, c->out, c->out_counts, c->out_places, byte, c->in, c->in_count, byte,
-           c->root);
-      return;
-    case OPERATION_ALLGATHER:
-      CALL(Allgather, allgather, c->out, c->out_count, byte, c->in, c->in_count, byte);
-      return;
-    case OPERATION_ALLGATHERV:
-      CALL(Allgatherv, allgatherv, c->out, c->out_count, byte, c->in, c->in_counts, c->in_places,
-           byte);
-      return;
-    case OPERATION_NEIGHBOR_ALLGATHER:
-      CALL(Neighbor_allgather, neighbor_allgather, c->out, c->out_count, byte, c->in, c->in_count,
-           byte);
-      return;
-    case OPERATION_NEIGHBOR_ALLGATHERV:
-      CALL(Neighbor_allgatherv, neighbor_allgatherv, c->out, c->out_count, byte, c->in,
-           c->in_counts, c->in_places, byte);
-      return;
-    case OPERATION_NEIGHBOR_ALLTOALL:
-      CALL(Neighbor_alltoall, neighbor_alltoall, c->out, c->out_count, byte, c->in, c->in_count,
-           byte);
-      return;
-    case OPERATION_NEIGHBOR_ALLTOALLV:
-      CALL(Neighbor_alltoallv, neighbor_alltoallv, c->out, c->out_counts, c->out_places, byte,
-           c->in, c->in_counts, c->in_places, byte);
-      return;
+      CALL(BCAST, Bcast, bcast, c->in, c->out_count, MPI_BYTE, c->root)
+      CALL(REDUCE, Reduce, reduce, REDUCED, c->root)
+      CALL(ALLREDUCE, Allreduce, allreduce, REDUCED)
+      CALL(SCAN, Scan, scan, REDUCED)
+      CALL(EXSCAN, Exscan, exscan, REDUCED)
+      CALL(REDUCESCATTER, Reduce_scatter, reduce_scatter, c->out, c->in, c->in_counts, c->type,
+           c->reduction)
+      CALL(ALLTOALL, Alltoall, alltoall, OUT, IN)
+      CALL(ALLTOALLV, Alltoallv, alltoallv, OUT_PARTS, IN_PARTS)
+      CALL(GATHER, Gather, gather, OUT, IN, c->root)
+      CALL(GATHERV, Gatherv, gatherv, OUT, IN_PARTS, c->root)
+      CALL(SCATTER, Scatter, scatter, OUT, IN, c->root)
+      CALL(SCATTERV, Scatterv, scatterv, OUT_PARTS, IN, c->root)
+      CALL(ALLGATHER, Allgather, allgather, OUT, IN)
+      CALL(ALLGATHERV, Allgatherv, allgatherv, OUT, IN_PARTS)
+      CALL(NEIGHBOR_ALLGATHER, Neighbor_allgather, neighbor_allgather, OUT, IN)
+      CALL(NEIGHBOR_ALLGATHERV, Neighbor_allgatherv, neighbor_allgatherv, OUT, IN_PARTS)
+      CALL(NEIGHBOR_ALLTOALL, Neighbor_alltoall, neighbor_alltoall, OUT, IN)
+      CALL(NEIGHBOR_ALLTOALLV, Neighbor_alltoallv, neighbor_alltoallv, OUT_PARTS, IN_PARTS)
     default:
       fail("the script has a collective number %d", operation);
   }

@@ -45,8 +45,7 @@ static int are_neighbours(MPI_Comm topology, int destinations, const int* destin
   PMPI_Dist_graph_neighbors_count(topology, &in, &out, &weighted);
   if (in != sources || out != destinations) return 0;
   const size_t all = (size_t)(in + out);
-  int* const ranks = malloc((2 * all + 1) * sizeof *ranks);
-  if (ranks == NULL) fail("no memory for %d neighbours", in + out);
+  int* const ranks = memory_for(NULL, 2 * all, sizeof *ranks);
   PMPI_Dist_graph_neighbors(topology, in, ranks, ranks + all, out, ranks + in, ranks + all + in);
   const int are = memcmp(ranks, source, (size_t)in * sizeof *ranks) == 0 &&
                   memcmp(ranks + in, destination, (size_t)out * sizeof *ranks) == 0;
@@ -75,19 +74,23 @@ static void free_topology(int number) {
   table[number].has_topology = 0;
 }
 
-static MPI_Comm comm_of_group(const struct instruction* instruction) {
-  const int count = (int)instruction->count - 2;
-  int* const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
-  if (ranks == NULL) fail("no memory for a group of %d ranks", count);
-  for (int i = 0; i < count; i++) ranks[i] = (int)instruction->numbers[2 + i];
-  MPI_Group all, some;
-  MPI_Comm made;
-  PMPI_Comm_group(MPI_COMM_WORLD, &all);
-  PMPI_Group_incl(all, count, ranks, &some);
-  MPI_Comm_create_group(MPI_COMM_WORLD, some, 0, &made);
-  PMPI_Group_free(&some);
+MPI_Group group_among(MPI_Group all, const int64_t* numbers, int64_t count) {
+  int* const ranks = memory_for(NULL, (size_t)count, sizeof *ranks);
+  MPI_Group some;
+  for (int64_t i = 0; i < count; i++) ranks[i] = (int)numbers[i];
+  PMPI_Group_incl(all, (int)count, ranks, &some);
   PMPI_Group_free(&all);
   free(ranks);
+  return some;
+}
+
+static MPI_Comm comm_of_group(const struct instruction* instruction) {
+  MPI_Group all;
+  MPI_Comm made;
+  PMPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group some = group_among(all, instruction->numbers + 2, instruction->count - 2);
+  MPI_Comm_create_group(MPI_COMM_WORLD, some, 0, &made);
+  PMPI_Group_free(&some);
   return made;
 }
 

@@ -52,7 +52,8 @@ double computing_time(void) { return rehearsed; }
 
 double loop_speed(void) { return measured_speed; }
 
-void compute(double volume) {
+void compute(const struct instruction* instruction) {
+  const double volume = instruction->amount;
   if (program.rehearsing) {
     if (program.options.compute != COMPUTE_NONE) rehearsed += volume / program.options.speed;
     return;
@@ -72,7 +73,8 @@ void compute(double volume) {
   }
 }
 
-void sleep_for(double seconds) {
+void sleep_for(const struct instruction* instruction) {
+  const double seconds = instruction->amount;
   if (program.options.compute == COMPUTE_NONE) return;
   if (program.rehearsing)
     rehearsed += seconds;

@@ -92,9 +92,9 @@ double start_together(double* late);
 /* computation.c: the replacement of a computation. */
 
 void prepare_computations(void);
-void compute(double volume);
+void compute(const struct instruction* instruction);
 /* Executes the trace's own `sleep`. */
-void sleep_for(double seconds);
+void sleep_for(const struct instruction* instruction);
 /* Instructions a second of the loop that `instructions` executes; 0 in other modes. */
 double loop_speed(void);
 
@@ -103,6 +103,8 @@ double computing_time(void);
 
 /* memory.c: the memory of messages, and how much of it a script takes. */
 
+/* Memory for so many things of a size, with what `old` has; fails where there is none. */
+void* memory_for(void* old, size_t count, size_t size);
 /* Room for a message that is received. While the script is rehearsed: NULL, only counted. */
 void* receive_room(int64_t bytes);
 void release_room(void* room, int64_t bytes);
@@ -125,6 +127,9 @@ int rank_in(const struct instruction* instruction);
 /* The same ranks with these neighbours, which all ranks make in the first call that needs it. */
 MPI_Comm topology_of(const struct instruction* instruction, int destinations,
                      const int* destination, int sources, const int* source);
+
+/* The ranks of these numbers in a group, which is freed. */
+MPI_Group group_among(MPI_Group all, const int64_t* numbers, int64_t count);
 
 /* Whoever first uses a copy that was made without blocking waits for it. */
 void make_communicator(const struct instruction* instruction);
@@ -158,39 +163,19 @@ struct request {
  * complete: MPI may give several requests the same handle, and a recorder tells them apart by
  * their places. */
 MPI_Request* next_handle(void);
-/* A new request, the last of those that are pending; its index. */
-int add_request(const struct request* like);
-/* Those of requests with neighbouring indices are neighbours. */
-MPI_Request* handle_of(int index);
-struct request* request_at(int index);
-/* The request that was made last gets a number, which an older one loses. */
-void number_last_request(int number);
-/* The request is complete. */
-void finish_request(int index);
-/* Nobody will know when it is: MPI may write to its room until the program ends. */
-void leave_request(int index);
-
-/* The first of the requests that are pending, -1: none; struct request has the next one. */
-int first_request(void);
-/* The pending request that a wait or test names, -1: none. */
-int named_request(const struct instruction* instruction);
-/* The pending request of a number, -1: none. */
-int numbered_request(int64_t number);
+/* A new request, the last of those that are pending. */
+void add_request(const struct request* like);
+/* The request, or the persistent one, that was made last gets a number, which an older one loses.
+ */
+void number_last_request(const struct instruction* instruction);
+void number_last_persistent(const struct instruction* instruction);
 
 /* Persistent requests: made once, started many times. */
 
 /* A send_init or recv_init. */
 void make_persistent(const struct instruction* instruction);
-/* The one that was made last gets a number. */
-void number_last_persistent(int number);
 void start_persistent(const struct instruction* instruction);
 void start_all_persistent(const struct instruction* instruction);
-/* The request that a start has made is complete. */
-void end_persistent(int index);
-/* The one at an index, whose start, if it is active, has been left to itself. */
-void free_one_persistent(int index);
-/* The one that a request_free names, which is not active. */
-void free_inactive_persistent(const struct instruction* instruction);
 /* At the end of a repetition. */
 void free_persistent(void);
 
@@ -282,7 +267,7 @@ void remove_files(void);
 
 /* A file that the trace has open, by its number there. */
 struct handle {
-  int number; /* -1: none */
+  int number;
   bool is_mpi;
   int file;         /* of POSIX */
   MPI_File mpi;     /* of MPI-IO */
@@ -294,6 +279,7 @@ struct handle {
   const void* data;
   int64_t bytes;
   struct scratch_file* of;
+  struct handle* next;
 };
 
 void call_file(const struct instruction* instruction);

@@ -8,26 +8,18 @@
 #include "execute.h"
 
 static struct handle* handles;
-static int capacity;
 
-static struct handle* find(int number) {
-  for (int i = 0; i < capacity; i++)
-    if (handles[i].number == number) return &handles[i];
-  return NULL;
+/* Where the file of a number is linked; NULL is there if there is none. */
+static struct handle** find(int number) {
+  struct handle** link = &handles;
+  while (*link != NULL && (*link)->number != number) link = &(*link)->next;
+  return link;
 }
 
-static struct handle* make(int number) {
-  struct handle* made = find(-1);
-  if (made == NULL) {
-    const int larger = capacity == 0 ? 16 : 2 * capacity;
-    handles = realloc(handles, (size_t)larger * sizeof *handles);
-    if (handles == NULL) fail("no memory for %d open files", larger);
-    for (int i = capacity; i < larger; i++) handles[i].number = -1;
-    made = &handles[capacity];
-    capacity = larger;
-  }
-  *made = (struct handle){.number = number, .file = -1};
-  return made;
+static void forget(struct handle** link) {
+  struct handle* const forgotten = *link;
+  *link = forgotten->next;
+  free(forgotten);
 }
 
 static bool has(const char* letters, size_t count, char letter) {
@@ -51,7 +43,9 @@ static void open_file(const struct instruction* instruction) {
   const size_t count = (size_t)numbers[LETTERS];
   for (size_t i = 0; i < count && i < sizeof letters; i++) letters[i] = (char)numbers[FIRST + i];
   const int64_t name = FIRST + (int64_t)count;
-  struct handle* const opened = make(instruction->peer);
+  struct handle* const opened = memory_for(NULL, 1, sizeof *opened);
+  *opened = (struct handle){.number = instruction->peer, .file = -1, .next = handles};
+  handles = opened;
   opened->of = scratch_file_of(numbers + name, instruction->count - name);
   opened->is_mpi = instruction->operation == OPERATION_FILE_OPEN;
   if (program.rehearsing) {
@@ -197,7 +191,6 @@ static void call_posix(const struct instruction* instruction, struct handle* han
     case OPERATION_CLOSE:
       if (!program.rehearsing && close(handle->file) != 0)
         fail("close of %s: %s", handle->of->path, strerror(errno));
-      handle->number = -1;
       return;
     default:
       fail("the script has a call on a file of number %d", operation);
@@ -218,20 +211,20 @@ void call_file(const struct instruction* instruction) {
     default:
       break;
   }
-  struct handle* const handle = find(instruction->peer);
+  struct handle** const link = find(instruction->peer);
+  struct handle* const handle = *link;
   if (handle == NULL) fail("the handle %d is not open", instruction->peer);
   if (program.rehearsing) rehearse(instruction, handle);
   if (handle->is_mpi)
     call_mpi_file(instruction, handle);
   else
     call_posix(instruction, handle);
+  const int operation = instruction->operation;
+  if (operation == OPERATION_CLOSE || operation == OPERATION_FILE_CLOSE) forget(link);
 }
 
 /* MPI's files are closed by all ranks together, which a trace that leaves one open need not do. */
 void close_files(void) {
-  for (int i = 0; i < capacity; i++) {
-    if (handles[i].number >= 0 && !handles[i].is_mpi && handles[i].file >= 0)
-      close(handles[i].file);
-    handles[i].number = -1;
-  }
+  for (; handles != NULL; forget(&handles))
+    if (!handles->is_mpi && handles->file >= 0) close(handles->file);
 }

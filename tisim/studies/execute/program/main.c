@@ -11,83 +11,38 @@
 struct program program;
 
 static void execute(const struct instruction* instruction) {
-  switch (traits_of(instruction)->role) {
-    case ROLE_END:
-    case ROLE_NOTHING:
-    case ROLE_CUSTOM:
-    case ROLE_THREADS:
-    case ROLE_FILE_OFFSET:
-    case ROLE_LAUNCH:
-      break; /* no script has them */
-    case ROLE_COMPUTE:
-      compute(instruction->amount);
-      return;
-    case ROLE_SLEEP:
-      sleep_for(instruction->amount);
-      return;
-    case ROLE_SEND:
-      send_message(instruction);
-      return;
-    case ROLE_RECEIVE:
-      receive_message(instruction);
-      return;
-    case ROLE_EXCHANGE:
-      begin_send_receive(instruction);
-      return;
-    case ROLE_RECEIVE_HALF:
-      finish_send_receive(instruction);
-      return;
-    case ROLE_COMPLETE_ONE:
-    case ROLE_COMPLETE_LAST:
-    case ROLE_COMPLETE_COLLECTIVE:
-      complete_one(instruction);
-      return;
-    case ROLE_COMPLETE_ALL:
-    case ROLE_COMPLETE_ANY:
-    case ROLE_COMPLETE_SOME:
-      complete_several(instruction);
-      return;
-    case ROLE_CANCEL:
-      cancel_request(instruction);
-      return;
-    case ROLE_FREE_REQUEST:
-      free_request(instruction);
-      return;
-    case ROLE_PROBE:
-      probe_message(instruction);
-      return;
-    case ROLE_MAKE_PERSISTENT:
-      make_persistent(instruction);
-      return;
-    case ROLE_START:
-      start_persistent(instruction);
-      return;
-    case ROLE_START_ALL:
-      start_all_persistent(instruction);
-      return;
-    case ROLE_NUMBER_REQUEST:
-      number_last_request((int)instruction->bytes);
-      return;
-    case ROLE_NUMBER_PERSISTENT:
-      number_last_persistent((int)instruction->bytes);
-      return;
-    case ROLE_COLLECTIVE:
-      call_collective(instruction);
-      return;
-    case ROLE_MAKE_COMMUNICATOR:
-      make_communicator(instruction);
-      return;
-    case ROLE_FREE_COMMUNICATOR:
-      free_communicator(instruction);
-      return;
-    case ROLE_FILE:
-      call_file(instruction);
-      return;
-    case ROLE_WINDOW:
-      call_window(instruction);
-      return;
+  static void (*const actions[])(const struct instruction*) = {
+      [ROLE_COMPUTE] = compute,
+      [ROLE_SLEEP] = sleep_for,
+      [ROLE_SEND] = send_message,
+      [ROLE_RECEIVE] = receive_message,
+      [ROLE_EXCHANGE] = begin_send_receive,
+      [ROLE_RECEIVE_HALF] = finish_send_receive,
+      [ROLE_COMPLETE_ONE] = complete_one,
+      [ROLE_COMPLETE_LAST] = complete_one,
+      [ROLE_COMPLETE_COLLECTIVE] = complete_one,
+      [ROLE_COMPLETE_ALL] = complete_several,
+      [ROLE_COMPLETE_ANY] = complete_several,
+      [ROLE_COMPLETE_SOME] = complete_several,
+      [ROLE_CANCEL] = cancel_request,
+      [ROLE_FREE_REQUEST] = free_request,
+      [ROLE_PROBE] = probe_message,
+      [ROLE_MAKE_PERSISTENT] = make_persistent,
+      [ROLE_START] = start_persistent,
+      [ROLE_START_ALL] = start_all_persistent,
+      [ROLE_NUMBER_REQUEST] = number_last_request,
+      [ROLE_NUMBER_PERSISTENT] = number_last_persistent,
+      [ROLE_COLLECTIVE] = call_collective,
+      [ROLE_MAKE_COMMUNICATOR] = make_communicator,
+      [ROLE_FREE_COMMUNICATOR] = free_communicator,
+      [ROLE_FILE] = call_file,
+      [ROLE_WINDOW] = call_window,
+  };
+  const size_t role = (size_t)traits_of(instruction)->role;
+  if (role >= sizeof actions / sizeof *actions || actions[role] == NULL) {
+    fail("the script has an instruction of kind %d", instruction->kind);
   }
-  fail("the script has an instruction of kind %d", instruction->kind);
+  actions[role](instruction);
 }
 
 /* `log_from`: the date that the timeline begins at; negative: there is none. */
@@ -129,33 +84,37 @@ static enum compute_mode mode_of(const char* value) {
   fail("compute=%s is none of sleep, spin, instructions, none", value);
 }
 
+/* What stands behind NAME= in a word; NULL: it is another option. */
+static const char* value_of(const char* word, const char* name) {
+  const size_t length = strlen(name);
+  return strncmp(word, name, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+}
+
 static void take_options(int count, char** words) {
   struct options* const options = &program.options;
   *options =
       (struct options){.repetitions = 5, .warm_ups = 1, .compute = COMPUTE_SLEEP, .speed = 1e9};
+  const char* value;
   /* First, since it says where errors go. */
   for (int i = 2; i < count; i++)
-    if (strncmp(words[i], "results=", 8) == 0) options->results = words[i] + 8;
+    if ((value = value_of(words[i], "results")) != NULL) options->results = value;
   if (count < 2) fail("the directory of the scripts is missing");
   options->scripts = words[1];
   for (int i = 2; i < count; i++) {
     const char* const word = words[i];
-    const char* const equals = strchr(word, '=');
-    const size_t length = equals == NULL ? 0 : (size_t)(equals - word);
-    const char* const value = equals == NULL ? "" : equals + 1;
-    if (length == 6 && strncmp(word, "repeat", length) == 0)
+    if ((value = value_of(word, "repeat")) != NULL)
       options->repetitions = (int)number_of(word, value, 1);
-    else if (length == 7 && strncmp(word, "warm_up", length) == 0)
+    else if ((value = value_of(word, "warm_up")) != NULL)
       options->warm_ups = (int)number_of(word, value, 0);
-    else if (length == 5 && strncmp(word, "speed", length) == 0)
+    else if ((value = value_of(word, "speed")) != NULL)
       options->speed = number_of(word, value, 1e-300);
-    else if (length == 7 && strncmp(word, "compute", length) == 0)
+    else if ((value = value_of(word, "compute")) != NULL)
       options->compute = mode_of(value);
-    else if (length == 8 && strncmp(word, "timeline", length) == 0)
+    else if ((value = value_of(word, "timeline")) != NULL)
       options->timeline = number_of(word, value, 0) != 0;
-    else if (length == 7 && strncmp(word, "scratch", length) == 0)
+    else if ((value = value_of(word, "scratch")) != NULL)
       options->scratch = value;
-    else if (length != 7 || strncmp(word, "results", length) != 0)
+    else if (value_of(word, "results") == NULL)
       fail(
           "%s is not an option; they are results, repeat, warm_up, speed, timeline, compute and "
           "scratch",

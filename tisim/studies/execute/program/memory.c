@@ -16,6 +16,12 @@ static int64_t buffered_capacity;
 static char* send_memory;
 static void* buffered_memory;
 
+void* memory_for(void* old, size_t count, size_t size) {
+  void* const memory = realloc(old, (count + 1) * size);
+  if (memory == NULL) fail("no memory for %zu times %zu bytes", count, size);
+  return memory;
+}
+
 void* receive_room(int64_t bytes) {
   if (program.rehearsing) {
     live += bytes;
@@ -91,8 +97,7 @@ struct need {
 
 static void check_hosts(void) {
   const struct need own = {host_number(), needed_memory(), free_memory()};
-  struct need* const all = malloc((size_t)program.ranks * sizeof *all);
-  if (all == NULL) fail("no memory");
+  struct need* const all = memory_for(NULL, (size_t)program.ranks, sizeof *all);
   PMPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, program.control);
   int64_t here = 0;
   int first = -1;

@@ -62,11 +62,6 @@ static void set_view(const struct instruction* instruction, struct handle* handl
   PMPI_File_seek(handle->mpi, position, MPI_SEEK_SET);
 }
 
-static void close_mpi_file(struct handle* handle) {
-  if (!program.rehearsing) check(MPI_File_close(&handle->mpi), handle);
-  handle->number = -1;
-}
-
 /* How a call moves data: where it begins, and whether it makes a request. */
 struct transfer {
   MPI_File file;
@@ -78,66 +73,40 @@ struct transfer {
   MPI_Request* request;
 };
 
+/* TRANSFER(BEFORE, before, BEHIND, behind, where, last): the functions that read and write. What
+ * stands in their names before and behind these words, whether they are given an offset, and what
+ * is their last argument. */
+// clang-format off: it moves lists of macros to and fro
+#define TRANSFERS(TRANSFER)                           \
+  TRANSFER(, , , , HERE, STATUS)                      \
+  TRANSFER(, , _AT, _at, THERE, STATUS)               \
+  TRANSFER(, , _ALL, _all, HERE, STATUS)              \
+  TRANSFER(, , _AT_ALL, _at_all, THERE, STATUS)       \
+  TRANSFER(, , _SHARED, _shared, HERE, STATUS)        \
+  TRANSFER(, , _ORDERED, _ordered, HERE, STATUS)      \
+  TRANSFER(I, i, , , HERE, REQUEST)                   \
+  TRANSFER(I, i, _AT, _at, THERE, REQUEST)            \
+  TRANSFER(I, i, _ALL, _all, HERE, REQUEST)           \
+  TRANSFER(I, i, _AT_ALL, _at_all, THERE, REQUEST)    \
+  TRANSFER(I, i, _SHARED, _shared, HERE, REQUEST)     \
+  TRANSFER(, , _ALL_BEGIN, _all_begin, HERE, )        \
+  TRANSFER(, , _AT_ALL_BEGIN, _at_all_begin, THERE, ) \
+  TRANSFER(, , _ORDERED_BEGIN, _ordered_begin, HERE, )
+// clang-format on
+#define HERE t->file
+#define THERE t->file, t->offset
+#define STATUS , MPI_STATUS_IGNORE
+#define REQUEST , t->request
+
 static int move(int operation, const struct transfer* t) {
   switch (operation) {
-    case OPERATION_FILE_READ:
-      return MPI_File_read(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE:
-      return MPI_File_write(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_READ_AT:
-      return MPI_File_read_at(t->file, t->offset, t->room, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE_AT:
-      return MPI_File_write_at(t->file, t->offset, t->data, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_READ_ALL:
-      return MPI_File_read_all(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE_ALL:
-      return MPI_File_write_all(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_READ_AT_ALL:
-      return MPI_File_read_at_all(t->file, t->offset, t->room, t->count, t->type,
-                                  MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE_AT_ALL:
-      return MPI_File_write_at_all(t->file, t->offset, t->data, t->count, t->type,
-                                   MPI_STATUS_IGNORE);
-    case OPERATION_FILE_READ_SHARED:
-      return MPI_File_read_shared(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE_SHARED:
-      return MPI_File_write_shared(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_READ_ORDERED:
-      return MPI_File_read_ordered(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_WRITE_ORDERED:
-      return MPI_File_write_ordered(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
-    case OPERATION_FILE_IREAD:
-      return MPI_File_iread(t->file, t->room, t->count, t->type, t->request);
-    case OPERATION_FILE_IWRITE:
-      return MPI_File_iwrite(t->file, t->data, t->count, t->type, t->request);
-    case OPERATION_FILE_IREAD_AT:
-      return MPI_File_iread_at(t->file, t->offset, t->room, t->count, t->type, t->request);
-    case OPERATION_FILE_IWRITE_AT:
-      return MPI_File_iwrite_at(t->file, t->offset, t->data, t->count, t->type, t->request);
-    case OPERATION_FILE_IREAD_ALL:
-      return MPI_File_iread_all(t->file, t->room, t->count, t->type, t->request);
-    case OPERATION_FILE_IWRITE_ALL:
-      return MPI_File_iwrite_all(t->file, t->data, t->count, t->type, t->request);
-    case OPERATION_FILE_IREAD_AT_ALL:
-      return MPI_File_iread_at_all(t->file, t->offset, t->room, t->count, t->type, t->request);
-    case OPERATION_FILE_IWRITE_AT_ALL:
-      return MPI_File_iwrite_at_all(t->file, t->offset, t->data, t->count, t->type, t->request);
-    case OPERATION_FILE_IREAD_SHARED:
-      return MPI_File_iread_shared(t->file, t->room, t->count, t->type, t->request);
-    case OPERATION_FILE_IWRITE_SHARED:
-      return MPI_File_iwrite_shared(t->file, t->data, t->count, t->type, t->request);
-    case OPERATION_FILE_READ_ALL_BEGIN:
-      return MPI_File_read_all_begin(t->file, t->room, t->count, t->type);
-    case OPERATION_FILE_READ_AT_ALL_BEGIN:
-      return MPI_File_read_at_all_begin(t->file, t->offset, t->room, t->count, t->type);
-    case OPERATION_FILE_READ_ORDERED_BEGIN:
-      return MPI_File_read_ordered_begin(t->file, t->room, t->count, t->type);
-    case OPERATION_FILE_WRITE_ALL_BEGIN:
-      return MPI_File_write_all_begin(t->file, t->data, t->count, t->type);
-    case OPERATION_FILE_WRITE_AT_ALL_BEGIN:
-      return MPI_File_write_at_all_begin(t->file, t->offset, t->data, t->count, t->type);
-    case OPERATION_FILE_WRITE_ORDERED_BEGIN:
-      return MPI_File_write_ordered_begin(t->file, t->data, t->count, t->type);
+#define CALL(BEFORE, before, BEHIND, behind, where, last)                           \
+  case OPERATION_FILE_##BEFORE##READ##BEHIND:                                       \
+    return MPI_File_##before##read##behind(where, t->room, t->count, t->type last); \
+  case OPERATION_FILE_##BEFORE##WRITE##BEHIND:                                      \
+    return MPI_File_##before##write##behind(where, t->data, t->count, t->type last);
+    TRANSFERS(CALL)
+#undef CALL
     default:
       fail("the script has a call of MPI-IO of number %d", operation);
   }
@@ -145,21 +114,11 @@ static int move(int operation, const struct transfer* t) {
 
 static bool reads(int operation) {
   switch (operation) {
-    case OPERATION_FILE_READ_ALL_BEGIN:
-    case OPERATION_FILE_READ_AT_ALL_BEGIN:
-    case OPERATION_FILE_READ_ORDERED_BEGIN:
-    case OPERATION_FILE_READ:
-    case OPERATION_FILE_READ_AT:
-    case OPERATION_FILE_READ_ALL:
-    case OPERATION_FILE_READ_AT_ALL:
-    case OPERATION_FILE_READ_SHARED:
-    case OPERATION_FILE_READ_ORDERED:
-    case OPERATION_FILE_IREAD:
-    case OPERATION_FILE_IREAD_AT:
-    case OPERATION_FILE_IREAD_ALL:
-    case OPERATION_FILE_IREAD_AT_ALL:
-    case OPERATION_FILE_IREAD_SHARED:
-      return true;
+#define READS(BEFORE, before, BEHIND, behind, where, last) \
+  case OPERATION_FILE_##BEFORE##READ##BEHIND:              \
+    return true;
+    TRANSFERS(READS)
+#undef READS
     default:
       return false;
   }
@@ -171,27 +130,24 @@ static bool is_first_step(int operation) {
 
 /* The second step of a split collective call, which frees what the first one reads into. */
 static void end_step(int operation, struct handle* handle) {
-  MPI_Status* const none = MPI_STATUS_IGNORE;
-  const bool receives = operation == OPERATION_FILE_READ_ALL_END ||
-                        operation == OPERATION_FILE_READ_AT_ALL_END ||
-                        operation == OPERATION_FILE_READ_ORDERED_END;
   int error = MPI_SUCCESS;
-  if (!program.rehearsing) {
-    if (operation == OPERATION_FILE_READ_ALL_END)
-      error = MPI_File_read_all_end(handle->mpi, handle->room, none);
-    else if (operation == OPERATION_FILE_READ_AT_ALL_END)
-      error = MPI_File_read_at_all_end(handle->mpi, handle->room, none);
-    else if (operation == OPERATION_FILE_READ_ORDERED_END)
-      error = MPI_File_read_ordered_end(handle->mpi, handle->room, none);
-    else if (operation == OPERATION_FILE_WRITE_ALL_END)
-      error = MPI_File_write_all_end(handle->mpi, handle->data, none);
-    else if (operation == OPERATION_FILE_WRITE_AT_ALL_END)
-      error = MPI_File_write_at_all_end(handle->mpi, handle->data, none);
-    else
-      error = MPI_File_write_ordered_end(handle->mpi, handle->data, none);
-    check(error, handle);
+  switch (program.rehearsing ? -1 : operation) {
+#define END(KIND, kind)                                                                \
+  case OPERATION_FILE_READ_##KIND##_END:                                               \
+    error = MPI_File_read_##kind##_end(handle->mpi, handle->room, MPI_STATUS_IGNORE);  \
+    break;                                                                             \
+  case OPERATION_FILE_WRITE_##KIND##_END:                                              \
+    error = MPI_File_write_##kind##_end(handle->mpi, handle->data, MPI_STATUS_IGNORE); \
+    break;
+    END(ALL, all)
+    END(AT_ALL, at_all)
+    END(ORDERED, ordered)
+#undef END
+    default:
+      break;
   }
-  if (receives) release_room(handle->room, handle->bytes);
+  check(error, handle);
+  release_room(handle->room, handle->bytes);
 }
 
 static void transfer(const struct instruction* instruction, struct handle* handle) {
@@ -215,7 +171,7 @@ static void transfer(const struct instruction* instruction, struct handle* handl
   if (is_first_step(operation)) {
     handle->room = t.room;
     handle->data = t.data;
-    handle->bytes = bytes;
+    handle->bytes = receives ? bytes : 0;
     return;
   }
   if (!makes_request) {
@@ -238,7 +194,7 @@ void call_mpi_file(const struct instruction* instruction, struct handle* handle)
   const bool is_executed = !program.rehearsing;
   switch (operation) {
     case OPERATION_FILE_CLOSE:
-      close_mpi_file(handle);
+      if (is_executed) check(MPI_File_close(&handle->mpi), handle);
       return;
     case OPERATION_FILE_SEEK:
       if (is_executed) check(MPI_File_seek(handle->mpi, numbers[1], whence_of(numbers[0])), handle);

@@ -15,9 +15,8 @@ static int hash(int64_t number) { return (int)(number & (HASHES - 1)); }
 
 static void grow(void) {
   const int larger = capacity == 0 ? FIRST_CAPACITY : 2 * capacity;
-  table = realloc(table, (size_t)larger * sizeof *table);
-  handles = realloc(handles, (size_t)larger * sizeof *handles);
-  if (table == NULL || handles == NULL) fail("no memory for %d pending requests", larger);
+  table = memory_for(table, (size_t)larger, sizeof *table);
+  handles = memory_for(handles, (size_t)larger, sizeof *handles);
   for (int index = capacity; index < larger; index++) table[index].pending = false;
   capacity = larger;
 }
@@ -49,9 +48,14 @@ MPI_Request* next_handle(void) {
   return &handles[lowest];
 }
 
-MPI_Request* handle_of(int index) { return &handles[index]; }
+static int numbered_request(int64_t number) {
+  int index = by_number[hash(number)] - 1;
+  while (index >= 0 && table[index].number != number) index = table[index].same_hash;
+  return index;
+}
 
-int add_request(const struct request* like) {
+/* Returns its index. */
+static int add(const struct request* like) {
   next_handle();
   const int index = lowest;
   const int number = like->number;
@@ -66,11 +70,10 @@ int add_request(const struct request* like) {
   return index;
 }
 
-struct request* request_at(int index) {
-  return &table[index];
-}
+void add_request(const struct request* like) { (void)add(like); }
 
-void number_last_request(int number) {
+void number_last_request(const struct instruction* instruction) {
+  const int number = (int)instruction->bytes;
   const int older = numbered_request(number);
   if (older >= 0) unlink_number(older);
   if (last < 0) return; /* a message to nobody */
@@ -78,7 +81,10 @@ void number_last_request(int number) {
   link_number(last, number);
 }
 
-void finish_request(int index) {
+static void end_persistent(int index);
+
+/* The request is complete. */
+static void finish_request(int index) {
   struct request* const request = &table[index];
   unlink_number(index);
   *(request->previous < 0 ? &first : &table[request->previous].next) = request->next;
@@ -93,35 +99,30 @@ void finish_request(int index) {
   if (index < lowest) lowest = index;
 }
 
-void leave_request(int index) {
-  table[index].room = NULL;
-  table[index].bytes = 0;
-  finish_request(index);
-}
-
-int first_request(void) { return first; }
-
-int numbered_request(int64_t number) {
-  int index = by_number[hash(number)] - 1;
-  while (index >= 0 && table[index].number != number) index = table[index].same_hash;
-  return index;
-}
-
-static bool has_key(const struct request* request, const struct instruction* key) {
+/* True if a wait, a test or a start names the request, which may be of any source. */
+static bool has_key(const struct request* request, const struct instruction* key, bool is_of_any) {
   if (request->communicator != key->communicator || request->tag != key->tag) return false;
-  if (request->type == REQUEST_COLLECTIVE) return key->tag < 0 && key->tag != TRACE_ANY_TAG;
-  const bool source = request->source == key->peer || request->source_lost;
+  const bool source = request->source == key->peer || is_of_any;
   const bool destination = request->destination == key->bytes;
   /* While a script is rehearsed, nobody knows this rank's number in communicators. */
   if (program.rehearsing) return request->type == REQUEST_SEND ? destination : source;
   return source && destination;
 }
 
-int named_request(const struct instruction* instruction) {
+/* The pending request that a wait or test names, -1: none. */
+static int named_request(const struct instruction* instruction) {
   if (instruction->flags & FLAG_NUMBERED) return numbered_request(instruction->bytes);
   if (traits_of(instruction)->role == ROLE_COMPLETE_LAST) return last;
-  for (int index = first; index >= 0; index = table[index].next)
-    if (has_key(&table[index], instruction)) return index;
+  const bool is_collective = instruction->tag < 0 && instruction->tag != TRACE_ANY_TAG;
+  for (int index = first; index >= 0; index = table[index].next) {
+    const struct request* const request = &table[index];
+    if (request->type != REQUEST_COLLECTIVE) {
+      if (has_key(request, instruction, request->source_lost)) return index;
+    } else if (is_collective && request->communicator == instruction->communicator &&
+               request->tag == instruction->tag) {
+      return index;
+    }
+  }
   return -1;
 }
 
@@ -141,8 +142,7 @@ void make_persistent(const struct instruction* instruction) {
   if (persistent_count == persistent_capacity) {
     persistent_capacity = persistent_capacity == 0 ? 16 : 2 * persistent_capacity;
     persistent_table =
-        realloc(persistent_table, (size_t)persistent_capacity * sizeof *persistent_table);
-    if (persistent_table == NULL) fail("no memory for %d persistent requests", persistent_capacity);
+        memory_for(persistent_table, (size_t)persistent_capacity, sizeof *persistent_table);
   }
   struct persistent* const made = &persistent_table[persistent_count];
   made->active = false;
@@ -156,19 +156,11 @@ void make_persistent(const struct instruction* instruction) {
   if (!program.rehearsing) post_message(instruction, room, &made->handle);
 }
 
-void number_last_persistent(int number) {
+void number_last_persistent(const struct instruction* instruction) {
+  const int number = (int)instruction->bytes;
   for (int index = 0; index < persistent_count; index++)
     if (persistent_table[index].number == number) persistent_table[index].number = -1;
   if (persistent_count > 0) persistent_table[persistent_count - 1].number = number;
-}
-
-static bool persistent_has_key(const struct persistent* persistent, const struct instruction* key) {
-  const struct request* const request = &persistent->request;
-  if (request->communicator != key->communicator || request->tag != key->tag) return false;
-  if (program.rehearsing)
-    return request->type == REQUEST_SEND ? request->destination == key->bytes
-                                         : request->source == key->peer;
-  return request->source == key->peer && request->destination == key->bytes;
 }
 
 /* The request that a start makes is pending from here on. */
@@ -177,7 +169,7 @@ static void activate(struct persistent* persistent) {
   if (persistent->buffered >= 0) reserve_buffered(persistent->buffered);
   struct request started = persistent->request;
   started.number = persistent->number;
-  *handle_of(add_request(&started)) = persistent->handle;
+  handles[add(&started)] = persistent->handle;
 }
 
 static void start(struct persistent* persistent) {
@@ -201,7 +193,8 @@ void start_persistent(const struct instruction* instruction) {
     return;
   }
   for (int index = 0; index < persistent_count; index++) {
-    if (!is_inactive(index) || !persistent_has_key(&persistent_table[index], instruction)) continue;
+    if (!is_inactive(index) || !has_key(&persistent_table[index].request, instruction, false))
+      continue;
     start(&persistent_table[index]);
     return;
   }
@@ -210,39 +203,38 @@ void start_persistent(const struct instruction* instruction) {
 void start_all_persistent(const struct instruction* instruction) {
   const bool listed = instruction->flags & FLAG_NUMBERED;
   const int64_t most = listed ? instruction->count : persistent_count;
-  MPI_Request* const handles = malloc((size_t)(most + 1) * sizeof *handles);
-  if (handles == NULL) fail("no memory for %lld requests", (long long)most);
+  MPI_Request* const started_handles = memory_for(NULL, (size_t)most, sizeof *started_handles);
   int started = 0;
   for (int64_t i = 0; i < most; i++) {
     struct persistent* const one =
         listed ? with_number(instruction->numbers[i]) : &persistent_table[i];
     if (!is_inactive((int)(one - persistent_table))) continue;
     activate(one);
-    handles[started++] = one->handle;
+    started_handles[started++] = one->handle;
   }
-  if (!program.rehearsing) MPI_Startall(started, handles);
-  free(handles);
+  if (!program.rehearsing) MPI_Startall(started, started_handles);
+  free(started_handles);
 }
 
-void end_persistent(int index) { persistent_table[index].active = false; }
+static void end_persistent(int index) { persistent_table[index].active = false; }
 
 static void release_room_of(const struct persistent* persistent) {
   if (persistent->request.type == REQUEST_RECEIVE)
     release_room(persistent->request.room, persistent->request.bytes);
 }
 
-void free_one_persistent(int index) {
+static void free_one_persistent(int index) {
   if (!program.rehearsing) MPI_Request_free(&persistent_table[index].handle);
   persistent_table[index].freed = true;
   persistent_table[index].number = -1;
   while (persistent_count > 0 && persistent_table[persistent_count - 1].freed) persistent_count--;
 }
 
-void free_inactive_persistent(const struct instruction* instruction) {
+static void free_inactive_persistent(const struct instruction* instruction) {
   const bool by_number = instruction->flags & FLAG_NUMBERED;
   for (int index = 0; index < persistent_count; index++) {
     const bool named = by_number ? persistent_table[index].number == instruction->bytes
-                                 : persistent_has_key(&persistent_table[index], instruction);
+                                 : has_key(&persistent_table[index].request, instruction, false);
     if (!named || !is_inactive(index)) continue;
     release_room_of(&persistent_table[index]);
     free_one_persistent(index);
@@ -270,18 +262,16 @@ static int taken_count, taken_capacity;
 static void take(int index) {
   if (taken_count == taken_capacity) {
     taken_capacity = taken_capacity == 0 ? 64 : 2 * taken_capacity;
-    indices = realloc(indices, (size_t)taken_capacity * sizeof *indices);
-    found = realloc(found, (size_t)taken_capacity * sizeof *found);
-    copies = realloc(copies, (size_t)taken_capacity * sizeof *copies);
-    if (indices == NULL || found == NULL || copies == NULL)
-      fail("no memory for %d requests", taken_capacity);
+    indices = memory_for(indices, (size_t)taken_capacity, sizeof *indices);
+    found = memory_for(found, (size_t)taken_capacity, sizeof *found);
+    copies = memory_for(copies, (size_t)taken_capacity, sizeof *copies);
   }
   indices[taken_count++] = index;
 }
 
 static void take_pending(void) {
   taken_count = 0;
-  for (int index = first_request(); index >= 0; index = request_at(index)->next) take(index);
+  for (int index = first; index >= 0; index = table[index].next) take(index);
 }
 
 /* Numbers of requests that were complete before name none. */
@@ -302,11 +292,11 @@ static void take_handles(void) {
   bool are_neighbours = true;
   for (int i = 1; i < taken_count; i++) are_neighbours &= indices[i] == indices[i - 1] + 1;
   if (taken_count > 0 && are_neighbours) {
-    taken_handles = handle_of(indices[0]);
+    taken_handles = &handles[indices[0]];
     return;
   }
   taken_handles = copies;
-  for (int i = 0; i < taken_count; i++) copies[i] = *handle_of(indices[i]);
+  for (int i = 0; i < taken_count; i++) copies[i] = handles[indices[i]];
 }
 
 static void finish_taken(void) {
@@ -319,9 +309,9 @@ void complete_one(const struct instruction* instruction) {
   int is_complete = 1;
   if (!program.rehearsing) {
     if (traits_of(instruction)->blocks)
-      MPI_Wait(handle_of(index), MPI_STATUS_IGNORE);
+      MPI_Wait(&handles[index], MPI_STATUS_IGNORE);
     else
-      MPI_Test(handle_of(index), &is_complete, MPI_STATUS_IGNORE);
+      MPI_Test(&handles[index], &is_complete, MPI_STATUS_IGNORE);
   }
   if (is_complete) finish_request(index);
 }
@@ -383,7 +373,7 @@ void complete_several(const struct instruction* instruction) {
 
 void cancel_request(const struct instruction* instruction) {
   const int index = named_request(instruction);
-  if (index >= 0 && !program.rehearsing) MPI_Cancel(handle_of(index));
+  if (index >= 0 && !program.rehearsing) MPI_Cancel(&handles[index]);
 }
 
 void free_request(const struct instruction* instruction) {
@@ -392,9 +382,12 @@ void free_request(const struct instruction* instruction) {
     free_inactive_persistent(instruction);
     return;
   }
-  const int persistent = request_at(index)->persistent;
-  if (!program.rehearsing && persistent < 0) MPI_Request_free(handle_of(index));
-  leave_request(index);
+  const int persistent = table[index].persistent;
+  if (!program.rehearsing && persistent < 0) MPI_Request_free(&handles[index]);
+  /* Nobody will know when it is complete: MPI may write to its room until the program ends. */
+  table[index].room = NULL;
+  table[index].bytes = 0;
+  finish_request(index);
   if (persistent >= 0) free_one_persistent(persistent);
 }
 

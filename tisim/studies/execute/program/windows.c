@@ -4,43 +4,37 @@
 
 /* Traces do not say where in a window an access lies: all are at its beginning. */
 struct window {
-  int number; /* -1: the place is free */
+  int number;
   MPI_Win handle;
   void* memory; /* of one that was created from memory */
+  struct window* next;
 };
 
 static struct window* windows;
-static int capacity;
 /* Size of the largest access, which the memory of a dynamic window must hold. */
 static int64_t largest;
 
 static int number_of(const struct instruction* instruction) { return instruction->tag >> 8; }
 
-static struct window* find(int number) {
-  for (int i = 0; i < capacity; i++)
-    if (windows[i].number == number) return &windows[i];
-  return NULL;
+/* Where the window of a number is linked; NULL is there if there is none. */
+static struct window** find(int number) {
+  struct window** link = &windows;
+  while (*link != NULL && (*link)->number != number) link = &(*link)->next;
+  return link;
 }
 
 static MPI_Win window_of(const struct instruction* instruction) {
-  const struct window* const found = find(number_of(instruction));
+  const struct window* const found = *find(number_of(instruction));
   if (found == NULL) fail("there is no window %d", number_of(instruction));
   return found->handle;
 }
 
 static void make_window(const struct instruction* instruction) {
-  struct window* made = find(-1);
-  if (made == NULL) {
-    const int larger = capacity == 0 ? 16 : 2 * capacity;
-    windows = realloc(windows, (size_t)larger * sizeof *windows);
-    if (windows == NULL) fail("no memory for %d windows", larger);
-    for (int i = capacity; i < larger; i++) windows[i].number = -1;
-    made = &windows[capacity];
-    capacity = larger;
-  }
+  struct window* const made = memory_for(NULL, 1, sizeof *made);
   const MPI_Comm comm = communicator_of(instruction);
   MPI_Aint size = instruction->bytes;
-  *made = (struct window){.number = number_of(instruction)};
+  *made = (struct window){.number = number_of(instruction), .next = windows};
+  windows = made;
   switch (instruction->operation) {
     case OPERATION_WIN_ALLOCATE:
       MPI_Win_allocate(size, 1, MPI_INFO_NULL, comm, &made->memory, &made->handle);
@@ -61,27 +55,18 @@ static void make_window(const struct instruction* instruction) {
   MPI_Win_create(made->memory, size, 1, MPI_INFO_NULL, comm, &made->handle);
 }
 
-static void free_window(struct window* freed) {
+static void free_window(struct window** link) {
+  struct window* const freed = *link;
   MPI_Win_free(&freed->handle);
+  *link = freed->next;
   free(freed->memory);
-  freed->number = -1;
-}
-
-static MPI_Group group_of(const struct instruction* instruction) {
-  const int count = (int)instruction->count;
-  int* const ranks = malloc((size_t)(count + 1) * sizeof *ranks);
-  if (ranks == NULL) fail("no memory for a group of %d ranks", count);
-  for (int i = 0; i < count; i++) ranks[i] = (int)instruction->numbers[i];
-  MPI_Group all, some;
-  PMPI_Win_get_group(window_of(instruction), &all);
-  PMPI_Group_incl(all, count, ranks, &some);
-  PMPI_Group_free(&all);
-  free(ranks);
-  return some;
+  free(freed);
 }
 
 static void begin_with_group(const struct instruction* instruction) {
-  MPI_Group group = group_of(instruction);
+  MPI_Group all;
+  PMPI_Win_get_group(window_of(instruction), &all);
+  MPI_Group group = group_among(all, instruction->numbers, instruction->count);
   if (instruction->operation == OPERATION_WIN_POST)
     MPI_Win_post(group, 0, window_of(instruction));
   else
@@ -96,24 +81,44 @@ static void fence(const struct instruction* instruction) {
   MPI_Win_fence(assertion, window_of(instruction));
 }
 
-/* With request=, the last argument of a call. */
-static void access_with_request(const struct instruction* instruction, int target, int count,
-                                const void* data, void* room) {
+static void access_target(const struct instruction* instruction, int target, int count,
+                          const void* data, void* room) {
   const MPI_Win window = window_of(instruction);
+  const MPI_Datatype word = count >= 8 ? MPI_INT64_T : MPI_INT;
   MPI_Request* const request = next_handle();
+#define DATA data, count, MPI_BYTE
+#define ROOM room, count, MPI_BYTE
+#define TARGET target, 0, count, MPI_BYTE
   switch (instruction->operation) {
+    case OPERATION_PUT:
+      MPI_Put(DATA, TARGET, window);
+      return;
     case OPERATION_RPUT:
-      MPI_Rput(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, window, request);
-      break;
+      MPI_Rput(DATA, TARGET, window, request);
+      return;
+    case OPERATION_GET:
+      MPI_Get(ROOM, TARGET, window);
+      return;
     case OPERATION_RGET:
-      MPI_Rget(room, count, MPI_BYTE, target, 0, count, MPI_BYTE, window, request);
-      break;
+      MPI_Rget(ROOM, TARGET, window, request);
+      return;
+    case OPERATION_ACCUMULATE:
+      MPI_Accumulate(DATA, TARGET, MPI_BOR, window);
+      return;
     case OPERATION_RACCUMULATE:
-      MPI_Raccumulate(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, MPI_BOR, window, request);
-      break;
+      MPI_Raccumulate(DATA, TARGET, MPI_BOR, window, request);
+      return;
+    case OPERATION_GET_ACCUMULATE:
+      MPI_Get_accumulate(DATA, ROOM, TARGET, MPI_BOR, window);
+      return;
+    case OPERATION_RGET_ACCUMULATE:
+      MPI_Rget_accumulate(DATA, ROOM, TARGET, MPI_BOR, window, request);
+      return;
+    case OPERATION_FETCH_AND_OP:
+      MPI_Fetch_and_op(data, room, word, target, 0, MPI_SUM, window);
+      return;
     default:
-      MPI_Rget_accumulate(data, count, MPI_BYTE, room, count, MPI_BYTE, target, 0, count, MPI_BYTE,
-                          MPI_BOR, window, request);
+      MPI_Compare_and_swap(data, data, room, word, target, 0, window);
   }
 }
 
@@ -128,35 +133,12 @@ static void access_window(const struct instruction* instruction) {
   static void* room; /* of everything that is fetched */
   static int64_t size;
   if (!program.rehearsing && size < largest) room = realloc(room, (size_t)(size = largest));
+  if (!program.rehearsing) access_target(instruction, target, count, data, room);
   if (has_request) {
-    if (!program.rehearsing) access_with_request(instruction, target, count, data, room);
     add_request(&(struct request){.type = REQUEST_COLLECTIVE,
                                   .communicator = instruction->communicator,
                                   .number = -1,
                                   .persistent = -1});
-    return;
-  }
-  if (program.rehearsing) return;
-  const MPI_Win window = window_of(instruction);
-  switch (instruction->operation) {
-    case OPERATION_PUT:
-      MPI_Put(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, window);
-      return;
-    case OPERATION_GET:
-      MPI_Get(room, count, MPI_BYTE, target, 0, count, MPI_BYTE, window);
-      return;
-    case OPERATION_ACCUMULATE:
-      MPI_Accumulate(data, count, MPI_BYTE, target, 0, count, MPI_BYTE, MPI_BOR, window);
-      return;
-    case OPERATION_GET_ACCUMULATE:
-      MPI_Get_accumulate(data, count, MPI_BYTE, room, count, MPI_BYTE, target, 0, count, MPI_BYTE,
-                         MPI_BOR, window);
-      return;
-    case OPERATION_FETCH_AND_OP:
-      MPI_Fetch_and_op(data, room, count >= 8 ? MPI_INT64_T : MPI_INT, target, 0, MPI_SUM, window);
-      return;
-    default:
-      MPI_Compare_and_swap(data, data, room, count >= 8 ? MPI_INT64_T : MPI_INT, target, 0, window);
   }
 }
 
@@ -225,6 +207,5 @@ void call_window(const struct instruction* instruction) {
 
 void free_windows(void) {
   if (program.rehearsing) return;
-  for (int i = 0; i < capacity; i++)
-    if (windows[i].number >= 0) free_window(&windows[i]);
+  while (windows != NULL) free_window(&windows);
 }
