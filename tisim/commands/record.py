@@ -192,14 +192,9 @@ def record_command(
     """
     refuse_option(command[0] if command else "")
     if print_source is not None:
-        from tisim.traces.record.compiler import write_source
+        from tisim.traces.record.source import Variant, write_source
 
-        write_source(
-            Path(print_source),
-            posix=io in ("posix", "both"),
-            layers=io != "none",
-            arguments=arguments == "all",
-        )
+        write_source(Path(print_source), Variant.of(io, arguments=arguments == "all"))
         report_written(print_source)
         return 0
     if output is None:
@@ -207,7 +202,6 @@ def record_command(
     if parts is not None:
         report_recording(output, packed_parts(parts, output), "")
         return 0
-    from tisim.traces.record.limits import Limits
     from tisim.traces.record.settings import Settings
 
     settings = Settings(
@@ -223,7 +217,9 @@ def record_command(
         timeline=timeline,
         io=io,
         gather=gather,
-        limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
+        ranks=ranks,
+        memory=_bytes(memory),
+        max_size=_bytes(max_size),
     )
     return _record(command, output, settings, repeat, mpicc)
 

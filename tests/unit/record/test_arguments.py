@@ -19,7 +19,7 @@ from tests.unit.record.programs import (
     tisim_record,
 )
 from tisim.traces.given_calls import BEFORE
-from tisim.traces.record.source import recorder_source
+from tisim.traces.record.source import Variant, recorder_source
 from tisim.traces.record.table import read_table, read_unwritten
 
 BODY = """MPI_Comm ring; MPI_Info info; MPI_Datatype column, places; MPI_Status status, both[2];
@@ -288,7 +288,7 @@ def test_every_function_of_the_library_is_listed(mpi: Mpi, tmp_path: Path) -> No
 
 
 def test_they_are_not_wrapped_unless_asked_for() -> None:
-    plain, with_arguments = recorder_source(), recorder_source(arguments=True)
+    plain, with_arguments = recorder_source(), recorder_source(Variant(arguments=True))
     assert set(with_arguments) - set(plain) == {
         *("allocations.c", "unwritten_wrappers.c", "unwritten_fortran_wrappers.c")
     }

@@ -23,9 +23,9 @@ from tisim import Trace as AnyTrace
 from tisim.errors import InputError
 from tisim.support.mpi import find_library
 from tisim.traces import check, unpack
-from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.elf import Executable
 from tisim.traces.record.launch import check_program
+from tisim.traces.record.source import compiled_recorder
 
 BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """

@@ -19,9 +19,8 @@ from tests.unit.record.programs import (
 from tisim.errors import InputError
 from tisim.support.mpi import find_library
 from tisim.traces import unpack
-from tisim.traces.record.compiler import compiled_recorder
-from tisim.traces.record.limits import Limits, rank_ranges
-from tisim.traces.record.trace_library import library_file
+from tisim.traces.record.settings import Settings
+from tisim.traces.record.source import compiled_recorder, installed
 
 # A ring, whose messages have sizes that never repeat where there are two arguments.
 RING = """
@@ -82,7 +81,7 @@ def run_recorder(
     library = compiled_recorder(find_library(mpi.cc))
     settings = {
         "TISIM_RECORD_DIRECTORY": str(parts),
-        "TISIM_RECORD_LIBRARY": str(library_file()),
+        "TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so")),
         **variables,
     }
     return subprocess.run(
@@ -198,7 +197,7 @@ def test_a_full_disk_stops_the_recording_only(
     settings = {
         "TISIM_RECORD_DIRECTORY": str(parts),
         "TISIM_RECORD_MEMORY": "65536",
-        **({"TISIM_RECORD_LIBRARY": str(library_file())} if compressed else {}),
+        **({"TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so"))} if compressed else {}),
     }
     command = ["unshare", "--mount", "bash", "-c", SMALL_DISK, "bash", size, parts, kept]
     command += [one_mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", ring, "20000", "random"]
@@ -245,12 +244,14 @@ def test_some_ranks_are_recorded(one_mpi: Mpi, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "a", "3-", "3-1", "1,,2", "-2"])
 def test_lists_of_ranks_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="rank"):
-        rank_ranges(text)
+        Settings(ranks=text)
 
 
 def test_limits_of_the_wrong_size() -> None:
     with pytest.raises(InputError, match="between 65,536 and 67,108,864 bytes, not 1"):
-        Limits(memory=1)
+        Settings(memory=1)
     with pytest.raises(InputError, match="cannot be recorded"):
-        Limits(max_size=-1)
-    assert Limits().variables() == {}
+        Settings(max_size=-1)
+    assert not {
+        name for name in Settings().variables() if name.endswith(("MEMORY", "SIZE", "RANKS"))
+    }

@@ -10,6 +10,7 @@ in the place of buffers it is ``mpi_send_f08ts_``: a descriptor begins with the 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tisim.traces.record.table import Function, Parameter, Statuses
 from tisim.traces.record.wrappers import around_mpi_io, entering, frees, letter_of
@@ -32,11 +33,7 @@ _CONVERSIONS = {
     "MPI_Info": "PMPI_Info_f2c",
     "MPI_Errhandler": "PMPI_Errhandler_f2c",
 }
-# What describes parameters of a kind is kept as: see `library/arguments.c`.
-_KINDS = {
-    "d": "MPI_Datatype ", "c": "MPI_Comm ", "o": "MPI_Op ", "n": "MPI_Info ", "G": "MPI_Group ",
-    "w": "MPI_Win ", "f": "MPI_File ", "R": "MPI_Request ", "e": "MPI_Errhandler ",
-}  # fmt: skip
+_NUMBERS = ("int", "MPI_Count", "MPI_Aint", "MPI_Offset")
 
 
 def fortran_wrappers(functions: list[Function]) -> str:
@@ -91,14 +88,7 @@ def _wrapper(function: Function) -> str:
         "    tisim_leave_unrecorded();",
         f"  {result}",
         "  }",
-        *_described(function),
-        *_found_before(function),
-        *(["  tisim_unsupported();"] if function.is_counted else []),
-        *_before(function),
-        *(["  tisim_keep_call_freeing();"] if frees(function) else []),
-        *_performing(function, arguments),
-        *_returned(function),
-        *_after(function),
+        *_around(function, arguments),
         "  tisim_leave();",
         *([result] if is_function else []),
         "}",
@@ -120,52 +110,138 @@ def _length(parameter: Parameter) -> str:
     return f"{parameter.name}_length"
 
 
-def _described(function: Function) -> list[str]:
+@dataclass(frozen=True)
+class _Local:
+    """A parameter as C has it: a variable of its name in the wrapper."""
+
+    name: str
+    #: Its declaration, with the value that it has until it is converted.
+    declaration: str
+    #: The statement that converts it before the call; empty: its declaration does.
+    given: str = ""
+    #: The one that converts the handle behind an address, when it is there.
+    behind: str = ""
+    #: The same of a status or text, of which only the recorder's descriptions speak.
+    told: str = ""
+    #: What the recorder is told that has it, if not the variable.
+    value: str = ""
+
+
+def _local(function: Function, one: Parameter) -> _Local:
+    name, kind, own = one.name, one.type, f"f_{one.name}"
+    convert = _CONVERSIONS.get(kind)
+    if kind == "MPI_Status":
+        described = f"described_{name}"
+        return _Local(
+            name,
+            f"const MPI_Status *{described} = NULL;",
+            told=f"{described} = {_described_statuses(function, one)};",
+            value=f"&{described}",
+        )
+    if kind == "char":
+        converted = f"{name} = {_text(function, one)};"
+        declaration = f"const char *{name} = NULL;"
+        if one.is_const:
+            return _Local(name, declaration, given=converted)
+        return _Local(name, declaration, told=converted)
+    if kind == "void":
+        converted = f"{name} = tisim_fortran_buffer({own}, has_descriptors);"
+        return _Local(name, f"const void *{name} = NULL;", given=converted)
+    if kind in _NUMBERS:
+        if one.depth == 0:
+            return _Local(name, f"const {kind} {name} = ({kind})*{own};")
+        has_constants = letter_of(function, one) == "v"
+        converted = f"{name} = tisim_fortran_numbers({own});" if has_constants else ""
+        return _Local(name, f"const {kind} *{name} = (const {kind} *){own};", given=converted)
+    is_left_open = letter_of(function, one) == "-" and (one.is_array or one.depth > 1)
+    if convert is None or is_left_open:
+        return _Local(name, "", value=own)
+    if one.depth == 0:
+        return _Local(name, f"{kind} {name} = {{0}};", given=f"{name} = {convert}(*{own});")
+    if kind == "MPI_Request" and one.is_array:
+        converted = f"{name} = tisim_fortran_requests({own}, *f_count);"
+        return _Local(name, f"const MPI_Request *{name} = NULL;", given=converted)
+    if kind == "MPI_Datatype" and one.is_array:
+        converted = f"{name} = {_types(function, one)};"
+        return _Local(name, f"const MPI_Datatype *{name} = NULL;", given=converted)
+    return _Local(
+        name,
+        f"{kind} {name}_value = {{0}}, *{name} = &{name}_value;",
+        behind=f"{name}_value = {convert}(*{own});",
+    )
+
+
+def _around(function: Function, arguments: str) -> list[str]:
+    """The call of the subroutine, and what the recorder does before and after it."""
+    found = [_local(function, one) for one in function.parameters]
+    statuses = function.statuses
+    condition = statuses.condition if statuses is not None else ""
+    before, after = _words(f"{function.before} {condition}"), _words(function.after)
+    lines = [
+        *(one.declaration for one in found if one.declaration),
+        *(one.given for one in found if one.given and one.name in before | after),
+        *_described(function, found, before | after),
+        *(["tisim_unsupported();"] if function.is_counted else []),
+        *(one.behind for one in found if one.behind and one.name in before),
+        *([_fortran(function.before)] if function.before else []),
+        *(["tisim_keep_call_freeing();"] if frees(function) else []),
+    ]
+    call = f"perform({arguments});"
+    if statuses is not None:
+        count = _status_count(statuses)
+        lines += [
+            f"const bool needed = {condition};",
+            f"MPI_Fint *const passed = tisim_fortran_statuses(f_{statuses.name}, {count}, needed);",
+        ]
+        call = re.sub(rf"\bf_{statuses.name}\b", "passed", call)
+    elif function.returns != "int":
+        call = f"const {function.returns} result = {call}"
+    lines += [*around_mpi_io(function, [call]), *_returned(function, found)]
+    lines += [one.behind for one in found if one.behind and one.name in after]
+    if statuses is not None and statuses.name in after:
+        lines.append(
+            f"const MPI_Status *const {statuses.name} = "
+            f"tisim_statuses_from_fortran(passed, {_status_count(statuses)}, needed);"
+        )
+    lines += [_fortran(function.after)] if function.after else []
+    return [f"  {line.strip()}" for line in lines]
+
+
+def _described(function: Function, found: list[_Local], converted: set[str]) -> list[str]:
     """Statements that tell the recorder the values of all parameters, where it wants them."""
-    kept, found, values = [], [], []
-    for one in function.parameters:
-        letter, name = letter_of(function, one), one.name
-        value = f"f_{name}"
-        if letter in "bdconvIsSGwfRez" or letter in _KEPT_ADDRESSES:
-            kind = _KINDS.get(letter, "const char *" if letter in "zZ" else "const void *")
-            if letter in "TNOEYCWFr":
-                kept.append(f"  {one.type} c_{name}_value = {{0}};")
-                kept.append(f"  const {one.type} *const c_{name} = &c_{name}_value;")
-            else:
-                is_handle = kind in _KINDS.values()
-                kept.append(f"  {kind}c_{name} = {'{0}' if is_handle else 'NULL'};")
-            value = f"&c_{name}"
-        if letter == "b":
-            found.append(f"c_{name} = tisim_fortran_buffer(f_{name}, has_descriptors);")
-        elif letter in _KINDS:
-            found.append(f"c_{name} = {_CONVERSIONS[one.type]}(*f_{name});")
-        elif letter in "Dy":
-            kept.append(f"  const void *c_{name} = NULL;")
-            value = f"&c_{name}"
-            found.append(f"c_{name} = {_types(function, one)};")
-        elif letter == "v":
-            found.append(f"c_{name} = tisim_fortran_numbers(f_{name});")
-        elif letter == "I":
-            found.append(f"c_{name} = f_{name};")
-        elif letter == "z":
-            found.append(f"c_{name} = {_text(function, one)};")
-        elif letter in "VULPAkKxqu3":
-            kept.append(f"  const void *const c_{name} = f_{name};")
-            value = f"&c_{name}"
-        values.append(value)
+    values = ", ".join(one.value or f"&{one.name}" for one in found) or "NULL"
     letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
     return [
-        *kept,
-        f"  const void *values[] = {{{', '.join(values) or 'NULL'}}};",
-        "  if (tisim_wants_arguments()) {",
-        *(f"    {line}" for line in found),
-        f'    tisim_describe("{function.name}", "{letters}", values);',
-        "  }",
+        f"const void *values[] = {{{values}}};",
+        "if (tisim_wants_arguments()) {",
+        *(one.given for one in found if one.given and one.name not in converted),
+        *(_told(function, found) if frees(function) else []),
+        f'tisim_describe("{function.name}", "{letters}", values);',
+        "}",
     ]
 
 
-# Letters of what MPI gives or takes back, which are converted behind or before the call.
-_KEPT_ADDRESSES = "TNOEYCWFrZ"
+def _told(function: Function, found: list[_Local]) -> list[str]:
+    """Statements that convert what is behind addresses for the recorder's descriptions."""
+    letters = {one.name: letter_of(function, one) for one in function.parameters}
+    told = [one.told or one.behind for one in found if letters[one.name] != "-"]
+    return [text for text in told if text]
+
+
+def _returned(function: Function, found: list[_Local]) -> list[str]:
+    """Statements that tell the recorder what the subroutine has given back."""
+    lines = ["tisim_returned();"]
+    told = [] if frees(function) else _told(function, found)
+    if told:
+        lines = ["if (tisim_wants_arguments()) {", *told, "}", *lines]
+    if function.is_unwritten and function.returns == "int":
+        return ["if (f_ierror == NULL || *f_ierror == MPI_SUCCESS) {", *lines, "}"]
+    return lines
+
+
+def _words(statement: str) -> set[str]:
+    """The parameters whose values a statement names."""
+    return set(re.findall(r"\w+", re.sub(r"\bat\(\w+\)", "", statement)))
 
 
 def _types(function: Function, one: Parameter) -> str:
@@ -177,90 +253,18 @@ def _types(function: Function, one: Parameter) -> str:
 
 def _text(function: Function, one: Parameter) -> str:
     texts = [p.name for p in function.parameters if p.type == "char"]
-    place = texts.index(one.name)
-    return f"tisim_fortran_text(f_{one.name}, {_length(one)}, {place})"
+    return f"tisim_fortran_text(f_{one.name}, {_length(one)}, {texts.index(one.name)})"
 
 
-def _addresses(function: Function) -> list[str]:
-    """Statements that convert what variables of the program hold to C."""
-    lines = []
-    for one in function.parameters:
-        letter = letter_of(function, one)
-        if letter == "Z":
-            lines.append(f"c_{one.name} = {_text(function, one)};")
-        elif letter in _KEPT_ADDRESSES:
-            lines.append(f"c_{one.name}_value = {_CONVERSIONS[one.type]}(*f_{one.name});")
-    return lines
-
-
-def _found_before(function: Function) -> list[str]:
-    """Statements that convert what a subroutine frees."""
-    found = _addresses(function) if frees(function) else []
-    return [f"  if (tisim_wants_arguments()) {{ {' '.join(found)} }}"] if found else []
-
-
-def _returned(function: Function) -> list[str]:
-    """Statements that tell the recorder what the subroutine has given back."""
-    lines = []
-    for one in function.parameters:
-        if one.type == "MPI_Status":
-            statuses = function.statuses
-            needed = statuses is not None and statuses.name == one.name
-            count = _status_count(statuses) if statuses is not None and needed else "1"
-            if one.is_array and not needed:
-                count = "*f_count"
-            passed = "passed" if needed else f"f_{one.name}"
-            convert = f"tisim_fortran_described({passed}, f_{one.name}, {count})"
-            lines.append(f"c_{one.name} = {convert};")
-    if not frees(function):
-        lines += _addresses(function)
-    if not function.is_unwritten:
-        converted = [f"  if (tisim_wants_arguments()) {{ {' '.join(lines)} }}"] if lines else []
-        return [*converted, "  tisim_returned();"]
-    back = " ".join([*lines, "tisim_returned();"])
-    if function.returns != "int":
-        return [f"  {back}"]
-    return [f"  if (f_ierror == NULL || *f_ierror == MPI_SUCCESS) {{ {back} }}"]
-
-
-def _before(function: Function) -> list[str]:
-    """The recorder's code before the subroutine."""
-    if not function.before:
-        return []
-    done = f"    {_fortran(function.before)}"
-    return ["  {", *_conversions(function, function.before), done, "  }"]
-
-
-def _performing(function: Function, arguments: str) -> list[str]:
-    """The call of the subroutine, with statuses of its own where the program ignores them."""
+def _described_statuses(function: Function, one: Parameter) -> str:
     statuses = function.statuses
-    if statuses is None:
-        result = "" if function.returns == "int" else f"const {function.returns} result = "
-        return around_mpi_io(function, [f"  {result}perform({arguments});"])
-    needed = statuses.condition
-    passed = f"tisim_fortran_statuses(f_{statuses.name}, {_status_count(statuses)}, needed)"
-    performed = re.sub(rf"\bf_{statuses.name}\b", "passed", arguments)
-    return [
-        *("  bool needed;", "  {", *_conversions(function, needed)),
-        *(f"    needed = {needed};", "  }"),
-        f"  MPI_Fint *const passed = {passed};",
-        *around_mpi_io(function, [f"  perform({performed});"]),
-    ]
-
-
-def _after(function: Function) -> list[str]:
-    """The recorder's code after the subroutine."""
-    if not function.after:
-        return []
-    after = _fortran(function.after)
-    lines = ["  {", *_conversions(function, function.after)]
-    statuses = function.statuses
-    if statuses is not None and statuses.name in after:
-        lines.append(
-            f"    const MPI_Status *const {statuses.name} = "
-            f"tisim_statuses_from_fortran(passed, {_status_count(statuses)}, needed);"
-        )
-    return [*lines, f"    {after}", "  }"]
+    needed = statuses is not None and statuses.name == one.name
+    count = "*f_count" if one.is_array else "1"
+    if statuses is not None and needed:
+        count = _status_count(statuses)
+    return (
+        f"tisim_fortran_described({'passed' if needed else f'f_{one.name}'}, f_{one.name}, {count})"
+    )
 
 
 def _status_count(statuses: Statuses) -> str:
@@ -289,59 +293,3 @@ def _type(parameter: Parameter) -> str:
 
 def _declaration(parameter: Parameter) -> str:
     return f"{_type(parameter)}f_{parameter.name}"
-
-
-def _conversions(function: Function, statement: str) -> list[str]:
-    """Definitions of the parameters that a statement names, in C."""
-    plain = re.sub(r"\bat\(\w+\)", "", statement)
-    used = function.used(plain)
-    names = {parameter.name for parameter in used}
-    # How many requests or types there are.
-    used += [p for p in function.parameters if p.name in _counts(used, function) - names]
-    order = {parameter.name: place for place, parameter in enumerate(function.parameters)}
-    first = [p for p in used if p.type in ("int", "MPI_Count", "MPI_Comm")]
-    rest = [p for p in used if p not in first]
-    lines = []
-    for parameter in (
-        *sorted(first, key=lambda p: order[p.name]),
-        *sorted(rest, key=lambda p: order[p.name]),
-    ):
-        line = _conversion(function, parameter)
-        if line:
-            lines.append(f"    {line}")
-    return lines
-
-
-def _counts(used: list[Parameter], function: Function) -> set[str]:
-    needed = set()
-    for parameter in used:
-        if parameter.is_array and parameter.type == "MPI_Request":
-            needed.add("count")
-        if parameter.is_array and parameter.type == "MPI_Datatype":
-            needed.add("comm")
-    return needed
-
-
-def _conversion(function: Function, parameter: Parameter) -> str:
-    name, kind = parameter.name, parameter.type
-    if kind == "char":
-        return f"const char *const {name} = {_text(function, parameter)};"
-    if kind == "MPI_Status":
-        return ""  # see the caller
-    if kind == "void":
-        return f"const void *const {name} = tisim_fortran_buffer(f_{name}, has_descriptors);"
-    if kind in ("int", "MPI_Count"):
-        if parameter.depth == 0:
-            return f"const {kind} {name} = ({kind})*f_{name};"
-        return f"const {kind} *const {name} = (const {kind} *)f_{name};"
-    if parameter.is_array and kind == "MPI_Request":
-        return f"const MPI_Request *const {name} = tisim_fortran_requests(f_{name}, count);"
-    if parameter.is_array and kind == "MPI_Datatype":
-        side = 0 if name.startswith("send") else 1
-        return f"const MPI_Datatype *const {name} = tisim_fortran_types(f_{name}, comm, {side});"
-    if kind in ("MPI_Offset", "MPI_Aint"):
-        return f"const {kind} {name} = *f_{name};"
-    convert = _CONVERSIONS[kind]
-    if parameter.depth == 0:
-        return f"const {kind} {name} = {convert}(*f_{name});"
-    return f"const {kind} {name}_value = {convert}(*f_{name}), *const {name} = &{name}_value;"

@@ -12,16 +12,14 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.support.files import check_writable, replacing
 from tisim.support.mpi import compiler_of_user, find_library
-from tisim.traces.record.compiler import compiled_recorder
 from tisim.traces.record.counters import choose_counters, is_counting
-from tisim.traces.record.launch import check_program, emulated, find_program
+from tisim.traces.record.launch import check_program, emulated, find_program, run_program
 from tisim.traces.record.notes import Notes, take_notes
 from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
 from tisim.traces.record.qemu.emulator import emulating_command
-from tisim.traces.record.run import run_program
 from tisim.traces.record.settings import Settings
+from tisim.traces.record.source import Variant, compiled_recorder, installed
 from tisim.traces.record.timeline import RecordedTimeline, check_timeline, write_timeline
-from tisim.traces.record.trace_library import library_file
 
 # Where the counts of QEMU's plug-in lie while a program runs: memory.
 _COUNTS = "/dev/shm"
@@ -62,12 +60,8 @@ def record(
         check_program(*found, library.name)
     program = found[0] if found else None
     counters = choose_counters(settings.counter, program)
-    recorder = compiled_recorder(
-        library,
-        posix=settings.records_posix,
-        layers=settings.io != "none",
-        arguments=settings.arguments,
-    )
+    variant = Variant.of(settings.io, arguments=settings.arguments)
+    recorder = compiled_recorder(library, variant)
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
     merged = parts / "trace.tit"
     variables = {
@@ -75,7 +69,7 @@ def record(
         **counters.variables(),
         **_room_for_parts(settings, parts),
         "TISIM_RECORD_OUTPUT": str(merged),
-        "TISIM_RECORD_LIBRARY": str(library_file()),
+        "TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so")),
     }
     if counters.volumes == "qemu":
         command, more = _under_qemu(command, program, parts)

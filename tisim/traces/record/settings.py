@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tisim.errors import InputError
-from tisim.traces.record.limits import Limits
 
 Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
+# Bytes of memory that recording may take of a rank, at most and at least.
+_MOST_MEMORY = 64 << 20
+_LEAST_MEMORY = 64 << 10
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of a recording. Raises InputError when there is to be a timeline
-    without times.
+    """Options of a recording. Raises InputError when two of them exclude each other, the ranks are
+    not a list such as ``"0-3,7"``, or a number is out of its range.
     """
 
     #: The counter of computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
@@ -46,8 +50,12 @@ class Settings:
     #: The directory on each host for its parts, which the ranks send to rank 0; None: one that all
     #: hosts share.
     gather: str | None = None
-    #: The part of the run that is recorded; all of it by default.
-    limits: Limits = field(default_factory=Limits)
+    #: The ranks that are recorded, ``"0-3,7"``; None: all.
+    ranks: str | None = None
+    #: Bytes that recording may take of each rank; None: the default of the trace library, 1 MiB.
+    memory: int | None = None
+    #: Bytes that all parts may take; None: any number.
+    max_size: int | None = None
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.times:
@@ -61,11 +69,15 @@ class Settings:
             raise InputError(
                 "--gather collects calls alone, without --spawn, --sample and --timeline"
             )
-
-    @property
-    def records_posix(self) -> bool:
-        """True if calls of POSIX are recorded."""
-        return self.io in ("posix", "both")
+        if self.ranks is not None:
+            _check_ranks(self.ranks)
+        if self.memory is not None and not _LEAST_MEMORY <= self.memory <= _MOST_MEMORY:
+            raise InputError(
+                f"the memory of a rank has to be between {_LEAST_MEMORY:,} and {_MOST_MEMORY:,} "
+                f"bytes, not {self.memory:,}"
+            )
+        if self.max_size is not None and self.max_size <= 0:
+            raise InputError(f"parts of {self.max_size:,} bytes cannot be recorded")
 
     def variables(self) -> dict[str, str]:
         """The environment that tells the recorder, but for the counters."""
@@ -77,11 +89,25 @@ class Settings:
             "TISIM_RECORD_SAMPLE": self.sample,
             "TISIM_RECORD_SPAWN": self.spawned,
         }
+        limits = {
+            "TISIM_RECORD_RANKS": self.ranks,
+            "TISIM_RECORD_MEMORY": self.memory,
+            "TISIM_RECORD_MAX_SIZE": self.max_size,
+        }
         return {
             "TISIM_RECORD_SPEED": repr(self.reference_speed),
             "TISIM_RECORD_TESTS": "all" if self.failed_tests else "successful",
             "TISIM_RECORD_LONGEST_POLL": str(self.longest_poll),
             "TISIM_RECORD_IO": self.io,
             **{name: "1" for name, wanted in asked.items() if wanted},
-            **self.limits.variables(),
+            **{name: str(limit) for name, limit in limits.items() if limit is not None},
         }
+
+
+def _check_ranks(text: str) -> None:
+    for item in text.split(","):
+        match = _RANGE.fullmatch(item)
+        if match is None:
+            raise InputError(f"{text!r} is not a list of ranks; write them as 0-3,7")
+        if int(match[2] or match[1]) < int(match[1]):
+            raise InputError(f"the ranks {item} are in the wrong order")

@@ -70,11 +70,6 @@ class Function:
     #: The type of what it returns.
     returns: str = "int"
 
-    def used(self, statement: str) -> list[Parameter]:
-        """The parameters that a statement names."""
-        words = set(re.findall(r"\w+", statement))
-        return [parameter for parameter in self.parameters if parameter.name in words]
-
 
 def read_unwritten() -> list[Function]:
     """The functions that a trace has no line of."""
@@ -168,9 +163,9 @@ def _persistent(function: Function) -> Function:
 def _posted(function: Function, *, is_persistent: bool) -> str:
     """The recorder's code after a collective that makes a request."""
     kind = "true" if is_persistent else "false"
-    posted = f"&(struct tisim_posted){{*request, at(request), {kind}}}"
-    after = re.sub(r"TISIM_(\w+)", r"TISIM_i\1", function.after, count=1)
-    return after.replace("POSTED", posted)
+    word = re.sub(r".*?TISIM_(\w+).*", r"TISIM_i\1", function.after)
+    posted = f"&(struct tisim_posted){{{word}, *request, at(request), {kind}}}"
+    return function.after.replace("POSTED", posted)
 
 
 def _with_large_counts(function: Function) -> Function | None:

@@ -109,16 +109,12 @@ def _described(function: Function) -> list[str]:
     ]
 
 
-# By type, where the parameter is a value.
+# By type, where the parameter is a value; where it is the address of one that is made, changed or
+# freed, the letter is a capital.
 _VALUES = {
     "MPI_Datatype": "d", "MPI_Comm": "c", "MPI_Op": "o", "MPI_Info": "n", "MPI_Aint": "l",
-    "MPI_Offset": "l", "MPI_Count": "l", "int": "i", "MPI_Group": "G", "MPI_Errhandler": "e",
-    "MPI_Win": "w", "MPI_File": "f", "MPI_Request": "R",
-}  # fmt: skip
-# The same, where it is the address of one that is made, changed or freed.
-_ADDRESSES = {
-    "MPI_Datatype": "T", "MPI_Op": "O", "MPI_Info": "N", "MPI_Group": "Y", "MPI_Errhandler": "E",
-    "MPI_Win": "W", "MPI_File": "F", "MPI_Request": "r", "MPI_Comm": "C",
+    "MPI_Offset": "l", "MPI_Count": "l", "int": "i", "MPI_Group": "h", "MPI_Errhandler": "e",
+    "MPI_Win": "w", "MPI_File": "f", "MPI_Request": "r",
 }  # fmt: skip
 _LARGE = ("MPI_Aint", "MPI_Offset", "MPI_Count")
 # What is left open: arrays that may be longer than what MPI gives.
@@ -144,7 +140,7 @@ def letter_of(function: Function, parameter: Parameter) -> str:
     if depth > 1 or (function.name, name) in _LEFT_OPEN:
         return "-"
     if parameter.type == "MPI_Group" and function.name in ("MPI_Win_start", "MPI_Win_post"):
-        return "H"
+        return "G"
     if depth == 0:
         return _letter_of_value(function, parameter)
     match parameter.type:
@@ -159,9 +155,9 @@ def letter_of(function: Function, parameter: Parameter) -> str:
     if parameter.type == "int":
         is_rank = function.is_unwritten and name in ("rank", "rank_source", "rank_dest", "newrank")
         return "P" if is_rank else "I"
-    if parameter.type in _LARGE:
-        return "A" if name == "address" else "L"
-    return _ADDRESSES.get(parameter.type, "-")
+    if parameter.type in _LARGE and name == "address":
+        return "A"
+    return _VALUES.get(parameter.type, "-").upper()
 
 
 def _letter_of_value(function: Function, parameter: Parameter) -> str:
@@ -195,7 +191,7 @@ def _letter_of_array(function: Function, parameter: Parameter) -> str:
         by_kind = {"int": "v", "MPI_Datatype": "y"}
         return "u" if is_large else by_kind.get(kind, "-")
     if name.endswith(("counts", "displs", "types")):
-        by_kind = {"int": "V", "MPI_Datatype": "D"}
+        by_kind = {"int": "V", "MPI_Datatype": "Y"}
         return "U" if is_large else by_kind.get(kind, "-")
     if function.name in ("MPI_Dist_graph_create", "MPI_Cart_sub") or kind != "int":
         return "-"

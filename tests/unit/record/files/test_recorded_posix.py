@@ -17,7 +17,7 @@ from tests.unit.record.programs import (
     record_program,
 )
 from tisim.traces import check
-from tisim.traces.record.source import recorder_source
+from tisim.traces.record.source import Variant, recorder_source
 
 HEADERS = ("fcntl.h", "stdio.h", "string.h", "sys/socket.h", "sys/stat.h")
 
@@ -288,7 +288,7 @@ def test_a_recording_is_replayed_on_a_disk(
 
 
 def test_a_recorder_that_is_not_asked_for_files_has_nothing_of_them() -> None:
-    without, with_files = recorder_source(), recorder_source(posix=True)
+    without, with_files = recorder_source(), recorder_source(Variant(posix=True))
     assert {*with_files} - {*without} >= {"posix_wrappers.c", "posix.c"}
     assert without.items() <= with_files.items()
     assert "ssize_t tisim_posix_read(" in with_files["posix_wrappers.c"]

@@ -3,28 +3,22 @@
  * The functions of CUDA and HIP that wait are hidden by these. A program that loads these libraries
  * with dlopen calls them past the recorder. */
 #include <dlfcn.h>
-#include <time.h>
 
 #include "counting.h"
 #include "state.h"
+#include "timeline.h"
 
 /* The error of CUDA and HIP where a function is not supported. */
 #define NOT_SUPPORTED 801
 
-static double waited;
-static double begin;
+static uint64_t waited; /* nanoseconds */
+static uint64_t begin;
 
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void tisim_begin_accelerators(void) { begin = seconds(); }
+void tisim_begin_accelerators(void) { begin = tisim_now(); }
 
 int tisim_accelerator_percent(void) {
-  const double all = seconds() - begin;
-  return all <= 0.0 ? 0 : (int)(100.0 * waited / all + 0.5);
+  const uint64_t all = tisim_now() - begin;
+  return all == 0 ? 0 : (int)(100.0 * (double)waited / (double)all + 0.5);
 }
 
 /* All take at most four integers or pointers. */
@@ -38,9 +32,9 @@ static int wait_in(const char* name, waiting_function* found, uintptr_t a, uintp
     *(void**)found = hidden;
   }
   if (!tisim_is_recorded_thread()) return (*found)(a, b, c, d);
-  const double before = seconds();
+  const uint64_t before = tisim_now();
   const int status = (*found)(a, b, c, d);
-  waited += seconds() - before;
+  waited += tisim_now() - before;
   return status;
 }
 

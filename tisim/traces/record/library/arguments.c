@@ -10,6 +10,7 @@
  * relative to the own ones, "{grid 4 2 +0 +1}", behind the dimensions. */
 #include "arguments.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,80 +130,52 @@ static void add_buffer(const void* address) {
 
 /* Handles */
 
-static void add_type(MPI_Datatype type, int depth);
-
-static void add_derived(MPI_Datatype type, const char* combiner, int integers, int addresses,
-                        int types, int depth) {
-  int* const integer = calloc((size_t)integers + 1, sizeof *integer);
-  MPI_Aint* const address = calloc((size_t)addresses + 1, sizeof *address);
-  MPI_Datatype* const inner = calloc((size_t)types + 1, sizeof *inner);
-  if (integer != NULL && address != NULL && inner != NULL) {
-    PMPI_Type_get_contents(type, integers, addresses, types, integer, address, inner);
-    add("%s(", combiner);
-    for (int i = 0; i < integers; ++i) add("%d, ", integer[i]);
-    for (int i = 0; i < addresses; ++i) add("%lld, ", (long long)address[i]);
-    for (int i = 0; i < types; ++i) {
-      add_type(inner[i], depth + 1);
-      add(i + 1 < types ? ", " : ")");
-      int of_it[4];
-      PMPI_Type_get_envelope(inner[i], &of_it[0], &of_it[1], &of_it[2], &of_it[3]);
-      if (of_it[3] != MPI_COMBINER_NAMED) PMPI_Type_free(&inner[i]);
-    }
-  }
-  free(integer);
-  free(address);
-  free(inner);
-}
-
 static const char* name_of_combiner(int combiner) {
-  switch (combiner) {
-    case MPI_COMBINER_DUP:
-      return "dup";
-    case MPI_COMBINER_CONTIGUOUS:
-      return "contiguous";
-    case MPI_COMBINER_VECTOR:
-      return "vector";
-    case MPI_COMBINER_HVECTOR:
-      return "hvector";
-    case MPI_COMBINER_INDEXED:
-      return "indexed";
-    case MPI_COMBINER_HINDEXED:
-      return "hindexed";
-    case MPI_COMBINER_INDEXED_BLOCK:
-      return "indexed_block";
-    case MPI_COMBINER_HINDEXED_BLOCK:
-      return "hindexed_block";
-    case MPI_COMBINER_STRUCT:
-      return "struct";
-    case MPI_COMBINER_SUBARRAY:
-      return "subarray";
-    case MPI_COMBINER_DARRAY:
-      return "darray";
-    case MPI_COMBINER_RESIZED:
-      return "resized";
-    default:
-      return "other";
+  static const struct {
+    int combiner;
+    const char* name;
+  } all[] = {
+      {MPI_COMBINER_DUP, "dup"},
+      {MPI_COMBINER_CONTIGUOUS, "contiguous"},
+      {MPI_COMBINER_VECTOR, "vector"},
+      {MPI_COMBINER_HVECTOR, "hvector"},
+      {MPI_COMBINER_INDEXED, "indexed"},
+      {MPI_COMBINER_HINDEXED, "hindexed"},
+      {MPI_COMBINER_INDEXED_BLOCK, "indexed_block"},
+      {MPI_COMBINER_HINDEXED_BLOCK, "hindexed_block"},
+      {MPI_COMBINER_STRUCT, "struct"},
+      {MPI_COMBINER_SUBARRAY, "subarray"},
+      {MPI_COMBINER_DARRAY, "darray"},
+      {MPI_COMBINER_RESIZED, "resized"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (all[i].combiner == combiner) return all[i].name;
   }
+  return "other";
 }
 
 static void add_type(MPI_Datatype type, int depth) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
   if (type == MPI_DATATYPE_NULL) {
     add("MPI_DATATYPE_NULL");
     return;
   }
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (combiner != MPI_COMBINER_NAMED && types > 0 && depth < DEEPEST_TYPE) {
-    add_derived(type, name_of_combiner(combiner), integers, addresses, types, depth);
-    return;
+  struct tisim_contents c;
+  const bool is_known = tisim_take_contents(type, &c);
+  if (!is_known || c.type_count == 0 || depth == DEEPEST_TYPE) {
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int letters = 0;
+    PMPI_Type_get_name(type, name, &letters);
+    add("%s", name);
+  } else {
+    add("%s(", name_of_combiner(c.combiner));
+    for (int i = 0; i < c.integer_count; ++i) add("%d, ", c.integers[i]);
+    for (int i = 0; i < c.address_count; ++i) add("%lld, ", (long long)c.addresses[i]);
+    for (int i = 0; i < c.type_count; ++i) {
+      add_type(c.types[i], depth + 1);
+      add(i + 1 < c.type_count ? ", " : ")");
+    }
   }
-  char name[MPI_MAX_OBJECT_NAME + 1] = "";
-  int letters = 0;
-  PMPI_Type_get_name(type, name, &letters);
-  add("%s", name);
+  tisim_drop_contents(&c);
 }
 
 static void add_comm(MPI_Comm comm) {
@@ -472,7 +445,7 @@ static void add_types(const MPI_Datatype* types, int count) {
 }
 
 static void add_statuses(const MPI_Status* statuses, int count) {
-  const bool is_of_requests = !is_kept && (value_of("m") != NULL || value_of("r") != NULL);
+  const bool is_of_requests = !is_kept && (value_of("m") != NULL || value_of("R") != NULL);
   if (statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE) {
     add(count < 0 ? "MPI_STATUS_IGNORE" : "MPI_STATUSES_IGNORE");
     return;
@@ -499,199 +472,184 @@ static void add_text(const char* value, bool is_given) {
   }
 }
 
+/* Letters of what stands behind an address, which a program passes for what MPI gives, changes or
+ * frees. Those of the same things that are passed as values are small. */
+static const char behind_address[] = "ILPADCWFHNEOR";
+/* Letters of what there is only when MPI has come back: in a line, and in a text without a line. */
+static const char given_in_line[] = "IsS";
+static const char given[] = "IsSLPAKxqDHNOECWFRZ";
+
+static void add_number_or(int number, int special, const char* name) {
+  if (number == special) {
+    add("%s", name);
+  } else {
+    add("%d", number);
+  }
+}
+
+/* Whole numbers before an argument, which say how long an array is; and whether MPI ignores what
+ * stands behind a buffer. */
+struct position {
+  int last;
+  bool ignored;
+};
+
+static void add_array(char letter, const char* name, const void* array, struct position* position) {
+  const int last = position->last;
+  switch (letter) {
+    case 'k': /* coordinates */
+    case 'K': /* so many, or fewer */
+      add_coordinates(array, letter == 'k' ? INT_MAX : last);
+      break;
+    case 'x': /* as many as the grid has dimensions */
+      PMPI_Cartdim_get(comm_of_call(), &position->last);
+      add_numbers(array, position->last, false);
+      break;
+    case 'q': { /* neighbours */
+      const struct tisim_degrees degrees = tisim_degrees_of(comm_of_call());
+      const int degree = name[0] == 's' ? degrees.in : degrees.out;
+      add_peers(array, last < degree ? last : degree);
+      break;
+    }
+    case '3': /* ranges */
+      add_numbers(array, 3 * last, false);
+      break;
+    case 'v': /* as many as the number before says */
+      add_numbers(array, last, false);
+      if (strncmp(name, "index,", 6) == 0 && last > 0) {
+        position->last = ((const int*)array)[last - 1];
+      }
+      break;
+    case 'u':
+      add_numbers(array, last, true);
+      break;
+    case 'y':
+      add_types(array, last);
+      break;
+    case 'V': /* by rank or neighbour */
+      add_numbers(array, members(name), false);
+      break;
+    case 'U':
+      add_numbers(array, members(name), true);
+      break;
+    case 'Y':
+      add_types(array, members(name));
+      break;
+    case 's':
+      add_statuses(array, -1);
+      break;
+    case 'S':
+      add_statuses(array, last);
+      break;
+    case 'z':
+    case 'Z': /* one that MPI gives */
+      add_text(array, letter == 'Z');
+      break;
+    case 'b': /* a buffer */
+      position->ignored = is_ignored(name, array);
+      if (position->ignored && array != MPI_IN_PLACE) {
+        add("-");
+      } else {
+        add_buffer(array);
+      }
+      break;
+    default: /* what a text cannot say */
+      add("-");
+      break;
+  }
+}
+
+static void add_argument(char letter, const char* name, const void* value,
+                         struct position* position) {
+  const bool is_behind = strchr(behind_address, letter) != NULL;
+  const void* const at = is_behind ? *(const void* const*)value : value;
+  switch (is_behind ? tolower(letter) : letter) {
+    case 'i': /* a whole number */
+      if (!is_behind || strncmp(name, "outcount,", 9) == 0) position->last = *(const int*)at;
+      add("%d", *(const int*)at);
+      break;
+    case 'l': /* a large one */
+      add("%lld", (long long)*(const int64_t*)at);
+      break;
+    case 'p': /* a rank */
+      add_peer(*(const int*)at);
+      break;
+    case 't': /* the root */
+      if (*(const int*)at == MPI_ROOT) {
+        add("MPI_ROOT");
+      } else {
+        add_number_or(*(const int*)at, MPI_PROC_NULL, "MPI_PROC_NULL");
+      }
+      break;
+    case 'g': /* a tag */
+      add_number_or(*(const int*)at, MPI_ANY_TAG, "MPI_ANY_TAG");
+      break;
+    case 'a': /* an address */
+      add_buffer((const void*)*(const MPI_Aint*)at);
+      break;
+    case 'd': /* a type */
+      add_type(*(const MPI_Datatype*)at, 0);
+      break;
+    case 'c':
+      if (is_behind && !is_kept) {
+        add("{comm}");
+      } else {
+        add_comm(*(const MPI_Comm*)at);
+      }
+      break;
+    case 'w':
+      if (is_kept) add_number(tisim_number_of_window(*(const MPI_Win*)at));
+      if (!is_kept) add("{handle}");
+      break;
+    case 'f':
+      if (is_kept) add_number(tisim_number_of_file(*(const MPI_File*)at));
+      if (!is_kept) add("{handle}");
+      break;
+    case 'G': /* a group that the line names */
+      add(is_kept ? "-" : "{group}");
+      break;
+    case 'h': /* a group */
+      add_group(*(const MPI_Group*)at);
+      break;
+    case 'n':
+      add_info(*(const MPI_Info*)at);
+      break;
+    case 'o':
+      add_op(*(const MPI_Op*)at);
+      break;
+    case 'e':
+      add_errhandler(*(const MPI_Errhandler*)at);
+      break;
+    case 'm': /* requests */
+      add(is_kept ? "-" : "{}");
+      break;
+    case 'r': /* one */
+      if (is_kept) {
+        add_request(*(const MPI_Request*)at);
+      } else {
+        add("{}");
+      }
+      break;
+    default:
+      add_array(letter, name, letter == '-' ? NULL : *(const void* const*)at, position);
+      break;
+  }
+}
+
 /* The call at hand, as text. */
 static void render(void) {
-  int last = 0; /* the whole number before: how long an array is */
-  bool ignored = false;
+  struct position position = {0, false};
   size_t place = 0;
   length = 0;
   add("%s(", function);
   for (const char* at = parameters; *at != '\0'; at = strchr(at, ',') + 1, ++place) {
-    const void* const value = values[place];
     const char* const name = at + 1;
-    const bool is_given_back = strchr(is_kept ? "IsSLPAKxqTYNOECWFrZ" : "IsS", *at) != NULL;
+    const bool is_given = strchr(is_kept ? given : given_in_line, *at) != NULL;
     add("%s%.*s=", place == 0 ? "" : ", ", (int)strcspn(name, ","), name);
-    if ((is_given_back && !is_back) || (ignored && strchr("idlVUD", *at) != NULL)) {
+    if ((is_given && !is_back) || (position.ignored && strchr("idlVUY", *at) != NULL)) {
       add("-");
-      continue;
-    }
-    switch (*at) {
-      case 'b': /* a buffer */
-        ignored = is_ignored(name, *(const void* const*)value);
-        if (ignored && *(const void* const*)value != MPI_IN_PLACE) {
-          add("-");
-        } else {
-          add_buffer(*(const void* const*)value);
-        }
-        break;
-      case 'i': /* a whole number */
-        last = *(const int*)value;
-        add("%d", last);
-        break;
-      case 't': /* the root */
-        if (*(const int*)value == MPI_ROOT || *(const int*)value == MPI_PROC_NULL) {
-          add(*(const int*)value == MPI_ROOT ? "MPI_ROOT" : "MPI_PROC_NULL");
-        } else {
-          add("%d", *(const int*)value);
-        }
-        break;
-      case 'l': /* a large one */
-        add("%lld", (long long)*(const int64_t*)value);
-        break;
-      case 'p':
-        add_peer(*(const int*)value);
-        break;
-      case 'g': /* a tag */
-        if (*(const int*)value == MPI_ANY_TAG) {
-          add("MPI_ANY_TAG");
-        } else {
-          add("%d", *(const int*)value);
-        }
-        break;
-      case 'd':
-        add_type(*(const MPI_Datatype*)value, 0);
-        break;
-      case 'c':
-        add_comm(*(const MPI_Comm*)value);
-        break;
-      case 'C': /* one that is made or freed */
-        if (is_kept) {
-          add_comm(**(const MPI_Comm* const*)value);
-        } else {
-          add("{comm}");
-        }
-        break;
-      case 'w':
-      case 'W': /* one that is made or freed */
-        if (is_kept) {
-          add_number(tisim_number_of_window(*at == 'w' ? *(const MPI_Win*)value
-                                                       : **(const MPI_Win* const*)value));
-        } else {
-          add("{handle}");
-        }
-        break;
-      case 'f':
-      case 'F': /* one that is opened or closed */
-        if (is_kept) {
-          add_number(tisim_number_of_file(*at == 'f' ? *(const MPI_File*)value
-                                                     : **(const MPI_File* const*)value));
-        } else {
-          add("{handle}");
-        }
-        break;
-      case 'G': /* a group */
-        add_group(*(const MPI_Group*)value);
-        break;
-      case 'H': /* one that the line names */
-        add(is_kept ? "-" : "{group}");
-        break;
-      case 'Y': /* a group that is made or freed */
-        add_group(**(const MPI_Group* const*)value);
-        break;
-      case 'T': /* a type that is made or freed */
-        add_type(**(const MPI_Datatype* const*)value, 0);
-        break;
-      case 'N':
-        add_info(**(const MPI_Info* const*)value);
-        break;
-      case 'O':
-        add_op(**(const MPI_Op* const*)value);
-        break;
-      case 'e':
-        add_errhandler(*(const MPI_Errhandler*)value);
-        break;
-      case 'E':
-        add_errhandler(**(const MPI_Errhandler* const*)value);
-        break;
-      case 'o':
-        add_op(*(const MPI_Op*)value);
-        break;
-      case 'n':
-        add_info(*(const MPI_Info*)value);
-        break;
-      case 'm': /* requests */
-        add(is_kept ? "-" : "{}");
-        break;
-      case 'r': /* one that is made, completed or freed */
-        if (is_kept) {
-          add_request(**(const MPI_Request* const*)value);
-        } else {
-          add("{}");
-        }
-        break;
-      case 'R':
-        if (is_kept) {
-          add_request(*(const MPI_Request*)value);
-        } else {
-          add("{}");
-        }
-        break;
-      case 'I': /* a whole number that MPI gives */
-        if (strncmp(name, "outcount,", 9) == 0) last = **(const int* const*)value;
-        add("%d", **(const int* const*)value);
-        break;
-      case 'L': /* a large one */
-        add("%lld", (long long)**(const int64_t* const*)value);
-        break;
-      case 'P': /* a rank */
-        add_peer(**(const int* const*)value);
-        break;
-      case 'a': /* an address */
-        add_buffer((const void*)*(const MPI_Aint*)value);
-        break;
-      case 'A': /* one that MPI gives */
-        add_buffer((const void*)**(const MPI_Aint* const*)value);
-        break;
-      case 'k': /* coordinates */
-      case 'K': /* so many, or fewer */
-        add_coordinates(*(const int* const*)value, *at == 'k' ? INT_MAX : last);
-        break;
-      case 'x': /* as many as the grid has dimensions */
-        PMPI_Cartdim_get(comm_of_call(), &last);
-        add_numbers(*(const void* const*)value, last, false);
-        break;
-      case 'q': { /* neighbours */
-        const struct tisim_degrees degrees = tisim_degrees_of(comm_of_call());
-        const int degree = name[0] == 's' ? degrees.in : degrees.out;
-        add_peers(*(const int* const*)value, last < degree ? last : degree);
-        break;
-      }
-      case '3': /* ranges */
-        add_numbers(*(const void* const*)value, 3 * last, false);
-        break;
-      case 'u':
-        add_numbers(*(const void* const*)value, last, true);
-        break;
-      case 'y':
-        add_types(*(const MPI_Datatype* const*)value, last);
-        break;
-      case 'v': /* as many as the number before says */
-        add_numbers(*(const void* const*)value, last, false);
-        if (strncmp(name, "index,", 6) == 0 && last > 0)
-          last = (*(const int* const*)value)[last - 1];
-        break;
-      case 'V': /* by rank or neighbour */
-        add_numbers(*(const void* const*)value, members(name), false);
-        break;
-      case 'U':
-        add_numbers(*(const void* const*)value, members(name), true);
-        break;
-      case 'D':
-        add_types(*(const MPI_Datatype* const*)value, members(name));
-        break;
-      case 's':
-        add_statuses(*(const MPI_Status* const*)value, -1);
-        break;
-      case 'S':
-        add_statuses(*(const MPI_Status* const*)value, last);
-        break;
-      case 'z':
-      case 'Z': /* one that MPI gives */
-        add_text(*(const char* const*)value, *at == 'Z');
-        break;
-      default: /* what a text cannot say */
-        add("-");
-        break;
+    } else {
+      add_argument(*at, name, values[place], &position);
     }
   }
   add(")");

@@ -20,13 +20,12 @@ struct groups {
   int remote_leader; /* in `both` */
 };
 
-static bool find(MPI_Comm comm, struct groups* groups) {
-  if (!tisim_is_inter(comm) || !tisim_is_active()) return false;
-  groups->both = tisim_comm_of_messages(comm);
-  groups->own = tisim_group_of(comm, &groups->local);
-  groups->remote_leader = groups->both->remote_first;
-  groups->remote_size = groups->both->size - groups->own->size;
-  return true;
+static struct groups groups_of(MPI_Comm comm) {
+  struct groups groups = {.both = tisim_comm_of_messages(comm)};
+  groups.own = tisim_group_of(comm, &groups.local);
+  groups.remote_leader = groups.both->remote_first;
+  groups.remote_size = groups.both->size - groups.own->size;
+  return groups;
 }
 
 static bool is_leader(const struct groups* groups) { return groups->own->rank == 0; }
@@ -75,18 +74,14 @@ static void exchange_with(const struct groups* groups, int ranks, const int64_t*
   tisim_request_done(all);
 }
 
-/* `types` are of each rank; NULL: counts are bytes. */
-static void exchange_with_all(const struct groups* groups, struct tisim_counts sent,
-                              struct tisim_counts received, const MPI_Datatype* sent_types,
-                              const MPI_Datatype* received_types) {
+static void exchange_with_all(const struct groups* groups, const struct tisim_side* sent,
+                              const struct tisim_side* received) {
   const int size = groups->remote_size;
   int64_t* const bytes = calloc(2 * (size_t)size, sizeof *bytes);
   if (bytes == NULL) return;
   for (int i = 0; i < size; ++i) {
-    const int64_t out = tisim_count(&sent, i);
-    const int64_t in = tisim_count(&received, i);
-    bytes[i] = sent_types == NULL ? out : tisim_bytes(out, sent_types[i]);
-    bytes[size + i] = received_types == NULL ? in : tisim_bytes(in, received_types[i]);
+    bytes[i] = tisim_bytes_at(sent, i);
+    bytes[size + i] = tisim_bytes_at(received, i);
   }
   exchange_with(groups, size, bytes, bytes + size);
   free(bytes);
@@ -142,8 +137,12 @@ static void gather_own(const struct groups* groups, int64_t bytes) {
   write_own(groups, TISIM_gather, (const int64_t[]){bytes, bytes, 0, BYTES, BYTES}, 5);
 }
 
-/* The leader asks for the counts first. */
-static int64_t gatherv_own(const struct groups* groups, int64_t bytes) {
+/* The leader asks for the counts of a gatherv first. Returns what it gets. */
+static int64_t gather_all_own(const struct groups* groups, int64_t bytes, bool is_vector) {
+  if (!is_vector) {
+    gather_own(groups, bytes);
+    return bytes * groups->own->size;
+  }
   int64_t* counts = NULL;
   const int64_t sum = counts_of_own(groups, bytes, &counts);
   gather_own(groups, (int64_t)sizeof(int));
@@ -152,31 +151,20 @@ static int64_t gatherv_own(const struct groups* groups, int64_t bytes) {
   return sum;
 }
 
+static int64_t sum_of(const struct tisim_side* side, int ranks) {
+  int64_t sum = 0;
+  for (int i = 0; i < ranks; ++i) sum += tisim_bytes_at(side, i);
+  return sum;
+}
+
 /* Calls that do not block. */
-
-/* A type of each rank; NULL: `type` of all. */
-struct side {
-  struct tisim_counts counts;
-  MPI_Datatype type;
-  const MPI_Datatype* types;
-};
-
-static bool is_posted(MPI_Comm comm, const struct tisim_posted* posted) {
-  return posted != NULL && !posted->is_persistent && tisim_is_inter(comm) && tisim_is_active();
-}
-
-static int64_t bytes_with(const struct side* side, int rank) {
-  return tisim_bytes(tisim_count(&side->counts, rank),
-                     side->types == NULL ? side->type : side->types[rank]);
-}
 
 /* Messages with one rank of the other group, for MPI_ROOT with all of them, for MPI_PROC_NULL with
  * none. NULL: nothing is sent or received. */
-static bool post_messages(MPI_Comm comm, const struct tisim_posted* posted, int partner,
-                          const struct side* sent, const struct side* received) {
-  if (!is_posted(comm, posted)) return false;
+static void post_messages(MPI_Comm comm, const struct tisim_posted* posted, int partner,
+                          const struct tisim_side* sent, const struct tisim_side* received) {
   const struct groups groups = {.both = tisim_comm_of_messages(comm)};
-  const struct side* const sides[] = {received, sent};
+  const struct tisim_side* const sides[] = {received, sent};
   const int first = partner == MPI_ROOT ? 0 : partner;
   int end = partner == MPI_PROC_NULL ? partner : partner + 1;
   if (partner == MPI_ROOT) PMPI_Comm_remote_size(comm, &end);
@@ -188,286 +176,176 @@ static bool post_messages(MPI_Comm comm, const struct tisim_posted* posted, int 
     for (int side = 0; side < 2; ++side) {
       if (sides[side] == NULL) continue;
       write_message(side == 0 ? TISIM_irecv : TISIM_isend, &groups, groups.both->remote_first + i,
-                    bytes_with(sides[side], i), count == 0 ? all->number : all->more[count - 1]);
+                    tisim_bytes_at(sides[side], i),
+                    count == 0 ? all->number : all->more[count - 1]);
       ++count;
     }
   }
-  return true;
-}
-
-/* For a call with a root, where `sent` and `received` are those of a rank that sends and of one
- * that receives: the root sends to all, or receives from all. */
-static bool post_rooted(MPI_Comm comm, const struct tisim_posted* posted, int root, bool root_sends,
-                        const struct side* sent, const struct side* received) {
-  const bool sends = (root == MPI_ROOT) == root_sends;
-  return post_messages(comm, posted, root, sends ? sent : NULL, sends ? NULL : received);
 }
 
 /* Ranks of both groups wait for one another: a collective of theirs. */
-static bool post_on_both(enum tisim_word word, const int64_t* arguments, size_t count,
+static void post_on_both(enum tisim_word word, const int64_t* arguments, size_t count,
                          MPI_Comm comm, const struct tisim_posted* posted) {
-  if (!is_posted(comm, posted)) return false;
   struct tisim_named named = tisim_on(tisim_comm_of_messages(comm)->number);
   named.request = tisim_request_add(posted->request, posted->variable)->number;
   tisim_write(word, arguments, count, &named, false);
-  return true;
 }
 
-static bool post_allreduce(int64_t bytes, MPI_Comm comm, const struct tisim_posted* posted) {
-  return post_on_both(TISIM_iallreduce, (const int64_t[]){bytes, 0, BYTES}, 3, comm, posted);
-}
-
-/* The collectives. */
-
-bool tisim_barrier_between_groups(MPI_Comm comm, const struct tisim_posted* posted) {
-  if (posted != NULL) return post_on_both(TISIM_ibarrier, NULL, 0, comm, posted);
-  return tisim_allreduce_between_groups(1, MPI_INT, comm, posted);
-}
-
-bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                                    const struct tisim_posted* posted) {
-  if (posted != NULL) return post_allreduce(tisim_bytes(count, type), comm, posted);
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const int64_t bytes = tisim_bytes(count, type);
-  reduce_own(&groups, bytes);
-  exchange_of_leaders(&groups, bytes, bytes);
-  bcast_own(&groups, bytes);
-  return true;
-}
-
-bool tisim_bcast_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
-                                const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side data = {tisim_same_count(count), type, NULL};
-    return post_rooted(comm, posted, root, true, &data, &data);
+static void post(enum tisim_word word, const struct tisim_side* sent,
+                 const struct tisim_side* received, int root, MPI_Comm comm,
+                 const struct tisim_posted* posted) {
+  const bool is_root = root == MPI_ROOT;
+  int size = 1;
+  switch (word) {
+    case TISIM_barrier:
+      post_on_both(TISIM_ibarrier, NULL, 0, comm, posted);
+      return;
+    case TISIM_bcast:
+    case TISIM_scatter:
+    case TISIM_scatterv:
+      post_messages(comm, posted, root, is_root ? sent : NULL, is_root ? NULL : received);
+      return;
+    case TISIM_reduce:
+    case TISIM_gather:
+    case TISIM_gatherv:
+      post_messages(comm, posted, root, is_root ? NULL : sent, is_root ? received : NULL);
+      return;
+    case TISIM_reducescatter:
+      PMPI_Comm_size(comm, &size);
+      break;
+    case TISIM_allgather:
+    case TISIM_allgatherv:
+    case TISIM_alltoall:
+    case TISIM_alltoallv:
+      post_messages(comm, posted, MPI_ROOT, sent, received);
+      return;
+    default:
+      break;
   }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const int64_t bytes = root == MPI_PROC_NULL ? 0 : tisim_bytes(count, type);
-  if (root == MPI_ROOT) {
-    send_to(&groups, groups.remote_leader, bytes);
-  } else if (root != MPI_PROC_NULL) {
-    if (is_leader(&groups)) receive_from(&groups, groups.remote_leader + root, bytes);
-    bcast_own(&groups, bytes);
-  }
-  return true;
+  post_on_both(TISIM_iallreduce, (const int64_t[]){sum_of(sent, size), 0, BYTES}, 3, comm, posted);
 }
 
-bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
-                                 const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side data = {tisim_same_count(count), type, NULL};
-    return post_rooted(comm, posted, root, false, &data, &data);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const int64_t bytes = root == MPI_PROC_NULL ? 0 : tisim_bytes(count, type);
-  if (root == MPI_ROOT) {
-    receive_from(&groups, groups.remote_leader, bytes);
-  } else if (root != MPI_PROC_NULL) {
-    reduce_own(&groups, bytes);
-    if (is_leader(&groups)) send_to(&groups, groups.remote_leader + root, bytes);
-  }
-  return true;
+/* Calls that block. */
+
+static void allreduce(const struct groups* groups, int64_t bytes) {
+  reduce_own(groups, bytes);
+  exchange_of_leaders(groups, bytes, bytes);
+  bcast_own(groups, bytes);
 }
 
-/* The sum of what the ranks of the own group get. */
-static int64_t sum_of_own(struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm) {
-  int size = 0;
-  int64_t sum = 0;
-  PMPI_Comm_size(comm, &size);
-  for (int i = 0; i < size; ++i) sum += tisim_bytes(tisim_count(&counts, i), type);
-  return sum;
-}
-
-bool tisim_reducescatter_between_groups(struct tisim_counts counts, MPI_Datatype type,
-                                        MPI_Comm comm, const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    return is_posted(comm, posted) && post_allreduce(sum_of_own(counts, type, comm), comm, posted);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const int size = groups.own->size;
+static void reducescatter(const struct groups* groups, const struct tisim_side* sent) {
+  const int size = groups->own->size;
+  const int64_t sum = sum_of(sent, size);
   int64_t* const own = calloc((size_t)size, sizeof *own);
-  int64_t sum = 0;
-  for (int i = 0; i < size && own != NULL; ++i) {
-    own[i] = tisim_bytes(tisim_count(&counts, i), type);
-    sum += own[i];
-  }
+  for (int i = 0; i < size && own != NULL; ++i) own[i] = tisim_bytes_at(sent, i);
   /* The leader of the other group reduces what it gets from all ranks. */
-  exchange_of_leaders(&groups, sum, sum);
-  if (!is_leader(&groups)) send_to(&groups, groups.remote_leader, sum);
-  for (int i = 1; i < groups.remote_size && is_leader(&groups); ++i) {
-    receive_from(&groups, groups.remote_leader + i, sum);
+  exchange_of_leaders(groups, sum, sum);
+  if (!is_leader(groups)) send_to(groups, groups->remote_leader, sum);
+  for (int i = 1; i < groups->remote_size && is_leader(groups); ++i) {
+    receive_from(groups, groups->remote_leader + i, sum);
   }
-  if (own != NULL) vector_own(&groups, TISIM_scatterv, own, own[groups.own->rank]);
+  if (own != NULL) vector_own(groups, TISIM_scatterv, own, own[groups->own->rank]);
   free(own);
-  return true;
 }
 
-/* `sent` and `received` are what a rank sends to and receives from each. Only where the call reads
- * them they are types. */
-static void alltoall(const struct groups* groups, int64_t sent, int64_t received) {
-  exchange_with_all(groups, tisim_same_count(sent), tisim_same_count(received), NULL, NULL);
+static void scatter(const struct groups* groups, int64_t bytes, int root) {
+  if (is_leader(groups)) receive_from(groups, root, bytes * groups->own->size);
+  write_own(groups, TISIM_scatter, (const int64_t[]){bytes, bytes, 0, BYTES, BYTES}, 5);
 }
 
-static void allgather(const struct groups* groups, int64_t sent, int64_t received) {
-  gather_own(groups, sent);
-  exchange_of_leaders(groups, sent * groups->own->size, received * groups->remote_size);
-  bcast_own(groups, received * groups->remote_size);
-}
-
-static void gather(const struct groups* groups, int64_t sent, int root) {
-  gather_own(groups, sent);
-  if (is_leader(groups)) send_to(groups, groups->remote_leader + root, sent * groups->own->size);
-}
-
-static void scatter(const struct groups* groups, int64_t received, int root) {
-  const int64_t arguments[] = {received, received, 0, BYTES, BYTES};
+static void scatterv(const struct groups* groups, int64_t bytes, int root) {
+  int64_t* own = NULL;
+  const int64_t sum = counts_of_own(groups, bytes, &own);
   if (is_leader(groups)) {
-    receive_from(groups, groups->remote_leader + root, received * groups->own->size);
+    receive_from(groups, root, groups->own->size * (int64_t)sizeof(int));
+    receive_from(groups, root, sum);
   }
-  write_own(groups, TISIM_scatter, arguments, 5);
+  vector_own(groups, TISIM_scatterv, own, bytes);
+  free(own);
 }
 
-bool tisim_exchange_between_groups(enum tisim_word word, MPI_Count send_count,
-                                   MPI_Datatype send_type, MPI_Count receive_count,
-                                   MPI_Datatype receive_type, int root, MPI_Comm comm,
-                                   const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side out = {tisim_same_count(send_count), send_type, NULL};
-    const struct side in = {tisim_same_count(receive_count), receive_type, NULL};
-    return word == TISIM_igather || word == TISIM_iscatter
-               ? post_rooted(comm, posted, root, word == TISIM_iscatter, &out, &in)
-               : post_messages(comm, posted, MPI_ROOT, &out, &in);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const bool is_rooted = word == TISIM_gather || word == TISIM_scatter;
-  if (is_rooted && root == MPI_PROC_NULL) return true;
-  const bool is_root = is_rooted && root == MPI_ROOT;
-  const bool sends = !is_rooted || (word == TISIM_gather) != is_root;
-  const bool receives = !is_rooted || !sends;
-  const int64_t sent = sends ? tisim_bytes(send_count, send_type) : 0;
-  const int64_t received = receives ? tisim_bytes(receive_count, receive_type) : 0;
-  if (word == TISIM_alltoall) alltoall(&groups, sent, received);
-  if (word == TISIM_allgather) allgather(&groups, sent, received);
-  if (is_root && sends) send_to(&groups, groups.remote_leader, sent * groups.remote_size);
-  if (is_root && receives) {
-    receive_from(&groups, groups.remote_leader, received * groups.remote_size);
-  }
-  if (word == TISIM_gather && !is_root) gather(&groups, sent, root);
-  if (word == TISIM_scatter && !is_root) scatter(&groups, received, root);
-  return true;
-}
-
-/* The counts of the ranks of the other group: of a root, or of all ranks. */
-static int64_t sum_of_remote(const struct groups* groups, struct tisim_counts counts,
-                             MPI_Datatype type) {
-  int64_t sum = 0;
-  for (int i = 0; i < groups->remote_size; ++i) {
-    sum += tisim_bytes(tisim_count(&counts, i), type);
-  }
-  return sum;
-}
-
-bool tisim_gatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
-                                  struct tisim_counts counts, MPI_Datatype type, int root,
-                                  MPI_Comm comm, const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side out = {tisim_same_count(send_count), send_type, NULL};
-    const struct side in = {counts, type, NULL};
-    return post_rooted(comm, posted, root, false, &out, &in);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
+/* A call with a root, on a rank of its group that has a part in it, or of the other one. */
+static void perform_rooted(const struct groups* groups, enum tisim_word word,
+                           const struct tisim_side* sent, const struct tisim_side* received,
+                           int root) {
+  const int leader = groups->remote_leader;
+  const int others = groups->remote_size;
   if (root == MPI_ROOT) {
-    receive_from(&groups, groups.remote_leader, sum_of_remote(&groups, counts, type));
-  } else if (root != MPI_PROC_NULL) {
-    const int64_t sum = gatherv_own(&groups, tisim_bytes(send_count, send_type));
-    if (is_leader(&groups)) send_to(&groups, groups.remote_leader + root, sum);
-  }
-  return true;
-}
-
-bool tisim_scatterv_between_groups(struct tisim_counts counts, MPI_Datatype type,
-                                   MPI_Count receive_count, MPI_Datatype receive_type, int root,
-                                   MPI_Comm comm, const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side out = {counts, type, NULL};
-    const struct side in = {tisim_same_count(receive_count), receive_type, NULL};
-    return post_rooted(comm, posted, root, true, &out, &in);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  if (root == MPI_ROOT) {
-    send_to(&groups, groups.remote_leader, groups.remote_size * (int64_t)sizeof(int));
-    send_to(&groups, groups.remote_leader, sum_of_remote(&groups, counts, type));
-  } else if (root != MPI_PROC_NULL) {
-    const int64_t received = tisim_bytes(receive_count, receive_type);
-    int64_t* own = NULL;
-    const int64_t sum = counts_of_own(&groups, received, &own);
-    if (is_leader(&groups)) {
-      const int64_t number = groups.own->size * (int64_t)sizeof(int);
-      receive_from(&groups, groups.remote_leader + root, number);
-      receive_from(&groups, groups.remote_leader + root, sum);
+    if (word == TISIM_scatterv) send_to(groups, leader, others * (int64_t)sizeof(int));
+    if (word == TISIM_bcast) send_to(groups, leader, tisim_bytes_at(sent, 0));
+    if (word == TISIM_scatter || word == TISIM_scatterv) {
+      send_to(groups, leader, sum_of(sent, others));
     }
-    vector_own(&groups, TISIM_scatterv, own, received);
-    free(own);
+    if (word == TISIM_reduce) receive_from(groups, leader, tisim_bytes_at(received, 0));
+    if (word == TISIM_gather || word == TISIM_gatherv) {
+      receive_from(groups, leader, sum_of(received, others));
+    }
+    return;
   }
-  return true;
+  const bool receives = word == TISIM_bcast || word == TISIM_scatter || word == TISIM_scatterv;
+  int64_t bytes = tisim_bytes_at(receives ? received : sent, 0);
+  if (word == TISIM_scatter) scatter(groups, bytes, leader + root);
+  if (word == TISIM_scatterv) scatterv(groups, bytes, leader + root);
+  if (word == TISIM_bcast) {
+    if (is_leader(groups)) receive_from(groups, leader + root, bytes);
+    bcast_own(groups, bytes);
+  }
+  if (receives) return;
+  if (word == TISIM_reduce) {
+    reduce_own(groups, bytes);
+  } else {
+    bytes = gather_all_own(groups, bytes, word == TISIM_gatherv);
+  }
+  if (is_leader(groups)) send_to(groups, leader + root, bytes);
 }
 
-bool tisim_allgatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
-                                     struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
-                                     const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side out = {tisim_same_count(send_count), send_type, NULL};
-    const struct side in = {counts, type, NULL};
-    return post_messages(comm, posted, MPI_ROOT, &out, &in);
+static void perform(const struct groups* groups, enum tisim_word word,
+                    const struct tisim_side* sent, const struct tisim_side* received, int root) {
+  switch (word) {
+    case TISIM_barrier:
+      allreduce(groups, (int64_t)sizeof(int));
+      return;
+    case TISIM_reducescatter:
+      reducescatter(groups, sent);
+      return;
+    case TISIM_alltoall:
+    case TISIM_alltoallv:
+      exchange_with_all(groups, sent, received);
+      return;
+    case TISIM_allgather:
+    case TISIM_allgatherv: {
+      const int64_t all = sum_of(received, groups->remote_size);
+      const bool is_vector = word == TISIM_allgatherv;
+      const int64_t sum = gather_all_own(groups, tisim_bytes_at(sent, 0), is_vector);
+      exchange_of_leaders(groups, sum, all);
+      bcast_own(groups, all);
+      return;
+    }
+    case TISIM_bcast:
+    case TISIM_reduce:
+    case TISIM_gather:
+    case TISIM_gatherv:
+    case TISIM_scatter:
+    case TISIM_scatterv:
+      if (root != MPI_PROC_NULL) perform_rooted(groups, word, sent, received, root);
+      return;
+    default:
+      allreduce(groups, tisim_bytes_at(sent, 0));
   }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  const int64_t received = sum_of_remote(&groups, counts, type);
-  const int64_t sum = gatherv_own(&groups, tisim_bytes(send_count, send_type));
-  exchange_of_leaders(&groups, sum, received);
-  bcast_own(&groups, received);
-  return true;
 }
 
-bool tisim_alltoallw_between_groups(struct tisim_counts sent, const MPI_Datatype* sent_types,
-                                    struct tisim_counts received,
-                                    const MPI_Datatype* received_types, MPI_Comm comm,
-                                    const struct tisim_posted* posted) {
+bool tisim_between_groups(enum tisim_word word, const struct tisim_side* sent,
+                          const struct tisim_side* received, int root, MPI_Comm comm,
+                          const struct tisim_posted* posted) {
+  if (!tisim_is_inter(comm) || !tisim_is_active()) return false;
+  if (posted != NULL && posted->is_persistent) return false;
+  /* Both sides of these are the same data. */
+  if (word == TISIM_bcast || word == TISIM_reduce) received = sent;
   if (posted != NULL) {
-    const struct side out = {sent, MPI_DATATYPE_NULL, sent_types};
-    const struct side in = {received, MPI_DATATYPE_NULL, received_types};
-    return post_messages(comm, posted, MPI_ROOT, &out, &in);
+    post(word, sent, received, root, comm, posted);
+  } else {
+    const struct groups groups = groups_of(comm);
+    perform(&groups, word, sent, received, root);
   }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  exchange_with_all(&groups, sent, received, sent_types, received_types);
-  return true;
-}
-
-bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_type,
-                                    struct tisim_counts received, MPI_Datatype received_type,
-                                    MPI_Comm comm, const struct tisim_posted* posted) {
-  if (posted != NULL) {
-    const struct side out = {sent, sent_type, NULL};
-    const struct side in = {received, received_type, NULL};
-    return post_messages(comm, posted, MPI_ROOT, &out, &in);
-  }
-  struct groups groups;
-  if (!find(comm, &groups)) return false;
-  MPI_Datatype* const types = calloc(2 * (size_t)groups.remote_size, sizeof *types);
-  if (types == NULL) return true;
-  for (int i = 0; i < groups.remote_size; ++i) {
-    types[i] = sent_type;
-    types[groups.remote_size + i] = received_type;
-  }
-  exchange_with_all(&groups, sent, received, types, types + groups.remote_size);
-  free(types);
   return true;
 }

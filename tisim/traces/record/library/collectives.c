@@ -8,26 +8,59 @@
 /* More arguments than any collective has beside its vectors. */
 #define MOST_SCALARS 8
 
+/* Arguments of a collective's line, in the order that they have there. Types of what is sent and
+ * received come last. */
+enum {
+  NEIGHBOURS = 1, /* those that it sends to and receives from */
+  SENT = 2,       /* one count */
+  SENT_EACH = 4,  /* a count for each rank or neighbour */
+  RECEIVED = 8,
+  RECEIVED_EACH = 16,
+  ZERO = 32, /* instructions of a reduction, which are in no recording */
+  ROOT = 64,
+  SUMS = 128 /* before the counts for each */
+};
+static const unsigned char layouts[] = {
+    [TISIM_barrier] = 0,
+    [TISIM_bcast] = SENT | ROOT,
+    [TISIM_reduce] = SENT | ZERO | ROOT,
+    [TISIM_allreduce] = SENT | ZERO,
+    [TISIM_scan] = SENT | ZERO,
+    [TISIM_exscan] = SENT | ZERO,
+    [TISIM_reducescatter] = SENT_EACH | ZERO,
+    [TISIM_gather] = SENT | RECEIVED | ROOT,
+    [TISIM_scatter] = SENT | RECEIVED | ROOT,
+    [TISIM_allgather] = SENT | RECEIVED,
+    [TISIM_alltoall] = SENT | RECEIVED,
+    [TISIM_gatherv] = SENT | RECEIVED_EACH | ROOT,
+    [TISIM_scatterv] = SENT_EACH | RECEIVED | ROOT,
+    [TISIM_allgatherv] = SENT | RECEIVED_EACH,
+    [TISIM_alltoallv] = SENT_EACH | RECEIVED_EACH | SUMS,
+    [TISIM_neighbor_allgather] = NEIGHBOURS | SENT | RECEIVED,
+    [TISIM_neighbor_allgatherv] = NEIGHBOURS | SENT | RECEIVED_EACH,
+    [TISIM_neighbor_alltoall] = NEIGHBOURS | SENT | RECEIVED,
+    [TISIM_neighbor_alltoallv] = NEIGHBOURS | SENT_EACH | RECEIVED_EACH,
+};
+
 struct amount {
   int64_t unit; /* what one of the program's elements is in the trace's type */
   int64_t type;
 };
 
-static struct amount amount_of(MPI_Datatype type) {
+static struct amount amount_of(const struct tisim_side* side) {
   struct amount amount = {0, BYTE_TYPE};
   int integers;
   int addresses;
   int types;
   int combiner;
-  if (type == MPI_DATATYPE_NULL) return amount;
-  const int64_t size = tisim_bytes(1, type);
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  if (side->types != NULL || side->type == MPI_DATATYPE_NULL) return amount;
+  const int64_t size = tisim_bytes(1, side->type);
+  PMPI_Type_get_envelope(side->type, &integers, &addresses, &types, &combiner);
   amount.unit = size;
   if (combiner != MPI_COMBINER_NAMED) return amount;
   amount.unit = 1;
   switch (size) {
     case 1:
-      amount.type = BYTE_TYPE;
       break;
     case 2:
       amount.type = 3;
@@ -48,25 +81,65 @@ static struct amount amount_of(MPI_Datatype type) {
   return amount;
 }
 
+static MPI_Datatype type_of(const struct tisim_side* side, int place) {
+  if (side->types == NULL) return side->type;
+  if (side->stride == sizeof(MPI_Datatype)) return ((const MPI_Datatype*)side->types)[place];
+  return PMPI_Type_f2c(((const MPI_Fint*)side->types)[place]);
+}
+
+int64_t tisim_bytes_at(const struct tisim_side* side, int place) {
+  return tisim_bytes(tisim_count(&side->counts, place), type_of(side, place));
+}
+
 /* The arguments of a call while they are put together. */
 struct arguments {
   int64_t* values;
   size_t count;
 };
 
-static struct arguments room_for(const struct tisim_comm* comm, int vectors) {
-  const struct arguments arguments = {
-      tisim_numbers(MOST_SCALARS + (size_t)vectors * (size_t)comm->size), 0};
-  return arguments;
-}
-
 static void put(struct arguments* arguments, int64_t value) {
   arguments->values[arguments->count++] = value;
 }
 
-static void put_vector(struct arguments* arguments, struct tisim_counts counts, int64_t unit,
-                       int size) {
-  for (int i = 0; i < size; ++i) put(arguments, tisim_count(&counts, i) * unit);
+static void put_count(struct arguments* arguments, const struct tisim_side* side, int place,
+                      struct amount amount) {
+  put(arguments, side->types == NULL ? tisim_count(&side->counts, place) * amount.unit
+                                     : tisim_bytes_at(side, place));
+}
+
+/* `swap`: 1: the neighbours of each dimension are listed the other way round. */
+static void put_counts(struct arguments* arguments, const struct tisim_side* side, int places,
+                       int swap, struct amount amount, bool has_sum) {
+  int64_t* const sum = &arguments->values[arguments->count];
+  if (has_sum) put(arguments, 0);
+  for (int i = 0; i < places; ++i) put_count(arguments, side, i ^ swap, amount);
+  for (int i = 1; has_sum && i <= places; ++i) *sum += sum[i];
+}
+
+/* What this rank has of a side of all ranks. */
+static struct tisim_side part_of(const struct tisim_side* side, int rank) {
+  struct tisim_side part = *side;
+  part.counts = tisim_same_count(tisim_count(&side->counts, rank));
+  return part;
+}
+
+/* Where the arguments of one side have no meaning on a rank, those of the other are written twice;
+ * but of ranks that are not the root nobody knows what each of the others has. */
+static void fill_sides(enum tisim_word word, struct tisim_side* sent, struct tisim_side* received,
+                       int root, const struct tisim_comm* comm) {
+  const bool gathers = word == TISIM_gather || word == TISIM_gatherv;
+  const bool scatters = word == TISIM_scatter || word == TISIM_scatterv;
+  if (gathers && comm->rank != root) {
+    *received = *sent;
+    if (word == TISIM_gatherv) received->counts = tisim_same_count(0);
+  } else if (scatters && comm->rank != root) {
+    *sent = *received;
+    if (word == TISIM_scatterv) sent->counts = tisim_same_count(0);
+  } else if (sent->buffer == MPI_IN_PLACE) {
+    *sent = word == TISIM_alltoallv ? *received : part_of(received, comm->rank);
+  } else if (scatters && received->buffer == MPI_IN_PLACE) {
+    *received = part_of(sent, comm->rank);
+  }
 }
 
 /* The communicator of a call that is to be written. Collectives of one rank alone send nothing. */
@@ -79,214 +152,17 @@ static const struct tisim_comm* written_on(MPI_Comm comm, const struct tisim_pos
 static void write_call(enum tisim_word word, const struct arguments* arguments,
                        const struct tisim_comm* comm, const struct tisim_posted* posted) {
   if (posted != NULL && posted->is_persistent) {
-    tisim_request_keep(posted->request, posted->variable, word, comm->number, 0, arguments->values,
-                       arguments->count);
+    tisim_request_keep(posted->request, posted->variable, posted->word, comm->number, 0,
+                       arguments->values, arguments->count);
     return;
   }
   struct tisim_named named = tisim_on(comm->number);
   if (posted != NULL) named.request = tisim_request_add(posted->request, posted->variable)->number;
-  tisim_write(word, arguments->values, arguments->count, &named, false);
+  tisim_write(posted == NULL ? word : posted->word, arguments->values, arguments->count, &named,
+              false);
 }
 
-void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_barrier_between_groups(comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const struct arguments none = {NULL, 0};
-  write_call(word, &none, on, posted);
-}
-
-void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                       MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_bcast_between_groups(count, type, root, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const struct amount amount = amount_of(type);
-  struct arguments arguments = room_for(on, 0);
-  put(&arguments, count * amount.unit);
-  put(&arguments, root);
-  put(&arguments, amount.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                        MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_reduce_between_groups(count, type, root, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const struct amount amount = amount_of(type);
-  struct arguments arguments = room_for(on, 0);
-  put(&arguments, count * amount.unit);
-  put(&arguments, 0);
-  put(&arguments, root);
-  put(&arguments, amount.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted* posted) {
-  if (tisim_allreduce_between_groups(count, type, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const struct amount amount = amount_of(type);
-  struct arguments arguments = room_for(on, 0);
-  put(&arguments, count * amount.unit);
-  put(&arguments, 0);
-  put(&arguments, amount.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
-                               MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_reducescatter_between_groups(counts, type, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const struct amount amount = amount_of(type);
-  struct arguments arguments = room_for(on, 1);
-  put_vector(&arguments, counts, amount.unit, on->size);
-  put(&arguments, 0);
-  put(&arguments, amount.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_exchange(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                          MPI_Datatype send_type, const void* receive_buffer,
-                          MPI_Count receive_count, MPI_Datatype receive_type, int root,
-                          MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_exchange_between_groups(word, send_count, send_type, receive_count, receive_type, root,
-                                    comm, posted))
-    return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  /* Where the arguments of one side have no meaning, those of the other are written twice. */
-  const bool gathers = word == TISIM_gather || word == TISIM_igather;
-  const bool scatters = word == TISIM_scatter || word == TISIM_iscatter;
-  const bool only_sends = gathers && on->rank != root;
-  const bool only_receives = send_buffer == MPI_IN_PLACE || (scatters && on->rank != root);
-  const bool receives_in_place = scatters && receive_buffer == MPI_IN_PLACE;
-  const struct amount sent = amount_of(only_receives ? receive_type : send_type);
-  const struct amount received =
-      amount_of(only_sends || receives_in_place ? send_type : receive_type);
-  struct arguments arguments = room_for(on, 0);
-  put(&arguments, (only_receives ? receive_count : send_count) * sent.unit);
-  put(&arguments, (only_sends || receives_in_place ? send_count : receive_count) * received.unit);
-  if (gathers || scatters) put(&arguments, root);
-  put(&arguments, sent.type);
-  put(&arguments, received.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_gatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                         MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                         int root, MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_gatherv_between_groups(send_count, send_type, counts, type, root, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const bool is_root = on->rank == root;
-  const bool in_place = is_root && send_buffer == MPI_IN_PLACE;
-  const struct amount sent = amount_of(in_place ? type : send_type);
-  const struct amount received = amount_of(is_root ? type : send_type);
-  struct arguments arguments = room_for(on, 1);
-  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : send_count) * sent.unit);
-  put_vector(&arguments, is_root ? counts : tisim_same_count(0), received.unit, on->size);
-  put(&arguments, root);
-  put(&arguments, sent.type);
-  put(&arguments, received.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
-                          const void* receive_buffer, MPI_Count receive_count,
-                          MPI_Datatype receive_type, int root, MPI_Comm comm,
-                          const struct tisim_posted* posted) {
-  if (tisim_scatterv_between_groups(counts, type, receive_count, receive_type, root, comm, posted))
-    return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const bool is_root = on->rank == root;
-  const bool in_place = is_root && receive_buffer == MPI_IN_PLACE;
-  const struct amount sent = amount_of(is_root ? type : receive_type);
-  const struct amount received = amount_of(in_place ? type : receive_type);
-  struct arguments arguments = room_for(on, 1);
-  put_vector(&arguments, is_root ? counts : tisim_same_count(0), sent.unit, on->size);
-  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : receive_count) * received.unit);
-  put(&arguments, root);
-  put(&arguments, sent.type);
-  put(&arguments, received.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_allgatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                            MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                            MPI_Comm comm, const struct tisim_posted* posted) {
-  if (tisim_allgatherv_between_groups(send_count, send_type, counts, type, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const bool in_place = send_buffer == MPI_IN_PLACE;
-  const struct amount received = amount_of(type);
-  const struct amount sent = in_place ? received : amount_of(send_type);
-  struct arguments arguments = room_for(on, 1);
-  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : send_count) * sent.unit);
-  put_vector(&arguments, counts, received.unit, on->size);
-  put(&arguments, sent.type);
-  put(&arguments, received.type);
-  write_call(word, &arguments, on, posted);
-}
-
-static int64_t sum(const struct arguments* arguments, size_t first) {
-  int64_t total = 0;
-  for (size_t i = first; i < arguments->count; ++i) total += arguments->values[i];
-  return total;
-}
-
-void tisim_after_alltoallv(enum tisim_word word, const void* send_buffer,
-                           struct tisim_counts send_counts, MPI_Datatype send_type,
-                           struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted* posted) {
-  if (tisim_alltoallv_between_groups(send_counts, send_type, counts, type, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const bool in_place = send_buffer == MPI_IN_PLACE;
-  const struct amount received = amount_of(type);
-  const struct amount sent = in_place ? received : amount_of(send_type);
-  struct arguments arguments = room_for(on, 2);
-  put(&arguments, 0);
-  put_vector(&arguments, in_place ? counts : send_counts, sent.unit, on->size);
-  arguments.values[0] = sum(&arguments, 1);
-  const size_t buffer = arguments.count;
-  put(&arguments, 0);
-  put_vector(&arguments, counts, received.unit, on->size);
-  arguments.values[buffer] = sum(&arguments, buffer + 1);
-  put(&arguments, sent.type);
-  put(&arguments, received.type);
-  write_call(word, &arguments, on, posted);
-}
-
-void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
-                           struct tisim_counts send_counts, const MPI_Datatype* send_types,
-                           struct tisim_counts counts, const MPI_Datatype* types, MPI_Comm comm,
-                           const struct tisim_posted* posted) {
-  if (tisim_alltoallw_between_groups(send_counts, send_types, counts, types, comm, posted)) return;
-  const struct tisim_comm* const on = written_on(comm, posted);
-  if (on == NULL) return;
-  const bool in_place = send_buffer == MPI_IN_PLACE;
-  struct arguments arguments = room_for(on, 2);
-  for (int side = 0; side < 2; ++side) {
-    const bool receives = side == 1 || in_place;
-    const size_t buffer = arguments.count;
-    put(&arguments, 0);
-    for (int i = 0; i < on->size; ++i) {
-      put(&arguments, receives ? tisim_bytes(tisim_count(&counts, i), types[i])
-                               : tisim_bytes(tisim_count(&send_counts, i), send_types[i]));
-    }
-    arguments.values[buffer] = sum(&arguments, buffer + 1);
-  }
-  put(&arguments, BYTE_TYPE);
-  put(&arguments, BYTE_TYPE);
-  write_call(word, &arguments, on, posted);
-}
-
-/* Neighbourhood collectives. */
+/* Neighbourhoods. */
 
 struct neighbours {
   int sources;
@@ -372,41 +248,37 @@ static void put_ranks(struct arguments* arguments, const int* ranks, int count) 
   }
 }
 
-static int64_t bytes_of(const struct tisim_side* side, int neighbour, size_t stride) {
-  const int64_t count = tisim_count(&side->counts, neighbour);
-  if (stride == sizeof(MPI_Datatype)) {
-    return tisim_bytes(count, ((const MPI_Datatype*)side->types)[neighbour]);
-  }
-  return tisim_bytes(count, PMPI_Type_f2c(((const MPI_Fint*)side->types)[neighbour]));
-}
-
-/* `swap`: 1: the neighbours of each dimension are listed the other way round. */
-static void put_counts(struct arguments* arguments, const struct tisim_side* side,
-                       struct amount amount, int neighbours, int swap, size_t stride) {
-  for (int i = 0; i < neighbours; ++i) {
-    put(arguments, side->types == NULL ? tisim_count(&side->counts, i ^ swap) * amount.unit
-                                       : bytes_of(side, i ^ swap, stride));
-  }
-}
-
-void tisim_after_neighbours(enum tisim_word word, struct tisim_side sent,
-                            struct tisim_side received, size_t stride, MPI_Comm comm,
+void tisim_after_collective(enum tisim_word word, struct tisim_side* sent,
+                            struct tisim_side* received, int root, MPI_Comm comm,
                             const struct tisim_posted* posted) {
+  if (tisim_between_groups(word, sent, received, root, comm, posted)) return;
   const struct tisim_comm* const on = written_on(comm, posted);
-  struct neighbours all;
-  if (on == NULL || !find(comm, &all)) return;
-  const struct amount bytes = {1, BYTE_TYPE};
-  const struct amount out = sent.types == NULL ? amount_of(sent.type) : bytes;
-  const struct amount in = received.types == NULL ? amount_of(received.type) : bytes;
-  const size_t neighbours = (size_t)all.sources + (size_t)all.destinations;
-  struct arguments arguments = {tisim_numbers(MOST_SCALARS + 2 * neighbours), 0};
-  put_ranks(&arguments, all.destination, all.destinations);
-  put_ranks(&arguments, all.source, all.sources);
-  put_counts(&arguments, &sent, out, sent.is_one ? 1 : all.destinations, 0, stride);
-  put_counts(&arguments, &received, in, received.is_one ? 1 : all.sources,
-             all.is_grid && !received.is_one, stride);
-  free(all.source);
-  put(&arguments, out.type);
-  put(&arguments, in.type);
+  const int layout = layouts[word];
+  if (on == NULL) return;
+  struct neighbours near = {.sources = on->size, .destinations = on->size};
+  if ((layout & NEIGHBOURS) != 0 && !find(comm, &near)) return;
+  const size_t most = MOST_SCALARS + 2 * ((size_t)near.sources + (size_t)near.destinations);
+  struct arguments arguments = {tisim_numbers(most), 0};
+  if ((layout & NEIGHBOURS) != 0) {
+    put_ranks(&arguments, near.destination, near.destinations);
+    put_ranks(&arguments, near.source, near.sources);
+  }
+  if (received != NULL) fill_sides(word, sent, received, root, on);
+  const struct amount out = sent == NULL ? (struct amount){0, 0} : amount_of(sent);
+  const bool is_other = received != NULL && (received->type != sent->type || sent->types != NULL);
+  const struct amount in = is_other ? amount_of(received) : out;
+  if ((layout & SENT) != 0) put_count(&arguments, sent, 0, out);
+  if ((layout & SENT_EACH) != 0) {
+    put_counts(&arguments, sent, near.destinations, 0, out, (layout & SUMS) != 0);
+  }
+  if ((layout & RECEIVED) != 0) put_count(&arguments, received, 0, in);
+  if ((layout & RECEIVED_EACH) != 0) {
+    put_counts(&arguments, received, near.sources, near.is_grid, in, (layout & SUMS) != 0);
+  }
+  if ((layout & ZERO) != 0) put(&arguments, 0);
+  if ((layout & ROOT) != 0) put(&arguments, root);
+  if (sent != NULL) put(&arguments, out.type);
+  if (received != NULL) put(&arguments, in.type);
+  if ((layout & NEIGHBOURS) != 0) free(near.source);
   write_call(word, &arguments, on, posted);
 }

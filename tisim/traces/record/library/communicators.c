@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "record.h"
 
 #define BUCKETS 1024
@@ -25,28 +26,12 @@ struct entry {
 };
 
 static struct entry* buckets[BUCKETS];
-static uint64_t* used; /* one bit a number */
-static size_t used_words;
+static struct tisim_numbers_in_use used;
 static struct tisim_comm world;
 static struct tisim_comm self;
 
 static size_t bucket_of(uintptr_t handle) {
   return (size_t)((handle * UINT64_C(0x9E3779B97F4A7C15)) >> 54) % BUCKETS;
-}
-
-static void* checked(void* memory) {
-  if (memory == NULL) {
-    fprintf(stderr, "tisim record: there is no memory left\n");
-    abort();
-  }
-  return memory;
-}
-
-static void grow_used(size_t words) {
-  if (words <= used_words) return;
-  used = checked(realloc(used, words * sizeof *used));
-  memset(used + used_words, 0, (words - used_words) * sizeof *used);
-  used_words = words;
 }
 
 static struct entry* entry_of(MPI_Comm comm) {
@@ -57,7 +42,7 @@ static struct entry* entry_of(MPI_Comm comm) {
 
 static struct entry* add(MPI_Comm comm, int64_t number) {
   struct entry** const bucket = &buckets[bucket_of((uintptr_t)comm)];
-  struct entry* const entry = checked(calloc(1, sizeof *entry));
+  struct entry* const entry = tisim_checked(calloc(1, sizeof *entry));
   entry->handle = (uintptr_t)comm;
   entry->expressible = true;
   entry->comm.number = number;
@@ -73,20 +58,19 @@ static struct entry* add(MPI_Comm comm, int64_t number) {
 static int64_t agree(MPI_Comm parent) {
   for (size_t first = 0;; first += WORDS) {
     uint64_t taken[WORDS];
-    grow_used(first + WORDS);
-    PMPI_Allreduce(used + first, taken, WORDS, MPI_UINT64_T, MPI_BOR, parent);
+    tisim_grow_numbers(&used, first + WORDS);
+    PMPI_Allreduce(used.bits + first, taken, WORDS, MPI_UINT64_T, MPI_BOR, parent);
     for (size_t word = 0; word < WORDS; ++word) {
       for (int bit = 0; bit < 64 && taken[word] != UINT64_MAX; ++bit) {
         if ((taken[word] >> bit & 1) == 0) {
-          used[first + word] |= UINT64_C(1) << bit;
-          return (int64_t)((first + word) * 64) + bit;
+          const int64_t number = (int64_t)((first + word) * 64) + bit;
+          tisim_use_number(&used, number);
+          return number;
         }
       }
     }
   }
 }
-
-static void release(int64_t number) { used[number / 64] &= ~(UINT64_C(1) << (number % 64)); }
 
 int64_t tisim_number_of_comm(MPI_Comm comm) {
   const struct entry* const entry = entry_of(comm);
@@ -140,7 +124,7 @@ void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made) {
   const int64_t number = agree(parent);
   write_split(parent_number, number, made == MPI_COMM_NULL ? -1 : color, key);
   if (made == MPI_COMM_NULL) {
-    release(number);
+    tisim_release_number(&used, number);
   } else {
     add(made, number);
   }
@@ -177,7 +161,7 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
   const int64_t number = agree(parent);
   if (made == MPI_COMM_NULL) {
     write_split(parent_number, number, -1, 0);
-    release(number);
+    tisim_release_number(&used, number);
     return;
   }
   write_members(parent, parent_number, made, number);
@@ -188,7 +172,7 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
 static bool write_group(MPI_Comm made, int64_t number) {
   int size = 0;
   PMPI_Comm_size(made, &size);
-  int* const ranks = checked(malloc(2 * (size_t)size * sizeof *ranks));
+  int* const ranks = tisim_checked(malloc(2 * (size_t)size * sizeof *ranks));
   MPI_Group worlds;
   MPI_Group members;
   PMPI_Comm_group(MPI_COMM_WORLD, &worlds);
@@ -234,7 +218,7 @@ void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
   } else if (write_group(made, number)) {
     add(made, number);
   } else {
-    release(number);
+    tisim_release_number(&used, number);
     tisim_after_inexpressible(made);
   }
 }
@@ -248,11 +232,7 @@ void tisim_after_idup(MPI_Comm parent, const void* variable, size_t stride, MPI_
   made->made = variable;
   made->made_stride = stride;
   if (comm->is_self) return;
-  int64_t number = 0;
-  while ((used[number / 64] >> (number % 64) & 1) != 0) {
-    if (++number / 64 == (int64_t)used_words) grow_used(used_words + WORDS);
-  }
-  used[number / 64] |= UINT64_C(1) << (number % 64);
+  const int64_t number = tisim_take_number(&used);
   made->made_number = number;
   /* A copy that costs nothing, and the agreement on it that MPI makes meanwhile. */
   const int64_t copy[] = {comm->number, number};
@@ -327,7 +307,7 @@ void tisim_after_intercomm(MPI_Comm made) {
     entry->comm.remote_first = mine > theirs ? 0 : local_size;
     PMPI_Comm_split(both, mine > theirs, 0, &entry->local);
   } else {
-    release(number);
+    tisim_release_number(&used, number);
     remember_inexpressible(made);
   }
   PMPI_Comm_free(&both);
@@ -363,8 +343,7 @@ void tisim_after_spawn(int root, MPI_Comm comm, MPI_Comm made) {
 
 /* Where there are spawned processes, the world of each rank is a group of the trace's ranks. */
 void tisim_begin_communicators(void) {
-  grow_used(WORDS);
-  used[0] |= 1;
+  tisim_take_number(&used); /* 0: the world */
   PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
   self.size = 1;
@@ -404,12 +383,12 @@ void tisim_before_comm_free(MPI_Comm comm) {
   if (entry->expressible && !entry->comm.is_self) {
     const struct tisim_named none = tisim_on(0);
     tisim_write(TISIM_comm_free, &entry->comm.number, 1, &none, true);
-    release(entry->comm.number);
+    tisim_release_number(&used, entry->comm.number);
   }
   if (entry->group.number != 0) {
     const struct tisim_named none = tisim_on(0);
     tisim_write(TISIM_comm_free, &entry->group.number, 1, &none, true);
-    release(entry->group.number);
+    tisim_release_number(&used, entry->group.number);
   }
   if (entry->local != MPI_COMM_NULL) PMPI_Comm_free(&entry->local);
   *link = entry->next;

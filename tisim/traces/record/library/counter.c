@@ -14,22 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "counting.h"
 #include "shared_count.h"
 #include "state.h"
+#include "user_page.h"
 
 /* Opening and reading the events of the kernel. */
-
-#ifdef __linux__
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "user_page.h"
 
 #ifdef __x86_64__
 static uint64_t read_counter(uint32_t number) {
@@ -78,32 +72,6 @@ uint64_t tisim_read_perf_event(struct tisim_perf_event* event) {
   if ((uint64_t)scaled > event->last) event->last = (uint64_t)scaled;
   return event->last;
 }
-#else
-bool tisim_open_perf_event(struct tisim_perf_event* event, uint32_t type, uint64_t config) {
-  (void)type;
-  (void)config;
-  event->file = -1;
-  return false;
-}
-uint64_t tisim_read_perf_event(struct tisim_perf_event* event) { return event->last; }
-#endif
-
-/* Counters: what a computation between two calls amounts to.
- *
- * time      processor time of the thread, times a reference speed
- * perf      instructions in user mode, counted by the processor
- * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
- *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
- * qemu      instructions that a plug-in of QEMU counts, under which the program runs (qemu.c)
- */
-
-#ifdef __linux__
-#include <linux/perf_event.h>
-#else
-enum { PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE };
-enum { PERF_COUNT_SW_TASK_CLOCK = 1, PERF_COUNT_HW_INSTRUCTIONS = 1 };
-#endif
-
 enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER, KIND_QEMU };
 
 static enum kind kind;
@@ -118,7 +86,7 @@ static char description[128];
 extern uint64_t* tisim_counted_elsewhere(void) __attribute__((weak));
 extern int tisim_is_counted(const void* address) __attribute__((weak));
 
-static uint64_t thread_nanoseconds(void) {
+uint64_t tisim_thread_time(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
@@ -189,7 +157,7 @@ static uint64_t take(const void* caller) {
     return units;
   }
   if (kind == KIND_REGISTER) return take_register(caller);
-  const uint64_t now = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+  const uint64_t now = kind == KIND_PERF ? read_perf() : tisim_thread_time();
   const uint64_t units = now > last ? now - last : 0;
   last = now;
   return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
@@ -209,7 +177,7 @@ uint64_t tisim_set_empty_computation(uint64_t units) {
 static uint64_t reading(void) {
   if (kind == KIND_QEMU) return *tisim_qemu_count;
   if (kind == KIND_REGISTER) return *tisim_counted_elsewhere();
-  return kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+  return kind == KIND_PERF ? read_perf() : tisim_thread_time();
 }
 
 uint64_t tisim_counter_now(void) {

@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "writer.h"
 
 /* counter.c: what a computation amounts to. */
+/* Nanoseconds of processor time of the calling thread. */
+uint64_t tisim_thread_time(void);
 const char* tisim_counter_begin(const char* name, double reference_speed);
 /* Since the last restart, less what an empty computation counts. A counter in a register is read
  * only where `caller`, which has called the wrapper, is code of the program that counts: elsewhere
@@ -55,8 +58,8 @@ void tisim_name_further_counters(tisim_writer* writer);
 /* Finds what an empty computation counts, with the first counter and those beside it: the median of
  * some. From here on it is subtracted from each. */
 void tisim_measure_empty_computation(void);
-/* Appends that to the rank's notes, by the names of the counters. */
-void tisim_note_empty_computation(const char* directory, int rank, const char* first);
+/* Writes that to the rank's notes, by the names of the counters. */
+void tisim_note_empty_computation(FILE* notes, const char* first);
 /* Before a call, and before the program goes on. */
 void tisim_take_further_counts(void);
 void tisim_restart_further_counters(void);
@@ -71,8 +74,8 @@ void tisim_lower_further_counts(const uint64_t counts[]);
  * polling of at most `most` each. The program has asked about what `key` stands for. */
 uint64_t tisim_without_polling(uint64_t key, bool answer, uint64_t lines, uint64_t volume,
                                uint64_t most);
-/* Appends what was left out so to the rank's notes in the directory of the parts. */
-void tisim_note_polling(const char* directory, int rank);
+/* Writes what was left out so to the rank's notes. */
+void tisim_note_polling(FILE* notes);
 
 /* counter.c: what the threads of the rank have computed since the last call was written. */
 struct tisim_threads {
@@ -86,13 +89,11 @@ struct tisim_threads tisim_take_threads(uint64_t first);
 
 /* uncounted.c: how much is computed by code that does not count itself. */
 void tisim_begin_uncounted(void);
-/* Writes it to a file in the directory of the parts. */
-void tisim_end_uncounted(const char* directory, int rank);
+void tisim_end_uncounted(FILE* notes);
 
 /* outside.c: what else takes time. After MPI_Init, which took so many nanoseconds. */
 void tisim_begin_outside(uint64_t in_init);
-/* Appends it to the rank's notes. */
-void tisim_note_outside(const char* directory, int rank);
+void tisim_note_outside(FILE* notes);
 
 /* accelerators.c: how much of the time since the beginning the rank has waited for accelerators. */
 void tisim_begin_accelerators(void);

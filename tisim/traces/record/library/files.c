@@ -9,32 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "numbers.h"
 #include "record.h"
 
 /* The numbers of open files. */
 
-static bool* taken;
-static int64_t room;
-static int64_t lowest; /* all below are taken */
+static struct tisim_numbers_in_use handles;
 
-int64_t tisim_take_handle(void) {
-  while (lowest < room && taken[lowest]) ++lowest;
-  if (lowest == room) {
-    const int64_t larger = room == 0 ? 64 : 2 * room;
-    bool* const moved = realloc(taken, (size_t)larger * sizeof *moved);
-    if (moved == NULL) return -1;
-    for (int64_t i = room; i < larger; ++i) moved[i] = false;
-    taken = moved;
-    room = larger;
-  }
-  taken[lowest] = true;
-  return lowest;
-}
+int64_t tisim_take_handle(void) { return tisim_take_number(&handles); }
 
-void tisim_free_handle(int64_t handle) {
-  taken[handle] = false;
-  if (handle < lowest) lowest = handle;
-}
+void tisim_free_handle(int64_t handle) { tisim_release_number(&handles, handle); }
 
 /* The names of files in a trace. */
 
@@ -148,30 +132,23 @@ const char* tisim_name_of_file(int directory, const char* path, bool of_rank) {
 
 /* Where a type of a view has its bytes, if these lie at regular distances. */
 
-#define TISIM_MOST_LEVELS 16
-#define TISIM_MOST_VIEW_NUMBERS (3 + 2 * TISIM_MOST_LEVELS)
+#define MOST_LEVELS 16
+#define MOST_VIEW_NUMBERS (3 + 2 * MOST_LEVELS)
 
 /* Blocks of `block` bytes, repeated at distances on each level, from the inside. */
-struct tisim_layout {
+struct layout {
   int64_t first; /* byte of the first block */
   int64_t block;
   int levels;
   struct {
     int64_t count;
     int64_t distance;
-  } level[TISIM_MOST_LEVELS];
+  } level[MOST_LEVELS];
   int64_t extent;
 };
 
-/* False: its blocks are irregular. */
-bool tisim_layout_of(MPI_Datatype type, struct tisim_layout* layout);
-bool tisim_has_holes(const struct tisim_layout* layout);
-/* The numbers of a file_set_view behind its handle; returns how many. */
-size_t tisim_view_numbers(const struct tisim_layout* layout, int64_t displacement,
-                          int64_t* numbers);
-
 /* The blocks of a layout, so often at such distances. Those without gaps between them are one. */
-static bool repeat(struct tisim_layout* layout, int64_t count, int64_t distance) {
+static bool repeat(struct layout* layout, int64_t count, int64_t distance) {
   if (count < 1) return false;
   if (count == 1) return true;
   if (layout->levels == 0 && distance == layout->block) {
@@ -186,15 +163,14 @@ static bool repeat(struct tisim_layout* layout, int64_t count, int64_t distance)
       return true;
     }
   }
-  if (layout->levels == TISIM_MOST_LEVELS || distance <= 0) return false;
+  if (layout->levels == MOST_LEVELS || distance <= 0) return false;
   layout->level[layout->levels].count = count;
   layout->level[layout->levels].distance = distance;
   ++layout->levels;
   return true;
 }
 
-static bool repeat_vector(struct tisim_layout* layout, int64_t count, int64_t blocks,
-                          int64_t distance) {
+static bool repeat_vector(struct layout* layout, int64_t count, int64_t blocks, int64_t distance) {
   const int64_t extent = layout->extent;
   if (!repeat(layout, blocks, extent) || !repeat(layout, count, distance)) return false;
   layout->extent = (count - 1) * distance + blocks * extent;
@@ -202,8 +178,8 @@ static bool repeat_vector(struct tisim_layout* layout, int64_t count, int64_t bl
 }
 
 /* Blocks of one length at one distance, which an indexed type may have. */
-static bool repeat_indexed(struct tisim_layout* layout, int count, const int* lengths,
-                           bool is_one_length, const int64_t* places) {
+static bool repeat_indexed(struct layout* layout, int count, const int* lengths, bool is_one_length,
+                           const int64_t* places) {
   if (count < 1) return false;
   const int64_t distance = count > 1 ? places[1] - places[0] : 0;
   for (int i = 1; i < count; ++i) {
@@ -217,7 +193,7 @@ static bool repeat_indexed(struct tisim_layout* layout, int count, const int* le
   return true;
 }
 
-static bool repeat_subarray(struct tisim_layout* layout, const int* integers) {
+static bool repeat_subarray(struct layout* layout, const int* integers) {
   const int dimensions = integers[0];
   const int* const sizes = integers + 1;
   const int* const parts = sizes + dimensions;
@@ -234,15 +210,36 @@ static bool repeat_subarray(struct tisim_layout* layout, const int* integers) {
   return true;
 }
 
-struct contents {
-  int combiner;
-  int integer_count, address_count, type_count;
-  int* integers;
-  MPI_Aint* addresses;
-  MPI_Datatype* types;
-};
+static void free_type(MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
+}
 
-static bool combine(const struct contents* c, struct tisim_layout* layout) {
+bool tisim_take_contents(MPI_Datatype type, struct tisim_contents* c) {
+  *c = (struct tisim_contents){.combiner = MPI_COMBINER_NAMED};
+  PMPI_Type_get_envelope(type, &c->integer_count, &c->address_count, &c->type_count, &c->combiner);
+  if (c->combiner == MPI_COMBINER_NAMED) return false;
+  c->integers = calloc((size_t)c->integer_count + 1, sizeof *c->integers);
+  c->addresses = calloc((size_t)c->address_count + 1, sizeof *c->addresses);
+  c->types = calloc((size_t)c->type_count + 1, sizeof *c->types);
+  c->is_taken = c->integers != NULL && c->addresses != NULL && c->types != NULL &&
+                PMPI_Type_get_contents(type, c->integer_count, c->address_count, c->type_count,
+                                       c->integers, c->addresses, c->types) == MPI_SUCCESS;
+  return c->is_taken;
+}
+
+void tisim_drop_contents(struct tisim_contents* c) {
+  for (int i = 0; c->is_taken && i < c->type_count; ++i) free_type(c->types[i]);
+  free(c->integers);
+  free(c->addresses);
+  free(c->types);
+}
+
+static bool combine(const struct tisim_contents* c, struct layout* layout) {
   const int* const n = c->integers;
   switch (c->combiner) {
     case MPI_COMBINER_DUP:
@@ -282,47 +279,25 @@ static bool combine(const struct contents* c, struct tisim_layout* layout) {
   }
 }
 
-static bool layout_of_contents(MPI_Datatype type, struct contents* c, struct tisim_layout* layout) {
-  if (c->type_count != 1 || c->integers == NULL || c->addresses == NULL || c->types == NULL ||
-      PMPI_Type_get_contents(type, c->integer_count, c->address_count, c->type_count, c->integers,
-                             c->addresses, c->types) != MPI_SUCCESS) {
-    return false;
-  }
-  const bool is_regular = tisim_layout_of(c->types[0], layout) && combine(c, layout);
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  PMPI_Type_get_envelope(c->types[0], &integers, &addresses, &types, &combiner);
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&c->types[0]);
-  return is_regular;
-}
-
-bool tisim_layout_of(MPI_Datatype type, struct tisim_layout* layout) {
-  struct contents c = {.combiner = MPI_COMBINER_NAMED};
+/* False: its blocks are irregular. */
+static bool layout_of(MPI_Datatype type, struct layout* layout) {
+  struct tisim_contents c;
+  const bool is_regular = tisim_take_contents(type, &c) && c.type_count == 1 &&
+                          layout_of(c.types[0], layout) && combine(&c, layout);
+  tisim_drop_contents(&c);
+  if (c.combiner != MPI_COMBINER_NAMED) return is_regular;
   int size = 0;
   PMPI_Type_size(type, &size);
-  PMPI_Type_get_envelope(type, &c.integer_count, &c.address_count, &c.type_count, &c.combiner);
-  if (c.combiner == MPI_COMBINER_NAMED) {
-    *layout = (struct tisim_layout){.block = size, .extent = size};
-    return size > 0;
-  }
-  c.integers = calloc((size_t)c.integer_count + 1, sizeof *c.integers);
-  c.addresses = calloc((size_t)c.address_count + 1, sizeof *c.addresses);
-  c.types = calloc((size_t)c.type_count + 1, sizeof *c.types);
-  const bool is_regular = layout_of_contents(type, &c, layout);
-  free(c.integers);
-  free(c.addresses);
-  free(c.types);
-  return is_regular;
+  *layout = (struct layout){.block = size, .extent = size};
+  return size > 0;
 }
 
-bool tisim_has_holes(const struct tisim_layout* layout) {
+static bool has_holes(const struct layout* layout) {
   return layout->levels > 0 || layout->block != layout->extent;
 }
 
-size_t tisim_view_numbers(const struct tisim_layout* layout, int64_t displacement,
-                          int64_t* numbers) {
+/* The numbers of a file_set_view behind its handle; returns how many. */
+static size_t view_numbers(const struct layout* layout, int64_t displacement, int64_t* numbers) {
   size_t count = 0;
   int levels = layout->levels;
   /* The part that is repeated for ever may begin like the last level. */
@@ -363,94 +338,41 @@ static struct file* files;
 static MPI_Offset first_element;
 static bool has_offset;
 
-static struct file* file_of(MPI_File file) {
+static struct file* find(MPI_File file) {
   struct file* found = files;
   while (found != NULL && found->file != file) found = found->next;
+  return found;
+}
+
+static struct file* file_of(MPI_File file) {
+  struct file* const found = find(file);
   if (found == NULL) tisim_unsupported();
   return found;
 }
 
 int64_t tisim_number_of_file(MPI_File file) {
-  const struct file* found = files;
-  while (found != NULL && found->file != file) found = found->next;
+  const struct file* const found = find(file);
   return found == NULL ? -1 : found->handle;
 }
 
-/* A rank alone does what POSIX has words for. */
-static enum tisim_word alone(enum tisim_word word) {
-  switch (word) {
-    case TISIM_file_open:
-      return TISIM_open;
-    case TISIM_file_close:
-      return TISIM_close;
-    case TISIM_file_read_all:
-    case TISIM_file_read_ordered:
-      return TISIM_file_read;
-    case TISIM_file_write_all:
-    case TISIM_file_write_ordered:
-      return TISIM_file_write;
-    case TISIM_file_read_at_all:
-      return TISIM_file_read_at;
-    case TISIM_file_write_at_all:
-      return TISIM_file_write_at;
-    case TISIM_file_sync:
-    case TISIM_file_set_view:
-      return TISIM_fsync;
-    case TISIM_file_read_all_begin:
-    case TISIM_file_read_ordered_begin:
-      return TISIM_file_read;
-    case TISIM_file_write_all_begin:
-    case TISIM_file_write_ordered_begin:
-      return TISIM_file_write;
-    case TISIM_file_read_at_all_begin:
-      return TISIM_file_read_at;
-    case TISIM_file_write_at_all_begin:
-      return TISIM_file_write_at;
-    default:
-      return word;
-  }
-}
-
-static bool synchronises(enum tisim_word word) {
-  switch (word) {
-    case TISIM_file_iread:
-    case TISIM_file_iwrite:
-    case TISIM_file_iread_at:
-    case TISIM_file_iwrite_at:
-    case TISIM_file_iread_all:
-    case TISIM_file_iwrite_all:
-    case TISIM_file_iread_at_all:
-    case TISIM_file_iwrite_at_all:
-    case TISIM_file_iread_shared:
-    case TISIM_file_iwrite_shared:
-    case TISIM_file_read:
-    case TISIM_file_write:
-    case TISIM_file_read_at:
-    case TISIM_file_write_at:
-    case TISIM_file_read_shared:
-    case TISIM_file_write_shared:
-    case TISIM_file_seek:
-    case TISIM_file_read_all_end:
-    case TISIM_file_write_all_end:
-    case TISIM_file_read_at_all_end:
-    case TISIM_file_write_at_all_end:
-    case TISIM_file_read_ordered_end:
-    case TISIM_file_write_ordered_end:
-      return false;
-    default:
-      return true;
-  }
-}
+static const struct {
+  enum tisim_word alone; /* what a rank alone does instead, for which POSIX has words */
+  bool is_collective;
+} traits[] = {
+#define TRAITS(name, roles, alone, is_collective) {TISIM_##alone, is_collective},
+    TISIM_WORDS(TRAITS)
+#undef TRAITS
+};
 
 /* `request`: the number of the one that the call makes, -1: none. */
 static void write_posted(enum tisim_word word, const struct file* file, const int64_t* numbers,
                          size_t count, int64_t request) {
-  const bool is_collective = synchronises(word) && !file->is_self;
+  const bool is_collective = traits[word].is_collective && !file->is_self;
   struct tisim_named named = tisim_on(is_collective ? file->comm : 0);
   named.request = request;
   named.layer = tisim_upper_layer();
   const bool always = word == TISIM_file_close;
-  tisim_write(file->is_self ? alone(word) : word, numbers, count, &named, always);
+  tisim_write(file->is_self ? traits[word].alone : word, numbers, count, &named, always);
 }
 
 static void write_call(enum tisim_word word, const struct file* file, const int64_t* numbers,
@@ -646,15 +568,6 @@ void tisim_after_file_size(enum tisim_word word, MPI_File resized, MPI_Offset by
   write_call(word, file, (const int64_t[]){file->handle, bytes}, 2);
 }
 
-static void free_type(MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
-}
-
 void tisim_after_file_view(MPI_File viewed) {
   struct file* const file = file_of(viewed);
   if (file == NULL) return;
@@ -663,25 +576,25 @@ void tisim_after_file_view(MPI_File viewed) {
   MPI_Datatype type = MPI_BYTE;
   char representation[MPI_MAX_DATAREP_STRING];
   int unit = 1;
-  struct tisim_layout layout = {.levels = 0};
+  struct layout layout = {.levels = 0};
   bool is_known = true;
   if (PMPI_File_get_view(viewed, &displacement, &element, &type, representation) == MPI_SUCCESS) {
     PMPI_Type_size(element, &unit);
-    is_known = tisim_layout_of(type, &layout);
+    is_known = layout_of(type, &layout);
     free_type(element);
     free_type(type);
   }
   const bool had_holes = file->has_holes;
   file->unit = unit > 0 ? unit : 1;
-  file->has_holes = is_known && tisim_has_holes(&layout);
+  file->has_holes = is_known && has_holes(&layout);
   if (!is_known || (file->has_holes && file->is_self)) {
     file->has_holes = false;
     tisim_unsupported();
     return;
   }
   if (file->has_holes || had_holes) file->position = 0;
-  int64_t numbers[1 + TISIM_MOST_VIEW_NUMBERS] = {file->handle};
+  int64_t numbers[1 + MOST_VIEW_NUMBERS] = {file->handle};
   size_t count = 1;
-  if (file->has_holes) count += tisim_view_numbers(&layout, displacement, numbers + 1);
+  if (file->has_holes) count += view_numbers(&layout, displacement, numbers + 1);
   write_call(TISIM_file_set_view, file, numbers, count);
 }

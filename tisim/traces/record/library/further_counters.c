@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "counting.h"
 
@@ -34,11 +33,7 @@ static size_t counter_count;
 static uint64_t first_of_empty; /* the same of the counter of the volumes */
 
 static uint64_t now(struct further_counter* counter) {
-  if (counter->is_time) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-  }
+  if (counter->is_time) return tisim_thread_time();
   uint64_t sum = 0;
   for (size_t i = 0; i < counter->terms; ++i) {
     sum += counter->term[i].weight * tisim_read_perf_event(&counter->term[i].event);
@@ -150,16 +145,11 @@ void tisim_measure_empty_computation(void) {
   for (size_t i = 0; i < counter_count; ++i) counters[i].of_empty = median(further[i]);
 }
 
-void tisim_note_empty_computation(const char* directory, int rank, const char* first) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/rank-%d.notes", directory, rank);
-  FILE* const file = fopen(path, "a");
-  if (file == NULL) return;
-  fprintf(file, "empty %" PRIu64 " %s\n", first_of_empty, first);
+void tisim_note_empty_computation(FILE* notes, const char* first) {
+  fprintf(notes, "empty %" PRIu64 " %s\n", first_of_empty, first);
   for (size_t i = 0; i < counter_count; ++i) {
-    fprintf(file, "empty %" PRIu64 " %s\n", counters[i].of_empty, counters[i].name);
+    fprintf(notes, "empty %" PRIu64 " %s\n", counters[i].of_empty, counters[i].name);
   }
-  fclose(file);
 }
 
 void tisim_write_further_counts(tisim_writer* writer) {

@@ -152,14 +152,14 @@ struct registers {
   uintptr_t stack;
 };
 
-#if defined(__linux__) && defined(__x86_64__)
+#ifdef __x86_64__
 #define KNOWS_REGISTERS true
 static struct registers registers_of(const ucontext_t* context) {
   const greg_t* const all = context->uc_mcontext.gregs;
   return (struct registers){(uintptr_t)all[REG_RIP], (uintptr_t)all[REG_RBP],
                             (uintptr_t)all[REG_RSP]};
 }
-#elif defined(__linux__) && defined(__aarch64__)
+#elif defined(__aarch64__)
 #define KNOWS_REGISTERS true
 static struct registers registers_of(const ucontext_t* context) {
   const mcontext_t* const all = &context->uc_mcontext;

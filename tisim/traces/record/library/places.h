@@ -2,9 +2,11 @@
 #ifndef TISIM_PLACES_H
 #define TISIM_PLACES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "writer.h"
 
@@ -39,6 +41,13 @@ void tisim_begin_call_sites(tisim_writer* writer);
 int64_t tisim_call_site(const void* caller);
 
 /* Where in the program its computations are: call paths, sampled by a timer. */
+
+/* A handler for a signal that the program does not use, of so many below the highest; 0: there is
+ * none. */
+typedef void (*tisim_handler)(int number, siginfo_t* info, void* context);
+int tisim_take_signal(int highest, int tries, tisim_handler handler);
+/* Sends it to the calling thread after each so many nanoseconds of its processor time. */
+bool tisim_start_timer(timer_t* timer, int number, long interval);
 
 /* Begins to sample the calling thread, into the file DIRECTORY/rank-N.samples. Comments about
  * modules go to the writer. */

@@ -45,23 +45,14 @@ static void set_source(struct tisim_named* named, int source, const MPI_Status* 
   if (source == MPI_ANY_SOURCE && status != NULL) named->source = peer_of(status->MPI_SOURCE, comm);
 }
 
-void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                      MPI_Comm comm) {
-  const struct tisim_comm* const on = tisim_comm_of_messages(comm);
-  if (on == NULL) return;
-  const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
-  const struct tisim_named named = tisim_on(on->number);
-  tisim_write(word, arguments, 3, &named, false);
-}
-
-void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                      const MPI_Status* status) {
+void tisim_after_message(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer,
+                         int tag, MPI_Comm comm, const MPI_Status* status) {
   const struct tisim_comm* const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
   set_source(&named, peer, status, on);
-  tisim_write(TISIM_recv, arguments, 3, &named, false);
+  tisim_write(word, arguments, 3, &named, false);
 }
 
 /* A trace's sendrecv has no tags: the call is written as its two halves and the wait for both. */

@@ -4,8 +4,6 @@
  * which the first was answered by no, is not computation, if it is so little that the program can
  * do nothing else meanwhile. Between the two there may be failed questions about other things, and
  * no call that is written. */
-#include <stdio.h>
-
 #include "counting.h"
 
 #define MOST_QUESTIONS 16
@@ -62,13 +60,8 @@ uint64_t tisim_without_polling(uint64_t key, bool answer, uint64_t lines, uint64
   return volume;
 }
 
-void tisim_note_polling(const char* directory, int rank) {
-  char path[4096];
+void tisim_note_polling(FILE* notes) {
   if (rounds == 0) return;
-  snprintf(path, sizeof path, "%s/rank-%d.notes", directory, rank);
-  FILE* const file = fopen(path, "a");
-  if (file == NULL) return;
-  fprintf(file, "polls %llu\n", (unsigned long long)rounds);
-  fprintf(file, "polled %llu\n", (unsigned long long)polled);
-  fclose(file);
+  fprintf(notes, "polls %llu\npolled %llu\n", (unsigned long long)rounds,
+          (unsigned long long)polled);
 }

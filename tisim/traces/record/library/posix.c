@@ -93,10 +93,6 @@ void tisim_after_open(int directory, const char* path, int flags, int descriptor
   strcat(text, " ");
   put_flags(text + strlen(text), flags);
   file->handle = tisim_take_handle();
-  if (file->handle < 0) {
-    free(file);
-    return;
-  }
   file->descriptors = 1;
   file->appends = (flags & O_APPEND) != 0;
   file->end = found.st_size;

@@ -38,7 +38,7 @@
  * has it. `of_rank`: a number in the name that is the rank becomes `%d`. */
 const char* tisim_name_of_file(int directory, const char* path, bool of_rank);
 
-/* The numbers of open files, the lowest that is free; -1: there is no memory. */
+/* The numbers of open files, the lowest that is free. */
 int64_t tisim_take_handle(void);
 void tisim_free_handle(int64_t handle);
 /* files.c, windows.c; -1: it is not recorded. */
@@ -146,10 +146,9 @@ static inline uint64_t tisim_key(enum tisim_word kind, const uint64_t* numbers, 
 
 /* point_to_point.c */
 int64_t tisim_bytes(int64_t count, MPI_Datatype type);
-void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                      MPI_Comm comm);
-void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                      const MPI_Status* status);
+/* `status`: of a receive, NULL if it is not needed. */
+void tisim_after_message(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer,
+                         int tag, MPI_Comm comm, const MPI_Status* status);
 void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
                           int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
                           MPI_Comm comm, const MPI_Status* status);
@@ -219,100 +218,62 @@ static inline int64_t tisim_count(const struct tisim_counts* counts, int place) 
   return counts->large != NULL ? counts->large[place] : counts->same;
 }
 
-/* collectives.c. `request` is NULL in blocking ones. */
+/* collectives.c. What a rank sends or receives in a collective. */
+struct tisim_side {
+  const void* buffer;         /* where MPI_IN_PLACE has a meaning */
+  struct tisim_counts counts; /* of each rank or neighbour */
+  MPI_Datatype type;          /* of all, unless there are `types` */
+  const void* types;          /* of each: handles as the program's language has them */
+  size_t stride;              /* the size of a handle there */
+};
+#define tisim_data(buffer, counts, type) (&(struct tisim_side){buffer, counts, type, NULL, 0})
+#define tisim_typed_data(buffer, counts, types, stride) \
+  (&(struct tisim_side){buffer, counts, MPI_DATATYPE_NULL, types, stride})
+/* The bytes for or of one rank or neighbour. */
+int64_t tisim_bytes_at(const struct tisim_side* side, int place);
+
+/* A collective that does not block. */
 struct tisim_posted {
+  enum tisim_word word;
   MPI_Request request;
   const void* variable;
   bool is_persistent; /* the call is made at each start of the request */
 };
-
-/* The tags of messages that stand for a collective are above those that programs use. */
-#define TISIM_FIRST_TAG 2147483000
-
-/* between_groups.c. Each is false where nothing is written: on other communicators than those of
- * two groups, and of persistent calls. */
-bool tisim_barrier_between_groups(MPI_Comm comm, const struct tisim_posted* posted);
-bool tisim_allreduce_between_groups(MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                                    const struct tisim_posted* posted);
-bool tisim_bcast_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
-                                const struct tisim_posted* posted);
-bool tisim_reduce_between_groups(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
-                                 const struct tisim_posted* posted);
-bool tisim_reducescatter_between_groups(struct tisim_counts counts, MPI_Datatype type,
-                                        MPI_Comm comm, const struct tisim_posted* posted);
-bool tisim_exchange_between_groups(enum tisim_word word, MPI_Count send_count,
-                                   MPI_Datatype send_type, MPI_Count receive_count,
-                                   MPI_Datatype receive_type, int root, MPI_Comm comm,
-                                   const struct tisim_posted* posted);
-bool tisim_gatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
-                                  struct tisim_counts counts, MPI_Datatype type, int root,
-                                  MPI_Comm comm, const struct tisim_posted* posted);
-bool tisim_scatterv_between_groups(struct tisim_counts counts, MPI_Datatype type,
-                                   MPI_Count receive_count, MPI_Datatype receive_type, int root,
-                                   MPI_Comm comm, const struct tisim_posted* posted);
-bool tisim_allgatherv_between_groups(MPI_Count send_count, MPI_Datatype send_type,
-                                     struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
-                                     const struct tisim_posted* posted);
-bool tisim_alltoallw_between_groups(struct tisim_counts sent, const MPI_Datatype* sent_types,
-                                    struct tisim_counts received,
-                                    const MPI_Datatype* received_types, MPI_Comm comm,
-                                    const struct tisim_posted* posted);
-bool tisim_alltoallv_between_groups(struct tisim_counts sent, MPI_Datatype sent_type,
-                                    struct tisim_counts received, MPI_Datatype received_type,
-                                    MPI_Comm comm, const struct tisim_posted* posted);
-
-/* Data that a neighbourhood collective sends or receives. */
-struct tisim_side {
-  struct tisim_counts counts; /* of each neighbour */
-  bool is_one;                /* one count is for all */
-  MPI_Datatype type;          /* of all, unless there are `types` */
-  const void* types;          /* of each neighbour: handles as the program's language has them */
-};
+/* `word` is that of the call that blocks, and `posted` NULL in it. `root` is -1 without one. Where
+ * both sides have the same data, or none, `received` is NULL. The function may change the sides. */
+void tisim_after_collective(enum tisim_word word, struct tisim_side* sent,
+                            struct tisim_side* received, int root, MPI_Comm comm,
+                            const struct tisim_posted* posted);
 struct tisim_degrees {
   int in;
   int out;
 };
 /* How many neighbours this rank has. */
 struct tisim_degrees tisim_degrees_of(MPI_Comm comm);
-void tisim_after_neighbours(enum tisim_word word, struct tisim_side sent,
-                            struct tisim_side received, size_t stride, MPI_Comm comm,
-                            const struct tisim_posted* posted);
 
-void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted* posted);
-void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                       MPI_Comm comm, const struct tisim_posted* posted);
-void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
-                        MPI_Comm comm, const struct tisim_posted* posted);
-/* Also of scans. */
-void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted* posted);
-void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
-                               MPI_Comm comm, const struct tisim_posted* posted);
-/* Gather, scatter, allgather, alltoall. `root` is -1 without one. */
-void tisim_after_exchange(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                          MPI_Datatype send_type, const void* receive_buffer,
-                          MPI_Count receive_count, MPI_Datatype receive_type, int root,
-                          MPI_Comm comm, const struct tisim_posted* posted);
-void tisim_after_gatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                         MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                         int root, MPI_Comm comm, const struct tisim_posted* posted);
-void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
-                          const void* receive_buffer, MPI_Count receive_count,
-                          MPI_Datatype receive_type, int root, MPI_Comm comm,
+/* The tags of messages that stand for a collective are above those that programs use. */
+#define TISIM_FIRST_TAG 2147483000
+
+/* between_groups.c: false where nothing is written: on other communicators than those of two
+ * groups, and of persistent calls. */
+bool tisim_between_groups(enum tisim_word word, const struct tisim_side* sent,
+                          const struct tisim_side* received, int root, MPI_Comm comm,
                           const struct tisim_posted* posted);
-void tisim_after_allgatherv(enum tisim_word word, const void* send_buffer, MPI_Count send_count,
-                            MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
-                            MPI_Comm comm, const struct tisim_posted* posted);
-void tisim_after_alltoallv(enum tisim_word word, const void* send_buffer,
-                           struct tisim_counts send_counts, MPI_Datatype send_type,
-                           struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
-                           const struct tisim_posted* posted);
-void tisim_after_alltoallw(enum tisim_word word, const void* send_buffer,
-                           struct tisim_counts send_counts, const MPI_Datatype* send_types,
-                           struct tisim_counts counts, const MPI_Datatype* types, MPI_Comm comm,
-                           const struct tisim_posted* posted);
 
-/* mpi_io.c */
+/* files.c: what a derived type was made of. */
+struct tisim_contents {
+  int combiner;
+  int integer_count, address_count, type_count;
+  int* integers;
+  MPI_Aint* addresses;
+  MPI_Datatype* types;
+  bool is_taken;
+};
+/* False of a basic type, and where it fails. `tisim_drop_contents` follows in any case. */
+bool tisim_take_contents(MPI_Datatype type, struct tisim_contents* contents);
+void tisim_drop_contents(struct tisim_contents* contents);
+
+/* The calls of MPI-IO. */
 void tisim_after_file_open(MPI_Comm comm, const char* name, int mode, MPI_File file);
 void tisim_before_file_close(MPI_File file);
 /* `bytes` of a count of elements of a type; a read says by its status how many there were. The

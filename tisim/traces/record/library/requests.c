@@ -2,11 +2,11 @@
  *
  * A number is used again as soon as its request is done, the lowest free one first, so that the
  * turns of a loop use the same numbers. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
+#include "numbers.h"
 #include "record.h"
 
 #define FIRST_BUCKETS 1024 /* a power of two, as all numbers of buckets */
@@ -30,46 +30,7 @@ static struct group* unused_groups; /* records to be used again */
 static struct tisim_request* unused;
 static uint64_t list; /* the current list of requests */
 
-/* A heap of free numbers, the lowest first; all numbers from `fresh` on were never used. */
-static int64_t* heap;
-static size_t heap_size;
-static size_t heap_room;
-static int64_t fresh;
-
-static void* checked(void* memory) {
-  if (memory == NULL) {
-    fprintf(stderr, "tisim record: there is no memory left\n");
-    abort();
-  }
-  return memory;
-}
-
-static int64_t take_number(void) {
-  if (heap_size == 0) return fresh++;
-  const int64_t lowest = heap[0];
-  const int64_t moved = heap[--heap_size];
-  size_t hole = 0;
-  for (size_t child; (child = 2 * hole + 1) < heap_size; hole = child) {
-    if (child + 1 < heap_size && heap[child + 1] < heap[child]) ++child;
-    if (heap[child] >= moved) break;
-    heap[hole] = heap[child];
-  }
-  heap[hole] = moved;
-  return lowest;
-}
-
-static void give_back(int64_t number) {
-  if (heap_size == heap_room) {
-    heap_room = heap_room == 0 ? 64 : 2 * heap_room;
-    heap = checked(realloc(heap, heap_room * sizeof *heap));
-  }
-  size_t hole = heap_size++;
-  while (hole != 0 && heap[(hole - 1) / 2] > number) {
-    heap[hole] = heap[(hole - 1) / 2];
-    hole = (hole - 1) / 2;
-  }
-  heap[hole] = number;
-}
+static struct tisim_numbers_in_use numbers;
 
 static struct group** bucket_of(uintptr_t handle) {
   const uint64_t mixed = (uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15);
@@ -80,7 +41,7 @@ static void grow(void) {
   struct group** const old = buckets;
   const size_t old_count = bucket_count;
   bucket_count = old_count == 0 ? FIRST_BUCKETS : 2 * old_count;
-  buckets = checked(calloc(bucket_count, sizeof *buckets));
+  buckets = tisim_checked(calloc(bucket_count, sizeof *buckets));
   for (size_t i = 0; i < old_count; ++i) {
     for (struct group *group = old[i], *next; group != NULL; group = next) {
       struct group** const bucket = bucket_of(group->handle);
@@ -103,7 +64,7 @@ static struct group* add_group(uintptr_t handle) {
   if (group_count >= bucket_count) grow();
   struct group* group = unused_groups;
   if (group == NULL) {
-    group = checked(malloc(sizeof *group));
+    group = tisim_checked(malloc(sizeof *group));
   } else {
     unused_groups = group->next;
   }
@@ -150,13 +111,13 @@ static void remove_request(struct tisim_request* request) {
 struct tisim_request* tisim_request_add(MPI_Request handle, const void* variable) {
   struct tisim_request* request = unused;
   if (request == NULL) {
-    request = checked(malloc(sizeof *request));
+    request = tisim_checked(malloc(sizeof *request));
   } else {
     unused = request->next;
   }
   memset(request, 0, sizeof *request);
   request->variable = variable;
-  request->number = take_number();
+  request->number = tisim_take_number(&numbers);
   request->active = true;
   request->ticket = -1;
   struct group* group = find_group((uintptr_t)handle);
@@ -169,19 +130,20 @@ struct tisim_request* tisim_request_add_several(MPI_Request handle, const void* 
                                                 size_t count) {
   struct tisim_request* const request = tisim_request_add(handle, variable);
   if (count == 0) {
-    give_back(request->number);
+    tisim_release_number(&numbers, request->number);
     request->number = -1;
   }
   if (count <= 1) return request;
-  request->more = checked(malloc((count - 1) * sizeof *request->more));
+  request->more = tisim_checked(malloc((count - 1) * sizeof *request->more));
   request->more_count = count - 1;
-  for (size_t i = 0; i < request->more_count; ++i) request->more[i] = take_number();
+  for (size_t i = 0; i < request->more_count; ++i) request->more[i] = tisim_take_number(&numbers);
   return request;
 }
 
 void tisim_request_keep(MPI_Request handle, const void* variable, enum tisim_word word,
                         int64_t comm, int parts, const int64_t* arguments, size_t count) {
-  struct tisim_kept_call* const kept = checked(malloc(sizeof *kept + count * sizeof *arguments));
+  struct tisim_kept_call* const kept =
+      tisim_checked(malloc(sizeof *kept + count * sizeof *arguments));
   *kept = (struct tisim_kept_call){.word = word, .comm = comm, .parts = parts, .count = count};
   if (count != 0) memcpy(kept->arguments, arguments, count * sizeof *arguments);
   struct tisim_request* const request = tisim_request_add(handle, variable);
@@ -198,8 +160,8 @@ void tisim_write_kept(const struct tisim_request* request) {
 }
 
 static void give_back_all(struct tisim_request* request) {
-  if (request->number >= 0) give_back(request->number);
-  for (size_t i = 0; i < request->more_count; ++i) give_back(request->more[i]);
+  if (request->number >= 0) tisim_release_number(&numbers, request->number);
+  for (size_t i = 0; i < request->more_count; ++i) tisim_release_number(&numbers, request->more[i]);
 }
 
 int64_t tisim_number_of_request(MPI_Request handle) {
@@ -256,32 +218,18 @@ void tisim_request_forget(struct tisim_request* request) {
 /* The requests of the current call, in the order of the program; NULL where nothing is written of
  * one: it is null, inactive, or of a call that is not recorded. */
 static struct tisim_request** listed;
-static size_t listed_room;
 static int listed_count;
 static bool needs_statuses;
 static const int* told; /* the places in the list of the statuses; NULL: all */
 static int told_first;
-static MPI_Status* own_statuses;
-static size_t own_statuses_room;
-
-static void* grown(void* memory, size_t size) {
-  void* const larger = realloc(memory, size);
-  if (larger == NULL) {
-    fprintf(stderr, "tisim record: there is no memory left\n");
-    abort();
-  }
-  return larger;
-}
 
 void tisim_before_completion(int count, const MPI_Request* requests, const void* variables,
                              size_t stride) {
   listed_count = count > 0 ? count : 0;
   needs_statuses = false;
   told = NULL;
-  if ((size_t)listed_count > listed_room) {
-    listed_room = 2 * (size_t)listed_count;
-    listed = grown(listed, listed_room * sizeof(*listed));
-  }
+  static struct tisim_room room;
+  listed = tisim_room(&room, (size_t)listed_count * sizeof *listed);
   tisim_begin_list();
   for (int i = 0; i < listed_count; ++i) {
     listed[i] = NULL;
@@ -304,11 +252,8 @@ bool tisim_needs_statuses(void) { return needs_statuses; }
 MPI_Status* tisim_statuses(MPI_Status* statuses, const MPI_Status* ignored, int count,
                            bool needed) {
   if (statuses != ignored || !needed || count <= 0) return statuses;
-  if ((size_t)count > own_statuses_room) {
-    own_statuses_room = 2 * (size_t)count;
-    own_statuses = grown(own_statuses, own_statuses_room * sizeof *own_statuses);
-  }
-  return own_statuses;
+  static struct tisim_room room;
+  return tisim_room(&room, (size_t)count * sizeof(MPI_Status));
 }
 
 static size_t put_numbers(const struct tisim_request* request, int64_t* numbers) {

@@ -15,9 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#ifdef __linux__
 #include <linux/perf_event.h>
-#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -102,12 +100,6 @@ static pthread_key_t ends_thread;                /* its destructor does */
 static _Thread_local struct sampled_thread* own; /* NULL: the first, or not sampled */
 static _Thread_local bool is_in_region;
 
-static uint64_t processor_time(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 /* ---- in the handler ---- */
 
 /* 0: there is no room for another node. */
@@ -165,7 +157,7 @@ static void sample(int number, siginfo_t* info, void* context) {
   if (tree == NULL) return;
   const int error = errno;
   atomic_fetch_add(&signals, 1);
-  if (own != NULL) atomic_store(&own->nanoseconds, processor_time() - own->began);
+  if (own != NULL) atomic_store(&own->nanoseconds, tisim_thread_time() - own->began);
   if (!is_computing()) {
     atomic_fetch_add(&in_calls, 1);
     errno = error;
@@ -222,14 +214,13 @@ static void complain(const char* what) {
   fprintf(stderr, "tisim record: computations are not sampled: %s\n", what);
 }
 
-/* A signal that the program does not use; 0: there is none. */
-static int take_signal(void) {
-  for (int number = SIGRTMAX - 3; number > SIGRTMAX - 3 - SIGNALS_TO_TRY; --number) {
+int tisim_take_signal(int highest, int tries, tisim_handler handler) {
+  for (int number = highest; number > highest - tries; --number) {
     struct sigaction action;
     if (number < SIGRTMIN || sigaction(number, NULL, &action) != 0) return 0;
     if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
     memset(&action, 0, sizeof action);
-    action.sa_sigaction = sample;
+    action.sa_sigaction = handler;
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, NULL) == 0 ? number : 0;
@@ -237,7 +228,6 @@ static int take_signal(void) {
   return 0;
 }
 
-#ifdef __linux__
 /* An event of the calling thread that sends signals; -1: the kernel allows none. */
 static int open_event(pid_t thread) {
   struct perf_event_attr what;
@@ -262,26 +252,22 @@ static int open_event(pid_t thread) {
   close(event);
   return -1;
 }
-#endif
+
+bool tisim_start_timer(timer_t* timer, int number, long interval) {
+  struct sigevent event;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = number;
+  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, timer) != 0) return false;
+  const struct itimerspec times = {{0, interval}, {0, interval}};
+  return timer_settime(*timer, 0, &times, NULL) == 0;
+}
 
 /* A clock of the calling thread. */
 static bool start_clock(struct clock* clock) {
-#ifdef __linux__
-  struct sigevent signal_to;
-  const pid_t thread = (pid_t)syscall(SYS_gettid);
-  clock->event = open_event(thread);
-  if (clock->event >= 0) return true;
-  memset(&signal_to, 0, sizeof signal_to);
-  signal_to.sigev_notify = SIGEV_THREAD_ID;
-  signal_to.sigev_signo = signal_number;
-  signal_to._sigev_un._tid = thread;
-  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &signal_to, &clock->timer) != 0) return false;
-  const struct itimerspec interval = {{0, INTERVAL}, {0, INTERVAL}};
-  return timer_settime(clock->timer, 0, &interval, NULL) == 0;
-#else
-  (void)clock;
-  return false;
-#endif
+  clock->event = open_event((pid_t)syscall(SYS_gettid));
+  return clock->event >= 0 || tisim_start_timer(&clock->timer, signal_number, INTERVAL);
 }
 
 static void stop_clock(const struct clock* clock) {
@@ -301,7 +287,7 @@ static void begin_thread(void) {
   const int number = atomic_fetch_add(&thread_count, 1);
   if (number >= MOST_THREADS) return;
   struct sampled_thread* const thread = &threads[number];
-  thread->began = processor_time();
+  thread->began = tisim_thread_time();
   tisim_end_of_stack();
   own = thread;
   if (!start_clock(&thread->clock)) return;
@@ -383,7 +369,7 @@ void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int ra
   made->node_count = 1;
   writer = its_writer;
   tisim_end_of_stack(); /* not for the first time in the handler */
-  signal_number = take_signal();
+  signal_number = tisim_take_signal(SIGRTMAX - 3, SIGNALS_TO_TRY, sample);
   if (signal_number == 0) {
     complain("the program uses all signals");
     return;
@@ -391,7 +377,7 @@ void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int ra
   first_thread = pthread_self();
   pthread_key_create(&ends_thread, end_thread);
   tree = made;
-  began = processor_time();
+  began = tisim_thread_time();
   if (!start_clock(&first_clock)) {
     complain("the kernel has no timer of a thread's processor time");
     tree = NULL;
@@ -401,7 +387,7 @@ void tisim_begin_samples(tisim_writer* its_writer, const char* directory, int ra
 void tisim_end_samples(void) {
   if (tree == NULL) return;
   struct sigaction action;
-  uint64_t nanoseconds = processor_time() - began;
+  uint64_t nanoseconds = tisim_thread_time() - began;
   stop_clock(&first_clock);
   const int count = atomic_load(&thread_count);
   for (int i = 0; i < count && i < MOST_THREADS; ++i) {

@@ -13,6 +13,7 @@
 #include "arguments.h"
 #include "counting.h"
 #include "layers.h"
+#include "numbers.h"
 #include "places.h"
 #include "timeline.h"
 #include "trace_library.h"
@@ -62,8 +63,6 @@ static uint64_t begin_time;          /* of the call of MPI at hand; 0: times are
 static uint64_t end_time;            /* 0: it has not ended */
 static const char* current;          /* the function whose wrapper runs */
 static _Thread_local int unrecorded; /* calls of this thread, each inside the one before */
-static int64_t* numbers;
-static size_t numbers_size;
 
 /* NULL where a variable is empty too: some launchers pass on what is not set as an empty text. A
  * copy, since the program may change its environment. */
@@ -312,9 +311,7 @@ static uint64_t share_of_size(int size) {
 static void open_writer(bool compressed, int rank, int size) {
   const char* const directory = settings.directory;
   snprintf(part, sizeof part, "%s/rank-%d.%s", directory, rank, compressed ? "part" : "txt");
-  writer = compressed ? tisim_open_trace_writer(directory, rank, size, settings.memory,
-                                                share_of_size(size))
-                      : tisim_open_text_writer(directory, rank);
+  writer = tisim_open_writer(part, compressed, rank, size, settings.memory, share_of_size(size));
   if (writer != NULL) return;
   char text[LONGEST_PATH + 256];
   snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s", directory,
@@ -466,6 +463,19 @@ static void write_accelerators(void) {
   tisim_writer_comment(writer, line);
 }
 
+/* Facts that differ from run to run, as the trace does not. */
+static void write_notes(void) {
+  char path[LONGEST_PATH + 32];
+  snprintf(path, sizeof path, "%s/rank-%d.notes", settings.directory, own_rank);
+  FILE* const file = fopen(path, "w");
+  if (file == NULL) return;
+  tisim_end_uncounted(file);
+  tisim_note_polling(file);
+  tisim_note_empty_computation(file, settings.counter);
+  tisim_note_outside(file);
+  fclose(file);
+}
+
 void tisim_finish(const char* function, const void* caller) {
   if (!tisim_enter(function, caller)) return;
   tisim_depth = 0;
@@ -479,12 +489,7 @@ void tisim_finish(const char* function, const void* caller) {
     close_writer(true);
   }
   if (settings.has_timeline) tisim_end_timeline();
-  if (settings.has_notes && settings.directory != NULL) {
-    tisim_end_uncounted(settings.directory, own_rank);
-    tisim_note_polling(settings.directory, own_rank);
-    tisim_note_empty_computation(settings.directory, own_rank, settings.counter);
-    tisim_note_outside(settings.directory, own_rank);
-  }
+  if (settings.has_notes && settings.directory != NULL) write_notes();
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
   /* The last rank of a host removes it, unless parts could not be merged. */
   if (settings.has_own_room && settings.directory != NULL) (void)rmdir(settings.directory);
@@ -550,14 +555,6 @@ void tisim_write_matched(int64_t ticket, int64_t source) {
 }
 
 int64_t* tisim_numbers(size_t count) {
-  if (count > numbers_size) {
-    int64_t* const larger = realloc(numbers, 2 * count * sizeof *larger);
-    if (larger == NULL) {
-      message("there is no memory left");
-      abort();
-    }
-    numbers = larger;
-    numbers_size = 2 * count;
-  }
-  return numbers;
+  static struct tisim_room numbers;
+  return tisim_room(&numbers, count * sizeof(int64_t));
 }

@@ -39,6 +39,9 @@ struct tisim_trace_library {
 bool tisim_load_trace_library(const char* path);
 /* Its contents, once it is loaded. */
 extern struct tisim_trace_library tisim_trace;
+/* The same for parts of text, whose calls have no attributes: it lacks the functions that give them
+ * values, and those of whole parts. */
+extern const struct tisim_trace_library tisim_text;
 
 /* One trace of the parts of all ranks, made by the ranks when the program ends. */
 

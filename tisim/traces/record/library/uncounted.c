@@ -1,18 +1,14 @@
-/* How much of the computation is in code that does not count itself, of a program that does.
- *
- * A timer of the thread's processor time sends a signal, whose handler looks where the program is.
- * The shares go to a file beside the part of the rank: they differ from run to run, as the trace
- * does not. */
+/* How much of the computation is in code that does not count itself, of a program that does: a
+ * timer of the thread's processor time sends a signal, whose handler looks where the program is. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "counting.h"
+#include "places.h"
 #include "state.h"
 
 #define INTERVAL 10000000 /* nanoseconds of processor time */
@@ -21,7 +17,7 @@
 #define MOST_LIBRARIES 64
 #define PAGE_BITS 12
 
-#if defined(__linux__) && defined(__x86_64__)
+#ifdef __x86_64__
 
 extern int tisim_is_counted(const void* address) __attribute__((weak));
 
@@ -53,28 +49,11 @@ static void look(int number, siginfo_t* info, void* context) {
 }
 
 void tisim_begin_uncounted(void) {
-  const int number = SIGRTMAX - 2;
-  struct sigaction action;
-  if (sigaction(number, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 ||
-      action.sa_handler != SIG_DFL) {
-    return; /* the program uses this signal */
-  }
-  memset(&action, 0, sizeof action);
-  action.sa_sigaction = look;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  if (sigaction(number, &action, NULL) != 0) return;
-  struct sigevent event;
-  memset(&event, 0, sizeof event);
-  event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = number;
-  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) return;
-  const struct itimerspec interval = {{0, INTERVAL}, {0, INTERVAL}};
-  is_running = timer_settime(timer, 0, &interval, NULL) == 0;
+  const int number = tisim_take_signal(SIGRTMAX - 2, 1, look);
+  is_running = number != 0 && tisim_start_timer(&timer, number, INTERVAL);
 }
 
-void tisim_end_uncounted(const char* directory, int rank) {
+void tisim_end_uncounted(FILE* notes) {
   struct {
     const char* name;
     uint64_t samples;
@@ -98,22 +77,15 @@ void tisim_end_uncounted(const char* directory, int rank) {
     }
     libraries[place].samples += pages[i].samples;
   }
-  char path[4096];
-  snprintf(path, sizeof path, "%s/rank-%d.notes", directory, rank);
-  FILE* const file = fopen(path, "w");
-  if (file == NULL) return;
-  fprintf(file, "samples %llu\n", (unsigned long long)samples);
-  fprintf(file, "uncounted %llu\n", (unsigned long long)outside);
+  fprintf(notes, "samples %llu\n", (unsigned long long)samples);
+  fprintf(notes, "uncounted %llu\n", (unsigned long long)outside);
   for (size_t i = 0; i < count; ++i) {
-    fprintf(file, "library %llu %s\n", (unsigned long long)libraries[i].samples, libraries[i].name);
+    fprintf(notes, "library %llu %s\n", (unsigned long long)libraries[i].samples,
+            libraries[i].name);
   }
-  fclose(file);
 }
 
 #else
 void tisim_begin_uncounted(void) {}
-void tisim_end_uncounted(const char* directory, int rank) {
-  (void)directory;
-  (void)rank;
-}
+void tisim_end_uncounted(FILE* notes) { (void)notes; }
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "record.h"
 
 struct window {
@@ -19,31 +20,29 @@ struct window {
 
 static struct window* windows;
 
+static struct tisim_numbers_in_use numbers;
+
 static struct window* find(MPI_Win window) {
   struct window* found = windows;
   while (found != NULL && found->window != window) found = found->next;
+  return found;
+}
+
+static struct window* known(MPI_Win window) {
+  struct window* const found = find(window);
   if (found == NULL) tisim_unsupported();
   return found;
 }
 
 int64_t tisim_number_of_window(MPI_Win window) {
-  const struct window* found = windows;
-  while (found != NULL && found->window != window) found = found->next;
+  const struct window* const found = find(window);
   return found == NULL ? -1 : found->number;
 }
 
 /* The window, if a call on it is written. */
 static const struct window* written(MPI_Win window) {
-  const struct window* const found = find(window);
+  const struct window* const found = known(window);
   return found == NULL || found->is_self || !tisim_is_active() ? NULL : found;
-}
-
-static int64_t lowest_free(void) {
-  for (int64_t number = 0;; ++number) {
-    const struct window* taken = windows;
-    while (taken != NULL && taken->number != number) taken = taken->next;
-    if (taken == NULL) return number;
-  }
 }
 
 static void write_call(enum tisim_word word, const struct window* on, const int64_t* numbers,
@@ -57,7 +56,8 @@ void tisim_after_window(enum tisim_word word, MPI_Aint size, MPI_Comm comm, MPI_
   const struct tisim_comm* const on = tisim_comm_of(comm);
   struct window* const made = on == NULL ? NULL : calloc(1, sizeof *made);
   if (made == NULL) return;
-  *made = (struct window){.window = window, .number = lowest_free(), .comm = on->number};
+  *made =
+      (struct window){.window = window, .number = tisim_take_number(&numbers), .comm = on->number};
   made->is_self = on->is_self;
   PMPI_Win_get_group(window, &made->group);
   made->next = windows;
@@ -69,13 +69,14 @@ void tisim_after_window(enum tisim_word word, MPI_Aint size, MPI_Comm comm, MPI_
 }
 
 void tisim_before_win_free(MPI_Win window) {
-  struct window* const freed = find(window);
+  struct window* const freed = known(window);
   if (freed == NULL) return;
   const struct tisim_named named = tisim_on(freed->comm);
   if (!freed->is_self) tisim_write(TISIM_win_free, &freed->number, 1, &named, true);
   struct window** link = &windows;
   while (*link != freed) link = &(*link)->next;
   *link = freed->next;
+  tisim_release_number(&numbers, freed->number);
   PMPI_Group_free(&freed->group);
   free(freed);
 }
@@ -139,24 +140,26 @@ static enum tisim_word word_of(enum tisim_word word, MPI_Op op) {
   return word == TISIM_rget_accumulate ? TISIM_rget : TISIM_get;
 }
 
+/* `request`: the number of the one that the call makes; -1: none. */
+static void write_access(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
+                         MPI_Op op, const struct window* on, int64_t request) {
+  const int64_t numbers[] = {on->number, target == MPI_PROC_NULL ? TISIM_NULL_RANK : target,
+                             tisim_bytes(count, type)};
+  struct tisim_named named = tisim_on(on->comm);
+  named.request = request;
+  tisim_write(word_of(word, op), numbers, 3, &named, false);
+}
+
 void tisim_after_access(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
                         MPI_Op op, MPI_Win window) {
   const struct window* const on = written(window);
-  if (on == NULL) return;
-  const int64_t numbers[] = {on->number, target == MPI_PROC_NULL ? TISIM_NULL_RANK : target,
-                             tisim_bytes(count, type)};
-  write_call(word_of(word, op), on, numbers, 3, NULL);
+  if (on != NULL) write_access(word, target, count, type, op, on, -1);
 }
 
 void tisim_after_access_post(enum tisim_word word, int target, MPI_Count count, MPI_Datatype type,
                              MPI_Op op, MPI_Win window, MPI_Request request, const void* variable) {
   const struct window* const on = written(window);
   if (on == NULL) return;
-  struct tisim_request* const made = tisim_request_add(request, variable);
-  made->active = true;
-  const int64_t numbers[] = {on->number, target == MPI_PROC_NULL ? TISIM_NULL_RANK : target,
-                             tisim_bytes(count, type)};
-  struct tisim_named named = tisim_on(on->comm);
-  named.request = made->number;
-  tisim_write(word_of(word, op), numbers, 3, &named, false);
+  const int64_t number = tisim_request_add(request, variable)->number;
+  write_access(word, target, count, type, op, on, number);
 }

@@ -1,5 +1,5 @@
-/* Where the calls of a rank go: into a compressed part (trace_writer.c), or into lines of text
- * (text_writer.c) where libtisim_trace cannot be loaded.
+/* Where the calls of a rank go: into a compressed part, or into lines of text (text_part.c) where
+ * libtisim_trace cannot be loaded.
  *
  * A writer belongs to one rank. A write that fails (a full disk, a quota) makes it inactive: the
  * program goes on, and what follows is not recorded.
@@ -14,7 +14,7 @@
 #include "words.h"
 
 enum tisim_word {
-#define TISIM_ENUMERATOR(name, roles) TISIM_##name,
+#define TISIM_ENUMERATOR(name, roles, alone, is_collective) TISIM_##name,
   TISIM_WORDS(TISIM_ENUMERATOR)
 #undef TISIM_ENUMERATOR
 };
@@ -22,9 +22,6 @@ enum tisim_word {
 /* Calls of MPI-IO, and those of POSIX beneath them, where both are recorded: `layer=` says which.
  */
 enum tisim_layer { TISIM_ALL_LAYERS, TISIM_LAYER_MPI, TISIM_LAYER_POSIX };
-static inline const char* tisim_layer_text(enum tisim_layer layer) {
-  return layer == TISIM_ALL_LAYERS ? "" : layer == TISIM_LAYER_MPI ? " layer=mpi" : " layer=posix";
-}
 
 /* The named arguments of a call. */
 struct tisim_named {
@@ -60,64 +57,30 @@ struct tisim_call {
   size_t before_count;
 };
 
-/* The functions of a writer. The functions below call these. */
 typedef struct tisim_writer tisim_writer;
-struct tisim_writer {
-  void (*comment)(tisim_writer* writer, const char* text);
-  int64_t (*text)(tisim_writer* writer, const char* text);
-  int64_t (*count_name)(tisim_writer* writer, const char* name);
-  void (*count)(tisim_writer* writer, int64_t number, int64_t count);
-  void (*volume)(tisim_writer* writer, uint64_t volume);
-  int64_t (*call)(tisim_writer* writer, const struct tisim_call* call);
-  void (*matched)(tisim_writer* writer, int64_t ticket, int64_t source);
-  const char* (*error)(const tisim_writer* writer);
-  void (*close)(tisim_writer* writer, bool is_complete);
-};
 
-/* Opens the part of a rank, DIRECTORY/rank-N.txt, as text; NULL, with errno set, if that fails. */
-tisim_writer* tisim_open_text_writer(const char* directory, int rank);
-
-/* Opens the part of a rank, DIRECTORY/rank-N.part, written by libtisim_trace. `memory` bounds what
- * recording takes, 0: the library's own bound. A part of `most_bytes` is not continued, 0: any
- * size. Needs tisim_load_trace_library. */
-tisim_writer* tisim_open_trace_writer(const char* directory, int rank, int ranks, size_t memory,
-                                      uint64_t most_bytes);
-
+/* Opens the part of a rank, written by libtisim_trace where it `is_compressed`; NULL, with errno
+ * set, if that fails. `memory` bounds what recording takes, 0: the library's own bound. A part of
+ * `most_bytes` is not continued, 0: any size. Text knows neither bound. */
+tisim_writer* tisim_open_writer(const char* path, bool is_compressed, int rank, int ranks,
+                                size_t memory, uint64_t most_bytes);
 /* A line of text that is not an action. */
-static inline void tisim_writer_comment(tisim_writer* writer, const char* text) {
-  writer->comment(writer, text);
-}
-/* The number of a text that attributes of calls may have; -1 if the writer keeps no attributes. */
-static inline int64_t tisim_writer_text(tisim_writer* writer, const char* text) {
-  return writer->text(writer, text);
-}
-/* The number of a counter beside that of the volumes; -1 if the writer keeps no attributes. */
-static inline int64_t tisim_writer_count_name(tisim_writer* writer, const char* name) {
-  return writer->count_name(writer, name);
-}
+void tisim_writer_comment(tisim_writer* writer, const char* text);
+/* The number of a text that attributes of calls may have; -1 if the part keeps no attributes. */
+int64_t tisim_writer_text(tisim_writer* writer, const char* text);
+/* The number of a counter beside that of the volumes; -1 if the part keeps no attributes. */
+int64_t tisim_writer_count_name(tisim_writer* writer, const char* name);
 /* The count of the counter with this number for the computation that is written next. */
-static inline void tisim_writer_count(tisim_writer* writer, int64_t number, int64_t count) {
-  writer->count(writer, number, count);
-}
+void tisim_writer_count(tisim_writer* writer, int64_t number, int64_t count);
 /* A computation before the next call, in units of the counter. */
-static inline void tisim_writer_volume(tisim_writer* writer, uint64_t volume) {
-  writer->volume(writer, volume);
-}
+void tisim_writer_volume(tisim_writer* writer, uint64_t volume);
 /* Returns a ticket for the source of a receive from any; -1: none is needed. */
-static inline int64_t tisim_writer_call(tisim_writer* writer, const struct tisim_call* call) {
-  return writer->call(writer, call);
-}
+int64_t tisim_writer_call(tisim_writer* writer, const struct tisim_call* call);
 /* The receive that has this ticket has matched a message of this source. */
-static inline void tisim_writer_matched(tisim_writer* writer, int64_t ticket, int64_t source) {
-  writer->matched(writer, ticket, source);
-}
+void tisim_writer_matched(tisim_writer* writer, int64_t ticket, int64_t source);
 /* Why nothing more is written; NULL if a write never failed. */
-static inline const char* tisim_writer_error(const tisim_writer* writer) {
-  return writer->error(writer);
-}
+const char* tisim_writer_error(const tisim_writer* writer);
 /* `is_complete`: the rank did all it was to do. */
-static inline void tisim_writer_close(tisim_writer* writer, bool is_complete) {
-  writer->close(writer, is_complete);
-}
+void tisim_writer_close(tisim_writer* writer, bool is_complete);
 
 #endif

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.support.mpi import compiled_once
-from tisim.traces.record.compiler import cache_directory
+from tisim.traces.record.source import cache_directory
 
 _EMULATOR = "qemu-x86_64"
 _OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")

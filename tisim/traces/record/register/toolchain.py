@@ -9,13 +9,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.traces.record.compiler import cache_directory
+from tisim.support.mpi import compiled_once
+from tisim.traces.record.source import cache_directory
 
 # The compiler of each command, and the variable that names another.
 COMPILERS = {
@@ -90,37 +90,24 @@ def _require_gcc(compiler: list[str], command: str) -> None:
 def _installed() -> Path:
     """A directory with the stand-in for the assembler, and the object that programs need."""
     sources = files("tisim.traces.record.register")
-    runtime = sources.joinpath("counted.s").read_text(encoding="utf-8")
-    assembly = sources.joinpath("assembly.py").read_text(encoding="utf-8")
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "${{0%/*}}/assembly.py" "$@"\n'
-    digest = hashlib.sha256("\0".join((runtime, assembly, script)).encode()).hexdigest()[:32]
+    texts = {
+        name: sources.joinpath(name).read_text("utf-8") for name in ("counted.s", "assembly.py")
+    }
+    texts["as"] = (
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "${{0%/*}}/assembly.py" "$@"\n'
+    )
+    digest = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()[:32]
     place = cache_directory() / f"register-{digest}"
-    if (place / "counted.o").is_file():
-        return place
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent) as made:
-            made_place = Path(made) / "made"
-            made_place.mkdir()
-            (made_place / "counted.s").write_text(runtime, encoding="utf-8")
-            (made_place / "assembly.py").write_text(assembly, encoding="utf-8")
-            (made_place / "as").write_text(script, encoding="utf-8")
-            (made_place / "as").chmod(0o755)
-            run = subprocess.run(
-                ["as", "counted.s", "-o", "counted.o"],
-                cwd=made_place,
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode != 0:
-                raise InputError(f"the assembler refuses tisim's own code:\n{run.stderr}")
-            try:
-                made_place.rename(place)
-            except OSError:
-                if not (place / "counted.o").is_file():  # unless another process was first
-                    raise
-    except OSError as error:
-        raise InputError(
-            f"cannot be written: {error.strerror}; XDG_CACHE_HOME names another place", file=place
-        ) from None
-    return place
+
+    def build(scratch: Path) -> None:
+        for name, text in texts.items():
+            (scratch / name).write_text(text, encoding="utf-8")
+        (scratch / "as").chmod(0o755)
+        command = ["as", "counted.s", "-o", "counted.o"]
+        run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise InputError(f"the assembler refuses tisim's own code:\n{run.stderr}")
+        for name in texts:  # the object, by which others see that all is there, comes last
+            (scratch / name).replace(place / name)
+
+    return compiled_once(place / "counted.o", "counter of instructions", build).parent

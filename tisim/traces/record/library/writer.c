@@ -1,5 +1,7 @@
-/* A writer that compresses the calls of a rank while it runs, with libtisim_trace. A program that
- * is killed loses at most the calls of its last second. */
+/* Writing the calls of a rank into its part while it runs. A program that is killed loses at most
+ * the calls of its last second. */
+#include "writer.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,7 +16,6 @@
 #include <unistd.h>
 
 #include "trace_library.h"
-#include "writer.h"
 
 #define SECONDS_PER_FLUSH 1
 #define SECONDS_TO_END 2          /* at most, from a signal until the process ends */
@@ -29,8 +30,8 @@ struct line {
   int word;     /* of libtisim_trace */
 };
 
-struct trace_writer {
-  tisim_writer functions;
+struct tisim_writer {
+  const struct tisim_trace_library* part; /* what writes it */
   tt_rank* rank;
   char path[LONGEST_PATH];
   uint64_t most_bytes;
@@ -51,35 +52,35 @@ struct trace_writer {
 };
 
 static const char* const names[] = {
-#define NAME(name, roles) #name,
+#define NAME(name, roles, alone, is_collective) #name,
     TISIM_WORDS(NAME)
 #undef NAME
 };
 static const char* const roles_of[] = {
-#define ROLES(name, roles) roles,
+#define ROLES(name, roles, alone, is_collective) roles,
     TISIM_WORDS(ROLES)
 #undef ROLES
 };
 
-static void fail(struct trace_writer* writer, const char* what) {
+static void fail(tisim_writer* writer, const char* what) {
   if (writer->error[0] == '\0') snprintf(writer->error, sizeof writer->error, "%s", what);
 }
 
-static void check(struct trace_writer* writer, int status) {
+static void check(tisim_writer* writer, int status) {
   if (status >= 0) return;
-  const char* const what = tisim_trace.error(writer->rank);
+  const char* const what = writer->part->error(writer->rank);
   fail(writer, what[0] == '\0' ? "the trace library refuses a call" : what);
 }
 
-static void check_size(struct trace_writer* writer) {
+static void check_size(tisim_writer* writer) {
   struct stat file;
   if (writer->most_bytes == 0 || stat(writer->path, &file) != 0) return;
   if ((uint64_t)file.st_size > writer->most_bytes) fail(writer, "it has its greatest size");
 }
 
-static void flush(struct trace_writer* writer) {
+static void flush(tisim_writer* writer) {
   if (writer->error[0] != '\0') return;
-  check(writer, tisim_trace.flush(writer->rank));
+  check(writer, writer->part->flush(writer->rank));
   check_size(writer);
 }
 
@@ -90,7 +91,7 @@ static void flush(struct trace_writer* writer) {
 
 static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
-static struct trace_writer* flushed; /* by the thread; NULL: none */
+static tisim_writer* flushed; /* by the thread; NULL: none */
 static pthread_t thread;
 static bool has_thread;
 static pid_t process; /* a process that it has forked has no flusher */
@@ -150,7 +151,7 @@ static void handle_ending_signals(void) {
   }
 }
 
-static void start_flusher(struct trace_writer* writer) {
+static void start_flusher(tisim_writer* writer) {
   sigset_t all, before;
   flushed = writer;
   process = getpid();
@@ -196,7 +197,7 @@ static size_t numbers_in(const struct tisim_call* call) {
 }
 
 /* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
-static int make_word(struct trace_writer* writer, const struct tisim_call* call) {
+static int make_word(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const size_t longer = named->text == NULL ? 0 : strlen(named->text);
   char* const text = malloc(64 + 64 + 3 * numbers_in(call) + longer + 64);
@@ -216,12 +217,14 @@ static int make_word(struct trace_writer* writer, const struct tisim_call* call)
     end += sprintf(end, i == 0 ? " completed={}" : ",{}"), ++place;
   }
   if (named->threads != 0) end += sprintf(end, " threads={} sum={}"), place += 2;
-  end += sprintf(end, "%s", tisim_layer_text(named->layer));
+  if (named->layer != TISIM_ALL_LAYERS) {
+    end += sprintf(end, named->layer == TISIM_LAYER_MPI ? " layer=mpi" : " layer=posix");
+  }
   if (named->source >= 0) {
     end += sprintf(end, " # source={}");
     if (place < 64) ranks |= UINT64_C(1) << place;
   }
-  const int word = tisim_trace.word(writer->rank, text, ranks);
+  const int word = writer->part->word(writer->rank, text, ranks);
   free(text);
   return word;
 }
@@ -238,7 +241,7 @@ static struct line* place_of(struct line* lines, size_t room, uint64_t key, cons
   return &lines[place];
 }
 
-static bool grow_lines(struct trace_writer* writer) {
+static bool grow_lines(tisim_writer* writer) {
   const size_t room = writer->line_room == 0 ? FIRST_WORDS : 2 * writer->line_room;
   struct line* const lines = calloc(room, sizeof *lines);
   if (lines == NULL) return false;
@@ -259,7 +262,7 @@ static uint64_t with_text(uint64_t key, const struct tisim_named* named) {
   return key ^ hash << 12;
 }
 
-static int word_of(struct trace_writer* writer, const struct tisim_call* call) {
+static int word_of(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
@@ -281,7 +284,7 @@ static int word_of(struct trace_writer* writer, const struct tisim_call* call) {
   return line->word;
 }
 
-static const int64_t* numbers_of(struct trace_writer* writer, const struct tisim_call* call) {
+static const int64_t* numbers_of(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   const size_t most = numbers_in(call);
   if (most > writer->number_room) {
@@ -305,109 +308,92 @@ static const int64_t* numbers_of(struct trace_writer* writer, const struct tisim
   return writer->numbers;
 }
 
-static void write_comment(tisim_writer* base, const char* text) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+void tisim_writer_comment(tisim_writer* writer, const char* text) {
   pthread_mutex_lock(&writer->lock);
   if (writer->error[0] == '\0') {
-    const int status = tisim_trace.comment(writer->rank, text);
+    const int status = writer->part->comment(writer->rank, text);
     if (status != TT_INVALID) check(writer, status); /* a text that is not a line is left out */
   }
   pthread_mutex_unlock(&writer->lock);
 }
 
-static int64_t number_text(tisim_writer* base, const char* text) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+int64_t tisim_writer_text(tisim_writer* writer, const char* text) {
   pthread_mutex_lock(&writer->lock);
-  const int64_t number = writer->error[0] == '\0' ? tisim_trace.text(writer->rank, text) : -1;
+  const int64_t number = writer->error[0] == '\0' ? writer->part->text(writer->rank, text) : -1;
   pthread_mutex_unlock(&writer->lock);
   return number < 0 ? -1 : number;
 }
 
-static int64_t name_count(tisim_writer* base, const char* name) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+int64_t tisim_writer_count_name(tisim_writer* writer, const char* name) {
   char attribute[64 + 16];
   snprintf(attribute, sizeof attribute, "counter:%s", name);
   pthread_mutex_lock(&writer->lock);
-  const int number = tisim_trace.attribute_name(writer->rank, attribute, TT_MEASURED);
+  const int number = writer->part->attribute_name(writer->rank, attribute, TT_MEASURED);
   pthread_mutex_unlock(&writer->lock);
   return number < 0 ? -1 : number;
 }
 
-static void write_count(tisim_writer* base, int64_t number, int64_t count) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+void tisim_writer_count(tisim_writer* writer, int64_t number, int64_t count) {
   pthread_mutex_lock(&writer->lock);
-  if (writer->error[0] == '\0') tisim_trace.attribute(writer->rank, (int)number, count);
+  if (writer->error[0] == '\0') writer->part->attribute(writer->rank, (int)number, count);
   pthread_mutex_unlock(&writer->lock);
 }
 
-/* Declares an attribute when it is first used. */
-static int attribute(struct trace_writer* writer, int* known, const char* name, int kind) {
-  if (*known < 0) *known = tisim_trace.attribute_name(writer->rank, name, kind);
-  return *known;
+/* Gives the call an attribute, which is declared when it is first used; -1: it does not have it. */
+static void set(tisim_writer* writer, int* number, const char* name, int kind, int64_t value) {
+  if (value < 0) return;
+  if (*number < 0) *number = writer->part->attribute_name(writer->rank, name, kind);
+  if (*number >= 0) writer->part->attribute(writer->rank, *number, value);
 }
 
-static void set_attributes(struct trace_writer* writer, const struct tisim_call* call) {
-  if (call->call_site >= 0) {
-    const int call_site = attribute(writer, &writer->call_site, "call_site", TT_TEXT);
-    if (call_site >= 0) tisim_trace.attribute(writer->rank, call_site, call->call_site);
-  }
-  if (call->duration >= 0) {
-    const int duration = attribute(writer, &writer->duration, "duration", TT_MEASURED);
-    if (duration >= 0) tisim_trace.attribute(writer->rank, duration, call->duration);
-  }
-  if (call->layer >= 0) {
-    const int layer = attribute(writer, &writer->layer, "library_call", TT_TEXT);
-    if (layer >= 0) tisim_trace.attribute(writer->rank, layer, call->layer);
-  }
-  if (call->given >= 0) {
-    const int given = attribute(writer, &writer->given, "mpi_call", TT_TEXT);
-    if (given >= 0) tisim_trace.attribute(writer->rank, given, call->given);
-  }
+__attribute__((noinline)) static void set_attributes(tisim_writer* writer,
+                                                     const struct tisim_call* call) {
+  set(writer, &writer->call_site, "call_site", TT_TEXT, call->call_site);
+  set(writer, &writer->duration, "duration", TT_MEASURED, call->duration);
+  set(writer, &writer->layer, "library_call", TT_TEXT, call->layer);
+  set(writer, &writer->given, "mpi_call", TT_TEXT, call->given);
   for (size_t i = 0; i < call->before_count; ++i) {
     char name[32];
     snprintf(name, sizeof name, i == 0 ? "mpi_calls_before" : "mpi_calls_before_%zu", i + 1);
-    const int before = attribute(writer, &writer->before[i], name, TT_TEXT);
-    if (before >= 0 && call->before[i] >= 0) {
-      tisim_trace.attribute(writer->rank, before, call->before[i]);
-    }
+    set(writer, &writer->before[i], name, TT_TEXT, call->before[i]);
   }
 }
 
 /* Waits complete several receives: only the receives themselves say what they have matched. */
-static int64_t set_matched(struct trace_writer* writer, const struct tisim_call* call) {
+static int64_t set_matched(tisim_writer* writer, const struct tisim_call* call) {
   const struct tisim_named* const named = call->named;
   if (writer->matched < 0) return -1;
-  if (named->is_any) return tisim_trace.attribute_later(writer->rank, writer->matched);
+  if (named->is_any) return writer->part->attribute_later(writer->rank, writer->matched);
   const bool is_receive =
       call->word == TISIM_recv || call->word == TISIM_probe || call->word == TISIM_iprobe;
   if (is_receive && named->source >= 0) {
-    tisim_trace.attribute(writer->rank, writer->matched, named->source);
+    writer->part->attribute(writer->rank, writer->matched, named->source);
   }
   return -1;
 }
 
-static void write_volume(tisim_writer* base, uint64_t volume) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+void tisim_writer_volume(tisim_writer* writer, uint64_t volume) {
   const uint64_t most = INT64_MAX;
   pthread_mutex_lock(&writer->lock);
   if (writer->error[0] == '\0') {
-    check(writer, tisim_trace.compute(writer->rank, volume < most ? volume : most));
+    check(writer, writer->part->compute(writer->rank, volume < most ? volume : most));
   }
   pthread_mutex_unlock(&writer->lock);
 }
 
-static int64_t write_call(tisim_writer* base, const struct tisim_call* call) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+int64_t tisim_writer_call(tisim_writer* writer, const struct tisim_call* call) {
   int64_t ticket = -1;
   pthread_mutex_lock(&writer->lock);
   if (writer->error[0] == '\0') {
     const int word = word_of(writer, call);
     const int64_t* const numbers = word < 0 ? NULL : numbers_of(writer, call);
     if (word >= 0 && numbers == NULL) fail(writer, "there is no memory left");
-    set_attributes(writer, call);
+    const bool is_plain = call->call_site < 0 && call->duration < 0 && call->layer < 0 &&
+                          call->given < 0 && call->before_count == 0;
+    if (!is_plain) set_attributes(writer, call);
     ticket = set_matched(writer, call);
     check(writer,
-          word < 0 || numbers == NULL ? word : tisim_trace.call(writer->rank, word, numbers));
+          word < 0 || numbers == NULL ? word : writer->part->call(writer->rank, word, numbers));
     if (writer->calls++ == 0) flush(writer); /* from here on the part says of what program it is */
     if ((writer->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(writer);
   }
@@ -415,72 +401,61 @@ static int64_t write_call(tisim_writer* base, const struct tisim_call* call) {
   return ticket;
 }
 
-static void write_matched(tisim_writer* base, int64_t ticket, int64_t source) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+void tisim_writer_matched(tisim_writer* writer, int64_t ticket, int64_t source) {
   pthread_mutex_lock(&writer->lock);
-  if (writer->error[0] == '\0') tisim_trace.attribute_known(writer->rank, ticket, source);
+  if (writer->error[0] == '\0') writer->part->attribute_known(writer->rank, ticket, source);
   pthread_mutex_unlock(&writer->lock);
 }
 
-static const char* error_of(const tisim_writer* base) {
-  const struct trace_writer* const writer = (const struct trace_writer*)base;
+const char* tisim_writer_error(const tisim_writer* writer) {
   return writer->error[0] == '\0' ? NULL : writer->error;
 }
 
-static void free_writer(struct trace_writer* writer) {
-  tisim_trace.rank_close(writer->rank);
+static void free_writer(tisim_writer* writer) {
+  writer->part->rank_close(writer->rank);
   for (size_t i = 0; i < writer->line_room; ++i) free(writer->lines[i].text);
   free(writer->lines);
   free(writer->numbers);
   free(writer);
 }
 
-static void close_writer(tisim_writer* base, bool is_complete) {
-  struct trace_writer* const writer = (struct trace_writer*)base;
+void tisim_writer_close(tisim_writer* writer, bool is_complete) {
   stop_flusher();
   if (writer->error[0] == '\0') {
     check(writer,
-          is_complete ? tisim_trace.rank_end(writer->rank) : tisim_trace.flush(writer->rank));
+          is_complete ? writer->part->rank_end(writer->rank) : writer->part->flush(writer->rank));
   }
   free_writer(writer);
 }
 
-tisim_writer* tisim_open_trace_writer(const char* directory, int rank, int ranks, size_t memory,
-                                      uint64_t most_bytes) {
-  struct trace_writer* const writer = calloc(1, sizeof *writer);
+tisim_writer* tisim_open_writer(const char* path, bool is_compressed, int rank, int ranks,
+                                size_t memory, uint64_t most_bytes) {
+  const bool is_long = strlen(path) + 1 >= LONGEST_PATH; /* it may have been cut off */
+  if (is_long || access(path, F_OK) == 0) {
+    errno = is_long ? ENAMETOOLONG : EEXIST;
+    return NULL;
+  }
+  tisim_writer* const writer = calloc(1, sizeof *writer);
   if (writer == NULL) return NULL;
-  writer->functions =
-      (tisim_writer){write_comment, number_text,   name_count, write_count, write_volume,
-                     write_call,    write_matched, error_of,   close_writer};
-  writer->most_bytes = most_bytes;
+  writer->part = is_compressed ? &tisim_trace : &tisim_text;
+  strcpy(writer->path, path);
+  writer->most_bytes = is_compressed ? most_bytes : 0;
   writer->call_site = -1;
   writer->duration = -1;
   writer->layer = -1;
   writer->given = -1;
   for (size_t i = 0; i < TISIM_MOST_TEXTS; ++i) writer->before[i] = -1;
-  const int length =
-      snprintf(writer->path, sizeof writer->path, "%s/rank-%d.part", directory, rank);
-  if (length < 0 || (size_t)length >= sizeof writer->path) {
-    free(writer);
-    errno = ENAMETOOLONG;
-    return NULL;
-  }
-  if (access(writer->path, F_OK) == 0) {
-    free(writer);
-    errno = EEXIST;
-    return NULL;
-  }
   errno = ENOMEM;
-  writer->rank = tisim_trace.rank_open((uint32_t)rank, (uint32_t)ranks, memory, writer->path);
-  if (writer->rank == NULL || tisim_trace.error(writer->rank)[0] != '\0') {
+  writer->rank = writer->part->rank_open((uint32_t)rank, (uint32_t)ranks, memory, path);
+  if (writer->rank == NULL || writer->part->error(writer->rank)[0] != '\0') {
     const int reason = errno;
     free_writer(writer);
     errno = reason;
     return NULL;
   }
   /* Declared even if no receive is from any source: then the trace is known to have all of them. */
-  writer->matched = tisim_trace.attribute_name(writer->rank, "matched", TT_RANK);
+  writer->matched = writer->part->attribute_name(writer->rank, "matched", TT_RANK);
   pthread_mutex_init(&writer->lock, NULL);
-  start_flusher(writer);
-  return &writer->functions;
+  if (is_compressed) start_flusher(writer);
+  return writer;
 }

@@ -1,0 +1,66 @@
+/* Memory that grows, and numbers that are used again. Where there is no memory the program ends. */
+#ifndef TISIM_NUMBERS_H
+#define TISIM_NUMBERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline void* tisim_checked(void* memory) {
+  if (memory == NULL) {
+    fprintf(stderr, "tisim record: there is no memory left\n");
+    abort();
+  }
+  return memory;
+}
+
+struct tisim_room {
+  void* memory;
+  size_t size;
+};
+
+/* Room for so many bytes, with what was in it before. */
+static inline void* tisim_room(struct tisim_room* room, size_t size) {
+  if (size > room->size) {
+    room->size = 2 * size;
+    room->memory = tisim_checked(realloc(room->memory, room->size));
+  }
+  return room->memory;
+}
+
+/* Numbers from 0 on. Those of a loop's turns are the same, since the lowest free one is taken. */
+struct tisim_numbers_in_use {
+  uint64_t* bits; /* one a number */
+  size_t words;
+  size_t first_free; /* no word before has a free number */
+};
+
+static inline void tisim_grow_numbers(struct tisim_numbers_in_use* used, size_t words) {
+  if (words <= used->words) return;
+  used->bits = tisim_checked(realloc(used->bits, words * sizeof *used->bits));
+  memset(used->bits + used->words, 0, (words - used->words) * sizeof *used->bits);
+  used->words = words;
+}
+
+static inline void tisim_use_number(struct tisim_numbers_in_use* used, int64_t number) {
+  used->bits[(uint64_t)number / 64] |= UINT64_C(1) << ((uint64_t)number % 64);
+}
+
+static inline int64_t tisim_take_number(struct tisim_numbers_in_use* used) {
+  size_t word = used->first_free;
+  while (word < used->words && used->bits[word] == UINT64_MAX) ++word;
+  used->first_free = word;
+  if (word == used->words) tisim_grow_numbers(used, 2 * word + 1);
+  const int bit = __builtin_ctzll(~used->bits[word]);
+  used->bits[word] |= UINT64_C(1) << bit;
+  return (int64_t)(64 * word) + bit;
+}
+
+static inline void tisim_release_number(struct tisim_numbers_in_use* used, int64_t number) {
+  const size_t word = (size_t)number / 64;
+  used->bits[word] &= ~(UINT64_C(1) << ((uint64_t)number % 64));
+  if (word < used->first_free) used->first_free = word;
+}
+
+#endif
