@@ -263,7 +263,10 @@ class TextTrace:
             elif key == "request":
                 request = (_whole(value),)
             elif key == "requests":
-                action.numbers = _numbers(value)
+                action.numbers = numbers = _numbers(value)
+                twice = next((n for n in numbers if numbers.count(n) > 1), None)
+                if twice is not None:
+                    raise InputError(f"request {twice} stands twice in requests=")
             elif key == "completed" and name in ("waitany", "waitsome"):
                 completed = _numbers(value)
             else:

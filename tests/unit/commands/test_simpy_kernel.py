@@ -99,6 +99,7 @@ def test_a_call_on_files_is_refused_with_its_place(tmp_path: Path) -> None:
     [
         ("send 0 0 8 comm=3", "rank 0 is in no communicator 3 here"),
         ("wait request=7", "there is no request 7 here"),
+        ("waitall requests=1,1", "request 1 stands twice in requests="),
     ],
 )
 def test_a_wrong_call_is_refused_with_its_place(call: str, message: str, tmp_path: Path) -> None:
