@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, overload
+from typing import TYPE_CHECKING, cast, get_args, overload
 
 from tisim.analysis.result_json import (
     COLUMNS,
@@ -60,6 +60,10 @@ def title_of(trace: str, platform: str, changes: Mapping[str, str]) -> str:
     """A run in words: ``lu.A.8 on graphene.xml with bandwidth x10``."""
     with_changes = f" with {words_of(changes)}" if changes else ""
     return f"{Path(trace).name} on {Path(platform).name}{with_changes}"
+
+
+# Attributes of a result that only some have, under the same names in its JSON.
+_OF_SOME = ("uncertainty", "jitter", "steady", "io", "volumes")
 
 
 class Result:
@@ -425,17 +429,9 @@ class Result:
         breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
         if breakdown is not None:
             summary["breakdown"] = breakdown
-        if self.uncertainty is not None:
-            summary["uncertainty"] = self.uncertainty
-        if self.jitter is not None:
-            summary["jitter"] = self.jitter
-        if self.steady is not None:
-            summary["steady"] = self.steady
-        if self.io is not None:
-            summary["io"] = self.io
-        if self.volumes is not None:
-            summary["volumes"] = self.volumes
-        return summary
+        more = {name: getattr(self, name) for name in _OF_SOME}
+        known = {name: value for name, value in more.items() if value is not None}
+        return cast("SummaryDict", {**summary, **known})
 
     def _rows(self) -> Iterator[RankValues]:
         """`COLUMNS` of each rank, as plain numbers and texts."""

@@ -117,12 +117,9 @@ class CoreEnvironment(simpy.Environment, ABC):
             event, _ = self._activities.pop(index)
         elif kind == CompletionType.FAILED_ACTIVITY:
             event, what = self._activities.pop(index)
-            event._ok = False
-            event._value = ResourceOffError(
+            value = ResourceOffError(
                 f"{what} failed at {self.now:.9g} s: a host or link that it uses is off"
             )
-            self._woken = event
-            return
         elif kind == CompletionType.RANK:
             event, rank, _ = self._calls.pop(index)
             value = rank.returned()
@@ -131,7 +128,7 @@ class CoreEnvironment(simpy.Environment, ABC):
             check_alive(self._driver, index)
             check_whole(self._core, index)
             value = result(index)
-        event._ok = True
+        event._ok = kind != CompletionType.FAILED_ACTIVITY
         event._value = value
         self._woken = event
 
@@ -171,8 +168,12 @@ class CoreEnvironment(simpy.Environment, ABC):
         if not 0 <= flops < math.inf:
             raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
         number = self._core.execute(self._host(host), flops)
+        return self._started(number, f"the computation on {host}")
+
+    def _started(self, number: int, what: str) -> simpy.Event:
+        """The event for the end of an activity of the core."""
         event = self.event()
-        self._activities[number] = event, f"the computation on {host}"
+        self._activities[number] = event, what
         return event
 
     def read(self, host: str, file: str, nbytes: float, offset: float = 0) -> simpy.Event:
@@ -218,9 +219,7 @@ class CoreEnvironment(simpy.Environment, ABC):
             where = (disk - disks, file, writes, float(offset), float(nbytes), client)
             while (number := self._core.access_file(*where)) < 0:
                 self._driver.add_route(*self._core.missing_route())
-        event = self.event()
-        self._activities[number] = event, f"the {verb} of {file} on {host}"
-        return event
+        return self._started(number, f"the {verb} of {file} on {host}")
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:
         """Move bytes from one host to another; an event that happens at the end.
@@ -241,9 +240,7 @@ class CoreEnvironment(simpy.Environment, ABC):
         a, b = self._host(source), self._host(destination)
         while (number := self._core.transfer(a, b, nbytes)) < 0:
             self._driver.add_route(*self._core.missing_route())
-        event = self.event()
-        self._activities[number] = event, f"the transfer from {source} to {destination}"
-        return event
+        return self._started(number, f"the transfer from {source} to {destination}")
 
     # Jobs and calls of ranks
 

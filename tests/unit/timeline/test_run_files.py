@@ -13,8 +13,9 @@ import pytest
 
 import tisim
 from tests.support import GRAPHENE, RING, ROOT
-from tisim.analysis.timeline.arrow import arrow_array, numpy_array
+from tisim.analysis.timeline.formats.parquet import arrow_array
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, writer
+from tisim.analysis.timeline.run_file.reader import numpy_array
 from tisim.errors import InputError
 
 pytest.importorskip("pyarrow")

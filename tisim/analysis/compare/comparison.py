@@ -146,14 +146,18 @@ class Comparison:
             "warnings": [{"of": which, "text": text} for which, text in self.warnings],
             "inputs": [{"name": name, "a": x, "b": y} for name, x, y in self.inputs],
             "changes": [{"name": name, "a": x, "b": y} for name, x, y in self.changes],
-            "times": {one.name: _pair(one) for one in self.times},
-            "counts": {one.name: _pair(one) for one in self.counts},
+            "times": _pairs(self.times),
+            "counts": _pairs(self.counts),
             "ranks": [asdict(one) | {"finish": one.finish} for one in self.ranks],
-            "kinds": {one.name: _pair(one) for one in self.kinds},
-            "states": {one.name: _pair(one) for one in self.states},
-            "causes": {one.name: _pair(one) for one in self.causes},
-            "details": {one.name: _pair(one) for one in self.details},
+            "kinds": _pairs(self.kinds),
+            "states": _pairs(self.states),
+            "causes": _pairs(self.causes),
+            "details": _pairs(self.details),
         }
+
+
+def _pairs(numbers: Sequence[Difference]) -> dict[str, dict[str, float | None]]:
+    return {one.name: _pair(one) for one in numbers}
 
 
 def _pair(one: Difference) -> dict[str, float | None]:

@@ -13,7 +13,11 @@ from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
 from tisim.support.quantities import format_time
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tisim.analysis.timeline.event_log import EventLog
+
+    _Window = tuple[float, float, int, int]
 
 # Ranks on slow hosts that are named.
 NAMED = 8
@@ -35,7 +39,7 @@ class Finding:
     """
 
     text: str
-    window: tuple[float, float, int, int]
+    window: _Window
     tab: str = "findings"
     point: tuple[int, float] | None = None
 
@@ -54,17 +58,41 @@ def findings(
     log: EventLog, trace: str, link: BusiestLink | None, *, has_path: bool = True
 ) -> Iterator[Finding]:
     """Sentences about a run; `trace` is the file whose call sites are known, if any are."""
-    end, last = log.run.end, log.run.ranks - 1
-    whole = (0.0, end, 0, last)
-
-    def around(begin: float, stop: float, *ranks: int) -> tuple[float, float, int, int]:
-        """A part of the time with as much before and after it, and the ranks beside some."""
-        more = stop - begin
-        low, high = max(min(ranks) - _BESIDE, 0), min(max(ranks) + _BESIDE, last)
-        return max(begin - more, 0.0), min(stop + more, end), low, high
-
+    whole = (0.0, log.run.end, 0, log.run.ranks - 1)
     spent = log.breakdown.by_rank.sum()
     yield Finding(shares_in_words(spent / (float(spent.sum()) or 1.0)), whole, "statistics")
+    yield from _of_outlier(log, trace)
+    yield from _of_slow_host(log)
+    yield from _of_waits(log, spent, whole)
+    if has_path:
+        gains = log.critical_path.gains
+        best = str(gains["seconds"].idxmax())
+        part = log.critical_path.longest_part(best)
+        yield Finding(
+            f"The critical path says that **{best}** could help most: by "
+            f"{gains['share'][best]:.1%} of the simulated time at most.",
+            whole if part is None else _around(log, *part),
+            "path",
+        )
+    if link is not None:
+        whose = f" ({link.words})" if link.words else ""
+        peak = "" if link.peak is None else f" and {link.peak:.1%} at its busiest"
+        yield Finding(
+            f"The busiest link, **{link.name}**{whose}, carries {link.mean:.1%} of its bandwidth "
+            f"on average{peak}.",
+            whole,
+            "links",
+        )
+
+
+def _around(log: EventLog, begin: float, end: float, *ranks: int) -> _Window:
+    """A part of the time with as much before and after it, and the ranks beside some."""
+    more = end - begin
+    low, high = max(min(ranks) - _BESIDE, 0), min(max(ranks) + _BESIDE, log.run.ranks - 1)
+    return max(begin - more, 0.0), min(end + more, log.run.end), low, high
+
+
+def _of_outlier(log: EventLog, trace: str) -> Iterator[Finding]:
     for outlier in log.outliers[:1]:
         place = place_of(outlier, paths_of([outlier], trace))
         waited = format_time(outlier.waited)
@@ -73,10 +101,13 @@ def findings(
             f"**Rank {outlier.rank} once computes for {format_time(outlier.seconds)}**, "
             f"{outlier.seconds / outlier.usual:,.0f} times as long as usual, at "
             f"{format_time(outlier.start, 6)}, {place}.{due if outlier.waiting else ''}",
-            around(outlier.start, outlier.end, outlier.rank),
+            _around(log, outlier.start, outlier.end, outlier.rank),
             "selected",
             (outlier.rank, (outlier.start + outlier.end) / 2),
         )
+
+
+def _of_slow_host(log: EventLog) -> Iterator[Finding]:
     for slow in log.slow_ranks[:1]:
         more = f" and {len(slow.ranks) - NAMED:,} more" if len(slow.ranks) > NAMED else ""
         one = len(slow.ranks) == 1
@@ -84,9 +115,13 @@ def findings(
             f"**Host {slow.host} is slow**: {'rank' if one else 'ranks'} "
             f"{ranges(slow.ranks[:NAMED])}{more} {'computes' if one else 'compute'} "
             f"{slow.ratio:.2f} times as long as the median rank.",
-            around(0.0, end, *slow.ranks),
+            _around(log, 0.0, log.run.end, *slow.ranks),
             "ranks",
         )
+
+
+def _of_waits(log: EventLog, spent: pd.Series[float], whole: _Window) -> Iterator[Finding]:
+    """The state in which ranks wait most, and what that is due to."""
     causes, first = log.causes, spent[[*WAITS]].idxmax()
     most = f"Most of that waiting is **{first}**: {MEANINGS[str(first)]}."
     is_much = float(spent[[*WAITS]].sum()) >= _LITTLE * float(spent.sum())
@@ -99,7 +134,7 @@ def findings(
         yield Finding(
             f"{most} Of that waiting, {parts}; the largest cause is "
             f"**rank {late['rank']} in {late['state']}**, {late['share']:.1%}{times}.",
-            around(late["start"], late["end"], int(late["rank"])),
+            _around(log, late["start"], late["end"], int(late["rank"])),
             "selected",
             (int(late["rank"]), (late["start"] + late["end"]) / 2),
         )
@@ -107,25 +142,6 @@ def findings(
         yield Finding(most, whole, "statistics")
     if not log.wait_causes.are_summed:
         yield Finding(NOT_SUMMED, whole, "statistics")
-    if has_path:
-        gains = log.critical_path.gains
-        best = str(gains["seconds"].idxmax())
-        part = log.critical_path.longest_part(best)
-        yield Finding(
-            f"The critical path says that **{best}** could help most: by "
-            f"{gains['share'][best]:.1%} of the simulated time at most.",
-            whole if part is None else around(*part),
-            "path",
-        )
-    if link is not None:
-        whose = f" ({link.words})" if link.words else ""
-        peak = "" if link.peak is None else f" and {link.peak:.1%} at its busiest"
-        yield Finding(
-            f"The busiest link, **{link.name}**{whose}, carries {link.mean:.1%} of its bandwidth "
-            f"on average{peak}.",
-            whole,
-            "links",
-        )
 
 
 def shares_in_words(shares: Mapping[str, float]) -> str:

@@ -98,11 +98,7 @@ def _sized(construction: Construction, node: Node, spec: ClusterSpec, count: int
 
 
 def _spec(construction: Construction, node: Node) -> ClusterSpec:
-    name = node["id"]
-    try:
-        radical = Radical(node["radical"])
-    except ValueError as error:
-        raise node.error(f"radical of cluster {name}: {error}") from None
+    name, radical = node["id"], _radical(node)
     policy = node["sharing_policy"]
     if policy == "FATPIPE":
         construction.warn(node, f"cluster {name}: its links are SHARED, as SimGrid makes them")
@@ -136,16 +132,23 @@ def _optional_link(node: Node, role: str, bw: str, lat: str, *, fatpipe: bool) -
     return LinkKind(role, bandwidth, latency, fatpipe)
 
 
+def _radical(node: Node) -> Radical:
+    try:
+        return Radical(node["radical"])
+    except ValueError as error:
+        raise node.error(f"radical of {node.tag} {node['id']}: {error}") from None
+
+
+def cabinet_hosts(node: Node) -> list[str]:
+    """The names of a cabinet's hosts."""
+    return [f"{node['prefix']}{number}{node['suffix']}" for number in _radical(node)]
+
+
 def add_cabinet(construction: Construction, node: Node) -> None:
     """Add the hosts and links of a cabinet; `connect_star` joins them to the zone."""
     zone = construction.leaf_zone_of(node)
-    try:
-        radical = Radical(node["radical"])
-    except ValueError as error:
-        raise node.error(f"radical of cabinet {node['id']}: {error}") from None
     speed, bandwidth, latency = (node.number(name) for name in ("speed", "bw", "lat"))
-    for number in radical:
-        name = f"{node['prefix']}{number}{node['suffix']}"
+    for name in cabinet_hosts(node):
         local = construction.place_new(node, name, zone)
         construction.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
         for direction in ("UP", "DOWN"):
@@ -186,8 +189,7 @@ def connect_star(construction: Construction, zone: StarZone, parts: list[Node]) 
             up, down = (_link(construction, node, node[end]) for end in ("up", "down"))
             _set_links(zone, local, (up, *backbone), (*backbone, down))
         elif node.tag == "cabinet":
-            for number in Radical(node["radical"]):
-                name = f"{node['prefix']}{number}{node['suffix']}"
+            for name in cabinet_hosts(node):
                 up, down = (_link(construction, node, f"link_{name}_{d}") for d in ("UP", "DOWN"))
                 local = construction.topology.points[name][1]
                 _set_links(zone, local, (up, *backbone), (*backbone, down))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tisim.errors import InputError
 from tisim.platform.columns import LINK_COLUMNS, Resources
+from tisim.platform.description.clusters import cabinet_hosts
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.node import (
     BURST,
@@ -19,7 +20,6 @@ from tisim.platform.description.node import (
 )
 from tisim.platform.description.routes import route_node
 from tisim.platform.description.xml import parse_document, quoted
-from tisim.platform.hosts import Radical
 from tisim.platform.links import DEFAULT_LOOPBACK
 from tisim.platform.profiles import BANDWIDTH, LATENCY, SPEED, STATE, Profile, ResourceProfile
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone
@@ -118,11 +118,6 @@ _ATTRIBUTES = {
     "limiter": ("limiter_link", None),
     "backbone": ("bb_bw", "bb_lat"),
 }
-
-
-def cabinet_hosts(node: Node) -> list[str]:
-    """The names of a cabinet's hosts."""
-    return [f"{node['prefix']}{number}{node['suffix']}" for number in Radical(node["radical"])]
 
 
 def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | None:

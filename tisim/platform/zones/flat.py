@@ -23,7 +23,7 @@ class FlatCluster(ClusterZone):
         super().__init__(spec, parent, first_link)
         #: Links before the hosts' rows: the backbone.
         self.head = 0 if spec.backbone is None else 1
-        self.row = len(self._own_links()) + (2 if spec.split else 1)
+        self.row = self._own + self._wires
 
     @property
     def size(self) -> int:
@@ -47,14 +47,13 @@ class FlatCluster(ClusterZone):
         # With a backbone, hosts send to one of its ends and receive from the other.
         base, hosts = self.first_link + self.head, np.arange(self.hosts)
         up, down = self.hosts, self.hosts + self.head
-        limiter, column = self.up_columns[0], self.up_columns[-1]
-        limited, limiters = self._limiters(self.row, self.head + limiter)
+        limited, limiters = self._limiters(self.row, self.head + (self._limiter or 0))
         rows = base + hosts * self.row
         backbone = np.array(self.backbone_links, dtype=np.int64)
         return Wiring(
             np.concatenate([hosts, np.full(self.hosts, down), np.full(self.head, up)]),
             np.concatenate([np.full(self.hosts, up), hosts, np.full(self.head, down)]),
-            np.concatenate([rows + column, rows + self.row - 1, backbone]),
+            np.concatenate([rows + self._own, rows + self.row - 1, backbone]),
             limited,
             limiters,
         )
@@ -64,27 +63,10 @@ class FlatCluster(ClusterZone):
 
     def _name(self, host: int, column: int) -> str:
         link = f"{self.spec.name}_link_{self.spec.radical[host]}"
-        own = len(self._own_links())
-        if column >= own:
-            return link + self._direction(column - own)
+        if column >= self._own:
+            return link + self._direction(column - self._own)
         is_loopback = column == 0 and self.spec.loopback is not None
         return link + ("_loopback" if is_loopback else "_limiter")
-
-    @property
-    def loopback_column(self) -> int | None:
-        """The column of the loopbacks in the hosts' rows."""
-        return None if self.spec.loopback is None else 0
-
-    @property
-    def up_columns(self) -> tuple[int, ...]:
-        """The columns that a message takes upwards: the limiter, the link."""
-        return tuple(range(0 if self.spec.loopback is None else 1, len(self._own_links()) + 1))
-
-    @property
-    def down_columns(self) -> tuple[int, ...]:
-        """The columns that a message takes downwards: the link, the limiter."""
-        limiters = self.up_columns[:-1]
-        return (self.row - 1, *limiters)
 
     @property
     def backbone_links(self) -> tuple[int, ...]:
@@ -92,15 +74,16 @@ class FlatCluster(ClusterZone):
         return (self.first_link,) if self.head else ()
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
-        base = self.first_link + self.head
-        if src == dst and src < self.hosts and self.loopback_column is not None:
-            return LocalRoute((base + src * self.row + self.loopback_column,))
+        base, row = self.first_link + self.head, self.row
+        if src == dst and src < self.hosts and self.spec.loopback is not None:
+            return LocalRoute((base + src * row,))
+        limiter = () if self._limiter is None else (self._limiter,)
         links: list[int] = []
         if src < self.hosts:
-            links += [base + src * self.row + column for column in self.up_columns]
+            links += [base + src * row + column for column in (*limiter, self._own)]
             links += self.backbone_links
         if dst < self.hosts:
-            down = [base + dst * self.row + column for column in self.down_columns]
+            down = [base + dst * row + column for column in (row - 1, *limiter)]
             if src >= self.hosts:
                 links += self.backbone_links
             links += down if src != dst else [link for link in down if link not in links]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.analysis.timeline.arrow import arrow_array
 from tisim.analysis.timeline.columns import (
     ACTION_COLUMNS,
     MESSAGE_COLUMNS,
@@ -134,3 +133,29 @@ class _Table:
         if name in MESSAGE_TIMES:
             return arrow_array(values, values < 0)
         return arrow_array(values)
+
+
+def arrow_array(values: NDArray[np.generic], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    """A column with the memory of an array of numbers or truth values, shape (rows,).
+
+    `missing` says where there is no value; None: there is always one. `pyarrow.array` would import
+    pandas, to see whether the array is one of its own: that takes as long as a small simulation.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    count = 0 if missing is None else int(np.count_nonzero(missing))
+    known = None if missing is None or not count else _bits(~missing)
+    if values.dtype == np.bool_:
+        data, kind = _bits(values), pa.bool_()
+    else:
+        data = pa.py_buffer(np.ascontiguousarray(values))
+        kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [known, data], count)
+
+
+def _bits(values: NDArray[np.generic]) -> pa.Buffer:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(values.astype(np.bool_), bitorder="little"))

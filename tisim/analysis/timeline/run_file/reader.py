@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from tisim.analysis.timeline.arrow import numpy_array
 from tisim.analysis.timeline.columns import field_of
 from tisim.analysis.timeline.run_file.schema import (
     COLUMNS,
@@ -108,58 +107,43 @@ _KEPT = 96 << 20
 _OFTEN = frozenset({"rank", "start", "end", "state", "kind"})
 
 
-class _Columns(Mapping[str, "NDArray[np.generic]"]):
-    """Columns that are made when they are asked for: `load` makes that of a name, and others."""
+class Block:
+    """Rows of a table, by columns, which are made when they are asked for.
+
+    `load` makes the column of a name, and perhaps others.
+    """
 
     def __init__(
-        self, names: Sequence[str], load: Callable[[str], Mapping[str, NDArray[np.generic]]]
+        self, names: Iterable[str], load: Callable[[str], Mapping[str, NDArray[np.generic]]]
     ) -> None:
-        self._names = names
+        #: Names of the columns.
+        self.names = tuple(names)
         self._load = load
         self._known: dict[str, NDArray[np.generic]] = {}
 
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
+    def __len__(self) -> int:
+        return len(self._column(self.names[0]))
+
+    def _column(self, name: str) -> NDArray[np.generic]:
         if name not in self._known:
             self._known.update(self._load(name))
         return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class Block:
-    """Rows of a table, by columns."""
-
-    def __init__(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns[next(iter(self._columns))])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self._columns)
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """A column of integers."""
         import numpy as np
 
-        return self._columns[name].astype(np.int64, copy=False)
+        return self._column(name).astype(np.int64, copy=False)
 
     def reals(self, name: str) -> NDArray[np.float64]:
         """A column of times, volumes or sums; NaN where there is none."""
         import numpy as np
 
-        return self._columns[name].astype(np.float64, copy=False)
+        return self._column(name).astype(np.float64, copy=False)
 
     def rows(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Block:
         """Some of the rows."""
-        columns = self._columns
-        return Block(_Columns(tuple(columns), lambda name: {name: columns[name][chosen]}))
+        return Block(self.names, lambda name: {name: self._column(name)[chosen]})
 
     def of_rank(self, rank: int) -> Block:
         """The rows of a rank, where they are ordered by rank."""
@@ -179,8 +163,11 @@ class Block:
         """The rows of several blocks, of which there is at least one."""
         import numpy as np
 
-        every = [block._columns for block in blocks]
-        return Block({name: np.concatenate([one[name] for one in every]) for name in every[0]})
+        every = [*blocks]
+        columns = {
+            name: np.concatenate([one._column(name) for one in every]) for name in every[0].names
+        }
+        return Block(columns, lambda name: columns)
 
 
 class BlockTable:
@@ -245,7 +232,7 @@ class BlockTable:
         if block in self._kept:
             self._kept.move_to_end(block)
             return self._kept[block]
-        rows = Block(_Columns(self.columns, lambda name: self._load(block, name)))
+        rows = Block(self.columns, lambda name: self._load(block, name))
         self._kept[block] = rows
         self._size += self._room(block)
         while self._size > _KEPT and len(self._kept) > 1:
@@ -276,7 +263,43 @@ class BlockTable:
         """No rows, with the columns of the table."""
         import numpy as np
 
-        return Block({name: np.zeros(0) for name in self.columns})
+        return Block(self.columns, lambda name: {name: np.zeros(0)})
+
+
+def numpy_array(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    """The values of a column of numbers or truth values; NaN where there is none, shape (rows,).
+
+    Without pandas, which Arrow's own function imports.
+    """
+    import numpy as np
+
+    parts = [_numpy_part(chunk) for chunk in column.chunks]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, column.type.to_pandas_dtype())
+
+
+def _numpy_part(chunk: pa.Array) -> NDArray[np.generic]:
+    import numpy as np
+    import pyarrow as pa
+
+    known, data = chunk.buffers()
+    start, count = chunk.offset, len(chunk)
+    if pa.types.is_boolean(chunk.type):
+        values: NDArray[np.generic] = _truths(data, start, count)
+    else:
+        kind = np.dtype(chunk.type.to_pandas_dtype())
+        values = np.frombuffer(data, kind, count, start * kind.itemsize)
+    if chunk.null_count == 0 or known is None:
+        return values
+    return np.where(_truths(known, start, count), values.astype(np.float64), np.nan)
+
+
+def _truths(bits: pa.Buffer, start: int, count: int) -> NDArray[np.bool_]:
+    import numpy as np
+
+    every = np.unpackbits(np.frombuffer(bits, np.uint8), count=start + count, bitorder="little")
+    return every[start:].astype(np.bool_)
 
 
 def _complete(start: NDArray[np.generic], end: NDArray[np.generic]) -> NDArray[np.generic]:
