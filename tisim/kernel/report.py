@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from tisim import _core
@@ -272,8 +272,11 @@ def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
 
 def describe_deaths(driver: Driver, job: int | None = None) -> list[str]:
     """A line for each rank that died, of one job or of all."""
+    return [line for _, line in _deaths(driver, job)]
+
+
+def _deaths(driver: Driver, job: int | None) -> Iterator[tuple[Death, str]]:
     core = driver.core
-    lines = []
     for death in core.deaths():
         state = core.rank_state(death.rank)
         if job is not None and state.job != job:
@@ -282,8 +285,7 @@ def describe_deaths(driver: Driver, job: int | None = None) -> list[str]:
         cause = "its kill_time"
         if death.host >= 0:
             cause = f"host {driver.settings.host_name(death.host)} is off"
-        lines.append(f"{place}rank {state.rank} died at {death.date:.9g} s{_doing(state)}: {cause}")
-    return lines
+        yield death, f"{place}rank {state.rank} died at {death.date:.9g} s{_doing(state)}: {cause}"
 
 
 def _doing(state: RankState) -> str:
@@ -294,19 +296,13 @@ def _doing(state: RankState) -> str:
 
 def killed(driver: Driver, job: int) -> list[str]:
     """A line for each rank of a job that was killed at a given time and not by its host."""
-    deaths = zip(describe_deaths(driver, job), _deaths_of(driver, job), strict=True)
-    return [line for line, death in deaths if death.host < 0]
+    return [line for death, line in _deaths(driver, job) if death.host < 0]
 
 
 def check_alive(driver: Driver, job: int) -> None:
     """Raise an error when ranks of a job died with their hosts, so that it is not whole."""
-    if any(death.host >= 0 for death in _deaths_of(driver, job)):
-        lines = describe_deaths(driver, job)
-        count = f"{len(lines)} rank{'s' if lines[1:] else ''} died"
+    deaths = [*_deaths(driver, job)]
+    if any(death.host >= 0 for death, _ in deaths):
+        count = f"{len(deaths)} rank{'s' if deaths[1:] else ''} died"
         head = f"{count} before the end of the trace; the others have finished"
-        raise SimulationError("\n".join([head, *(f"  {line}" for line in lines)]))
-
-
-def _deaths_of(driver: Driver, job: int) -> list[Death]:
-    core = driver.core
-    return [death for death in core.deaths() if core.rank_state(death.rank).job == job]
+        raise SimulationError("\n".join([head, *(f"  {line}" for _, line in deaths)]))

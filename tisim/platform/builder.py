@@ -12,7 +12,7 @@ from tisim.platform.description.elements import Elements
 from tisim.platform.description.node import Node, Value, make_node
 from tisim.platform.description.routes import Hop, listed, pair_of, route_node
 from tisim.platform.platform import Platform
-from tisim.platform.profiles import made_profile
+from tisim.platform.profiles import KINDS, made_profile
 
 #: A number in SI units (flop/s, bytes/s, seconds), or text with a unit such as ``"10us"``.
 Quantity = float | str
@@ -103,12 +103,10 @@ def _parameters(topology: str, given: Sequence[int | Sequence[int]]) -> str:
     return ";".join(parts)
 
 
+_QUANTITIES: Final = ("speed", "bandwidth", "latency", "state")
 _PROFILES: Final = {
-    ("host", "speed"): "SPEED",
-    ("host", "state"): "HOST_AVAIL",
-    ("link", "bandwidth"): "BANDWIDTH",
-    ("link", "latency"): "LATENCY",
-    ("link", "state"): "LINK_AVAIL",
+    ("link" if is_link else "host", _QUANTITIES[what]): kind
+    for kind, (is_link, what) in KINDS.items()
 }
 
 

@@ -22,6 +22,15 @@ from tisim.support.records import dataclass
 #: bandwidth (bytes/s) or latency (s) of a link, or the state of either (on if the value is > 0).
 SPEED, BANDWIDTH, LATENCY, STATE = range(4)
 
+#: The kinds of ``<trace_connect>``: whether the resource is a link, and which quantity of it.
+KINDS: Final = {
+    "SPEED": (False, SPEED),
+    "HOST_AVAIL": (False, STATE),
+    "BANDWIDTH": (True, BANDWIDTH),
+    "LATENCY": (True, LATENCY),
+    "LINK_AVAIL": (True, STATE),
+}
+
 #: Seconds between two rounds, at least: with more changes a simulation would not get on.
 SHORTEST_ROUND: Final = 1e-6
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tisim.platform.description.node import OPTION, Node
 from tisim.platform.profiles import (
     BANDWIDTH,
+    KINDS,
     LATENCY,
     SPEED,
     STATE,
@@ -191,13 +192,6 @@ _LINK_FILES = (
     ("latency_file", LATENCY),
     ("state_file", STATE),
 )
-_KINDS = {
-    "HOST_AVAIL": STATE,
-    "SPEED": SPEED,
-    "LINK_AVAIL": STATE,
-    "BANDWIDTH": BANDWIDTH,
-    "LATENCY": LATENCY,
-}
 
 
 class EventReader:
@@ -264,9 +258,9 @@ class EventReader:
             if profile is None:
                 hint = did_you_mean(node["trace"], self._traces)
                 raise node.error(f"there is no trace {node['trace']!r}{hint}")
-            is_link = node["kind"] not in ("HOST_AVAIL", "SPEED")
+            is_link, what = KINDS[node["kind"]]
             indices = self._links_of(node) if is_link else [self._host_of(node)]
-            self._attach(profile, is_link, indices, _KINDS[node["kind"]])
+            self._attach(profile, is_link, indices, what)
 
     def _host_of(self, node: Node) -> int:
         topology = self._construction.topology

@@ -21,7 +21,7 @@ from tisim.platform.description.node import (
 from tisim.platform.description.routes import route_node
 from tisim.platform.description.xml import parse_document, quoted
 from tisim.platform.links import DEFAULT_LOOPBACK
-from tisim.platform.profiles import BANDWIDTH, LATENCY, SPEED, STATE, Profile, ResourceProfile
+from tisim.platform.profiles import KINDS, Profile, ResourceProfile
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone
 from tisim.platform.zones.flat import FlatCluster
 
@@ -415,13 +415,7 @@ _HEAD: Final = (
 _REWRITTEN: Final = frozenset(
     {"speed_file", "state_file", "bandwidth_file", "latency_file", "state"}
 )
-_KINDS: Final = {
-    (False, SPEED): "SPEED",
-    (False, STATE): "HOST_AVAIL",
-    (True, BANDWIDTH): "BANDWIDTH",
-    (True, LATENCY): "LATENCY",
-    (True, STATE): "LINK_AVAIL",
-}
+_KIND_OF: Final = {changed: kind for kind, changed in KINDS.items()}
 
 
 def write_xml(
@@ -490,7 +484,7 @@ def _profile_lines(profiles: Sequence[ResourceProfile], topology: Topology) -> I
     for entry in profiles:
         table = topology.links if entry.is_link else topology.hosts
         element = quoted(table.name(entry.index))
-        kind = _KINDS[entry.is_link, entry.what]
+        kind = _KIND_OF[entry.is_link, entry.what]
         trace = names[entry.profile]
         yield f'  <trace_connect kind="{kind}" trace="{trace}" element={element}/>'
 
