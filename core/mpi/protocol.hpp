@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "mpi/matcher.hpp"
 #include "mpi/rank.hpp"
@@ -117,8 +118,17 @@ class Jitter {
 
   // Seconds that the next rank starts later.
   double start() { return model_.jitter_start > 0 ? model_.jitter_start * draw() : 0.0; }
-  // Seconds that the next rank stays in a barrier that is over.
-  double barrier() { return model_.jitter_barrier * draw(); }
+  // A rank leaves a barrier, which it notices later.
+  void leave(std::int32_t rank, double now) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (at >= late_.size()) late_.resize(at + 1);
+    late_[at] = now + model_.jitter_barrier * draw();
+  }
+  // When a rank has noticed that its last barrier is over.
+  double late(std::int32_t rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return at < late_.size() ? late_[at] : 0.0;
+  }
   // The bytes that the next message moves, which nominally are so many.
   double size(double bytes) {
     if (model_.jitter_size <= 0) return bytes;
@@ -135,6 +145,7 @@ class Jitter {
 
   const Model& model_;
   std::uint64_t drawn_ = 0;
+  std::vector<double> late_;  // shorter where the last ranks left no barrier
 };
 
 }  // namespace tisim

@@ -37,7 +37,7 @@ enum class Phase : std::uint8_t {
   probed,                // its answer comes after those of the same instant
   waiting_for_any_send,  // a probe that takes no time: until a message is sent to the rank
   synchronising,         // waits for the others before a collective
-  leaving,               // is still in a barrier that is over, and notices it later
+  leaving,               // notices late that a barrier is over, before a rendezvous
   needs_schedule,        // Python is asked for the schedule of a collective
   needs_route,           // Python is asked for a route, the send is posted again afterwards
   needs_disk,            // Python is asked which disk holds a file, which is then opened

@@ -77,18 +77,32 @@ bool Interpreter::fetch(Rank& rank, std::int32_t index) {
 bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
   if (!mpi_.collectives.end_schedule(rank, index)) return false;
   if (actions_.is_open()) actions_.end(rank, index, 1);
-  if (rank.stage == Stage::none) return leave(rank, index);
+  if (rank.stage == Stage::none) {
+    leave(rank, index);
+    return true;
+  }
   const bool is_of_file = rank.stage == Stage::parts || rank.stage == Stage::transfer;
   return is_of_file ? files_.next_stage(rank, index) : mpi_.creation.next_stage(rank, index);
 }
 
-// Ranks do not notice at one instant that a barrier is over: what others send meanwhile comes while
-// they are still inside.
-bool Interpreter::leave(Rank& rank, std::int32_t index) {
-  if (runtime_.model.jitter_barrier <= 0 || rank.op.kind != Kind::collective) return true;
-  if (runtime_.jobs.call_of(rank).operation != Operation::barrier) return true;
-  runtime_.sleep(rank, index, mpi_.jitter.barrier(), Phase::leaving);
-  return false;
+// Ranks do not notice at one instant that a barrier is over.
+void Interpreter::leave(const Rank& rank, std::int32_t index) {
+  if (runtime_.model.jitter_barrier <= 0 || rank.op.kind != Kind::collective) return;
+  if (runtime_.jobs.call_of(rank).operation != Operation::barrier) return;
+  mpi_.jitter.leave(index, runtime_.clock.now());
+}
+
+// A rank that is late after a barrier asks late: it reads what others ask meanwhile. What it sends
+// without asking is not late, or barriers and short messages would take longer than they do.
+bool Interpreter::is_late(Rank& rank, std::int32_t index) {
+  if (runtime_.model.jitter_barrier <= 0 || rank.op.peer == kProcNull ||
+      mpi_.protocol.is_detached(rank.op)) {
+    return false;
+  }
+  const double seconds = mpi_.jitter.late(index) - runtime_.clock.now();
+  if (seconds <= 0) return false;
+  runtime_.sleep(rank, index, seconds, Phase::leaving);
+  return true;
 }
 
 bool Interpreter::begin(Rank& rank, std::int32_t index) {
@@ -103,11 +117,11 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
     case Role::sleep:
       return sleep(rank, index);
     case Role::send:
-      return mpi_.messages.send(rank, index);
+      return !is_late(rank, index) && mpi_.messages.send(rank, index);
     case Role::receive:
       return mpi_.probes.receive(rank, index);
     case Role::exchange:
-      return mpi_.send_receive.begin(rank, index);
+      return !is_late(rank, index) && mpi_.send_receive.begin(rank, index);
     case Role::threads:
       throw std::logic_error("the threads of a computation have no computation before them");
     case Role::receive_half:
@@ -214,8 +228,6 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       return mpi_.probes.begin(rank, index);
     case Phase::synchronising:
       return mpi_.collectives.find_schedule(rank, index);
-    case Phase::leaving:
-      return true;
     case Phase::needs_schedule:
       return true;  // the first operation of the schedule is fetched next
     case Phase::not_started:
@@ -228,6 +240,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
     case Phase::between_operations:
       return true;
     case Phase::posted:
+    case Phase::leaving:
       return begin(rank, index);
     case Phase::idle:
     case Phase::waiting_all:

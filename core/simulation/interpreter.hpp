@@ -36,7 +36,8 @@ class Interpreter {
   bool compute_in_threads(Rank& rank, std::int32_t index, bool simulated);
   bool sleep(Rank& rank, std::int32_t index);
   bool end_schedule(Rank& rank, std::int32_t index);
-  bool leave(Rank& rank, std::int32_t index);
+  void leave(const Rank& rank, std::int32_t index);
+  bool is_late(Rank& rank, std::int32_t index);
   bool ask_action(Rank& rank, std::int32_t index);
 
   Runtime runtime_;

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tisim import InputError, Platform
+from tisim import Config, InputError, Platform
 from tisim.studies.calibration import Calibration, Measurements, calibrate, read_measurements
+from tisim.studies.uncertainty.bootstrap import draw_sets
 
 SIZES = np.unique(np.geomspace(1, 60000, 120).astype(int))
 START_UP, PER_BYTE = 10e-6, 1e-9
@@ -141,9 +142,21 @@ def test_a_burst_is_found_and_the_ping_pong_met() -> None:
     assert calibration.failing().empty, calibration.failing()
     properties = calibration.platform.load().links[0]
     assert properties is not None
-    assert set(calibration.platform.load().resources.link_burst.tolist()) == {
-        round(calibration.burst)
-    }
+    # The loopbacks have none.
+    bursts = set(calibration.platform.load().resources.link_burst.tolist())
+    assert bursts == {0, round(calibration.burst)}
+
+
+def test_sets_of_parameters_know_of_spent_bursts() -> None:
+    """Repetitions that do not differ: each set simulates the ping-pong as the calibration does."""
+    calibration = found(4500)
+    names = ("smpi/lat-factor", "smpi/bw-factor")
+    expected = [Config(calibration.config)[name] for name in names]
+    for options in draw_sets(calibration, 2).sets:
+        for name, table in zip(names, expected, strict=True):
+            drawn = Config(options)[name]
+            for nbytes in (100, 2000, 3500, 10_000, 500_000):
+                assert drawn.at(nbytes) == pytest.approx(table.at(nbytes), rel=1e-3), name
 
 
 def test_what_a_spent_burst_holds_up_is_no_overhead() -> None:

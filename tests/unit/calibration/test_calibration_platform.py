@@ -9,6 +9,7 @@ import pytest
 
 import tisim
 from tests.unit.calibration.test_calibration_contention import found_in, written
+from tisim.config.table import NetworkModel
 from tisim.errors import InputError
 from tisim.studies.calibration import Calibration, Route
 from tisim.studies.calibration.platform_file import NOMINAL_HOSTS, PlatformFile, config_block
@@ -187,6 +188,9 @@ def test_the_loopback_is_fitted_and_written(tmp_path: Path) -> None:
     assert found.factors == other.factors
     assert other.loopback is None
     assert other.to_dict()["loopback"] is None
+    # What a rank sends itself does not take its cable, measured or not.
+    others = other.platform.load().route("host-1", "host-1").links
+    assert [link.bandwidth for link in others] == [NetworkModel().loopback_bandwidth]
     found.platform.write(tmp_path / "c.xml")
     text = (tmp_path / "c.xml").read_text()
     assert 'loopback_bw="' in text

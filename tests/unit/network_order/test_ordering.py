@@ -171,26 +171,49 @@ def test_the_configuration_says_how_large_the_jitter_is(trace: Path) -> None:
     assert result.jitter["seeds"] == [7, 8, 9]
 
 
-def test_ranks_leave_a_barrier_at_different_times(tmp_path: Path) -> None:
-    """Whose request comes while the other is in the barrier is answered first: half duplex."""
-    path = tmp_path / "trace.txt"
-    lines = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
-    path.write_text(lines.format(0, 1) + lines.format(1, 0))
+BARRIER_OPTIONS: dict[str, object] = {
+    "smpi/coll-selector": "openmpi-4.1",
+    "tisim/jitter-start": 1e-9,
+}
 
-    config: dict[str, object] = {"smpi/coll-selector": "openmpi-4.1", "tisim/jitter-start": 1e-9}
 
-    def times(seconds: float) -> list[float]:
-        options = {**config, "tisim/jitter-barrier": seconds}
-        result = tisim.replay(path, platform=_PLATFORM, config=options, jitter=5)
-        assert result.jitter is not None
-        return result.jitter["times"]
+def times_of(path: Path, text: str, seconds: float) -> list[float]:
+    """The times of five seeds of two ranks that do the same, with a jitter of barriers."""
+    path.write_text(text.format(0, 1) + text.format(1, 0))
+    options = {**BARRIER_OPTIONS, "tisim/jitter-barrier": seconds}
+    result = tisim.replay(path, platform=_PLATFORM, config=options, jitter=5)
+    assert result.jitter is not None
+    return result.jitter["times"]
 
-    together = times(0)
+
+def test_ranks_notice_at_different_times_that_a_barrier_is_over(tmp_path: Path) -> None:
+    """Whose request comes before the other has noticed is answered first: half duplex."""
+    text = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
+    together = times_of(tmp_path / "trace.txt", text, 0)
     assert max(together) < 1.05 * min(together)
-    assert sum(time > 1.7 * min(together) for time in times(1e-3)) >= 3
-    config |= {"tisim/jitter-barrier": 1.0}
+    late = times_of(tmp_path / "trace.txt", text, 1e-3)
+    assert sum(time > 1.7 * min(together) for time in late) >= 3
+
+
+def test_only_requests_are_late_after_a_barrier(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    step = "{0} barrier\n{0} sendrecv 1000 {1} 1000 {1}\n"
+    short = "{0} init\n" + 4 * step + "{0} finalize\n"
+    assert times_of(path, short, 1.0) == pytest.approx(times_of(path, short, 0), rel=0.01)
+    # Who computes for a second has noticed by then.
+    compute = "{0} init\n{0} barrier\n{0} compute 1e9\n"
+    text = compute + "{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
+    assert times_of(path, text, 1e-3) == pytest.approx(times_of(path, text, 0), rel=0.01)
+
+
+def test_a_rank_that_notices_late_is_in_the_event_log(tmp_path: Path) -> None:
+    text = "{0} init\n{0} barrier\n{0} sendrecv 1048576 {1} 1048576 {1}\n{0} finalize\n"
+    path = tmp_path / "trace.txt"
+    path.write_text(text.format(0, 1) + text.format(1, 0))
+    together = min(times_of(tmp_path / "other.txt", text, 0))
+    config = {**BARRIER_OPTIONS, "tisim/jitter-barrier": 1.0}
     found = tisim.replay(path, platform=_PLATFORM, config=config, event_log=True)
-    assert found.simulated_time > min(together) + 0.05
+    assert found.simulated_time > together + 0.05
     assert found.critical_path.shares
 
 

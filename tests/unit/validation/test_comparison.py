@@ -49,12 +49,32 @@ def result(real: float, *, spread: float = 0.0, noisy: bool = False) -> CaseResu
     )
 
 
+@pytest.fixture
+def nothing_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tisim comes with no errors of its own."""
+    monkeypatch.setattr("tisim.studies.validation.comparison.shipped_programs", tuple)
+
+
+def test_the_programs_that_tisim_comes_with_count_too() -> None:
+    coverage = Coverage.of([result(1.0), result(1.0)])
+    assert coverage is not None
+    assert coverage.width > 0.02
+
+
+@pytest.mark.usefixtures("nothing_shipped")
+def test_cases_without_errors_have_the_least_width() -> None:
+    coverage = Coverage.of([result(1.0), result(1.0)])
+    assert coverage is not None
+    assert coverage.width == pytest.approx(0.02)
+
+
 def test_parameters_alone_hold_what_lies_between_them() -> None:
     coverage = Coverage.of([result(1.05, spread=0.1), result(1.2, spread=0.1)])
     assert coverage is not None
     assert (coverage.cases, coverage.parameters_alone) == (2, 1)
 
 
+@pytest.mark.usefixtures("nothing_shipped")
 def test_errors_of_other_cases_give_nine_tenths() -> None:
     rng = np.random.default_rng(5)
     real = np.exp(0.1 * rng.standard_normal(400))
@@ -65,12 +85,14 @@ def test_errors_of_other_cases_give_nine_tenths() -> None:
     assert coverage.width == pytest.approx(2 * 1.645 * 0.1, rel=0.1)
 
 
+@pytest.mark.usefixtures("nothing_shipped")
 def test_a_case_does_not_know_its_own_error() -> None:
     coverage = Coverage.of([result(1.0), result(1.0), result(1.5)])
     assert coverage is not None
     assert coverage.with_errors == 2
 
 
+@pytest.mark.usefixtures("nothing_shipped")
 def test_a_case_knows_nothing_of_its_group() -> None:
     known = [result(1.5), result(1.5), *[result(1.0)] * 8]
     grouped = [
@@ -133,7 +155,7 @@ real = [{PREDICTED}]
     coverage = json.loads((tmp_path / "f.json").read_text())["coverage"]
     assert coverage["cases"] == 1
     replayed = run("replay", "--platform", str(platform), "--uncertainty", "2", RING)
-    assert "and the errors of 1 programs validated on it" in replayed.out
+    assert "and the errors of 1 programs validated on it and 340 programs" in replayed.out
 
 
 def test_one_set_is_no_interval(run: CommandLine, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.config.table import NetworkModel
 from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
@@ -82,9 +83,15 @@ def with_loopback(
     file: PlatformFile,
     host: str,
 ) -> tuple[Measurements, Loopback | None]:
-    """Fit the loopback if it was measured, and set it; a remark if it describes little."""
+    """Fit the loopback if it was measured, and set it; a remark if it describes little.
+
+    Without a measurement it is that of hosts outside of clusters: a cluster that declares none
+    sends over its cables what a rank sends itself.
+    """
     inside = measurements.inside
     if inside is None or (inside["operation"] == "pingpong").sum() == 0:
+        network = NetworkModel()
+        file.set_loopback(host, network.loopback_bandwidth, network.loopback_latency, keep=True)
         return measurements, None
     loopback = fit_loopback(Measurements(inside).curve("pingpong"), overheads, found)
     file.set_loopback(host, loopback.bandwidth, loopback.latency)

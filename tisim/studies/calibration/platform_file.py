@@ -184,13 +184,15 @@ class PlatformFile:
                 cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
         return True
 
-    def set_loopback(self, host: str, bandwidth: float, latency: float) -> None:
+    def set_loopback(
+        self, host: str, bandwidth: float, latency: float, *, keep: bool = False
+    ) -> None:
         """Give the hosts of a host's cluster a loopback; the options say it for all others.
 
-        In bytes/s and seconds.
+        In bytes/s and seconds. `keep`: only if the cluster declares none.
         """
         cluster = self.cluster_of(host)
-        if cluster is not None:
+        if cluster is not None and not (keep and cluster.get("loopback_bw")):
             cluster.set("loopback_bw", f"{bandwidth:.9g}Bps")
             cluster.set("loopback_lat", f"{latency:.9g}s")
 

@@ -21,6 +21,7 @@ from tisim.studies.calibration.calibration import settings
 from tisim.studies.calibration.contention import two_modes
 from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
+from tisim.studies.calibration.separation import Network
 from tisim.studies.uncertainty.replays import ParameterSets
 
 if TYPE_CHECKING:
@@ -99,14 +100,13 @@ def _refitted(
     )
     curve = measured.curve("pingpong")
     lines = found.transfer
-    least = 1.0 / found.route.bandwidth
+    network = Network.of(found.route.bandwidth, found.route.latency, curve, ENVELOPE, found.burst)
     if all(segment.line.sizes >= _LEAST_SIZES for segment in lines.segments):
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
-            offset=drawn.in_a_message(curve.nbytes)
-            - np.minimum(curve.nbytes + ENVELOPE, found.burst) * least,
-            least_slope=least,
+            offset=drawn.in_a_message(curve.nbytes) - network.saved(curve.nbytes),
+            least_slope=1.0 / network.bandwidth,
         )
     else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians
         scaled = _scaled(lines, ratios["pingpong"])

@@ -52,7 +52,7 @@ class Interval:
     seed: int  # of the choice among the sets
     cases: int = 0  # how many validated programs' errors the interval counts in
     varied: str = "sets of parameters"  # what differs from replay to replay; empty: nothing
-    elsewhere: bool = False  # whether these programs were validated on other platforms
+    elsewhere: int = 0  # how many of these programs were validated on other platforms
 
     @classmethod
     def of(
@@ -63,7 +63,7 @@ class Interval:
         shares: Shares | None = None,
         *,
         varied: str = "sets of parameters",
-        elsewhere: bool = False,
+        elsewhere: int = 0,
     ) -> Interval:
         """The interval of some times, each with the errors of validated programs.
 
@@ -100,9 +100,11 @@ class Interval:
 
     def text(self) -> str:
         """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
-        where = "validated on other platforms" if self.elsewhere else "validated on it"
         varied = [f"{len(self.times)} {self.varied}"] * bool(self.varied)
-        errors = [f"the errors of {self.cases} programs {where}"] * bool(self.cases)
+        own = self.cases - self.elsewhere
+        counts = [f"{own} programs validated on it"] * bool(own)
+        counts += [f"{self.elsewhere} programs validated on other platforms"] * bool(self.elsewhere)
+        errors = [f"the errors of {' and '.join(counts)}"] * bool(self.cases)
         return f"{interval_text(self.low, self.high)} with {' and '.join([*varied, *errors])}"
 
     def to_dict(self) -> dict[str, object]:
@@ -138,7 +140,7 @@ def replay_with_sets(
     Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too, and those
     of a trace that was recorded several times, all alike, from a normal distribution as wide. So is
     the speed of the hosts, all alike, where they have the property ``tisim/speed-deviation``. The
-    errors of programs that were validated on the platform are counted in, or else those that tisim
+    errors of programs that were validated on the platform are counted in, and those that tisim
     comes with (`shipped_programs`).
 
     Parameters
@@ -216,13 +218,14 @@ def replay_with_sets(
     words += ["draws of the hosts' speed"] * (speeds > 0.0)
     times = tuple(float(t) for t in frame["simulated_time"])
     own = sets.validated if sets is not None else ()
+    shipped = shipped_programs()
     return Interval.of(
         times,
         seed,
-        own or shipped_programs(),
+        (*own, *shipped),
         shares,
         varied=" and ".join(words),
-        elsewhere=not own,
+        elsewhere=len(shipped),
     )
 
 

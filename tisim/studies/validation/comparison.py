@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tisim.studies.calibration.measurements import median_rank
 from tisim.studies.uncertainty import Interval, ParameterSets
-from tisim.studies.uncertainty.validated import Shares, Validated
+from tisim.studies.uncertainty.validated import Shares, Validated, shipped_programs
 from tisim.studies.validation.study import Case
 
 
@@ -125,8 +125,8 @@ class Coverage:
     cases: int  # how many cases have an interval
     # How many of their real medians lie in the interval of the parameter sets.
     parameters_alone: int
-    # How many do if the interval counts in the errors of the cases of *other* groups: it knows
-    # nothing of programs like its own but what they have in common with others.
+    # How many do if the interval counts in the errors of the programs that tisim comes with and of
+    # the cases of *other* groups, as that of a program that nobody has validated yet.
     with_errors: int
     width: float  # the median width of these intervals, as a part of the prediction
     score: float  # the mean of their scores (`Interval.score`)
@@ -153,8 +153,8 @@ class Coverage:
         """The coverage in a sentence."""
         return (
             f"90 % intervals hold {self.with_errors} of {self.cases} real medians "
-            f"({self.with_errors / self.cases:.0%}) with the errors of the cases of other groups, "
-            f"and {self.parameters_alone} with the sets of parameters alone; their median width is "
+            f"({self.with_errors / self.cases:.0%}) with the errors of other programs, and "
+            f"{self.parameters_alone} with the sets of parameters alone; their median width is "
             f"{self.width:.0%} of the prediction, their mean score {self.score:.2g}"
         )
 
@@ -164,13 +164,17 @@ class Coverage:
 
 
 def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
-    """The errors of the cases of other groups; where all are of one group, of all other cases."""
+    """The errors of the programs that tisim comes with, and of the cases of other groups.
+
+    Where all are of one group, of all other cases.
+    """
     groups = {one.case.group for one in results}
-    return [
+    own = [
         validated(one)
         for one in results
         if (one.case.group != case.case.group if len(groups) > 1 else one is not case)
     ]
+    return [*own, *shipped_programs()]
 
 
 def counts(result: CaseResult) -> bool:
