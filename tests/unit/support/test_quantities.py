@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tisim.errors import InputError
@@ -19,62 +21,26 @@ from tisim.support.tables import align, quantity_column, time_column
 
 
 @pytest.mark.parametrize(
-    ("text", "flops"),
+    ("parse", "texts", "numbers"),
     [
-        ("5", 5.0),
-        ("1e9", 1e9),
-        ("3.68Gf", 3.68e9),
-        ("1Ef", 1e18),
-        ("2kiloflops", 2e3),
-        ("2yottaflops", 2e24),
-        ("1exaflops", 1e18),
-        (" 7 Mf ", 7e6),
-        ("0.5f", 0.5),
+        (parse_speed, "5 1e9 3.68Gf 1Ef 2kiloflops", (5, 1e9, 3.68e9, 1e18, 2e3)),
+        (parse_speed, "2yottaflops 1exaflops 0.5f", (2e24, 1e18, 0.5)),
+        (parse_bandwidth, "125MBps 1Gbps 1kbps 10 0", (125e6, 125e6, 125, 10, 0)),
+        (parse_bandwidth, "1KiBps 8Kibps 1EiBps", (1024, 1024, 1024**6)),
+        (parse_time, "2w 1d 1h 2m 1.5 0s", (1209600, 86400, 3600, 120, 1.5, 0)),
+        (parse_time, "3ms 15us 4ns 5ps", (3 * 1e-3, 15 * 1e-6, 4 * 1e-9, 5 * 1e-12)),
+        (parse_size, "64KiB 8kb", (65536, 1000)),
     ],
 )
-def test_speeds(text: str, flops: float) -> None:
-    assert parse_speed(text) == pytest.approx(flops, rel=1e-15)
+def test_numbers_with_units(
+    parse: Callable[[str], float], texts: str, numbers: tuple[float, ...]
+) -> None:
+    relative = 1e-15 if parse is parse_speed else 0
+    assert [*map(parse, texts.split())] == pytest.approx(numbers, rel=relative, abs=0)
 
 
-@pytest.mark.parametrize(
-    ("text", "bytes_a_second"),
-    [
-        ("125MBps", 125e6),
-        ("1Gbps", 125e6),
-        ("1KiBps", 1024.0),
-        ("8Kibps", 1024.0),
-        ("1EiBps", 1024.0**6),
-        ("10", 10.0),
-        ("1kbps", 125.0),
-        ("0", 0.0),
-    ],
-)
-def test_bandwidths(text: str, bytes_a_second: float) -> None:
-    assert parse_bandwidth(text) == bytes_a_second
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("15us", 15 * 1e-6),
-        ("2w", 1209600.0),
-        ("1d", 86400.0),
-        ("1h", 3600.0),
-        ("2m", 120.0),
-        ("3ms", 3 * 1e-3),
-        ("4ns", 4 * 1e-9),
-        ("5ps", 5 * 1e-12),
-        ("1.5", 1.5),
-        ("0s", 0.0),
-    ],
-)
-def test_times(text: str, seconds: float) -> None:
-    assert parse_time(text) == seconds
-
-
-def test_sizes() -> None:
-    assert parse_size("64KiB") == 65536.0
-    assert parse_size("8kb") == 1000.0
+def test_blanks_around_numbers_and_units() -> None:
+    assert parse_speed(" 7 Mf ") == pytest.approx(7e6, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -101,22 +67,9 @@ def test_an_error_names_its_place() -> None:
     assert (caught.value.file, caught.value.line) == ("p.xml", 7)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 s"),
-        (3, "3 s"),
-        (0.5, "500 ms"),
-        (1.5e-5, "15 us"),
-        (2e-9, "2 ns"),
-        (-1.23456e-3, "-1.235 ms"),
-    ],
-)
-def test_times_as_text(seconds: float, text: str) -> None:
-    assert format_time(seconds) == text
-
-
-def test_digits_and_signs_of_times() -> None:
+def test_times_as_text() -> None:
+    seconds = (0, 3, 0.5, 1.5e-5, 2e-9, -1.23456e-3)
+    assert [*map(format_time, seconds)] == ["0 s", "3 s", "500 ms", "15 us", "2 ns", "-1.235 ms"]
     assert format_time(1.23456789, 6) == "1.23457 s"
     assert format_time(0.25, signed=True) == "+250 ms"
     assert format_time(-0.25, signed=True) == "-250 ms"
