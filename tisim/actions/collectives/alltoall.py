@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs
+from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs, paced
 from tisim.actions.collectives.halving import demand_power_of_two, recursive_doubling_steps
 from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.collectives.nonblocking import ialltoall
@@ -66,27 +66,15 @@ def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
         distance *= 2
 
 
-def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: str = "") -> None:
     """P - 1 exchanges in pairs.
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize))
+    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), pace)
 
 
-def pair_light_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, each after a message that its partner is ready."""
-    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "light_barrier")
-
-
-def pair_mpi_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, each after a barrier."""
-    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "mpi_barrier")
-
-
-def pair_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `pair`, after one barrier."""
-    in_pairs(s, "alltoall", *_blocks(s, scount * ssize, rcount * rsize), "one_barrier")
+pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced("pair", pair)
 
 
 def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -109,27 +97,15 @@ def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
                 s.recv(peer, room)
 
 
-def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: str = "") -> None:
     """P - 1 exchanges with partners at growing distance.
 
     Other libraries call it pairwise exchange.
     """
-    around(s, *_blocks(s, scount * ssize, rcount * rsize))
+    around(s, *_blocks(s, scount * ssize, rcount * rsize), pace)
 
 
-def ring_light_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, each after a message that its partner is ready."""
-    around(s, *_blocks(s, scount * ssize, rcount * rsize), "light_barrier")
-
-
-def ring_mpi_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, each after a barrier."""
-    around(s, *_blocks(s, scount * ssize, rcount * rsize), "mpi_barrier")
-
-
-def ring_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """The exchanges of `ring`, after one barrier."""
-    around(s, *_blocks(s, scount * ssize, rcount * rsize), "one_barrier")
+ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced("ring", ring)
 
 
 def mvapich2_scatter_dest(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs
+from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs, paced
 from tisim.actions.collectives.halving import is_power_of_two
 from tisim.actions.collectives.nonblocking import ialltoallv
 from tisim.actions.script import Endpoint
@@ -27,34 +27,21 @@ def bruck(
 
 
 def pair(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+    s: Endpoint,
+    scounts: Sequence[int],
+    ssize: int,
+    rcounts: Sequence[int],
+    rsize: int,
+    pace: str = "",
 ) -> None:
     """P - 1 exchanges in pairs.
 
     This and the next three raise an `InputError` when the number of ranks is not a power of two.
     """
-    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize))
+    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), pace)
 
 
-def pair_light_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """The exchanges of `pair`, each after a message that its partner is ready."""
-    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "light_barrier")
-
-
-def pair_mpi_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """The exchanges of `pair`, each after a barrier."""
-    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "mpi_barrier")
-
-
-def pair_one_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """The exchanges of `pair`, after one barrier."""
-    in_pairs(s, "alltoallv", *_blocks(scounts, ssize, rcounts, rsize), "one_barrier")
+pair_light_barrier, pair_mpi_barrier, pair_one_barrier = paced("pair", pair)
 
 
 def ring(
@@ -67,28 +54,21 @@ def ring(
     if is_power_of_two(s.size):
         pair(s, scounts, ssize, rcounts, rsize)
     else:
-        around(s, *_blocks(scounts, ssize, rcounts, rsize))
+        _around(s, scounts, ssize, rcounts, rsize)
 
 
-def ring_light_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+def _around(
+    s: Endpoint,
+    scounts: Sequence[int],
+    ssize: int,
+    rcounts: Sequence[int],
+    rsize: int,
+    pace: str = "",
 ) -> None:
-    """The exchanges of `ring`, each after a message that its partner is ready."""
-    around(s, *_blocks(scounts, ssize, rcounts, rsize), "light_barrier")
+    around(s, *_blocks(scounts, ssize, rcounts, rsize), pace)
 
 
-def ring_mpi_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """The exchanges of `ring`, each after a barrier."""
-    around(s, *_blocks(scounts, ssize, rcounts, rsize), "mpi_barrier")
-
-
-def ring_one_barrier(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """The exchanges of `ring`, after one barrier."""
-    around(s, *_blocks(scounts, ssize, rcounts, rsize), "one_barrier")
+ring_light_barrier, ring_mpi_barrier, ring_one_barrier = paced("ring", _around)
 
 
 def ompi_basic_linear(

@@ -4,10 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tisim.actions.collectives.catalogue import Algorithm
 from tisim.actions.collectives.halving import demand_power_of_two
 from tisim.actions.script import Endpoint
 
 _RANKS_AT_A_TIME = 4
+
+
+# How exchanges follow one another, besides at once: see `around`.
+_PACES = {
+    "light_barrier": "each after a message that its partner is ready",
+    "mpi_barrier": "each after a barrier",
+    "one_barrier": "after one barrier",
+}
+
+
+def paced(name: str, exchanges: Algorithm) -> list[Algorithm]:
+    """The algorithms that make the exchanges of the algorithm `name` at the paces `light_barrier`,
+    `mpi_barrier` and `one_barrier`; `exchanges` takes the pace behind all other arguments.
+    """
+
+    def at_pace(pace: str, when: str) -> Algorithm:
+        def write(s: Endpoint, *arguments: object) -> None:
+            exchanges(s, *arguments, pace)
+
+        write.__doc__ = f"The exchanges of `{name}`, {when}."
+        return write
+
+    return [at_pace(pace, when) for pace, when in _PACES.items()]
 
 
 def in_pairs(
