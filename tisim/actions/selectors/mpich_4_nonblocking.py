@@ -9,11 +9,11 @@ and each node has one rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tisim.actions.collectives import nonblocking
 from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
-from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
 from tisim.actions.collectives.segments import Pieces
 from tisim.actions.script import Endpoint, Rounds, Script
@@ -28,9 +28,27 @@ _FEW_RANKS = 8
 igatherv, iscatterv = nonblocking.igatherv, nonblocking.iscatterv
 
 
-def ibarrier(s: Script) -> None:
-    """Dissemination (`MPIR_Ibarrier_intra_sched_recursive_doubling`)."""
-    mpich_4.barrier(Rounds(s))
+def _in_rounds(blocking: Algorithm, *more: object) -> Callable[..., None]:
+    """The algorithm of a blocking operation, a step after the other; `more` it takes besides."""
+
+    def write(s: Script, *arguments: object) -> None:
+        blocking(Rounds(s), *arguments, *more)
+
+    return write
+
+
+# `MPIR_I*_intra_sched_*`: dissemination, binomial trees, recursive doubling, groups of 32 messages,
+# or by the bytes, as the blocking ones.
+ibarrier = _in_rounds(mpich_4.barrier)
+ireduce = _in_rounds(mpich_4.reduce, halving_blocks)
+iallreduce = _in_rounds(mpich_4.allreduce, _SHORT_ALLREDUCE, halving_blocks)
+igather = _in_rounds(mpich_4.gather)
+iscatter = _in_rounds(mpich_4.scatter)
+iallgather = _in_rounds(mpich_4.allgather)
+ialltoall = _in_rounds(mpich_4.alltoall, _SHORT_ALLTOALL)
+ialltoallv = _in_rounds(mpich_4.alltoallv)
+ireduce_scatter = _in_rounds(mpich_4.reduce_scatter)
+iscan = iexscan = _in_rounds(mpich_4.scan)
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
@@ -82,31 +100,6 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
             s.isend((s.rank + distance) % s.size, nbytes)
 
 
-def ireduce(s: Script, count: int, size: int, root: int) -> None:
-    """By the bytes of the vector, as the blocking one."""
-    mpich_4.reduce(Rounds(s), count, size, root, halving_blocks)
-
-
-def iallreduce(s: Script, count: int, size: int) -> None:
-    """By the bytes of the vector, as the blocking one."""
-    mpich_4.allreduce(Rounds(s), count, size, _SHORT_ALLREDUCE, halving_blocks)
-
-
-def igather(s: Script, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Up a binomial tree (`MPIR_Igather_intra_sched_binomial`)."""
-    mpich_4.gather(Rounds(s), scount, ssize, rcount, rsize, root)
-
-
-def iscatter(s: Script, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
-    """Down a binomial tree (`MPIR_Iscatter_intra_sched_binomial`)."""
-    mpich_4.scatter(Rounds(s), scount, ssize, rcount, rsize, root)
-
-
-def iallgather(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes of all blocks, as the blocking one."""
-    mpich_4.allgather(Rounds(s), scount, ssize, rcount, rsize)
-
-
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
     """By the bytes of all blocks; the ring does not cut them into pieces."""
     total = sum(rcounts) * rsize
@@ -117,28 +110,3 @@ def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsiz
     else:
         name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
     algorithm("allgatherv", name)(Rounds(s), scount, ssize, rcounts, rsize)
-
-
-def ialltoall(s: Script, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """By the bytes of a block, as the blocking one."""
-    mpich_4.alltoall(Rounds(s), scount, ssize, rcount, rsize, _SHORT_ALLTOALL)
-
-
-def ialltoallv(
-    s: Script, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """Messages in groups of 32 (`MPIR_Ialltoallv_intra_sched_blocked`)."""
-    mpich_4.alltoallv(Rounds(s), scounts, ssize, rcounts, rsize)
-
-
-def ireduce_scatter(s: Script, rcounts: Sequence[int], size: int) -> None:
-    """By the bytes of the vector, as the blocking one."""
-    mpich_4.reduce_scatter(Rounds(s), rcounts, size)
-
-
-def iscan(s: Script, count: int, size: int) -> None:
-    """Recursive doubling (`MPIR_Iscan_intra_sched_recursive_doubling`)."""
-    mpich_4.scan(Rounds(s), count, size)
-
-
-iexscan = iscan  # the same messages (`MPIR_Iexscan_intra_sched_recursive_doubling`)

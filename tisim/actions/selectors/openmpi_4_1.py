@@ -243,35 +243,28 @@ def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
 
 
 def alltoallv(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """By the number of ranks; empty messages are sent."""
-    _alltoallv(s, scounts, ssize, rcounts, rsize, empty=True)
-
-
-def alltoallv_5_0(
-    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
-) -> None:
-    """By the number of ranks; no message is empty."""
-    _alltoallv(s, scounts, ssize, rcounts, rsize, empty=False)
-
-
-def _alltoallv(
     s: Endpoint,
     scounts: Sequence[int],
     ssize: int,
     rcounts: Sequence[int],
     rsize: int,
     *,
-    empty: bool,
+    empty: bool = True,
 ) -> None:
-    """An alltoallv with or without empty messages."""
+    """By the number of ranks; with or without empty messages."""
     sent = [count * ssize for count in scounts]
     received = [count * rsize for count in rcounts]
     name = choose("alltoallv", s.size)
     write = openmpi.alltoallv_pairwise if name == "pairwise" else openmpi.alltoallv_linear
     if s.size > 1:
         write(s, sent, received, empty=empty)
+
+
+def alltoallv_5_0(
+    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+) -> None:
+    """The same without empty messages."""
+    alltoallv(s, scounts, ssize, rcounts, rsize, empty=False)
 
 
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
