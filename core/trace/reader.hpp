@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "trace/vocabulary/op.hpp"
 
@@ -54,6 +56,24 @@ class RankReader {
   // for 0 bytes.
   virtual bool uses_mistaken_null() const = 0;
   virtual bool uses_lost_type() const = 0;
+};
+
+// Changes what another reader reads, and knows nothing of loops.
+class ReaderDecorator : public RankReader {
+ public:
+  explicit ReaderDecorator(std::unique_ptr<RankReader> reader) : reader_(std::move(reader)) {}
+
+  void save_memory() override { reader_->save_memory(); }
+  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
+  std::string file() const override { return reader_->file(); }
+  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
+  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
+
+ protected:
+  RankReader& decorated() { return *reader_; }
+
+ private:
+  std::unique_ptr<RankReader> reader_;
 };
 
 }  // namespace tisim

@@ -99,29 +99,24 @@ inline void multiply_volumes(const VolumeFactors& factors, Op* ops, std::size_t 
 
 // Decorates any reader. Factors come first, for they go by what the trace says, and then speedups,
 // so that the noise is that of the real computation. `factors` must outlive the reader.
-class AdjustedReader final : public RankReader {
+class AdjustedReader final : public ReaderDecorator {
  public:
   AdjustedReader(std::unique_ptr<RankReader> reader, const ComputeNoiseStream& noise,
                  std::optional<SpeedupStream> speedups, const VolumeFactors& factors)
-      : reader_(std::move(reader)),
+      : ReaderDecorator(std::move(reader)),
         noise_(noise),
         speedups_(std::move(speedups)),
         factors_(factors) {}
 
   std::size_t read(Op* out, std::size_t capacity) override {
-    const std::size_t count = reader_->read(out, capacity);
+    const std::size_t count = decorated().read(out, capacity);
     if (!factors_.empty()) multiply_volumes(factors_, out, count);
     if (speedups_) speedups_->apply(out, count);
     if (noise_.is_on()) noise_.apply(out, count);
     return count;
   }
-  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
-  std::string file() const override { return reader_->file(); }
-  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
-  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
 
  private:
-  std::unique_ptr<RankReader> reader_;
   ComputeNoiseStream noise_;
   std::optional<SpeedupStream> speedups_;
   const VolumeFactors& factors_;

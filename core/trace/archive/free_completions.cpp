@@ -22,7 +22,7 @@ std::size_t FreeCompletionsReader::read(Op* out, std::size_t capacity) {
 bool FreeCompletionsReader::read_more() {
   constexpr std::size_t kBatch = 64;
   std::array<Op, kBatch> ops;
-  const std::size_t count = reader_->read(ops.data(), ops.size());
+  const std::size_t count = decorated().read(ops.data(), ops.size());
   for (std::size_t i = 0; i < count; ++i) {
     const CompletionGroup::Effect effect = group_.take(ops[i], calls_);
     if (effect.decided > 0) settled_ = held_.size();

@@ -17,24 +17,18 @@ namespace tisim {
 // Decorates a reader. The calls of a group of which nothing depends (CompletionGroup) list all of
 // its requests and take what is complete, and the last one waits for what is left. Other calls
 // complete what they completed when they were recorded.
-class FreeCompletionsReader final : public RankReader {
+class FreeCompletionsReader final : public ReaderDecorator {
  public:
   // `calls`, those of the reader, must outlive this.
   FreeCompletionsReader(std::unique_ptr<RankReader> reader, CallTable& calls)
-      : reader_(std::move(reader)), calls_(calls) {}
+      : ReaderDecorator(std::move(reader)), calls_(calls) {}
 
   std::size_t read(Op* out, std::size_t capacity) override;
-  void save_memory() override { reader_->save_memory(); }
-  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
-  std::string file() const override { return reader_->file(); }
-  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
-  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
 
  private:
   bool read_more();
   void open();
 
-  std::unique_ptr<RankReader> reader_;
   CallTable& calls_;
   CompletionGroup group_;
   std::deque<Op> held_;      // operations that were read

@@ -53,7 +53,7 @@ bool says_cut(const TraceFile& file) {
 
 // Decorates the reader of a rank of a packed trace. A receive without that attribute and a probe
 // that found nothing stay as they are. A start of a persistent receive says what that takes.
-class MatchedSourcesReader final : public RankReader {
+class MatchedSourcesReader final : public ReaderDecorator {
  public:
   // `file`, which must have the attribute, must outlive the reader.
   MatchedSourcesReader(std::unique_ptr<RankReader> reader, const PackedFile& file,
@@ -62,19 +62,14 @@ class MatchedSourcesReader final : public RankReader {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Only where each call matches the same rank each time, of what its attribute says.
   bool stop_at_loops() override;
-  void stop_at_turns(bool stops) override { reader_->stop_at_turns(stops); }
-  std::optional<LoopTurn> next_turn() override { return reader_->next_turn(); }
-  void skip_repetitions(std::uint64_t count) override { reader_->skip_repetitions(count); }
-  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
-  std::string file() const override { return reader_->file(); }
-  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
-  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
+  void stop_at_turns(bool stops) override { decorated().stop_at_turns(stops); }
+  std::optional<LoopTurn> next_turn() override { return decorated().next_turn(); }
+  void skip_repetitions(std::uint64_t count) override { decorated().skip_repetitions(count); }
 
  private:
   // Whom the receive of a line matched; kAnySource when nothing is known.
   std::int32_t source_of(std::uint32_t line);
 
-  std::unique_ptr<RankReader> reader_;
   const PackedFile& file_;
   std::int32_t rank_;
   AttributeWalk walk_;
@@ -84,7 +79,7 @@ class MatchedSourcesReader final : public RankReader {
 
 MatchedSourcesReader::MatchedSourcesReader(std::unique_ptr<RankReader> reader,
                                            const PackedFile& file, std::int32_t rank)
-    : reader_(std::move(reader)),
+    : ReaderDecorator(std::move(reader)),
       file_(file),
       rank_(rank),
       walk_(file, rank),
@@ -93,7 +88,7 @@ MatchedSourcesReader::MatchedSourcesReader(std::unique_ptr<RankReader> reader,
 }
 
 std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
-  const std::size_t count = reader_->read(out, capacity);
+  const std::size_t count = decorated().read(out, capacity);
   for (std::size_t i = 0; i < count; ++i) {
     const bool may_receive = is_receive(out[i].kind) || out[i].kind == Kind::start;
     if (out[i].peer == kAnySource && may_receive) {
@@ -106,7 +101,7 @@ std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
 bool MatchedSourcesReader::stop_at_loops() {
   const tit::RankColumn* const column = file_.column_of(rank_).column;
   if (column != nullptr && !column->blocks.empty()) return false;  // no reader stops then
-  return repeats_attribute(file_, rank_, attribute_) && reader_->stop_at_loops();
+  return repeats_attribute(file_, rank_, attribute_) && decorated().stop_at_loops();
 }
 
 std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {

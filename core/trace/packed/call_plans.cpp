@@ -71,7 +71,6 @@ void CallPlans::make(std::uint32_t call) {
   std::unique_ptr<const KnownCall>& known =
       known_.by_signature[program_.rank_class().signatures[call]];
   if (known && take_known(call, *known)) return;
-  if (take_kind(call)) return;
   const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
   const bool used_lost_type = std::exchange(uses_lost_type_, false);
   CallDetails details;
@@ -89,8 +88,6 @@ void CallPlans::make(std::uint32_t call) {
   if (found && !known && is_for_all_classes(call, details)) {
     known = std::make_unique<const KnownCall>(
         KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
-    const KnownCall*& of_kind = known_.by_kind[plan.kind];
-    if (of_kind == nullptr && is_for_all_of_kind(call, details)) of_kind = known.get();
   }
   uses_mistaken_null_ = uses_mistaken_null_ || used_mistaken_null;
   uses_lost_type_ = uses_lost_type_ || used_lost_type;
@@ -111,39 +108,6 @@ bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
   if (known.plan.form != CallForm::plain) add_details(known.details, plans_[call]);
   uses_mistaken_null_ = uses_mistaken_null_ || known.uses_mistaken_null;
   uses_lost_type_ = uses_lost_type_ || known.uses_lost_type;
-  return true;
-}
-
-// Makes the plan of a message from that of another one of its kind, which has other ranks in it.
-bool CallPlans::take_kind(std::uint32_t call) {
-  CallPlan& plan = plans_[call];
-  const KnownCall* const known = known_.by_kind[plan.kind];
-  if (known == nullptr) return false;
-  const tit::Signature& said = signature(call);
-  const tit::Shape& shape = file_.tables().shapes[said.shape];
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    const bool is_constant = said.arguments[hole].mode == tit::Mode::constant;
-    if (!shape.is_rank(hole) && !is_constant) return false;
-  }
-  CallDetails details = known->details;
-  details.patches.clear();
-  for (FieldPatch patch : known->details.patches) {
-    const tit::Argument& rank = said.arguments[patch.hole];
-    const bool is_peer = patch.field == FieldPatch::Field::peer;
-    patch.mode = rank.mode;
-    patch.field = FieldPatch::Field::peer;  // in the range of ranks, wherever it goes
-    if (rank.mode == tit::Mode::column || !values_fit(call, patch, patch.hole)) return false;
-    if (!is_peer) patch.field = FieldPatch::Field::bytes;
-    if (rank.mode != tit::Mode::constant) {
-      details.patches.push_back(patch);
-    } else if (is_peer) {
-      details.ops[0].peer = static_cast<std::int32_t>(rank.value);
-    } else {
-      details.ops[0].bytes = rank.value;
-    }
-  }
-  if (!make_plain(call, details, plan)) return false;
-  uses_lost_type_ = uses_lost_type_ || known->uses_lost_type;
   return true;
 }
 
@@ -274,8 +238,6 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
   const bool has_columns = plans_[call].has_columns;
   const bool is_alone = program_.ranks().size() == 1 && !has_columns;
   if (is_alone) return find_patches(call, details, calls_);
-  if (!has_columns && find_patches_at_once(call, details)) return true;
-  details = CallDetails();
   if (!find_patches(call, details, tried_) || !as_parsed(call, details, tried_)) return false;
   if (is_message(details.ops[0].kind)) return true;
   // Once more for good: the calls of lines that were tried are not the trace's.
@@ -298,26 +260,6 @@ bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& detail
   return patched == details.patches.size();
 }
 
-// True if the same holds for all calls of its kind, which have other ranks in them.
-bool CallPlans::is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const {
-  const tit::Signature& said = signature(call);
-  const tit::Shape& shape = file_.tables().shapes[said.shape];
-  if (details.count != 1 || said.arguments.size() > tit::kMostKindArguments) return false;
-  std::size_t ranks = 0;
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    // Else it does not make the kind.
-    if (shape.holes[hole].mark != tit::kNumberMark) return false;
-    if (shape.is_rank(hole)) ++ranks;
-  }
-  const auto is_rank = [&](const FieldPatch& patch) {
-    return shape.is_rank(patch.hole) &&
-           (patch.field == FieldPatch::Field::peer ||
-            (patch.field == FieldPatch::Field::bytes && patch.scale == 1));
-  };
-  return details.patches.size() == ranks &&
-         std::all_of(details.patches.begin(), details.patches.end(), is_rank);
-}
-
 // The numbers of the call on the first rank of the class, with values for those in columns.
 void CallPlans::first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const {
   program_.numbers(call, 0, numbers);
@@ -338,55 +280,6 @@ std::size_t CallPlans::parse(std::uint32_t call, const std::vector<std::int64_t>
   uses_mistaken_null_ = uses_mistaken_null_ || parser.uses_mistaken_null();
   uses_lost_type_ = uses_lost_type_ || parser.uses_lost_type();
   return count;
-}
-
-// For messages: the lines on the first and the last rank of the class show which field follows the
-// number of which hole. False where they do not.
-bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
-  using Field = FieldPatch::Field;
-  const tit::Signature& said = signature(call);
-  const tit::Shape& shape = file_.tables().shapes[said.shape];
-  const Action* const action = action_of(call);
-  if (action == nullptr || !is_message(action->form)) return false;
-  const auto last = static_cast<std::uint32_t>(program_.ranks().size()) - 1;
-  std::vector<std::int64_t> numbers;
-  std::vector<std::int64_t> others;
-  program_.numbers(call, 0, numbers);
-  program_.numbers(call, last, others);
-  const bool has_step = !shape.holes.empty() && shape.holes.back().mark == tit::kStepMark;
-  if (has_step || numbers.size() > std::numeric_limits<std::uint8_t>::max()) return false;
-  Op ops[LineParser::kMostOps];
-  details.count = parse(call, numbers, program_.ranks().front(), tried_, details.ops);
-  if (details.count == 0) return false;
-  if (parse(call, others, program_.ranks()[last], tried_, ops) != details.count) return false;
-  for (std::size_t i = 0; i < details.count; ++i) {
-    if ((details.ops[i].flags & kSourceLost) != 0) return false;
-  }
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (!is_patched(said.arguments[hole].mode)) continue;
-    const auto follows = [&](std::int64_t before, std::int64_t after) {
-      return before == numbers[hole] && after == others[hole];
-    };
-    FieldPatch patch;
-    patch.hole = static_cast<std::uint8_t>(hole);
-    patch.mode = said.arguments[hole].mode;
-    int found = numbers[hole] == others[hole] ? 2 : 0;
-    const auto consider = [&](std::size_t op, Field field) {
-      patch.op = static_cast<std::uint8_t>(op);
-      patch.field = field;
-      ++found;
-    };
-    for (std::size_t i = 0; i < details.count; ++i) {
-      if (follows(details.ops[i].peer, ops[i].peer)) consider(i, Field::peer);
-      if (follows(details.ops[i].tag, ops[i].tag)) consider(i, Field::tag);
-      if (follows(details.ops[i].bytes, ops[i].bytes)) consider(i, Field::bytes);
-    }
-    if (found != 1 || !values_fit(call, patch, hole)) return false;
-    details.patches.push_back(patch);
-  }
-  Op applied[LineParser::kMostOps];
-  std::uint64_t step = 0;
-  return apply(details, others, applied, step) && same(ops, applied, details.count);
 }
 
 // Action of a call's line; nullptr: not known without parsing it.
@@ -522,7 +415,6 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   if (patch.mode == tit::Mode::column) return true;
   const std::vector<std::int32_t>& ranks = program_.ranks();
   const std::int64_t value = signature(call).arguments[hole].value;
-  if (patch.mode == tit::Mode::constant) return in_range(patch, value);
   if (patch.mode == tit::Mode::exclusive) {
     return std::all_of(ranks.begin(), ranks.end(),
                        [&](std::int32_t rank) { return in_range(patch, value ^ rank); });

@@ -78,15 +78,10 @@ struct KnownCall {
 // Facts about the lines of a trace behind an `init` with an argument, or without.
 struct KnownCalls {
   explicit KnownCalls(const tit::TraceTables& tables)
-      : by_signature(tables.signatures.size()),
-        by_kind(tables.kinds_count),
-        actions(tables.shapes.size()) {}
+      : by_signature(tables.signatures.size()), actions(tables.shapes.size()) {}
 
   // None: it is not known to be one.
   std::vector<std::unique_ptr<const KnownCall>> by_signature;
-  // By the kinds of signatures: a message of which it is known where its ranks go, which are all in
-  // which it differs from others of its kind; none: it is not known.
-  std::vector<const KnownCall*> by_kind;
   // Action of each shape's lines, once looked up; nullptr: not known without parsing one.
   std::vector<std::optional<const Action*>> actions;
 };
@@ -125,14 +120,11 @@ class CallPlans {
   void make(std::uint32_t call);
   bool find(std::uint32_t call, CallDetails& details);
   bool take_known(std::uint32_t call, const KnownCall& known);
-  bool take_kind(std::uint32_t call);
   bool is_for_all_classes(std::uint32_t call, const CallDetails& details) const;
-  bool is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const;
   void add_details(CallDetails details, CallPlan& plan);
   void first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const;
   bool find_patches(std::uint32_t call, CallDetails& details, CallTable& tried);
   const Action* action_of(std::uint32_t call) const;
-  bool find_patches_at_once(std::uint32_t call, CallDetails& details);
   bool find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch);
   bool values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole);
   bool in_range(const FieldPatch& patch, std::int64_t value) const;

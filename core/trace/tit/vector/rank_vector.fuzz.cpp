@@ -36,12 +36,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const RankVector other = RankVector::read(in, count, {vector});
     const std::vector<std::int64_t> others = other.all(ranks);
     for (std::size_t i = 0; i < count; ++i) require(other.at(i, ranks[i]) == others[i]);
-    const RankVector behind = RankVector::of(others, ranks, {vector});
-    require(behind.all(ranks) == others);
-    Bytes more;
-    behind.write(more);
-    ByteReader once_more(more.data);
-    require(RankVector::read(once_more, count, {vector}).all(ranks) == others);
   } catch (const FormatError&) {
     // Refuses what is not a vector.
   }

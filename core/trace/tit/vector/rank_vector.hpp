@@ -42,16 +42,10 @@ class IndexedSequence {
 class RankVector {
  public:
   RankVector() = default;
-  // The smallest form that gives these values, one for each rank. Ranks are not negative.
+  // A small form that gives these values, one for each rank. Ranks are not negative.
   // `are_ranks`: values may be relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
   static RankVector of(const std::vector<std::int64_t>& values,
                        const std::vector<std::int32_t>& ranks, bool are_ranks);
-  // The same for numbers that are not ranks and may be multiples of those of a vector before.
-  // `before`: the vectors of the same ranks that a reader knows by then, in their order.
-  static RankVector of(const std::vector<std::int64_t>& values,
-                       const std::vector<std::int32_t>& ranks,
-                       const std::vector<RankVector>& before);
-
   // The value of the rank that stands at this position. Takes constant or logarithmic time.
   std::int64_t at(std::size_t position, std::int32_t rank) const;
   // The values of all ranks; faster than one by one.

@@ -54,8 +54,7 @@ Argument ClassWriter::argument_of(const std::vector<std::int64_t>& numbers, bool
   }
   const Argument argument = all.argument(ranks.size() == 1);
   if (argument.mode != Mode::by_rank) return argument;
-  made.vectors.push_back(is_rank ? RankVector::of(numbers, ranks, true)
-                                 : RankVector::of(numbers, ranks, made.vectors));
+  made.vectors.push_back(RankVector::of(numbers, ranks, is_rank));
   return {Mode::by_rank, 0};
 }
 

@@ -124,9 +124,7 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
                                     ? Argument{Mode::column, 0}
                                     : numbers.argument(members.ranks.size() == 1);
       if (argument.mode == Mode::by_rank) {
-        made.vectors.push_back(shape.is_rank(hole)
-                                   ? RankVector::of(numbers.all(), members.ranks, true)
-                                   : RankVector::of(numbers.all(), members.ranks, made.vectors));
+        made.vectors.push_back(RankVector::of(numbers.all(), members.ranks, shape.is_rank(hole)));
       }
       key.byte(static_cast<std::uint8_t>(argument.mode));
       key.zigzag(argument.value);
