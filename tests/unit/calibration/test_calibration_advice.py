@@ -62,8 +62,8 @@ def test_times_that_do_not_lie_on_a_line() -> None:
 
 
 def test_intra_node_measurements_mixed_in() -> None:
-    network = measured(np.repeat(SIZES, 4), np.repeat(one_way(), 4))
-    inside = measured(SIZES, one_way() / 20)
+    network = measured(np.repeat(SIZES, 12), np.repeat(one_way(), 12))
+    inside = measured(np.repeat(SIZES, 3), np.repeat(one_way() / 20, 3))
     found = calibrated(network, inside)
     assert warned(found, "intra-node measurements mixed in? 20% of the ping-pongs take less than")
     assert not warned(calibrated(network), "intra-node")

@@ -36,7 +36,9 @@ def measured(**calls: object) -> Measurements:
 
 
 def test_the_interval_of_a_median_lies_between_order_statistics() -> None:
-    assert median_half_width(np.ones(5)) == np.inf
+    assert median_half_width(np.ones(4)) == np.inf
+    # All of five times are the 94 % interval.
+    assert median_half_width(np.arange(8.0, 13.0)) == pytest.approx(0.2)
     assert median_half_width(np.ones(6)) == 0
     # The 6th and the 15th of 20 times enclose the median with a probability of 95.9 %.
     assert median_half_width(np.arange(1.0, 21.0)) == pytest.approx((15 - 10.5) / 10.5)

@@ -36,15 +36,20 @@ def median_rank(count: int) -> int:
     return int(binom.ppf(0.025, count, 0.5))
 
 
+# Of fewer times than this, no two bound the median by much.
+_LEAST_TIMES = 5
+
+
 def median_half_width(seconds: Floats) -> float:
     """Half-width of the 95 % confidence interval of the median, relative to the median.
 
-    The farther of both ends counts. It is infinite for fewer than 6 times.
+    The farther of both ends counts. Of five times it is all of them, which is the 94 % interval; it
+    is infinite for fewer.
     """
     ordered = np.sort(seconds)
-    rank = median_rank(len(ordered))
-    if rank < 1:
+    if len(ordered) < _LEAST_TIMES:
         return float("inf")
+    rank = max(median_rank(len(ordered)), 1)
     middle = float(np.median(ordered))
     return max(middle - float(ordered[rank - 1]), float(ordered[-rank]) - middle) / middle
 
