@@ -25,6 +25,8 @@ _BEGIN = "<!-- written by `make validate` -->\n"
 _END = "<!-- end -->\n"
 #: Relative errors of the cases that the page lists.
 _LARGE = 0.1
+#: The part of the processors beyond which they decide how long a run takes.
+_BUSY = 0.5
 
 
 def versions(library: MpiLibrary) -> str:
@@ -44,10 +46,14 @@ def tables(found: Validation, programs: Sequence[Program], title: str, when: str
     classes = [
         ("above 4 kB", [one for one in found.results if one.case.name not in small]),
         ("up to 4 kB, and barriers", [one for one in found.results if one.case.name in small]),
+        # What the testbed can resolve: beyond, the processors decide and not the network.
+        ("processors at most half busy", [one for one in found.results if not _is_busy(one)]),
+        ("processors busier than that", [one for one in found.results if _is_busy(one)]),
     ]
     rows = [
         (name, *row[1:])
         for name, results in classes
+        if results
         for row in summary_rows(summarize(results)[-1:])
     ]
     large = [one for one in found.results if abs(one.error) > _LARGE]
@@ -73,6 +79,10 @@ def write(text: str, page: Path = PAGE) -> None:
     before, _, rest = page.read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
     page.write_text(f"{before}{_BEGIN}{text}{_END}{after}")
+
+
+def _is_busy(result: CaseResult) -> bool:
+    return (result.busy or 0.0) > _BUSY
 
 
 def _differences(results: Sequence[CaseResult]) -> str:

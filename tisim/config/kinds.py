@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from tisim.errors import InputError
 from tisim.support.quantities import parse_bandwidth, parse_size, parse_time
-from tisim.support.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

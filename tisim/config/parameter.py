@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from typing import Generic, Protocol, Self, TypeVar
 
 from tisim.config.kinds import StepTable, Value, ValueKind
 from tisim.errors import InputError
-from tisim.support.records import dataclass
 
 _T = TypeVar("_T", bound=Value)
 _ValueT = TypeVar("_ValueT", bound=Value, covariant=True)

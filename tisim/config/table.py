@@ -8,6 +8,7 @@ field to `core/platform/model.hpp`, and its use. The options that a replay does 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from tisim.config.kinds import (
@@ -28,7 +29,6 @@ from tisim.config.kinds import (
 from tisim.config.parameter import Parameter, Record, row
 from tisim.config.unused import UNUSED
 from tisim.errors import InputError
-from tisim.support.records import dataclass
 from tisim.support.similar import similar
 
 

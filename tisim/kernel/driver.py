@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tisim import _core
 from tisim._core import ScheduleError, Stage, Stop
 from tisim.errors import InputError
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from tisim._core import NeededSchedule, Simulation, TraceSet

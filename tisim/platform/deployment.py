@@ -6,13 +6,13 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from operator import eq
 from typing import TYPE_CHECKING, overload
 
 from tisim.errors import InputError
 from tisim.support.reading import read_text
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from tisim.platform.description.node import Node

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tisim.support.quantities import parse_size
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from tisim.platform.columns import Numbers

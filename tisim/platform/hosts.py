@@ -10,10 +10,8 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point, Zone

@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tisim.platform.columns import LINK_COLUMNS
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from tisim.platform.zones.cluster import BandedLinks

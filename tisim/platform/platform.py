@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
@@ -21,7 +22,6 @@ from tisim.platform.router import Router
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 from tisim.support.files import write_file
-from tisim.support.records import dataclass
 from tisim.support.tables import html_facts
 
 if TYPE_CHECKING:

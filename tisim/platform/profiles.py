@@ -12,11 +12,11 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from tisim.errors import InputError
 from tisim.support.reading import read_text
-from tisim.support.records import dataclass
 
 #: Quantities that profiles change: the speed of a host (as fractions of the declared speed), the
 #: bandwidth (bytes/s) or latency (s) of a link, or the state of either (on if the value is > 0).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from tisim.platform.columns import Resources
 from tisim.platform.disks import DiskTable, FileSystemTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
-from tisim.support.records import dataclass
 from tisim.support.similar import similar
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tisim.errors import InputError
 from tisim.support.files import write_file
-from tisim.support.records import dataclass
 
 #: The name of the section.
 SECTION = "extrapolation"

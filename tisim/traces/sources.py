@@ -7,12 +7,12 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
 from tisim.errors import InputError
 from tisim.support.reading import LONGEST, open_input
-from tisim.support.records import dataclass
 from tisim.traces.archive import Archive, is_archive
 from tisim.traces.progress import how_far
 from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix

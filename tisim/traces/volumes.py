@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.support.records import dataclass
 
 _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "

@@ -61,18 +61,6 @@ def test_a_replay_loads_little_of_tisim_itself() -> None:
     assert len(loaded) < 90
 
 
-def test_a_replay_compiles_no_methods_of_data_classes_in_advance() -> None:
-    """The standard library compiles up to six methods of each class, used or not."""
-    code = f"""{REPLAY}
-import sys
-made = {{one for name, module in list(sys.modules.items()) if name.startswith("tisim")
-        for one in vars(module).values() if "__dataclass_params__" in getattr(one, "__dict__", ())}}
-print(*(one.__qualname__ for one in made if one.__dataclass_params__.init), len(made) > 20)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines()[-1] == "True"
-
-
 @pytest.mark.parametrize("name", ["a.csv", "a.tir"])
 def test_a_replay_with_a_timeline_is_light(name: str, tmp_path: Path) -> None:
     """Run files are Parquet and Arrow, but their libraries take as long to load as LU to replay."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from tisim.platform.profiles import (
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.star import StarZone, VivaldiZone
-from tisim.support.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from tisim.errors import InputError
@@ -16,7 +16,6 @@ from tisim.support.quantities import (
     parse_speed,
     parse_time,
 )
-from tisim.support.records import dataclass
 from tisim.support.similar import similar
 
 if TYPE_CHECKING:

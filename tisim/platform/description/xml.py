@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -23,7 +24,6 @@ from tisim.platform.description.node import (
     refuse_unknown,
 )
 from tisim.support.reading import read_input
-from tisim.support.records import dataclass
 
 _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
