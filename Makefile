@@ -10,7 +10,7 @@ CASES ?= 200
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-# A core that was compiled quickly; everything that development needs; a core with PGO and LTO.
+# The core; everything that development needs; a core with PGO and LTO.
 CORE := $(VENV)/.tisim-core
 BUILT := $(VENV)/.tisim-built
 OPTIMISED_CORE := $(VENV)/.tisim-optimised
@@ -50,7 +50,7 @@ $(CORE): $(PY) pyproject.toml CMakeLists.txt $(CORE_SOURCES)
 	@echo "tisim: installs the compiler's tools and what a replay imports"
 	@$(PY) -m pip install -q --no-compile $(BUILD_PACKAGES) $(REPLAY_PACKAGES)
 	@rm -f $(OPTIMISED_CORE)
-	@$(LOCK) .ci/show-progress build/quick.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON
+	@$(LOCK) .ci/show-progress build/core.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/core
 	@touch $@
 
 $(BUILT): $(CORE) pyproject.toml
@@ -82,10 +82,10 @@ sdist: $(BUILT) ## the source distribution in dist/
 release: ## VERSION=X.Y.Z: check the changelog, test, tag locally, leave the files in dist/
 	OPTIMISED=$(OPTIMISED) .ci/release "$(VERSION)"
 
-clean-install: $(BUILT) ## install as a new user does: a wheel (of the quick core), the sources, and without a compiler
-	@rm -rf build/wheel-quick
-	@$(LOCK) $(PY) -m pip wheel -q --no-build-isolation --no-deps -w build/wheel-quick --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON .
-	.ci/clean-install build/wheel-quick/*.whl $(PY)
+clean-install: $(BUILT) ## install as a new user does: a wheel, the sources, and without a compiler
+	@rm -rf build/clean-install
+	@$(LOCK) $(PY) -m pip wheel -q --no-build-isolation --no-deps -w build/clean-install --config-settings=build-dir=build/core .
+	.ci/clean-install build/clean-install/*.whl $(PY)
 	.ci/clean-install source $(PY)
 	.ci/clean-install no-compiler $(PY)
 
@@ -99,7 +99,7 @@ pytest: $(BUILT)
 
 # One build serves the C++ tests and the golden cases: all invariants are checked after every
 # instant, under the address and undefined-behaviour sanitizers.
-CHECKED = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD=ON -DTISIM_QUICK=ON -DTISIM_VERIFY=ON -DTISIM_WERROR=ON
+CHECKED = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD=ON -DTISIM_VERIFY=ON -DTISIM_WERROR=ON
 checked: $(BUILT)
 	@mkdir -p build/checked
 	$(CHECKED) -B build/checked -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON > build/checked/configure.log || { cat build/checked/configure.log; exit 1; }
@@ -139,7 +139,7 @@ FUZZ_SECONDS ?= 60
 fuzzers: $(BUILT) ## compile the fuzzers of the readers (needs clang)
 	@test -n "$(CLANGXX)" || { echo "tisim: fuzzing needs clang; apt-get install clang and try again." >&2; exit 1; }
 	@mkdir -p build/fuzz
-	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DTISIM_QUICK=ON -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/fuzz
 
 fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)

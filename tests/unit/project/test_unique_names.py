@@ -1,4 +1,4 @@
-"""Sources that the quick build joins in one translation unit have different private names."""
+"""Sources that the build joins in one translation unit have different private names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def private_names(source: str) -> set[str]:
 
 
 def translation_unit(path: Path) -> str:
-    """The unit that the quick build puts a source into, as CMakeLists.txt has it."""
+    """The unit that the build puts a source into, as CMakeLists.txt has it."""
     folders = path.relative_to(ROOT).parts[:-1]
     if folders[0] == "core":
         folders = folders[1:3] if folders[1:3] == ("trace", "tit") else folders[1:2]
