@@ -200,18 +200,34 @@ def test_a_broadcast_of_sixty_kilobytes_on_eight_ranks_is_linear() -> None:
     assert script.kinds.count(ISEND) == 7
 
 
-def test_only_open_mpi_5_leaves_empty_messages_out_of_an_alltoallv() -> None:
-    for selector, number in (("openmpi-4.1", 7), ("openmpi-5.0", 1)):
-        script = Script(0, 8)
-        counts = [0, 0, 5, 0, 0, 0, 0, 0]
-        algorithm("alltoallv", selector)(script, counts, 1, counts, 1)
-        assert script.kinds.count(ISEND) == script.kinds.count(IRECV) == number
-
-
 def test_mpich_sends_short_all_to_alls_block_by_block_on_eight_ranks_and_not_on_nine() -> None:
     for ranks, messages in ((8, 8), (9, 4)):  # a block of a rank's own is a message too
         script = _script("mpich-4", "alltoall", 0, ranks, 100, 0)
         assert sum(kind in _SENDS for kind in script.kinds) == messages
+
+
+def _groups(script: Script) -> list[int]:
+    """How many requests each call waits for."""
+    rows = zip(script.kinds, script.peers, script.slots, strict=True)
+    return [peer for kind, peer, slot in rows if kind == WAITALL and slot < 0]
+
+
+@pytest.mark.parametrize("operation", ["alltoall", "alltoallv"])
+@pytest.mark.parametrize(("ranks", "groups"), [(8, [14]), (32, [62]), (40, [62, 16])])
+def test_mpich_exchanges_blocks_with_32_ranks_at_once(
+    operation: str, ranks: int, groups: list[int]
+) -> None:
+    own = operation == "alltoall"  # where a block of a rank's own is a message too
+    script = _script("mpich-4", operation, 1, ranks, 20_000, 0)
+    assert _groups(script) == [groups[0] + 2 * own, *groups[1:]]
+
+
+def test_mpich_and_open_mpi_5_leave_empty_messages_out_of_an_alltoallv() -> None:
+    for selector, number in (("openmpi-4.1", 7), ("openmpi-5.0", 1), ("mpich-4", 1)):
+        script = Script(0, 8)
+        counts = [0, 0, 5, 0, 0, 0, 0, 0]
+        algorithm("alltoallv", selector)(script, counts, 1, counts, 1)
+        assert script.kinds.count(ISEND) == script.kinds.count(IRECV) == number
 
 
 def test_mpich_divides_a_vector_evenly() -> None:

@@ -79,16 +79,26 @@ def _in_steps(
 
 
 def a_few_at_a_time(
-    s: Endpoint, sent: Sequence[int], received: Sequence[int], *, own: bool
+    s: Endpoint,
+    sent: Sequence[int],
+    received: Sequence[int],
+    few: int = _RANKS_AT_A_TIME,
+    *,
+    own: bool,
+    empty: bool = True,
 ) -> None:
-    """Receive from four ranks ahead while sending to four behind; `own`: to this rank itself too.
+    """Receive from a few ranks ahead while sending to as many behind, until all had their turn.
 
-    MPICH's throttled linear ("scattered destination") exchange.
+    MPICH's throttled linear ("scattered destination") exchange. `own`: to this rank itself too;
+    `empty`: empty messages are sent too.
     """
-    for start in range(0, s.size, _RANKS_AT_A_TIME):
-        distances = range(start if own else max(start, 1), min(start + _RANKS_AT_A_TIME, s.size))
+    for start in range(0, s.size, few):
+        distances = range(start if own else max(start, 1), min(start + few, s.size))
         sources = [(s.rank + distance) % s.size for distance in distances]
         targets = [(s.rank - distance) % s.size for distance in distances]
+        if not empty:
+            sources = [source for source in sources if received[source] > 0]
+            targets = [target for target in targets if sent[target] > 0]
         requests = [s.irecv(source, received[source]) for source in sources]
         requests += [s.isend(target, sent[target]) for target in targets]
         s.waitall(requests)

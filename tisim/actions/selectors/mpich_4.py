@@ -13,6 +13,7 @@ from functools import partial
 
 from tisim.actions.collectives.allgatherv import around_in_pieces
 from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
+from tisim.actions.collectives.exchanges import a_few_at_a_time
 from tisim.actions.collectives.halving import (
     StepsOf,
     halving_even_blocks,
@@ -32,6 +33,7 @@ _SHORT_REDUCE, _SHORT_ALLREDUCE = 2048, 8
 _LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
 _SHORT_ALLTOALL, _LONG_ALLTOALL = 256, 32768
 _LONG_REDUCE_SCATTER = 524288
+_AT_A_TIME = 32  # ranks: `MPIR_CVAR_ALLTOALL_THROTTLE`
 # Small communicators have no algorithm of their own for long broadcasts and short all-to-alls. The
 # table says "comm_size<8" in both places. MPICH evaluates it as "<" for a broadcast, when it makes
 # the communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
@@ -141,7 +143,9 @@ def alltoall(
     if s.size > _FEW_RANKS and block <= short:
         name = "bruck"
     elif block <= _LONG_ALLTOALL:
-        name = "mvapich2_scatter_dest"
+        sent, received = [block] * s.size, [rcount * rsize] * s.size
+        a_few_at_a_time(s, sent, received, _AT_A_TIME, own=True)
+        return
     else:
         name = "pair" if is_power_of_two(s.size) else "ring"
     Choice(name).call("alltoall", s, scount, ssize, rcount, rsize)
@@ -150,8 +154,9 @@ def alltoall(
 def alltoallv(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> None:
-    """Non-blocking messages in groups of 32 (`MPIR_Alltoallv_intra_scattered`)."""
-    Choice("bruck").call("alltoallv", s, scounts, ssize, rcounts, rsize)
+    """Messages to 32 ranks at a time but for empty ones (`MPIR_Alltoallv_intra_scattered`)."""
+    sent, received = [count * ssize for count in scounts], [count * rsize for count in rcounts]
+    a_few_at_a_time(s, sent, received, _AT_A_TIME, own=False, empty=False)
 
 
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
