@@ -46,16 +46,6 @@ class Progress(Generic[T]):
         return self.updated + left / self.rate if self.rate > 0 else float("inf")
 
 
-@dataclass(slots=True, order=True)
-class Entry:
-    """Something in the agenda: what to do at a date, unless it was cancelled."""
-
-    date: float
-    order: int
-    act: Callable[[], object] = field(compare=False)
-    is_cancelled: bool = field(default=False, compare=False)
-
-
 class Clock:
     """The agenda of a SimPy environment that moves from instant to instant (`kernel`).
 
@@ -69,14 +59,15 @@ class Clock:
         self.env = simpy.Environment()
         self.now = 0.0
         self.precision = precision
-        self._agenda: list[Entry] = []
+        self._agenda: list[tuple[float, int, Callable[[], object]]] = []
+        self.cancelled: set[int] = set()  # entries of the agenda
         self._orders = count()
         self._sleeps: list[tuple[float, simpy.Event]] = []
 
-    def at(self, date: float, act: Callable[[], object]) -> Entry:
+    def at(self, date: float, act: Callable[[], object]) -> int:
         """Note what is to be done at a date; of equal dates the one noted first comes first."""
-        entry = Entry(date, next(self._orders), act)
-        heapq.heappush(self._agenda, entry)
+        entry = next(self._orders)
+        heapq.heappush(self._agenda, (date, entry, act))
         return entry
 
     def wake_after(self, seconds: float) -> simpy.Event:
@@ -104,11 +95,11 @@ class Clock:
 
     def next_end(self) -> float:
         """The date of the next entry of the agenda; infinite: there is none."""
-        while self._agenda and self._agenda[0].is_cancelled:
-            heapq.heappop(self._agenda)
-        return self._agenda[0].date if self._agenda else float("inf")
+        while self._agenda and self._agenda[0][1] in self.cancelled:
+            self.cancelled.remove(heapq.heappop(self._agenda)[1])
+        return self._agenda[0][0] if self._agenda else float("inf")
 
     def end(self) -> None:
         """Do what is due at this instant, or within the precision."""
         while self.next_end() - self.now < self.precision:
-            heapq.heappop(self._agenda).act()
+            heapq.heappop(self._agenda)[2]()

@@ -31,8 +31,8 @@ class Communicator:
     group: Group  # what algorithms may know of it
 
     def __post_init__(self) -> None:
-        self._begun: list[Begun] = []
-        self._entered = [0] * len(self.members)  # how many collectives each member has entered
+        self._begun: dict[int, Begun] = {}
+        self._entered: Counter[int] = Counter()  # how many collectives each member has entered
         self.number = {rank: number for number, rank in enumerate(self.members)}
         self._gathered: list[simpy.Event] = []
 
@@ -47,11 +47,8 @@ class Communicator:
 
     def enter(self, rank: int, name: str) -> Begun:
         """Enter a collective, which must be what the others call too."""
-        sequence = self._entered[self.number[rank]]
-        self._entered[self.number[rank]] += 1
-        if sequence == len(self._begun):
-            self._begun.append(Begun(name))
-        begun = self._begun[sequence]
+        self._entered[rank] += 1
+        begun = self._begun.setdefault(self._entered[rank], Begun(name))
         if begun.name != name:
             raise SimulationError(
                 f"rank {rank} calls {name} where another rank of the communicator calls "
@@ -65,7 +62,7 @@ class Communicators:
 
     def __init__(self, placement: list[int]) -> None:
         self._placement, self._contexts = placement, 0
-        self._groups: dict[tuple[int, ...], list[Communicator]] = {}
+        self._groups: dict[tuple[tuple[int, ...], int], Communicator] = {}
         self._joined: Counter[tuple[tuple[int, ...], int]] = Counter()
         self.world = self.make(list(range(len(placement))))
 
@@ -96,7 +93,7 @@ class Communicators:
         """The oldest communicator of these ranks that this one has not joined."""
         group = tuple(members)
         self._joined[group, rank] += 1
-        listed = self._groups.setdefault(group, [])
-        if len(listed) < self._joined[group, rank]:
-            listed.append(self.make(list(members)))
-        return listed[self._joined[group, rank] - 1]
+        key = group, self._joined[group, rank]
+        if key not in self._groups:
+            self._groups[key] = self.make(list(members))
+        return self._groups[key]

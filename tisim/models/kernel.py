@@ -25,8 +25,7 @@ from tisim.errors import SimulationError, TisimError
 from tisim.kernel.report import deadlock
 from tisim.models.network import NetworkModel
 from tisim.models.processors import HostModel
-from tisim.models.rank import Rank
-from tisim.models.world import World
+from tisim.models.rank import Rank, World
 
 if TYPE_CHECKING:
     from tisim.platform.deployment import Deployment
@@ -48,18 +47,17 @@ def simulate(
     """
     hosts = list(placements.host_indices(settings.platform))
     world = World(trace, settings, hosts, network or NetworkModel(), processors or HostModel())
-    ranks = [Rank(world, number, host) for number, host in enumerate(hosts)]
-    world.is_stuck = [rank.is_stuck for rank in ranks]
-    for rank, placement in zip(ranks, placements, strict=True):
-        world.clock.env.process(rank.run(trace.actions(rank.number), placement.start_time))
-    world.clock.env.process(_instants(world))
+    env = world.clock.env
+    for rank, placement in zip(world.ranks, placements, strict=True):
+        env.process(rank.run(trace.actions(rank.number), placement.start_time))
+    env.process(_instants(world))
     try:
-        world.clock.env.run()
+        env.run()
     except TisimError as error:
         # SimPy raises a copy of what a process has raised, without the place in the trace.
         original = error.__cause__
         raise (original if isinstance(original, TisimError) else error) from None
-    blocked = [rank for rank in ranks if not rank.is_finished]
+    blocked = [rank for rank in world.ranks if not rank.is_finished]
     if blocked:
         lines = [deadlock(world.clock.now, len(blocked))]
         for rank in blocked[:20]:
@@ -67,7 +65,7 @@ def simulate(
             name = rank.action.name.removesuffix("_recorded")
             lines.append(f"  {file}:{line}: rank {rank.number}: in {name}")
         raise SimulationError("\n".join(lines))
-    return ranks
+    return world.ranks
 
 
 def _instants(world: World) -> Generator[simpy.Event, None, None]:

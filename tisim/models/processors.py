@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from tisim.models.clock import Clock, Entry, Progress
+from tisim.models.clock import Clock, Progress
 from tisim.support.answers import checked
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Host(Progress[simpy.Event | None]):
         super().__init__()
         self.speed, self.cores = speed, cores
         self.busy = min(float(cores), memory / speed) if speed > 0 else float(cores)
-        self.end: Entry | None = None
+        self.end: int | None = None  # of the next one, in the agenda
 
 
 class HostModel:
@@ -79,20 +79,19 @@ class HostModel:
         for number in self._stale:
             host = self._hosts[number]
             if host.end is not None:
-                host.end.is_cancelled = True
+                self._clock.cancelled.add(host.end)
                 host.end = None
-            if not host.ends:
-                continue
-            rate = self.rate(host.speed, host.busy, len(host.ends))
-            host.rate = checked(self, "rate", rate)
-            date = host.next_end(self._clock.now)
-            if date < math.inf:
+            if host.ends:
+                rate = self.rate(host.speed, host.busy, len(host.ends))
+                host.rate = checked(self, "rate", rate)
+                date = host.next_end(self._clock.now)
                 host.end = self._clock.at(date, partial(self._end, number))
         self._stale.clear()
 
     def _end(self, number: int) -> None:
         """End what ends now on a host, or within the precision."""
         host = self._hosts[number]
+        host.end = None
         host.advance(self._clock.now)
         limit = host.reading + self._clock.precision * host.rate
         is_first = True

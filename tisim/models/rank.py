@@ -1,4 +1,4 @@
-"""A rank of MPI as a SimPy process: what each action of its trace does.
+"""A rank of MPI as a SimPy process, what each action of its trace does, and what all ranks share.
 
 Each method that may block is a generator, which yields the SimPy events that the rank waits for.
 """
@@ -6,8 +6,8 @@ Each method that may block is a generator, which yields the SimPy events that th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, cast
@@ -17,8 +17,11 @@ import simpy
 from tisim.actions import script as rows
 from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError
-from tisim.models.communicators import Begun, Communicator
-from tisim.models.messages import Message, Request
+from tisim.models.clock import Clock
+from tisim.models.communicators import Begun, Communicator, Communicators
+from tisim.models.messages import Message, PointToPoint, Request
+from tisim.models.network import NetworkModel
+from tisim.models.processors import HostModel
 from tisim.traces.rank_requests import Persistent, RankRequests
 from tisim.traces.text_program import (
     ANY_SOURCE,
@@ -32,7 +35,8 @@ from tisim.traces.text_program import (
 
 if TYPE_CHECKING:
     from tisim import _core
-    from tisim.models.world import World
+    from tisim.simulation.settings import Settings
+    from tisim.traces.text_program import TextTrace
 
 #: The actions of a rank while it may wait.
 Steps = Generator[simpy.Event, None, None]
@@ -46,6 +50,66 @@ _POSTS: Final[dict[int, tuple[str | None, bool]]] = {
 }
 
 
+@dataclass
+class World:
+    """The ranks of a trace and what they share: clock, models, messages, communicators.
+
+    `placement` is the host of each rank, by its index. A test takes ``smpi/test`` times its entry
+    in `polls`: 1 plus the tests, of all ranks, that have failed since one succeeded
+    (``smpi/grow-injected-times``); so does a probe, which computes for ``smpi/iprobe``.
+    """
+
+    trace: TextTrace
+    settings: Settings
+    placement: list[int]
+    network: NetworkModel
+    hosts: HostModel
+
+    def __post_init__(self) -> None:
+        settings, placement, network = self.settings, self.placement, self.network
+        self.protocol = settings.protocol
+        self.clock = Clock(settings.network.precision_timing)
+        network.attach(self.clock, settings)
+        self.hosts.attach(self.clock, settings)
+        self.messages = PointToPoint(placement, settings, network)
+        self.communicators = Communicators(placement)
+        self.polls = {"test": 1, "testany": 1, "probe": 1}
+        self._fruitless_probes = 0
+        self._schedules: dict[Hashable, rows.Script] = {}
+        self.ranks = [Rank(self, number, host) for number, host in enumerate(placement)]
+
+    def note_poll(self, kind: str, *, success: bool) -> None:
+        """Note how a test or a probe ended."""
+        if success:
+            self.polls[kind] = 1
+        elif self.protocol.grow_injected_times or kind == "testany":
+            self.polls[kind] += 1
+
+    def nothing_will_come(self) -> bool:
+        """True if all ranks wait for others or probe in vain; asked less often as this goes on."""
+        self._fruitless_probes += 1
+        if self._fruitless_probes & (self._fruitless_probes - 1) or self.network.in_progress:
+            return False
+        return all(rank.is_stuck() for rank in self.ranks)
+
+    def schedule(
+        self,
+        rank: int,
+        communicator: Communicator,
+        write: Callable[[rows.Script], None],
+        call: Hashable = None,
+    ) -> rows.Script:
+        """What a rank does in a collective, which `write` writes once for all that are equal."""
+        group, number = communicator.group, communicator.number[rank]
+        key = (call, communicator.context, number, group.surveyed_by(number))
+        schedule = self._schedules.get(key) if call is not None else None
+        if schedule is None:
+            schedule = self._schedules[key] = group.script(self.settings, number)
+            write(schedule)
+        group.surveyed[number] = schedule.surveyed
+        return schedule
+
+
 class Rank:
     """One rank.
 
@@ -57,7 +121,7 @@ class Rank:
         self._messages = world.messages
         self.number, self.host = number, host
         self.comms = {0: world.communicators.world}
-        self._requests = RankRequests[Request]()
+        self._requests: RankRequests[Request] = RankRequests()
         self._orders = count()
         # Requests that a wait is about and that are complete, by the order of posting.
         self._ready: list[tuple[int, Request]] = []
@@ -267,8 +331,7 @@ class Rank:
         if done is None and listed:
             for request in listed:
                 self._await(request)
-            event = self._clock.env.event()
-            done = cast("Request", (yield from self._wait_for_others(event)))
+            done = cast("Request", (yield from self._wait_for_others(self._clock.env.event())))
             for request in listed:
                 if request.message is not None:
                     request.message.waiting.pop(request, None)
@@ -378,12 +441,8 @@ class Rank:
     def _cancel(self, action: Action) -> None:
         """Withdraw a request whose message is not matched."""
         request = self._requests.named(action)
-        message = request.message if request is not None else None
-        if request is not None and message is not None and self._messages.withdraw(message):
+        if request and request.message and self._messages.withdraw(request.message):
             request.message = None
-
-    def _free(self, action: Action) -> None:
-        self._requests.free(action)
 
     # Collectives
 
@@ -517,5 +576,5 @@ class Rank:
         "testany": _test_any,
         **dict.fromkeys(("probe", "iprobe"), _probe),
         "cancel": _cancel,
-        "request_free": _free,
+        "request_free": lambda self, action: self._requests.free(action),
     }

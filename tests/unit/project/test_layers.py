@@ -86,7 +86,7 @@ def test_imports_go_one_way() -> None:
         ("kernel/environment.py", "from tisim.platform import Platform"),
         ("kernel/environment.py", "def f():\n    import tisim.simulation.replay"),
         ("platform/xml.py", "from ..simulation import replay"),
-        ("models/world.py", "from tisim import _core"),
+        ("models/kernel.py", "from tisim import _core"),
         ("traces/trace.py", "def f():\n    from tisim import replay"),
         ("rogue.py", ""),
     ],
