@@ -95,19 +95,16 @@ Examples:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def execute_command(
     ranks: int | None,
-    repeat: int,
-    warm_up: int,
     compute: str,
     speed: float,
     json_file: str | None,
     timeline: str | None,
-    time_limit: float | None,
-    directory: str,
     scratch: str | None,
     mpicc: str | None,
     print_source: str | None,
     trace: str | None,
     command: tuple[str, ...],
+    **options: object,
 ) -> int:
     """Execute a trace with the calls of a real MPI library and time it.
 
@@ -146,16 +143,13 @@ def execute_command(
         done = execute(
             opened,
             command,
-            repeat=repeat,
-            warm_up=warm_up,
             compute=compute,
             speed=speed,
-            time_limit=time_limit,
             timeline=timeline,
-            directory=directory,
             scratch=scratch,
             compiler=mpicc,
             progress=lambda ended, steps: bar.show(ended / steps),
+            **options,  # type: ignore[arg-type]
         )
     if timeline is not None:
         report_written(timeline)

@@ -19,6 +19,8 @@ _MEMORY_CHECK = click.option(
     "--memory-check/--no-memory-check", default=True, show_default=True,
     help="Refuse what does not fit into a GPU.",
 )  # fmt: skip
+_TENSOR = click.option("--tp", "tensor", type=_COUNT, default=1, show_default=True,
+                       help="GPUs that share a matrix.")  # fmt: skip
 _OUTPUT = trace_option("FILE", "Graph to write; packed, if its name ends in .tit.")
 
 
@@ -42,12 +44,14 @@ Examples:
     help=f"One of {', '.join(MODELS)}, or a TOML file with layers, hidden, heads, ffn, vocab, "
     "sequence and, if need be, kv_heads, gated, experts, top_k.",
 )
-@click.option("--tp", type=_COUNT, default=1, show_default=True, help="GPUs that share a matrix.")
-@click.option("--pp", type=_COUNT, default=1, show_default=True, help="Stages of the pipeline.")
-@click.option("--dp", type=_COUNT, default=1, show_default=True, help="Copies of the model.")
-@click.option("--cp", type=_COUNT, default=1, show_default=True,
+@_TENSOR
+@click.option("--pp", "pipeline", type=_COUNT, default=1, show_default=True,
+              help="Stages of the pipeline.")  # fmt: skip
+@click.option("--dp", "data", type=_COUNT, default=1, show_default=True,
+              help="Copies of the model.")  # fmt: skip
+@click.option("--cp", "context", type=_COUNT, default=1, show_default=True,
               help="GPUs that share each sequence.")  # fmt: skip
-@click.option("--ep", type=_COUNT, default=1, show_default=True,
+@click.option("--ep", "expert", type=_COUNT, default=1, show_default=True,
               help="GPUs among --dp and --cp that share the experts.")  # fmt: skip
 @click.option("--micro-batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
 @click.option("--global-batch", type=_COUNT, required=True, help="Sequences of a step.")
@@ -84,44 +88,14 @@ Examples:
 @_MEMORY_CHECK
 @_OUTPUT
 def llm_command(
-    model: str,
-    tp: int,
-    pp: int,
-    dp: int,
-    cp: int,
-    ep: int,
-    micro_batch: int,
-    global_batch: int,
-    schedule: Schedule,
-    chunks: int,
-    zero: int,
-    recompute: Recompute,
-    sequence_parallel: bool,
-    dtype: str,
-    attention: Attention,
-    overlap_gradients: bool,
-    overlap_tensor: bool,
-    fp16_gradients: bool,
-    gpu: str,
-    memory_check: bool,
-    output: str,
+    model: str, fp16_gradients: bool, gpu: str, memory_check: bool, output: str, **divided: object
 ) -> None:
     """Write the training step of a large language model as a graph for tisim step.
 
     Forward, backward and optimizer as Megatron-LM does them, with its collectives where it puts
     them. Kernels are written as shapes and bytes, so that the graph is for any machine.
     """
-    layout = Layout(
-        *(tp, pp, dp, micro_batch, global_batch, schedule, chunks, zero, recompute),
-        sequence_parallel=sequence_parallel,
-        dtype=dtype,
-        attention=attention,
-        overlap_gradients=overlap_gradients,
-        overlap_tensor=overlap_tensor,
-        fp32_gradients=not fp16_gradients,
-        context=cp,
-        expert=ep,
-    )
+    layout = Layout(**divided, fp32_gradients=not fp16_gradients)  # type: ignore[arg-type]
     described = read_model(model)
     text = write_step(described, layout)
     if memory_check:
@@ -147,12 +121,12 @@ Examples:
     "--model", required=True, metavar="NAME|FILE.toml", help=f"One of {', '.join(MODELS)}, or a "
     "TOML file as of tisim generate llm.",
 )  # fmt: skip
-@click.option("--tp", type=_COUNT, default=1, show_default=True, help="GPUs that share a matrix.")
-@click.option("--pp", type=_COUNT, default=1, show_default=True,
+@_TENSOR
+@click.option("--pp", "stages", type=_COUNT, default=1, show_default=True,
               help="Stages of a pipeline, through which as many parts of the batch follow each "
               "other.")  # fmt: skip
 @click.option("--chunk", type=_COUNT, help="Tokens of a prompt at once (default: all).")
-@click.option("--transfer", is_flag=True,
+@click.option("--transfer", "transfers", is_flag=True,
               help="As many other GPUs decode; keys and values go there by layer.")  # fmt: skip
 @click.option("--batch", type=_COUNT, default=1, show_default=True, help="Sequences at once.")
 @click.option("--prompt", type=_COUNT, default=1024, show_default=True, help="Tokens of a prompt.")
@@ -165,18 +139,7 @@ Examples:
 @_MEMORY_CHECK
 @_OUTPUT
 def inference_command(
-    model: str,
-    tp: int,
-    pp: int,
-    chunk: int | None,
-    transfer: bool,
-    batch: int,
-    prompt: int,
-    tokens: int,
-    dtype: str,
-    gpu: str,
-    memory_check: bool,
-    output: str,
+    model: str, chunk: int | None, gpu: str, memory_check: bool, output: str, **served: object
 ) -> None:
     """Write the inference of a large language model as a graph for tisim step.
 
@@ -185,16 +148,16 @@ def inference_command(
     --tp times --pp GPUs compute it, and as many others decode.
     """
     described = read_model(model)
-    serving = Serving(tp, batch, prompt, tokens, dtype, pp, chunk or 0, transfer)
+    serving = Serving(**served, chunk=chunk or 0)  # type: ignore[arg-type]
     text = write_inference(described, serving)
     if memory_check:
         parts = serving_memory(described, serving)
         less = "more --tp or --pp, or a smaller --batch"
         check_fit("this batch", parts, GPUS[gpu].memory, gpu, less)
     write_graph(output, text)
-    gpus = tp * pp * (2 if transfer else 1)
+    gpus = serving.tensor * serving.stages * (2 if serving.transfers else 1)
     click.echo(
-        f"{output}: {described.name}, {gpus:,} GPUs, {batch:,} sequences of {prompt:,} tokens and "
-        f"{tokens:,} more"
+        f"{output}: {described.name}, {gpus:,} GPUs, {serving.batch:,} sequences of "
+        f"{serving.prompt:,} tokens and {serving.tokens:,} more"
     )
     report_written(output)

@@ -65,13 +65,13 @@ Examples:
               show_default=True, help="GPUs and the nodes they are in.")  # fmt: skip
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE",
               help="Another value of the machine, as of tisim step.")  # fmt: skip
-@click.option("--tp", callback=_numbers, metavar="N,...",
+@click.option("--tp", "tensor", callback=_numbers, metavar="N,...",
               help="GPUs that share a matrix (default: powers of two within a node).")  # fmt: skip
-@click.option("--pp", callback=_numbers, metavar="N,...",
+@click.option("--pp", "pipeline", callback=_numbers, metavar="N,...",
               help="Stages of the pipeline (default: all that divide the layers).")  # fmt: skip
-@click.option("--cp", callback=_numbers, default="1", show_default=True, metavar="N,...",
+@click.option("--cp", "context", callback=_numbers, default="1", show_default=True, metavar="N,...",
               help="GPUs that share each sequence.")  # fmt: skip
-@click.option("--ep", callback=_numbers, default="1", show_default=True, metavar="N,...",
+@click.option("--ep", "expert", callback=_numbers, default="1", show_default=True, metavar="N,...",
               help="GPUs that share the experts.")  # fmt: skip
 @click.option("--micro-batch", callback=_numbers, default="1,2,4", show_default=True,
               metavar="N,...", help="Sequences at once.")  # fmt: skip
@@ -98,20 +98,13 @@ def layouts_command(
     global_batch: int,
     machine: str,
     values: tuple[str, ...],
-    tp: tuple[int, ...],
-    pp: tuple[int, ...],
-    cp: tuple[int, ...],
-    ep: tuple[int, ...],
-    micro_batch: tuple[int, ...],
-    schedule: tuple[Schedule, ...],
-    chunks: tuple[int, ...],
-    recompute: tuple[Recompute, ...],
     dtype: str,
     zero: int,
     overlap: bool,
     output: str | None,
     picture: str | None,
     json_file: str | None,
+    **space: object,
 ) -> None:
     """Find the fastest layout of a training step on a number of GPUs.
 
@@ -131,7 +124,7 @@ def layouts_command(
             gpus=gpus,
             global_batch=global_batch,
             machine=STEP_MACHINES[machine].with_values(values),
-            space=Space(tp, pp, micro_batch, schedule, chunks, recompute, cp, ep),
+            space=Space(**space),  # type: ignore[arg-type]
             base=Layout(zero=zero, dtype=dtype, overlap_gradients=overlap, overlap_tensor=overlap),
             progress=lambda done, all_of_them: bar.show(done / all_of_them),
         )

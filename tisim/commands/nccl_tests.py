@@ -24,11 +24,11 @@ Examples:
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def _bytes(text: str, what: str) -> int:
+def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     """A size as nccl-tests has it: 32M is 32 x 1024 x 1024 bytes."""
     found = re.fullmatch(r"(\d{1,15})([KMG]?)", text.upper())
     if found is None:
-        raise InputError(f"{what}: bytes such as 8, 64K, 32M or 1G, not {text!r}")
+        raise InputError(f"{parameter.opts[-1]}: bytes such as 8, 64K, 32M or 1G, not {text!r}")
     return int(found[1]) * _SUFFIXES[found[2]]
 
 
@@ -38,12 +38,19 @@ def _bytes(text: str, what: str) -> int:
     "--platform", "file", metavar="FILE.xml", required=True, help="Platform whose hosts are GPUs."
 )
 @click.option(
-    "--gpus", type=click.IntRange(min=2), metavar="N", help="The first N GPUs (default: all)."
+    "--gpus",
+    "ranks",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="The first N GPUs (default: all).",
 )
-@click.option("-b", "--minbytes", default="32M", show_default=True, help="Smallest size.")
-@click.option("-e", "--maxbytes", default="32M", show_default=True, help="Largest size.")
+@click.option("-b", "--minbytes", "first", default="32M", show_default=True, callback=_bytes,
+              help="Smallest size.")  # fmt: skip
+@click.option("-e", "--maxbytes", "last", default="32M", show_default=True, callback=_bytes,
+              help="Largest size.")  # fmt: skip
 @click.option("-f", "--stepfactor", type=click.IntRange(min=2), help="Factor between sizes.")
-@click.option("-i", "--stepbytes", default="1M", show_default=True, help="Step without -f.")
+@click.option("-i", "--stepbytes", "step", default="1M", show_default=True, callback=_bytes,
+              help="Step without -f.")  # fmt: skip
 @click.option(
     "-d",
     "--datatype",
@@ -66,6 +73,7 @@ def _bytes(text: str, what: str) -> int:
     "algorithms",
     type=click.Choice(ALGORITHMS),
     multiple=True,
+    default=ALGORITHMS,
     help="Algorithm that NCCL may choose, as NCCL_ALGO (default: all). Repeatable.",
 )
 @click.option(
@@ -73,6 +81,7 @@ def _bytes(text: str, what: str) -> int:
     "protocols",
     type=click.Choice(PROTOCOLS),
     multiple=True,
+    default=PROTOCOLS,
     help="Protocol that NCCL may choose, as NCCL_PROTO (default: all). Repeatable.",
 )
 @click.option(
@@ -90,20 +99,13 @@ def _bytes(text: str, what: str) -> int:
 )
 @json_option("the table, in bytes and seconds,")
 def nccl_tests_command(
-    operation: str,
     file: str,
-    gpus: int | None,
-    minbytes: str,
-    maxbytes: str,
-    stepfactor: int | None,
-    stepbytes: str,
-    dtype: str,
+    operation: str,
     version: str,
-    algorithms: tuple[str, ...],
-    protocols: tuple[str, ...],
-    level: str,
+    stepfactor: int | None,
     msccl: str | None,
     json_file: str | None,
+    **asked: object,
 ) -> None:
     """Predict the table of nccl-tests for an OPERATION of NCCL on a platform of GPUs.
 
@@ -116,17 +118,10 @@ def nccl_tests_command(
     table = predict(
         platform,
         operation,
-        gpus,
-        first=_bytes(minbytes, "--minbytes"),
-        last=_bytes(maxbytes, "--maxbytes"),
         factor=stepfactor or 1,
-        step=_bytes(stepbytes, "--stepbytes"),
-        dtype=dtype,
-        level=level,
         msccl=None if msccl is None else read_algorithm(msccl),
         version=version,
-        algorithms=algorithms or ALGORITHMS,
-        protocols=protocols or PROTOCOLS,
+        **asked,  # type: ignore[arg-type]
     )
     if not write_json(table.data(), json_file, indent=2):
         click.echo(f"# {operation} on {table.ranks} GPUs of {file}, NCCL {version}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,13 +14,15 @@ from tisim.errors import InputError
 from tisim.gpu import machines as gpus
 from tisim.platform import Platform, new
 from tisim.platform.description.node import WRITTEN_BY_NEW
-from tisim.platform.new import Hardware, write_with_deployment
+from tisim.platform.new import write_with_deployment
 from tisim.platform.new.machines import MACHINES, machine
 from tisim.platform.report import describe, describe_route
 from tisim.support.quantities import parse_bandwidth
 
 if TYPE_CHECKING:
     from tisim.platform.drawing import RunLoad
+
+_Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 _EXAMPLES = """\b
 Examples:
@@ -143,7 +145,7 @@ _OUTPUT = click.option(
     help="Platform to write; FILE.hosts and FILE.deploy.xml beside it place a rank on "
     "each core of the hosts that are not file servers.",
 )
-_COMMON = (
+_COMMON: tuple[_Option, ...] = (
     click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of hosts."),
     click.option(
         "--bandwidth",
@@ -186,21 +188,18 @@ _COMMON = (
 )
 
 
-def _common(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that all kinds of platforms have."""
-    for option in reversed(_COMMON):
-        command = option(command)
-    return command
-
-
-def _numbers(text: str | None, what: str) -> tuple[int, ...] | None:
+def _numbers(
+    _ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[int, ...] | None:
     """Whole numbers with commas between them."""
     if text is None:
         return None
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"{what}: whole numbers such as 8,8,4, not {text!r}") from None
+        raise InputError(
+            f"{parameter.opts[0]}: whole numbers such as 8,8,4, not {text!r}"
+        ) from None
 
 
 def _write(platform: Platform, output: str, comment: str = "") -> None:
@@ -230,94 +229,75 @@ def new_command() -> None:
     """Create a platform: a cluster, a fat tree, a torus, a dragonfly or a known machine."""
 
 
-@new_command.command("cluster", epilog=_EPILOG)
-@_common
-@click.option("--backbone", metavar="RATE", help="Total bandwidth of the switch.")
-def cluster_command(
-    output: str, nodes: int, backbone: str | None, **hardware: Unpack[Hardware]
-) -> None:
-    """Hosts on one switch."""
-    _write(new.cluster(nodes, backbone=backbone, **hardware), output)
+def _add_kind(name: str, make: Callable[..., Platform], summary: str, *own: _Option) -> None:
+    """Add a command whose options are the parameters of `make`: those of all kinds, and its own."""
+
+    def write(output: str, **parameters: object) -> None:
+        _write(make(**parameters), output)
+
+    command: Callable[..., None] = write
+    for option in reversed((*_COMMON, *own)):
+        command = option(command)
+    new_command.command(name, epilog=_EPILOG, help=summary)(command)
 
 
-@new_command.command("fat-tree", epilog=_EPILOG)
-@_common
-@click.option(
-    "--radix",
-    type=click.IntRange(min=2),
-    metavar="PORTS",
-    help="Ports per switch (default: the smallest of 32, 36, 40, 48, 64, 128 that gives the "
-    "fewest levels).",
+_add_kind(
+    "cluster",
+    new.cluster,
+    "Hosts on one switch.",
+    click.option("--backbone", metavar="RATE", help="Total bandwidth of the switch."),
 )
-@click.option(
-    "--oversubscription",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="Hosts per uplink of a switch.",
+_add_kind(
+    "fat-tree",
+    new.fat_tree,
+    "A fat tree of equal switches with the fewest levels that hold the hosts.",
+    click.option(
+        "--radix",
+        type=click.IntRange(min=2),
+        metavar="PORTS",
+        help="Ports per switch (default: the smallest of 32, 36, 40, 48, 64, 128 that gives the "
+        "fewest levels).",
+    ),
+    click.option(
+        "--oversubscription",
+        type=float,
+        default=1.0,
+        show_default=True,
+        help="Hosts per uplink of a switch.",
+    ),
 )
-def fat_tree_command(
-    output: str,
-    nodes: int,
-    radix: int | None,
-    oversubscription: float,
-    **hardware: Unpack[Hardware],
-) -> None:
-    """A fat tree of equal switches with the fewest levels that hold the hosts."""
-    tree = new.fat_tree(nodes, radix=radix, oversubscription=oversubscription, **hardware)
-    _write(tree, output)
-
-
-@new_command.command("torus", epilog=_EPILOG)
-@_common
-@click.option(
-    "--dims",
-    metavar="N,N,...",
-    help="Sizes of the dimensions (default: three of nearly equal size).",
+_add_kind(
+    "torus",
+    new.torus,
+    "A torus: each host is linked to its neighbours in every dimension.",
+    click.option(
+        "--dims",
+        callback=_numbers,
+        metavar="N,N,...",
+        help="Sizes of the dimensions (default: three of nearly equal size).",
+    ),
 )
-def torus_command(output: str, nodes: int, dims: str | None, **hardware: Unpack[Hardware]) -> None:
-    """A torus: each host is linked to its neighbours in every dimension."""
-    sizes = _numbers(dims, "--dims")
-    _write(new.torus(nodes, dims=sizes, **hardware), output)
-
-
-@new_command.command("dragonfly", epilog=_EPILOG)
-@_common
-@click.option("--groups", type=click.IntRange(min=1), help="Number of groups (default: balanced).")
-@click.option("--chassis", type=click.IntRange(min=1), help="Chassis per group (default: about 6).")
-@click.option(
-    "--blades",
-    type=click.IntRange(min=1),
-    help="Blades per chassis, at least as many as groups (default: balanced).",
+_COUNT = click.IntRange(min=1)
+_add_kind(
+    "dragonfly",
+    new.dragonfly,
+    "A dragonfly: groups of chassis of blades, with minimal routing.",
+    click.option("--groups", type=_COUNT, help="Number of groups (default: balanced)."),
+    click.option("--chassis", type=_COUNT, help="Chassis per group (default: about 6)."),
+    click.option(
+        "--blades",
+        type=_COUNT,
+        help="Blades per chassis, at least as many as groups (default: balanced).",
+    ),
+    click.option("--hosts", type=_COUNT, help="Hosts per blade (default: about 4)."),
+    click.option(
+        "--cables",
+        callback=_numbers,
+        metavar="N,N,N",
+        help="Cables between two groups, two chassis, two blades (default: enough for uniform "
+        "traffic).",
+    ),
 )
-@click.option("--hosts", type=click.IntRange(min=1), help="Hosts per blade (default: about 4).")
-@click.option(
-    "--cables",
-    metavar="N,N,N",
-    help="Cables between two groups, two chassis, two blades (default: enough for uniform "
-    "traffic).",
-)
-def dragonfly_command(
-    output: str,
-    nodes: int,
-    groups: int | None,
-    chassis: int | None,
-    blades: int | None,
-    hosts: int | None,
-    cables: str | None,
-    **hardware: Unpack[Hardware],
-) -> None:
-    """A dragonfly: groups of chassis of blades, with minimal routing."""
-    shape = new.dragonfly(
-        nodes,
-        groups=groups,
-        chassis=chassis,
-        blades=blades,
-        hosts=hosts,
-        cables=_numbers(cables, "--cables"),
-        **hardware,
-    )
-    _write(shape, output)
 
 
 @new_command.command("machine", epilog=_EPILOG)

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from tisim.traces.spread import Spread
 
 
+def _is_all(_ctx: click.Context, _parameter: click.Parameter, text: str) -> bool:
+    return text == "all"
+
+
+def _bytes(_ctx: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    return None if text is None else round(parse_size(text))
+
+
 @click.command(
     "record",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
@@ -60,9 +68,11 @@ Examples:
 @units_option("Units of computation per second of CPU time, for the counter 'time'.")
 @click.option(
     "--tests",
+    "failed_tests",
     type=click.Choice(["successful", "all"]),
     default="successful",
     show_default=True,
+    callback=_is_all,
     help="Calls of MPI_Test and MPI_Iprobe to record; the number of failed ones depends on "
     "the machine.",
 )
@@ -99,6 +109,7 @@ Examples:
     type=click.Choice(["replayed", "all"]),
     default="replayed",
     show_default=True,
+    callback=_is_all,
     help="Arguments of calls to keep: those that a replay needs, or all of them, for tisim unpack "
     "--calls: buffers, derived types, statuses, hints and topologies too.",
 )
@@ -133,11 +144,13 @@ Examples:
 @click.option(
     "--memory",
     metavar="BYTES",
+    callback=_bytes,
     help="Memory for recording on each rank, such as 8MiB; at most 64MiB.  [default: 1MiB]",
 )
 @click.option(
     "--max-size",
     metavar="BYTES",
+    callback=_bytes,
     help="Maximum size of the trace; a rank stops recording when its share is full.",
 )
 @click.option(
@@ -162,26 +175,15 @@ Examples:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record_command(
     output: str | None,
-    counter: str,
     speed: float,
-    tests: str,
-    longest_poll: int,
-    spawned: bool,
     io: Io,
-    call_sites: bool,
-    arguments: str,
-    sample: bool,
-    times: bool,
-    timeline: str | None,
+    arguments: bool,
     repeat: int,
-    ranks: str | None,
-    memory: str | None,
-    max_size: str | None,
-    gather: str | None,
     mpicc: str | None,
     print_source: str | None,
     parts: str | None,
     command: tuple[str, ...],
+    **settings: object,
 ) -> int:
     """Run an MPI program and record its time-independent trace.
 
@@ -194,7 +196,7 @@ def record_command(
     if print_source is not None:
         from tisim.traces.record.source import Variant, write_source
 
-        write_source(Path(print_source), Variant.of(io, arguments=arguments == "all"))
+        write_source(Path(print_source), Variant.of(io, arguments=arguments))
         report_written(print_source)
         return 0
     if output is None:
@@ -204,24 +206,13 @@ def record_command(
         return 0
     from tisim.traces.record.settings import Settings
 
-    settings = Settings(
-        counter=counter,
+    chosen = Settings(
         reference_speed=speed,
-        failed_tests=tests == "all",
-        longest_poll=longest_poll,
-        spawned=spawned,
-        call_sites=call_sites,
-        arguments=arguments == "all",
-        sample=sample,
-        times=times,
-        timeline=timeline,
         io=io,
-        gather=gather,
-        ranks=ranks,
-        memory=_bytes(memory),
-        max_size=_bytes(max_size),
+        arguments=arguments,
+        **settings,  # type: ignore[arg-type]
     )
-    return _record(command, output, settings, repeat, mpicc)
+    return _record(command, output, chosen, repeat, mpicc)
 
 
 def _record(
@@ -252,10 +243,6 @@ def packed_parts(parts: str, output: str) -> Recording:
     if recording is None:
         raise InputError("the directory holds no parts of a trace (rank-0.part ...)", file=parts)
     return recording
-
-
-def _bytes(text: str | None) -> int | None:
-    return None if text is None else round(parse_size(text))
 
 
 # The summary of a recording on standard error.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 
 # Modules that a replay imports in addition to those above.
 _LIBRARIES = ("tisim.platform.compiled",)
+
+
+def _time(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    return None if text is None else parse_time(text, parameter.opts[0])
 
 
 class _Replay(click.Command):
@@ -136,11 +141,12 @@ Examples:
 )
 @click.option(
     "--begin",
+    callback=_time,
     metavar="TIME",
     help="Start of the part to draw (--gantt), to show first (--report) or to write (--timeline "
     "for Perfetto), such as 2.25s.",
 )
-@click.option("--end", metavar="TIME", help="End of that part.")
+@click.option("--end", callback=_time, metavar="TIME", help="End of that part.")
 @click.option(
     "--ignore-unsupported",
     is_flag=True,
@@ -186,8 +192,8 @@ def replay_command(
     breakdown: bool,
     gantt_files: tuple[str, ...],
     report_file: str | None,
-    begin: str | None,
-    end: str | None,
+    begin: float | None,
+    end: float | None,
     ignore_unsupported: bool,
     bandwidth: str | None,
     latency: str | None,
@@ -218,8 +224,15 @@ def replay_command(
         check_tolerance(skip_steady)
     if json_file not in (None, "-"):
         check_writable(json_file)
-    pictures = Pictures(gantt_files, report_file, begin, end, timelines)
-    event_log = breakdown or pictures.wanted or uncertainty is not None
+    part = None
+    if begin is not None or end is not None:
+        if not (gantt_files or report_file or timelines):
+            raise InputError(
+                "--begin and --end are a part of --gantt, --report or --timeline: give one too"
+            )
+        part = begin or 0.0, math.inf if end is None else end
+    pictures = _pictures(gantt_files, report_file, begin, end)
+    event_log = bool(breakdown or pictures or uncertainty is not None)
     if event_log:
         check_installed("pandas")
     start = time.perf_counter()
@@ -249,7 +262,7 @@ def replay_command(
             ranks=ranks,
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
-            timeline_part=pictures.part if timelines else None,
+            timeline_part=part if timelines else None,
             event_log=event_log,
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,
@@ -278,7 +291,7 @@ def replay_command(
         )
         result.uncertainty = interval.to_dict()
         words.append(interval.text())
-        if not (breakdown or pictures.wanted):
+        if not (breakdown or pictures):
             result.event_log = None  # it was for the shares
         if skip_steady is not None:
             result.steady = not_skipped(skip_steady, "--uncertainty replays with other parameters")
@@ -289,7 +302,9 @@ def replay_command(
 
         streams = graph_file is not None
         report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
-    pictures.draw(result)
+    for path, draw in pictures:
+        draw(result)
+        report_written(path)
     if json_file is not None and write_pieces(result.json_pieces(), json_file):
         return 0
     print_summary(result, "; ".join(filter(None, words)))
@@ -376,71 +391,30 @@ def _parameter_sets(platform_file: str) -> ParameterSets | None:
     return ParameterSets.beside(platform_file)
 
 
-# Pictures
+def _pictures(
+    gantts: Sequence[str], report: str | None, begin: float | None, end: float | None
+) -> list[tuple[str, Callable[[Result], None]]]:
+    """Files of pictures, and what draws a result into each.
 
-
-class Pictures:
-    """Files that pictures of a result go to.
-
-    `begin` and `end` are the part of the time, with units, that charts and timelines show (a page:
-    first); None: no bound. Raises `InputError` if a file cannot be written, its suffix is another
-    than it must be, or a time is none.
+    Raises `InputError` if a file cannot be written, or its suffix is another than it must be.
     """
+    found: list[tuple[str, Callable[[Result], None]]] = []
+    if gantts:
+        from tisim.analysis.pictures.gantt_file import check_picture, draw_gantt
 
-    def __init__(
-        self,
-        gantts: Sequence[str],
-        report: str | None,
-        begin: str | None = None,
-        end: str | None = None,
-        timelines: Sequence[str] = (),
-    ) -> None:
-        self._gantts = gantts
-        self._report = report
-        self._begin = None if begin is None else parse_time(begin, "--begin")
-        self._end = None if end is None else parse_time(end, "--end")
-        if (begin or end) and not self.wanted and not timelines:
-            raise InputError(
-                "--begin and --end are a part of --gantt, --report or --timeline: give one too"
-            )
-        if gantts:
-            from tisim.analysis.pictures.gantt_file import check_picture
+        check_installed("matplotlib")
+        for gantt in gantts:
+            check_picture(gantt)
+            draw = partial(draw_gantt, path=gantt, begin=begin or 0.0, end=end)
+            found.append((gantt, draw))
+    if report is not None:
+        from tisim.analysis.report.report import check_report, write_report
 
-            check_installed("matplotlib")
-            for gantt in gantts:
-                check_picture(gantt)
-                check_writable(gantt)
-        if report is not None:
-            from tisim.analysis.report.report import check_report
-
-            check_report(report)
-            check_writable(report)
-
-    @property
-    def part(self) -> tuple[float, float] | None:
-        """The part of the time, in seconds; None: all of it."""
-        if self._begin is None and self._end is None:
-            return None
-        return self._begin or 0.0, math.inf if self._end is None else self._end
-
-    @property
-    def wanted(self) -> bool:
-        """True if anything is to be drawn."""
-        return bool(self._gantts) or self._report is not None
-
-    def draw(self, result: Result) -> None:
-        """Draw what is wanted."""
-        if self._gantts:
-            from tisim.analysis.pictures.gantt_file import draw_gantt
-
-            for gantt in self._gantts:
-                draw_gantt(result, gantt, begin=self._begin or 0.0, end=self._end)
-                report_written(gantt)
-        if self._report is not None:
-            from tisim.analysis.report.report import write_report
-
-            write_report(result, self._report, begin=self._begin, end=self._end)
-            report_written(self._report)
+        check_report(report)
+        found.append((report, partial(write_report, path=report, begin=begin, end=end)))
+    for path, _ in found:
+        check_writable(path)
+    return found
 
 
 # The printed table
