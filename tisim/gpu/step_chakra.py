@@ -20,8 +20,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording, check_ranks, shape_of
+from tisim.gpu.step_recording import Recording, check_ranks, graph_text, ranges, shape_of
 from tisim.support.reading import open_input
 
 # schema/protobuf/et_def.proto of mlcommons/chakra: kinds of nodes and of collectives.
@@ -98,25 +97,18 @@ def read_chakra(
     span, count = _span([node for trace in traces for node in trace]), sum(map(len, traces))
     programs = [writer.program(traces.pop(0)) for writer in writers]  # nodes are gone behind it
     communicators = {name: shape for writer in writers for name, shape in writer.shapes.items()}
-    lines = ["graph 1", f"ranks {world}"]
-    lines += [f"communicator {name} {size} {step}" for name, (size, step) in communicators.items()]
-    first = 0
-    for rank, program in enumerate(programs):
-        if rank + 1 < len(programs) and programs[rank + 1] == program:
-            continue
-        last = rank if len(programs) > 1 else world - 1
-        lines += [f"program {first}-{last}", *program, "end"]
-        first = rank + 1
-    text = "\n".join(lines) + "\n"
-    lost = sum((writer.lost for writer in writers), Counter())
+    own = (
+        (f"{first}-{last if len(files) > 1 else world - 1}", program)
+        for first, last, program in ranges(programs)
+    )
     return Recording(
-        parse_graph(text, str(path)),
-        text,
+        path,
+        graph_text(world, own, communicators),
         span,
         count,
         sum(writer.communications for writer in writers),
         sum(writer.kept for writer in writers),
-        lost,
+        sum((writer.lost for writer in writers), Counter()),
     )
 
 

@@ -22,9 +22,8 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.gpu.step_graph import MOST_RANKS
-from tisim.gpu.step_launches import Launched, Program
 from tisim.gpu.step_ranks import Call, RecordedRank, joined
-from tisim.gpu.step_recording import Recording, check_ranks
+from tisim.gpu.step_recording import Launched, Program, Recording, check_ranks
 from tisim.support.limits import unpacking_limit
 from tisim.support.reading import open_input
 

@@ -12,9 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_launches import Launched, Program
-from tisim.gpu.step_recording import Recording
+from tisim.gpu.step_recording import Launched, Program, Recording, graph_text
 from tisim.support.reading import head_of
 
 # Tables of what GPUs do, and the column of the number of the kernel's name.
@@ -49,15 +47,12 @@ def read_nsys(path: str | Path) -> Recording:
         raise InputError(f"this is not an export of Nsight Systems: {error}", file=path) from None
     if not kernels:
         raise InputError("this export of Nsight Systems has no kernels", file=path)
-    lines = ["graph 1", f"ranks {len(programs)}"]
-    for rank, program in enumerate(programs):
-        lines += [f"program {rank}", *program.lines(), "end"]
-    text = "\n".join(lines) + "\n"
     everything = [kernel for one in kernels.values() for kernel in one]
     communicate = sum(kernel.communicates for kernel in everything)
+    numbered = ((str(rank), program.lines()) for rank, program in enumerate(programs))
     return Recording(
-        parse_graph(text, str(path)),
-        text,
+        path,
+        graph_text(len(programs), numbered, {}),
         max(program.seconds for program in programs),
         len(everything),
         communicate,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import MOST_RANKS, Node, parse_graph
-from tisim.gpu.step_recording import Recording
+from tisim.gpu.step_graph import MOST_RANKS, Node
+from tisim.gpu.step_recording import Recording, graph_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,14 +92,16 @@ def extrapolated(recording: Recording, grid: Parallelism) -> tuple[Recording, li
             "the stage before and the one after it; the ends do not show what others do",
             file=graph.file,
         )
-    lines = ["graph 1", f"ranks {grid.ranks}", f"dtype {graph.dtype}"]
-    lines += [f"communicator {name} {size} {step}" for name, (size, step) in groups.items()]
     width = grid.tp * grid.dp
-    for stage in range(grid.pp):
-        program = _program(nodes, stage, offsets, grid)
-        lines += [f"program {stage * width}-{(stage + 1) * width - 1}", *program, "end"]
-    text = "\n".join(lines) + "\n"
-    made = replace(recording, graph=parse_graph(text, graph.file), text=text)
+    programs = [
+        (
+            f"{stage * width}-{(stage + 1) * width - 1}",
+            _program(nodes, stage, offsets, grid),
+        )
+        for stage in range(grid.pp)
+    ]
+    text = graph_text(grid.ranks, programs, groups, dtype=graph.dtype)
+    made = replace(recording, file=graph.file, text=text)
     return made, _assumed(before, grid, groups, offsets)
 
 

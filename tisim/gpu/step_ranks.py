@@ -11,16 +11,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_launches import Launched, Program
-from tisim.gpu.step_recording import Recording, check_ranks, shape_of
+from tisim.gpu.step_recording import (
+    Launched,
+    Program,
+    Recording,
+    check_ranks,
+    graph_text,
+    ranges,
+    shape_of,
+)
 
 _NOT_MET = "meetings with calls that other ranks have not recorded; those here keep their times"
 _COPIED = "recordings of other ranks, which do what the recorded one next below them does"
@@ -107,22 +113,18 @@ def joined(
                 lost[_NOT_MET] += found[1] if model else 0
             body = "\n".join(by_number[own].program.lines(starts[own]))
             body_of[own, context] = bodies.setdefault(body, len(bodies))
-    lines = ["graph 1", f"ranks {world}"]
-    lines += [f"communicator {name} {size} {step}" for name, (size, step) in job.shapes.items()]
-    numbers = [body_of[what] for what in zip(job.recorded, contexts, strict=True)]
-    ranges = list(_ranges(numbers))
-    often = Counter(number for _, _, number in ranges)
+    runs = list(ranges([body_of[what] for what in zip(job.recorded, contexts, strict=True)]))
+    often = Counter(number for _, _, number in runs)
     texts = list(bodies)
-    for number, times in often.items():
-        lines += [f"block b{number}", texts[number], "end"] if times > 1 else []
-    for first, last, number in ranges:
-        body = f"do b{number}" if often[number] > 1 else texts[number]
-        lines += [f"program {first}-{last}", body, "end"]
+    blocks = ((f"b{number}", [texts[number]]) for number, times in often.items() if times > 1)
+    programs = (
+        (f"{first}-{last}", [f"do b{number}" if often[number] > 1 else texts[number]])
+        for first, last, number in runs
+    )
     lost[_COPIED] += world - len(ranks) if len(ranks) > 1 else 0
-    text = "\n".join(lines) + "\n"
     return Recording(
-        parse_graph(text, str(file)),
-        text,
+        file,
+        graph_text(world, programs, job.shapes, blocks=blocks),
         max(starts[rank.rank] + rank.program.seconds for rank in ranks),
         sum(len(rank.kernels) for rank in ranks),
         sum(kernel.communicates for rank in ranks for kernel in rank.kernels),
@@ -318,15 +320,6 @@ class _Job:
                         found.append(other)
         first = min(starts.values())
         return {number: start - first for number, start in starts.items()}
-
-
-def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Places from the first to the last that have the same number, and that."""
-    first = 0
-    for place, number in enumerate(numbers):
-        if place + 1 == len(numbers) or numbers[place + 1] != number:
-            yield first, place, number
-            first = place + 1
 
 
 def _set_lines(

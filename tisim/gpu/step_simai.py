@@ -13,8 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.gpu.step_graph import parse_graph
-from tisim.gpu.step_recording import Recording, check_ranks
+from tisim.gpu.step_recording import Recording, check_ranks, graph_text
 from tisim.support.reading import head_of, read_text
 
 _KIND = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
@@ -44,16 +43,8 @@ def read_simai(path: str | Path, *, ranks: int | None = None) -> Recording:
     """
     rows = read_text(path, "this table of layers").splitlines()
     table = _Table(str(path), rows, ranks)
-    text = "\n".join(table.lines()) + "\n"
-    return Recording(
-        parse_graph(text, str(path)),
-        text,
-        0.0,
-        table.computations,
-        table.collectives,
-        0,
-        table.lost,
-    )
+    text = table.text()
+    return Recording(path, text, 0.0, table.computations, table.collectives, 0, table.lost)
 
 
 class _Table:
@@ -104,7 +95,7 @@ class _Table:
             raise self.fail(f"{text!r} is not a whole number", line)
         return int(text)
 
-    def lines(self) -> list[str]:
+    def text(self) -> str:
         """The graph file."""
         count = self.whole(self.rows[1].strip(), 2) if len(self.rows) > 1 else 0
         layers = self.rows[2 : 2 + count]
@@ -127,9 +118,7 @@ class _Table:
         program = forward + [line for back in reversed(backward) for line in back]
         if not program:
             raise self.fail("no layer of the table takes any time", 3)
-        heads = [f"communicator {name} {size} {step}" for name, (size, step) in self.groups.items()]
-        last = self.ranks - 1
-        return ["graph 1", f"ranks {self.ranks}", *heads, f"program 0-{last}", *program, "end"]
+        return graph_text(self.ranks, [(f"0-{self.ranks - 1}", program)], self.groups)
 
     def _compute(self, nanoseconds: str, line: int) -> list[str]:
         time = self.whole(nanoseconds, line)

@@ -84,12 +84,7 @@ def iallreduce(s: Endpoint, count: int, size: int) -> list[int]:
 
 def iallgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> list[int]:
     """Every rank exchanges its block with every other rank, in the order of the ranks."""
-    requests = []
-    for other in range(s.size):
-        if other != s.rank:
-            requests.append(s.isend(other, scount * ssize))
-            requests.append(s.irecv(other, rcount * rsize))
-    return requests
+    return iallgatherv(s, scount, ssize, [rcount] * s.size, rsize)
 
 
 def iallgatherv(

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.nonblocking import iscatter, iscatterv
 from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
-
-
-def scatter_on_two_levels(
-    s: Endpoint,
-    scount: int,
-    ssize: int,
-    rcount: int,
-    rsize: int,
-    root: int,
-    inter: Callable[[Endpoint, int, int, int, int, int], None],
-    intra: str,
-) -> None:
-    """The root's blocks reach its host's leader, then all leaders, then the ranks of each host.
-
-    Within a single host it is the linear scatter. An empty block ends the call; SimGrid asks the
-    argument that does not count (`rcount` on the root, `scount` elsewhere), which is the same
-    unless a trace gives the ranks different arguments. `inter` is the scatter among the leaders
-    when all hosts have the same number of ranks; otherwise it is a linear scatterv. `intra`: name
-    of the scatter on a host.
-    """
-    found = nodes(s)
-    block = scount * ssize if s.rank == root else rcount * rsize
-    if (scount if s.rank == root else rcount) == 0:
-        return
-    if found.intra.size == s.size:
-        ompi_basic_linear(s, scount, ssize, rcount, rsize, root)
-        return
-    leader = found.leader_of(root)
-    if s.rank == leader != root:
-        s.recv(root, block * s.size)
-    if s.rank == root != leader:
-        s.send(leader, block * s.size)
-    if found.leaders is not None:
-        leader_root = found.layout.node[root]
-        mine = block * found.intra.size
-        if found.layout.uniform:
-            inter(found.leaders, mine, 1, mine, 1, leader_root)
-        else:
-            sizes = found.layout.sizes
-            found.leaders.waitall(iscatterv(found.leaders, sizes, block, mine, 1, leader_root))
-    algorithm("scatter", intra)(found.intra, block, 1, rcount, rsize, 0)
 
 
 def ompi_basic_linear(
@@ -114,38 +71,52 @@ def down_intervals(s: Endpoint, nbytes: int, root: int) -> None:
         s.send(child, min(below - place, s.size - below) * nbytes)
 
 
-def mvapich2_two_level_binomial(
-    s: Endpoint,
-    scount: int,
-    ssize: int,
-    rcount: int,
-    rsize: int,
-    root: int,
-    *,
-    intra: str = "mpich",
-) -> None:
-    """Among the hosts along a binomial tree, then on every host.
+def _on_two_levels(inter: Algorithm, how: str) -> Algorithm:
+    """MVAPICH2's scatter by hosts; `inter` is the one among their leaders, who get blocks `how`."""
 
-    The leaders of the hosts get their hosts' blocks along a binomial tree. MVAPICH2: two-level
-    scatter (D. K. Panda's group, The Ohio State University). `intra`: name of the scatter on a
-    host.
+    def write(
+        s: Endpoint,
+        scount: int,
+        ssize: int,
+        rcount: int,
+        rsize: int,
+        root: int,
+        *,
+        intra: str = "mpich",
+    ) -> None:
+        found = nodes(s)
+        block = scount * ssize if s.rank == root else rcount * rsize
+        if (scount if s.rank == root else rcount) == 0:
+            return
+        if found.intra.size == s.size:
+            ompi_basic_linear(s, scount, ssize, rcount, rsize, root)
+            return
+        leader = found.leader_of(root)
+        if s.rank == leader != root:
+            s.recv(root, block * s.size)
+        if s.rank == root != leader:
+            s.send(leader, block * s.size)
+        if found.leaders is not None:
+            leader_root = found.layout.node[root]
+            mine = block * found.intra.size
+            if found.layout.uniform:
+                inter(found.leaders, mine, 1, mine, 1, leader_root)
+            else:
+                sizes = found.layout.sizes
+                found.leaders.waitall(iscatterv(found.leaders, sizes, block, mine, 1, leader_root))
+        algorithm("scatter", intra)(found.intra, block, 1, rcount, rsize, 0)
+
+    write.__doc__ = f"""Among the hosts {how}, then on every host.
+
+    The root's blocks reach its host's leader, then {how} all leaders, then the ranks of each host;
+    within a single host it is the linear scatter. MVAPICH2: two-level scatter (D. K. Panda's group,
+    The Ohio State University). An empty block ends the call; SimGrid asks the argument that does
+    not count (`rcount` on the root, `scount` elsewhere), which is the same unless a trace gives the
+    ranks different arguments. Where hosts have different numbers of ranks it is a linear scatterv
+    among the leaders. `intra`: name of the scatter on a host.
     """
-    scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_binomial, intra)
+    return write
 
 
-def mvapich2_two_level_direct(
-    s: Endpoint,
-    scount: int,
-    ssize: int,
-    rcount: int,
-    rsize: int,
-    root: int,
-    *,
-    intra: str = "mpich",
-) -> None:
-    """Among the hosts one by one, then on every host.
-
-    The leaders of the hosts get their hosts' blocks one by one. MVAPICH2: two-level scatter (D. K.
-    Panda's group, The Ohio State University). `intra`: name of the scatter on a host.
-    """
-    scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_basic_linear, intra)
+mvapich2_two_level_binomial = _on_two_levels(ompi_binomial, "along a binomial tree")
+mvapich2_two_level_direct = _on_two_levels(ompi_basic_linear, "one by one")

@@ -42,6 +42,13 @@ _REDUCE_SCATTERS = {
     "ring": "ompi_ring",
     "butterfly": "ompi_butterfly",
 }
+_ALLTOALLS = {
+    "two_proc": "pair",
+    "pairwise": "ring",
+    "modified_bruck": "bruck",
+    "linear": "basic_linear",
+    "linear_sync": "basic_linear",
+}
 _BCAST_TREES = {
     "chain": "chain",
     "pipeline": "chain",
@@ -228,18 +235,10 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
 def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """By the bytes of a block."""
-    sent = scount * ssize
-    if s.size < 2 or sent == 0:
-        return
-    name = choose("alltoall", s.size, sent)
-    if name == "two_proc":
-        algorithm("alltoall", "pair")(s, scount, ssize, rcount, rsize)
-    elif name == "pairwise":
-        algorithm("alltoall", "ring")(s, scount, ssize, rcount, rsize)
-    elif name == "modified_bruck":
-        algorithm("alltoall", "bruck")(s, scount, ssize, rcount, rsize)
-    else:  # linear, linear_sync
-        algorithm("alltoall", "basic_linear")(s, scount, ssize, rcount, rsize)
+    block = scount * ssize
+    if s.size > 1 and block:
+        name = _ALLTOALLS[choose("alltoall", s.size, block)]
+        algorithm("alltoall", name)(s, scount, ssize, rcount, rsize)
 
 
 def alltoallv(
