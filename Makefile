@@ -20,7 +20,7 @@ PY_FILES := tisim tests $(wildcard benchmarks examples)
 # Two builds at once must not share a build directory.
 LOCK := $(if $(shell command -v flock),flock build/.lock)
 
-# What builds the core, and what a replay imports (tests/unit/project/test_startup.py): the demo
+# What builds the core, and what a replay imports (tests/unit/project/test_package.py): the demo
 # installs nothing else.
 BUILD_PACKAGES := "scikit-build-core>=0.10" "nanobind>=2.4" "setuptools-scm>=8" cmake ninja
 REPLAY_PACKAGES := "click>=8.1"

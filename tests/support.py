@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import tisim
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKBONE = ROOT / "platforms" / "backbone.xml"  # 1 Gflop/s, 1 Gb/s
@@ -32,3 +37,39 @@ def write_ranks(folder: Path, *programs: Program) -> Path:
     for rank, program in enumerate(programs):
         (folder / f"rank-{rank}.txt").write_text(rank_text(rank, program))
     return folder
+
+
+def rank_lines(folder: Path) -> list[list[str]]:
+    """The lines of each rank in a folder with ``rank-0.txt`` and so on."""
+    ranks = len([*folder.glob("rank-*.txt")])
+    return [(folder / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
+
+
+def rank_calls(folder: Path) -> list[list[str]]:
+    """What each rank does between ``init`` and ``finalize``, without its number."""
+    ranks = rank_lines(folder)
+    for rank, lines in enumerate(ranks):
+        assert (lines[0], lines[-1]) == (f"{rank} init", f"{rank} finalize")
+    return [[line.split(" ", 1)[1] for line in lines[1:-1]] for lines in ranks]
+
+
+def open_trace(folder: Path, *programs: Program) -> tisim.Trace:
+    """The trace of these programs, which is written first."""
+    return tisim.Trace.open(write_trace(folder, *programs))
+
+
+def platform_file(folder: Path, elements: str, name: str = "platform.xml") -> Path:
+    """Write a platform, or a deployment, of these elements; its path."""
+    (folder / name).write_text(f'<platform version="4.1">{elements}</platform>')
+    return folder / name
+
+
+def load_platform(folder: Path, elements: str) -> tisim.Platform:
+    """The platform of these elements, which is written first."""
+    return tisim.Platform.load(platform_file(folder, elements))
+
+
+def tisim_process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    command = [sys.executable, "-m", "tisim", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)

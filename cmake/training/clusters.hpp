@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/cluster_testing.hpp"
 #include "core/model_testing.hpp"
 #include "platform/model.hpp"
 #include "platform/routes.hpp"

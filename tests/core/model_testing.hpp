@@ -1,9 +1,25 @@
-// The model that tests of the core start from; they change what they are about.
+// The model and the platforms that tests of the core, and what trains the compiler, start from.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "platform/model.hpp"
+#include "platform/zones/flat_cluster.hpp"
+#include "platform/zones/zone_tree.hpp"
 
 namespace tisim::test {
+
+// All hosts are those of one cluster.
+inline std::shared_ptr<const ZoneTree> one_cluster(ClusterLinks links, std::int32_t hosts,
+                                                   bool backbone) {
+  std::vector<std::shared_ptr<const Zone>> zones;
+  zones.push_back(std::make_shared<FlatCluster>(Point{}, links, hosts, backbone));
+  return std::make_shared<ZoneTree>(std::move(zones), hosts, std::vector<HostRun>{{0, {0, 0}}},
+                                    std::vector<Bypasses>{});
+}
 
 // Factors of one, no bound by a TCP window, no weight of links, no crosstraffic, no overheads.
 inline Model plain_model() {

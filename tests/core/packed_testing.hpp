@@ -10,8 +10,22 @@
 #include "core/reference_reading.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/packed/unpack.hpp"
+#include "trace/tit/file/container.hpp"
 
 namespace tisim::test {
+
+// A file of a packed trace that is in memory.
+class TextSource final : public tit::ByteSource {
+ public:
+  explicit TextSource(std::string text) : text_(std::move(text)) {}
+  std::uint64_t size() const override { return text_.size(); }
+  std::string read(std::uint64_t offset, std::uint64_t size) const override {
+    return offset >= text_.size() ? "" : text_.substr(offset, size);
+  }
+
+ private:
+  std::string text_;
+};
 
 // A directory that vanishes with its owner.
 class Scratch {

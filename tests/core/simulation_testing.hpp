@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster_testing.hpp"
 #include "core/model_testing.hpp"
 #include "core/test.hpp"
 #include "core/trace_testing.hpp"

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import tisim
-from tests.golden.small_cases import CASES, SmallCase
+
+
+@dataclass(frozen=True)
+class SmallCase:
+    """One of them; `origin` and `simulator` say where it and its times come from."""
+
+    name: str
+    origin: str
+    simulator: str
+    hosts: list[str]
+    ends: list[float]
+    config: dict[str, str]
+    platform: str
+    trace: str
+
+    def write(self, directory: Path) -> tuple[Path, Path]:
+        """Write the trace and the platform into a directory, and return their paths."""
+        trace, platform = directory / "trace.txt", directory / "platform.xml"
+        trace.write_text(self.trace)
+        platform.write_text(self.platform)
+        return trace, platform
+
+
+CASES = [
+    SmallCase(name=name, **table)
+    for name, table in tomllib.loads(
+        (Path(__file__).resolve().parent / "cases.toml").read_text()
+    ).items()
+]
+
 
 RELATIVE = 1e-6
 ABSOLUTE = 1e-9  # seconds

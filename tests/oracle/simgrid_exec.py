@@ -49,20 +49,45 @@ def missing() -> str | None:
     return None
 
 
-@functools.cache
-def program() -> Path:
-    """The executable that makes the MPI calls, compiled once for each version of its sources."""
-    version = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=True)
-    text = b"".join(source.read_bytes() for source in SOURCES)
-    key = hashlib.sha256(text + version.stdout.encode()).hexdigest()[:16]
-    path = CACHE / f"ti_exec-{key}"
+def compiled(compiler: Sequence[str], *sources: Path) -> Path:
+    """The executable of some sources, compiled once for each version of them and of SimGrid.
+
+    Headers among the sources are not compiled; `compiler` has options that stand before.
+    """
+    text = b"".join(source.read_bytes() for source in sources)
+    key = hashlib.sha256(text + simgrid_version()).hexdigest()[:16]
+    path = CACHE / f"{sources[-1].stem}-{key}"
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
-        compiled = [str(source) for source in SOURCES if source.suffix == ".c"]
-        subprocess.run(["smpicc", "-O2", *compiled, "-o", str(fresh)], check=True)
+        files = [source for source in sources if source.suffix in (".c", ".cpp")]
+        subprocess.run([*compiler, *files, "-o", fresh], check=True)
         fresh.replace(path)
     return path
+
+
+@functools.cache
+def simgrid_version() -> bytes:
+    return subprocess.run(["smpirun", "-version"], capture_output=True, check=True).stdout
+
+
+@functools.cache
+def program() -> Path:
+    """The executable that makes the MPI calls."""
+    return compiled(("smpicc", "-O2"), *SOURCES)
+
+
+def missing_s4u() -> str | None:
+    """Why programs that use the S4U interface cannot run here, or None when they can."""
+    if shutil.which("g++") is None or not Path("/usr/include/simgrid/s4u.hpp").exists():
+        return "g++ or SimGrid is not installed (Debian: apt-get install g++ libsimgrid-dev)"
+    return None
+
+
+@functools.cache
+def s4u_program(source: Path) -> Path:
+    """The executable of a program in C++ that uses SimGrid's S4U interface."""
+    return compiled(("g++", "-std=c++17", "-O1", "-Wl,--no-as-needed", "-lsimgrid"), source)
 
 
 def cause_of(run: subprocess.CompletedProcess[str]) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 import tisim
 from tests.campaign import campaign
-from tests.golden.small_cases import CASES, SmallCase
+from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.numbered import NumberedAuthor

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tisim
 from tests.campaign import campaign
-from tests.golden.small_cases import CASES, SmallCase
+from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls

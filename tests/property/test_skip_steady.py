@@ -25,9 +25,7 @@ PROGRAMS = campaign(12, 60)
 #: Flops that take 1e-9 s on a host of `CLUSTER`.
 NANOSECOND = 4.0
 
-CLUSTER = """<?xml version="1.0"?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
+CLUSTER = """<platform version="4.1">
  <config>
   <prop id="smpi/os" value="0:1e-6:1e-10"/>
   <prop id="smpi/or" value="0:2e-6:0"/>

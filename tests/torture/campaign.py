@@ -3,18 +3,198 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
+import fcntl
 import importlib
+import json
+import os
 import pkgutil
+import re
+import resource
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
+from random import Random
 
 import tisim
 from tests.torture.case import Case, draw_case
-from tests.torture.inputs import write_inputs
-from tests.torture.run import run_case
+from tests.torture.mutations import write_inputs
+from tisim.commands.cli import INTERNAL_ERROR
+
+# Seconds of processor time, and of the clock where others use the processors, too, after which a
+# case hangs.
+_LONGEST = 10
+_MOST_PATIENCE = 120.0
+_MEMORY = 4 << 30
+_PIPE = 1 << 20
+_LONGEST_NAME = 100
+_OLD = b"what an earlier run has left"
+_PAGES = (".html", ".svg", ".xml")
+
+
+def run_case(case: Case, sound: Path, directory: Path) -> str:
+    """What is wrong with the behaviour of the command; empty when all is well."""
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(sound, directory / "in")
+    (directory / "out").mkdir()
+    for name, content in case.changed.items():
+        (directory / "in" / name).write_bytes(content)
+    words = [word for word in case.words if re.fullmatch(rf"{directory}/out/o\.[\w-]+", word)]
+    outputs = [Path(word) for word in words if len(Path(word).name) < _LONGEST_NAME]
+    for path in outputs if case.overwrites else ():
+        path.write_bytes(_OLD)
+    reader, writer = os.pipe()  # which no limit of files concerns
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
+    os.set_blocking(writer, False)
+    child = os.fork()
+    if child == 0:
+        _be_the_command(case, directory, writer)
+    os.close(writer)
+    start = time.monotonic()
+    status = None
+    while status is None and time.monotonic() < start + _MOST_PATIENCE:
+        done, code = os.waitpid(child, os.WNOHANG)
+        status = code if done else time.sleep(0.005)
+    if status is None:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    with os.fdopen(reader, errors="replace") as file:
+        said = file.read()
+    if status is None:
+        return f"waits for {_MOST_PATIENCE:g} s: {said[-1000:]}"
+    return _judged(case, directory, outputs, os.waitstatus_to_exitcode(status), said)
+
+
+def _be_the_command(case: Case, directory: Path, said: int) -> None:
+    status = 99
+    try:
+        os.chdir(directory)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+        resource.setrlimit(resource.RLIMIT_CPU, (used + _LONGEST, used + _LONGEST))
+        _redirect(case, said)
+        sys.argv = ["tisim", *case.words]
+        from tisim.__main__ import main
+
+        _prepare(case, directory)
+        main()
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 98
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _redirect(case: Case, said: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    if case.fault in ("stdin", "stdout", "stderr"):
+        os.close(("stdin", "stdout", "stderr").index(case.fault))
+    if case.fault == "full":
+        os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+    if case.fault == "pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, 1)
+        os.close(writer)
+    # As Python itself opens them.
+    for number, stream in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+            buffering = 1 if stream == "stderr" else -1
+            errors = "backslashreplace" if stream == "stderr" else "strict"
+            mode = "w" if number else "r"
+            opened = os.fdopen(number, mode, buffering, errors=errors, closefd=False)
+        except OSError:
+            opened = None
+        setattr(sys, stream, opened)
+        setattr(sys, f"__{stream}__", opened)
+
+
+def _prepare(case: Case, directory: Path) -> None:
+    if case.fault == "size":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(case.amount), int(case.amount)))
+    elif case.fault == "permission":
+        (directory / "out").chmod(0o500)
+        _drop_capabilities()
+    elif case.fault == "int":
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        signal.setitimer(signal.ITIMER_REAL, case.amount % 1 + 1e-4)
+
+
+def _drop_capabilities() -> None:
+    """Let permissions hold for root too."""
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    data = (ctypes.c_uint32 * 6)()
+    ctypes.CDLL(None).capset(ctypes.byref(header), ctypes.byref(data))
+
+
+def _judged(case: Case, directory: Path, outputs: list[Path], status: int, said: str) -> str:
+    (directory / "out").chmod(0o700)
+    if "Traceback" in said or "Exception ignored" in said or "Fatal" in said:
+        return f"a traceback: {said[-3000:]}"
+    if status == INTERNAL_ERROR:
+        return said
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"hangs for {_LONGEST} s: {said[-1000:]}"
+    # A compiler, which takes the place of the command, keeps no handlers.
+    ended = (-signal.SIGINT, -signal.SIGALRM) if case.fault == "int" else ()
+    if status not in (0, 1, 2, 130, *ended):
+        return f"ended with {status}: {said[-1000:]}"
+    if status == 2 and not said.strip() and case.fault != "stderr":
+        return "ended with 2 and without a word"
+    left = [path for path in (directory / "out").iterdir() if path.name.startswith(".")]
+    if left:
+        return f"left {left[0].name} behind"
+    for path in outputs:
+        if path.is_file():
+            content = path.read_bytes()
+            if content != _OLD and (why := what_is_cut(path, content)):
+                return f"wrote half of {path.name} ({why}), status {status}: {said[-500:]}"
+        elif case.overwrites:
+            return f"the old {path.name} is gone"
+    return ""
+
+
+def what_is_cut(path: Path, content: bytes) -> str:
+    """Why a file that was written is not a whole one."""
+    try:
+        if path.suffix == ".json":
+            json.loads(content)
+        elif path.suffix in _PAGES:
+            assert content.rstrip().endswith(b">"), "no end"
+        elif path.suffix == ".tit":
+            from tisim import Trace
+
+            Trace.open(path)
+        elif path.suffix == ".tir":
+            from tisim.analysis.timeline.run_file import RunFile
+
+            RunFile(path)
+        elif path.suffix in (".csv", ".prv", ".trace"):
+            assert content.endswith(b"\n"), "no end of a line"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def number_of(seed: int) -> int:
+    """A number for a case, from that of a campaign."""
+    return Random(seed).randrange(1 << 48)
+
 
 _SHOWN = 200
 

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.torture.campaign import import_everything
-from tests.torture.inputs import write_inputs
-from tests.torture.run import what_is_cut
+from tests.torture.campaign import import_everything, what_is_cut
+from tests.torture.mutations import write_inputs
 
 _OLD = b"what an earlier run has left"
 
@@ -164,12 +163,13 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    from tests.unit.record.programs import ENVIRONMENT, compile_body, libraries
+    from tests.unit.record.programs import ENVIRONMENT, Recorder, libraries
 
     with tempfile.TemporaryDirectory(prefix="tisim-kills-") as name:
         room = Path(name)
         found = libraries()
-        program = compile_body("MPI_Barrier(MPI_COMM_WORLD);", room, found[0]) if found else None
+        barrier = "MPI_Barrier(MPI_COMM_WORLD);"
+        program = Recorder(found[0], room).compile(barrier) if found else None
         variables = dict(ENVIRONMENT)
         wrong = Kills(room, chosen.seed, program, variables).run(chosen.kills)
     print(*wrong, f"{chosen.kills} kills from {chosen.seed}: {len(wrong)} went wrong", sep="\n")

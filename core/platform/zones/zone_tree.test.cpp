@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/cluster_testing.hpp"
+#include "core/model_testing.hpp"
 #include "core/test.hpp"
 #include "platform/zones/dragonfly.hpp"
 #include "platform/zones/fat_tree.hpp"

@@ -5,7 +5,6 @@
 #include "core/packed_testing.hpp"
 #include "core/section_fuzzing.hpp"
 #include "core/test.hpp"
-#include "core/text_source.hpp"
 #include "trace/inspect/inspection.hpp"
 #include "trace/packed/file.hpp"
 

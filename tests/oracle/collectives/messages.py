@@ -13,18 +13,14 @@ SimGrid's side comes from its log of requests, from one run of `messages.cpp` fo
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import os
 import re
-import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
+from tests.oracle.simgrid_exec import OracleError, cause_of, compiled, run_all
 from tests.unit.collectives.schedule_checks import expand
 from tisim._core import decode_call
 from tisim.actions import script as codes
@@ -217,19 +213,6 @@ def trail_of(script: codes.Script) -> Trail:
     return trail
 
 
-@functools.cache
-def program() -> Path:
-    """The executable that makes the calls, compiled once for each version of its source."""
-    key = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
-    path = CACHE / f"messages-{key}"
-    if not path.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        subprocess.run(["smpicxx", "-O1", "-w", str(SOURCE), "-o", str(fresh)], check=True)
-        fresh.replace(path)
-    return path
-
-
 def simgrid(
     calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()
 ) -> list[list[Trail]]:
@@ -251,7 +234,11 @@ def simgrid(
         command += ["-hostfile", str(folder / "hosts"), "--cfg=smpi/simulate-computation:no"]
         command += [f"--cfg={item}" for item in cfg]
         command += ["--log=root.thres:critical", "--log=smpi_request.thres:debug"]
-        command += ["--log=smpi_request.fmt:%i|%m%n", str(program()), tmp]
+        command += [
+            "--log=smpi_request.fmt:%i|%m%n",
+            str(compiled(("smpicxx", "-O1", "-w"), SOURCE)),
+            tmp,
+        ]
         run = run_all(command, 120.0)
     log = _Log(size)
     for line in run.stderr.splitlines():

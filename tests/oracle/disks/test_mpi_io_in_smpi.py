@@ -15,8 +15,8 @@ pytestmark = [
     pytest.mark.oracle,
     pytest.mark.skipif(shutil.which("smpicc") is None, reason="smpicc is not installed"),
 ]
-SOURCE = Path(__file__).with_name("run_mpi_io.c")
-RANKS, CALLS, CASES = 4, 8, 10
+MPI_IO_SOURCE = Path(__file__).with_name("run_mpi_io.c")
+RANKS, CALLS, MPI_IO_CASES = 4, 8, 10
 # SMPI ends in a segmentation fault where the platform does not say what is on the disk.
 LENGTH = 10**12
 PLATFORM = f"""<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -56,11 +56,11 @@ def action(call: str, size: int, offset: int) -> str:
     return f"file_{call} 0 {size}" + (f" {offset}" if "at" in call.split("_") else "")
 
 
-def simulated_by_smpi(directory: Path, program: Path) -> list[float]:
+def simulated_by_smpi(directory: Path, mpi_io_program: Path) -> list[float]:
     run = subprocess.run(
         [
             *("smpirun", "-np", str(RANKS), "-platform", "platform.xml", "-hostfile", "hosts"),
-            *("--cfg=smpi/simulate-computation:no", program, "script"),
+            *("--cfg=smpi/simulate-computation:no", mpi_io_program, "script"),
         ],
         cwd=directory,
         capture_output=True,
@@ -72,14 +72,16 @@ def simulated_by_smpi(directory: Path, program: Path) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mpi_io_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("smpi") / "run_mpi_io"
-    subprocess.run(["smpicc", "-O1", SOURCE, "-o", made], check=True, capture_output=True)
+    subprocess.run(["smpicc", "-O1", MPI_IO_SOURCE, "-o", made], check=True, capture_output=True)
     return made
 
 
-@pytest.mark.parametrize("seed", range(CASES))
-def test_random_programs_end_when_smpi_says(seed: int, program: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(MPI_IO_CASES))
+def test_random_programs_end_when_smpi_says(
+    seed: int, mpi_io_program: Path, tmp_path: Path
+) -> None:
     lines = draw(seed)
     (tmp_path / "platform.xml").write_text(PLATFORM)
     (tmp_path / "content.txt").write_text(f"/f {LENGTH}\n")
@@ -89,5 +91,5 @@ def test_random_programs_end_when_smpi_says(seed: int, program: Path, tmp_path: 
     trace = tmp_path / "trace.txt"
     trace.write_text(opened + "".join(f"{r} {action(c, n, o)}\n" for r, c, n, o in lines))
     result = tisim.replay(trace, platform=tmp_path / "platform.xml", hosts=["a"] * RANKS)
-    expected = simulated_by_smpi(tmp_path, program)
+    expected = simulated_by_smpi(tmp_path, mpi_io_program)
     assert result.finish.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -3,20 +3,65 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.oracle.platforms.families import FAMILIES, HEAD, draw_hard_platform, draw_platform
-from tests.oracle.platforms.simgrid_routes import SimgridPlatform, ask_simgrid
-from tests.oracle.s4u import missing
+from tests.oracle.simgrid_exec import missing_s4u, s4u_program
 from tisim.errors import InputError
 from tisim.platform import Platform
 
+SOURCE = Path(__file__).with_name("print_routes.cpp")
+
+
+@dataclass
+class SimgridPlatform:
+    """Hosts: name to (speed, cores). Links: name to (bandwidth, latency, fatpipe).
+
+    Routes: pair of names to (names of links, latency), or to the reason why there is none.
+    """
+
+    hosts: dict[str, tuple[float, int]] = field(default_factory=dict)
+    links: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
+    routes: dict[tuple[str, str], tuple[list[str], float] | str] = field(default_factory=dict)
+
+
+def ask_simgrid(
+    platform: str | os.PathLike[str], pairs: Iterable[tuple[str, str]]
+) -> SimgridPlatform:
+    """Load a platform in SimGrid; the routes stop where SimGrid aborts."""
+    run = subprocess.run(
+        [s4u_program(SOURCE), Path(platform).resolve(), "--log=root.thres:critical"],
+        input="".join(f"{src}\t{dst}\n" for src, dst in pairs),
+        capture_output=True,
+        text=True,
+        cwd=Path(platform).resolve().parent,
+    )
+    answer = SimgridPlatform()
+    for line in run.stdout.splitlines():
+        kind, *words = line.split("\t")
+        if kind == "H":
+            answer.hosts[words[0]] = (float(words[1]), int(words[2]))
+        elif kind == "L":
+            answer.links[words[0]] = (float(words[1]), float(words[2]), words[3] == "FATPIPE")
+        elif kind == "R":
+            answer.routes[words[0], words[1]] = (words[3:], float(words[2]))
+        elif kind == "E":
+            answer.routes[words[0], words[1]] = words[2]
+    if not answer.hosts:
+        raise RuntimeError(f"SimGrid does not load {platform}: {run.stderr[-300:]}")
+    return answer
+
+
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.skipif(missing_s4u() is not None, reason=str(missing_s4u())),
 ]
 ROUTES_A_PLATFORM = 60
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -181,14 +177,6 @@ def test_the_benchmark_is_printed() -> None:
     assert "mpicc -O2 -o benchmark benchmark.c -lm" in usage
 
 
-def test_the_commands_are_light() -> None:
-    code = (
-        "import tisim.commands.calibrate, sys\nprint(*{name.split('.')[0] for name in sys.modules})"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(out.stdout.split()) & {"numpy", "pandas", "scipy", "lxml", "matplotlib"}
-
-
 def test_the_examples_are_made_by_their_script(examples: Path, tmp_path: Path) -> None:
     script = examples / "make_measurements.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
@@ -205,46 +193,5 @@ def test_help_and_errors_name_the_command_as_it_is_called() -> None:
         return CliRunner().invoke(calibrate_command, arguments, prog_name="calibrate")
 
     assert called("--help").output.startswith("Usage: calibrate [OPTIONS] FILES...")
-    assert "Examples:" in called("--help").output
-    assert "Examples:" in called("cpu", "--help").output
     assert called().exit_code == 2
     assert "Try 'calibrate --help' for help." in called().output
-
-
-COMMANDS = {"calibrate": calibrate_command, "benchmark": benchmark_command}
-TEXT = (Path(__file__).resolve().parents[3] / "docs" / "calibration.md").read_text()
-CONSOLE = re.findall(r"```console\n(.*?)```", TEXT, re.S)
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.S)
-
-
-@pytest.fixture
-def copied_examples(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of the examples as the working directory."""
-    shutil.copytree(root / "examples" / "calibration", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path / "examples")
-
-
-@pytest.mark.usefixtures("copied_examples")
-@pytest.mark.parametrize("block", CONSOLE, ids=lambda block: block.split("\n")[0][2:50])
-def test_a_console_example(block: str) -> None:
-    command, expected = block.split("\n", 1)
-    program, name, *arguments = shlex.split(command.removeprefix("$ "))
-    assert program == "tisim"
-    result = CliRunner().invoke(COMMANDS[name], arguments, prog_name=f"tisim {name}")
-    assert result.exit_code == 0, result.output
-    same = doctest.OutputChecker().check_output(expected, result.stdout, doctest.ELLIPSIS)
-    assert same, result.output
-
-
-@pytest.mark.usefixtures("copied_examples")
-@pytest.mark.parametrize("block", PYTHON)
-def test_a_python_example(block: str) -> None:
-    test = doctest.DocTestParser().get_doctest(block, {}, "docs/calibration.md", None, 0)
-    failures: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=failures.append)
-    assert failures == []
-
-
-def test_there_are_examples() -> None:
-    assert len(CONSOLE) == 5
-    assert len(PYTHON) == 1

@@ -1,7 +1,10 @@
-"""Concurrent messages of three hosts and more, told apart; streams; the whole cluster."""
+"""Concurrent messages of hosts and switches: told apart, written, and replayed."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,11 @@ import pytest
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.studies.calibration import Calibration, calibrate, read_measurements
+from tisim.studies.calibration.benchmark_run import benchmark_source
 from tisim.studies.calibration.contention import two_modes
+from tisim.studies.calibration.measurements import Measurements
+from tisim.studies.calibration.procedure import find_switches
+from tisim.studies.calibration.report import report
 
 BANDWIDTH, LATENCY = 1e9, 10e-6
 HEADER = "operation,bytes,pairs,directions,seconds,host,peer,pattern,messages"
@@ -159,3 +166,160 @@ def test_a_pattern_that_is_unknown_is_refused(tmp_path: Path) -> None:
     file.write_text(f"{HEADER}\ntransfer,10,1,1,0.1,a,b,ring,1\n")
     with pytest.raises(InputError, match="unknown pattern 'ring'"):
         read_measurements([file])
+
+
+ROUNDS_HEADER = "operation,bytes,pairs,directions,seconds,host,peer,pattern,messages,round"
+NBYTES = 200_000
+Cables = dict[str, float]
+
+
+def measured(
+    folder: Path,
+    switches: list[str],
+    *,
+    cables: Cables | None = None,
+    trunk: float = 100.0,
+    delay: float = 0.0,
+    fan_out: float | None = None,
+) -> Measurements:
+    """What hosts named by letters measure: one string of them a switch.
+
+    Rates are relative to the bandwidth of one cable; messages between switches take `delay` longer.
+    """
+    hosts = sorted("".join(switches))
+    home = {host: number for number, own in enumerate(switches) for host in own}
+    cables = cables or {}
+    random = np.random.default_rng(5)
+    rows = [ROUNDS_HEADER]
+
+    def row(kind: str, nbytes: int, pairs: int, seconds: float, *where: object) -> None:
+        rows.append(f"{kind},{nbytes},{pairs},1,{seconds!r},{','.join(map(str, where))}")
+
+    number = 0
+    for _ in range(3 * len(hosts)):  # every pair meets three times or so: the benchmark sees to it
+        for one, other in zip(hosts, hosts[1:] + hosts[:1], strict=True):
+            order = [one, other, *random.permutation([x for x in hosts if x not in (one, other)])]
+            pairs = [*zip(order[::2], order[1::2], strict=False)]
+            for ends in (pairs, [(b, a) for a, b in pairs]):
+                number += 1
+                crossing = sum(home[a] != home[b] for a, b in ends)
+                for a, b in ends:
+                    rate = min(cables.get(a, 1.0), cables.get(b, 1.0))
+                    far = home[a] != home[b]
+                    rate = min(rate, trunk / crossing) if far else rate
+                    noise = float(random.uniform(1.0, 1.03))
+                    seconds = noise * NBYTES / (rate * BANDWIDTH)
+                    row("beside", NBYTES, len(ends), seconds, a, b, "pair", 1, number)
+                    trip = 2 * noise * (LATENCY + far * delay)
+                    row("short_trip", 1, len(ends), trip, a, b, "pair", 1, number)
+    if fan_out is not None:
+        for _ in range(5):
+            where = ("a", "b", "fan-out", 1, 0)
+            row("transfer", NBYTES, len(hosts) - 1, fan_out * NBYTES / BANDWIDTH, *where)
+    file = folder / "network.csv"
+    file.write_text("\n".join([*rows, ""]))
+    return read_measurements([written(folder, shift=1.0, hosts=2), file])
+
+
+def test_two_switches_and_their_trunk(tmp_path: Path) -> None:
+    found = calibrate(measured(tmp_path, ["abcd", "efg"], trunk=0.5, delay=1e-4))
+    assert found.switches is not None
+    assert found.switches.switch == (0, 0, 0, 0, 1, 1, 1)
+    assert set(found.switches.cables) == {1.0}
+    assert found.switches.trunks[0].bandwidth == pytest.approx(0.5, rel=0.03)
+    assert "Switch 1: e, f, g; its trunk carries 0.4" in report(found)
+    platform = Platform.load(written_to(tmp_path, found))
+    near, far = platform.route("a", "b"), platform.route("a", "e")
+    assert len(near.links) == 2
+    assert len(far.links) == 3
+    usual = near.links[0].bandwidth
+    assert far.links[1].bandwidth == pytest.approx(0.5 * usual, rel=0.03)
+    assert far.latency - near.latency == pytest.approx(1e-4, rel=0.1)
+    # The bottleneck of a shift is the trunk: no limiter, no warning that something is shared.
+    assert found.limiter is None
+    assert not [text for text in found.warnings if "share" in text]
+
+
+def written_to(folder: Path, found: object) -> Path:
+    path = folder / "p.xml"
+    found.platform.write(path)  # type: ignore[attr-defined]
+    return path
+
+
+def test_three_switches_meet_in_a_core(tmp_path: Path) -> None:
+    found = calibrate(measured(tmp_path, ["abc", "def", "ghi"], trunk=0.6))
+    assert found.switches is not None
+    assert found.switches.switch == (0, 0, 0, 1, 1, 1, 2, 2, 2)
+    platform = Platform.load(written_to(tmp_path, found))
+    assert len(platform.route("a", "i").links) == 4
+
+
+def test_latency_tells_switches_apart(tmp_path: Path) -> None:
+    found = find_switches(measured(tmp_path, ["ace", "bdf"], delay=5e-4), BANDWIDTH)
+    assert found is not None
+    assert found.switch == (0, 1, 0, 1, 0, 1)
+    assert found.trunks[0].bandwidth is None
+    assert found.trunks[0].delay == pytest.approx(5e-4, rel=0.1)
+
+
+def test_a_slow_host_and_the_weight_of_its_cable(tmp_path: Path) -> None:
+    # Out of a host of usual bandwidth five messages take as long as five: the slow one has a fifth.
+    found = calibrate(measured(tmp_path, ["abcdef"], cables={"c": 0.3}, fan_out=5.0))
+    assert found.switches is not None
+    assert found.switches.cables[2] == pytest.approx(0.3, rel=0.03)
+    assert found.switches.trunks == ()
+    assert found.weight is not None
+    assert found.weight.value == 0
+    assert found.weight.errors[0] < 0.1 < found.weight.errors[8775]
+    assert "network/weight-S is 0" in report(found)
+    platform = Platform.load(written_to(tmp_path, found))
+    assert platform.config["network/weight-S"] == "0"
+    slow, usual = platform.route("a", "c").links[1], platform.route("a", "b").links[1]
+    assert slow.bandwidth == pytest.approx(0.3 * usual.bandwidth, rel=0.03)
+    # A cluster of another size has equal hosts, and its user is told.
+    cluster = calibrate(found.measurements, nodes=64)
+    assert cluster.platform.load().config.get("network/weight-S") is None
+    assert [text for text in cluster.warnings if "6 hosts that measured are not alike" in text]
+
+
+def test_equal_hosts_on_one_switch_are_a_cluster(tmp_path: Path) -> None:
+    found = calibrate(measured(tmp_path, ["abcdef"]))
+    assert found.switches is not None
+    assert found.switches.is_uniform
+    assert found.weight is None
+    assert "6 hosts on one switch, all alike" in report(found)
+    assert b"<cluster" in found.platform.to_bytes(tmp_path)
+    single = read_measurements([written(tmp_path, shift=1.0)])
+    assert find_switches(single, BANDWIDTH) is None
+
+
+def test_everybody_meets_everybody_once(tmp_path: Path) -> None:
+    """The benchmark's tournament, compiled alone."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is installed")
+    code = re.search(r"static int opponent.*?\n}\n", benchmark_source(), re.DOTALL)
+    assert code is not None
+    main = """
+#include <stdio.h>
+int main(void) {
+  for (int n = 2; n < 12; n++)
+    for (int r = 0; r < n + n % 2 - 1; r++, putchar('\\n'))
+      for (int p = 0; p < n; p++) printf("%d ", opponent(p, n, r));
+}
+"""
+    (tmp_path / "t.c").write_text(code[0] + main)
+    subprocess.run([compiler, "t.c", "-o", "t"], cwd=tmp_path, check=True)
+    lines = subprocess.run(["./t"], cwd=tmp_path, capture_output=True, text=True).stdout
+    rounds = [[int(word) for word in line.split()] for line in lines.splitlines()]
+    for places in range(2, 12):
+        own = [round_ for round_ in rounds if len(round_) == places]
+        assert len(own) == places + places % 2 - 1
+        for round_ in own:
+            alone = [place for place, other in enumerate(round_) if other < 0]
+            assert len(alone) == places % 2
+            met = [place for place in range(places) if place not in alone]
+            assert all(round_[round_[place]] == place for place in met)
+        for place in range(places):
+            others = sorted(round_[place] for round_ in own if round_[place] >= 0)
+            assert others == [other for other in range(places) if other != place]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import platform_file
 from tests.unit.calibration.test_calibration_contention import written
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
@@ -163,9 +164,8 @@ def _platform(ordering: str) -> str:
 
 
 def test_a_property_of_an_inner_zone_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "p.xml").write_text(
-        f'<platform version="4.1"><zone id="z" routing="Full">{_platform("fifo")[24:-11]}</zone>'
-        "</platform>"
+    platform_file(
+        tmp_path, f'<zone id="z" routing="Full">{_platform("fifo")[24:-11]}</zone>', name="p.xml"
     )
     with pytest.raises(InputError, match="is a property of the outermost zone"):
         Platform.load(tmp_path / "p.xml")

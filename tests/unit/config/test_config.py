@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import ROOT
+from tests.support import ROOT, platform_file
 from tisim import Config, _core
 from tisim.config.kinds import FACTORS, OverheadTable, StepTable
 from tisim.config.parameter import Parameter
@@ -298,13 +298,13 @@ def test_impossible_models(make: object, says: str) -> None:
 
 
 def test_overheads_of_hosts(tmp_path: Path) -> None:
-    path = tmp_path / "p.xml"
-    path.write_text(
-        '<platform version="4.1"><zone id="w" routing="Full">'
+    path = platform_file(
+        tmp_path,
+        '<zone id="w" routing="Full">'
         '<cluster id="c" prefix="n" suffix="" radical="0-2" speed="1" bw="1" lat="0">'
         '<prop id="smpi/os" value="0:1:0"/></cluster><zone id="z" routing="Full">'
         '<host id="a" speed="1"/><host id="b" speed="1"><prop id="smpi/or" value="0:2:0"/></host>'
-        "</zone></zone></platform>"
+        "</zone></zone>",
     )
     overheads = Overheads.from_config(Config({"smpi/ois": "0:3:0"}))
     kinds, numbers = overheads_by_host(overheads, Platform.load(path))

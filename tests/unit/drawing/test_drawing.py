@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tisim
+from tests.support import load_platform
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
@@ -46,12 +47,11 @@ SHAPES = {
 
 def cluster(directory: Path, kind: str, parameters: str, hosts: int) -> Platform:
     topology = f'topology="{kind}" topo_parameters="{parameters}"' if parameters else ""
-    path = directory / "p.xml"
-    path.write_text(
-        f'<platform version="4.1"><cluster id="c" prefix="n-" suffix="" radical="0-{hosts - 1}" '
-        f'speed="1Gf" bw="10Gbps" lat="1us" {topology}/></platform>'
+    return load_platform(
+        directory,
+        f'<cluster id="c" prefix="n-" suffix="" radical="0-{hosts - 1}" '
+        f'speed="1Gf" bw="10Gbps" lat="1us" {topology}/>',
     )
-    return Platform.load(path)
 
 
 def shapes(platform: Platform, path: Path, load: RunLoad | None = None) -> ET.Element:

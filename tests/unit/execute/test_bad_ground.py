@@ -13,32 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import RING
-from tests.unit.record.programs import ENVIRONMENT, Mpi, libraries
+from tests.support import RING, open_trace, tisim_process
+from tests.unit.record.programs import Mpi
 from tisim.errors import ExecutionError, InputError
 from tisim.studies.execute import execute
 from tisim.support.mpi import launching_command
 from tisim.traces import Trace
 
 
-def trace_of(directory: Path, *ranks: str) -> Trace:
-    """A trace with a rank an argument, lines (without ranks) parted by ``;``."""
-    lines = [
-        f"{rank} {line.strip()}\n" for rank, text in enumerate(ranks) for line in text.split(";")
-    ]
-    path = directory / "trace.txt"
-    path.write_text("".join(lines))
-    return Trace.open(path)
-
-
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tisim", "execute", *map(str, arguments)],
-        env={**os.environ, **ENVIRONMENT},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return tisim_process("execute", *arguments, timeout=120)
 
 
 def wait_until_all_ranks_run(directory: Path) -> None:
@@ -52,7 +36,7 @@ def wait_until_all_ranks_run(directory: Path) -> None:
 
 
 def test_a_deadlock_is_told_with_its_lines(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = trace_of(tmp_path, "recv 1 0 1; send 1 0 1", "recv 0 0 1; send 0 0 1")
+    trace = open_trace(tmp_path, "recv 1 0 1; send 1 0 1", "recv 0 0 1; send 0 0 1")
     with pytest.raises(ExecutionError) as caught:
         execute(trace, [one_mpi.run], compiler=one_mpi.cc, time_limit=6)
     text = str(caught.value)
@@ -74,7 +58,7 @@ def test_another_number_of_ranks(one_mpi: Mpi, tmp_path: Path) -> None:
 
 def test_more_memory_than_there_is(one_mpi: Mpi, tmp_path: Path) -> None:
     huge = "10000000000000"
-    trace = trace_of(tmp_path, f"send 1 0 {huge}", f"recv 0 0 {huge}")
+    trace = open_trace(tmp_path, f"send 1 0 {huge}", f"recv 0 0 {huge}")
     with pytest.raises(InputError, match=r"need 2e\+07 MB of memory, and .* MB are free"):
         execute(trace, [one_mpi.run], compiler=one_mpi.cc)
 
@@ -89,7 +73,7 @@ def test_no_compiler_no_launcher(tmp_path: Path) -> None:
 
 def test_a_custom_action_is_no_call_of_mpi(one_mpi: Mpi, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"trace\.txt:1: there is no action 'checkpoint'"):
-        execute(trace_of(tmp_path, "checkpoint 1"), [one_mpi.run], compiler=one_mpi.cc)
+        execute(open_trace(tmp_path, "checkpoint 1"), [one_mpi.run], compiler=one_mpi.cc)
 
 
 def test_a_launcher_that_fails(mpi: Mpi, tmp_path: Path) -> None:
@@ -98,7 +82,7 @@ def test_a_launcher_that_fails(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_killed_ranks(mpi: Mpi, tmp_path: Path) -> None:
-    trace = trace_of(tmp_path, "compute 60e9", "recv 0 0 1")
+    trace = open_trace(tmp_path, "compute 60e9", "recv 0 0 1")
     running = subprocess.Popen(
         [sys.executable, "-m", "tisim", "execute", trace.name, "--mpicc", mpi.cc, "--", mpi.run],
         stderr=subprocess.PIPE,
@@ -117,7 +101,7 @@ def test_killed_ranks(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_ctrl_c(mpi: Mpi, tmp_path: Path) -> None:
-    trace = trace_of(tmp_path, "compute 60e9")
+    trace = open_trace(tmp_path, "compute 60e9")
     running = subprocess.Popen(
         [sys.executable, "-m", "tisim", "execute", trace.name, "--mpicc", mpi.cc, "--", mpi.run],
         stderr=subprocess.PIPE,
@@ -166,7 +150,7 @@ def test_the_command(one_mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_the_time_is_that_of_the_computations(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = trace_of(tmp_path, *["; ".join(["compute 1e5"] * 1000)] * 2)
+    trace = open_trace(tmp_path, *["; ".join(["compute 1e5"] * 1000)] * 2)
     for compute in ("sleep", "spin"):
         done = execute(trace, [one_mpi.run], repeat=1, compute=compute, compiler=one_mpi.cc)
         assert done.median >= 0.0999
@@ -196,17 +180,15 @@ _PATIENCE = 120
     ids=lambda words: words[0],
 )
 def test_a_launcher_ends_with_a_command_that_is_killed(
-    words: Sequence[str], tmp_path: Path
+    words: Sequence[str], one_mpi: Mpi, tmp_path: Path
 ) -> None:
-    if not libraries():
-        pytest.skip("no mpicc and mpirun are installed")
     started = tmp_path / "started"
     launcher = tmp_path / "launch"
     launcher.write_text(
         f"#!/bin/sh\necho $$ > {started}.new; mv {started}.new {started}\nexec sleep 600\n"
     )
     launcher.chmod(0o755)
-    tisim = [sys.executable, "-m", "tisim", *words, "--mpicc", libraries()[0].cc]
+    tisim = [sys.executable, "-m", "tisim", *words, "--mpicc", one_mpi.cc]
     command = subprocess.Popen(
         [*tisim, "--", str(launcher)],
         cwd=tmp_path,
@@ -223,19 +205,15 @@ def test_a_launcher_ends_with_a_command_that_is_killed(
 
 
 def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As MPICH's in MPI_Finalize, over UCX and TCP."""
-    if not libraries():
-        pytest.skip("no mpicc and mpirun are installed")
-    mpi = libraries()[0]
     launcher = tmp_path / "launch"
-    launcher.write_text(f'#!/bin/sh\n{mpi.run} -n 4 "$@"\nexec sleep 600\n')
+    launcher.write_text(f'#!/bin/sh\n{one_mpi.run} -n 4 "$@"\nexec sleep 600\n')
     launcher.chmod(0o755)
     monkeypatch.setattr("tisim.studies.execute.execution.SECONDS_TO_FINALIZE", 0.3)
     found = execute(
-        Trace.open(RING), [str(launcher)], repeat=2, directory=tmp_path, compiler=mpi.cc
+        Trace.open(RING), [str(launcher)], repeat=2, directory=tmp_path, compiler=one_mpi.cc
     )
     assert len(found.repetitions) == 2
 

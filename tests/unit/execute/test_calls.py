@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.campaign import campaign
 from tests.unit.execute.scripts import calls_of, without_idup_messages
-from tests.unit.record.programs import Mpi, record_program
+from tests.unit.record.programs import Mpi, Recorder
 from tests.unit.record.random_programs.program import Author
 from tisim.studies.execute import execute
 from tisim.studies.execute.execution import print_source
@@ -215,11 +215,8 @@ def test_recording_an_execution(one_mpi: Mpi, tmp_path: Path) -> None:
         (room / "trace.txt").write_text("".join(lines))
         trace = Trace.open(room / "trace.txt")
         print_source(room, trace)
-        recorded = record_program(
-            *(program, room, one_mpi, str(room / "scripts")),
-            *("repeat=1", "warm_up=0", "compute=none"),
-            ranks=ranks,
-        )
+        arguments = (str(room / "scripts"), "repeat=1", "warm_up=0", "compute=none")
+        recorded = Recorder(one_mpi, room).record(program, *arguments, ranks=ranks)
         assert "repetition 0" in recorded.run.stdout
         # A comm_idup is recorded with its messages, which the trace has once already.
         found = calls_of(Trace.open(recorded.file), room / "found", without_idup_messages)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, record_program
+from tests.unit.record.programs import Mpi, Recorder
 from tisim.errors import InputError
 from tisim.studies.execute import execute
 from tisim.studies.execute.execution import print_source
@@ -116,7 +116,7 @@ def _recorded(
     scratch.mkdir()
     monkeypatch.chdir(directory)
     arguments = ("source/scripts", "repeat=1", "warm_up=0", f"scratch={scratch}")
-    recorded = record_program(program, directory, mpi, *arguments, ranks=2, options=("--io", io))
+    recorded = Recorder(mpi, directory).record(program, *arguments, options=f"--io {io}")
     assert [*scratch.rglob("*.*")] == []  # files have been removed
     return [recorded.calls(rank) for rank in range(2)]
 

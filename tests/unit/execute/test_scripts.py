@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign import campaign
-from tests.golden.small_cases import CASES, SmallCase
+from tests.golden.test_cases import CASES, SmallCase
 from tests.support import ROOT
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi

@@ -1,4 +1,4 @@
-"""Vector collectives: exact where their numbers are equal, else refused or taken as means."""
+"""Calls with lists of numbers and of MPI-IO: exact, refused, or taken as means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests.unit.command_line import CommandLine
-from tests.unit.extrapolation.test_solvers import written
+from tests.unit.extrapolation.test_programs import Program, written
 from tisim import Trace
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.checking import check
+from tisim.traces.generate import Ring
 from tisim.traces.packed_program import PackedTrace
 
 SIZES = (4, 8, 16)
@@ -138,3 +139,161 @@ def test_the_summary_names_what_is_approximate(
     )
     assert outcome.status == 0
     assert "data are approximate: alltoallv (distributions)" in outcome.out
+
+
+FIELD = 1 << 24
+
+
+def checkpoints(rank: int, ranks: int) -> list[str]:
+    """All ranks share a field; each has a file of its own; rank 0 keeps a log of them."""
+    part = FIELD // ranks
+    lines = [
+        "file_open 0 field.dat wc",
+        f"file_set_size 0 {FIELD + 64 * ranks}",
+        *[f"file_write_at_all 0 {part} {rank * part}", "file_sync 0"] * 3,
+        f"file_write_at 0 64 {FIELD + 64 * (ranks - 1 - rank)}",
+        "file_write_ordered 0 512",
+        "file_close 0",
+    ]
+    if rank == 0:
+        lines += ["open 1 log.txt wc", f"write 1 {80 * ranks}", "close 1"]
+    return lines
+
+
+def strides(rank: int, ranks: int) -> list[str]:
+    """Blocks of all ranks in turn; the first and the last have headers of their own."""
+    lines = ["file_open 0 blocks.dat rwc"]
+    lines += [f"file_write_at 0 4096 {4096 * (ranks * block + rank)}" for block in range(4)]
+    if rank in (0, ranks - 1):
+        lines += [f"file_seek 0 {4096 * 4 * ranks} set", "file_write 0 128"]
+    return [*lines, "file_seek_shared 0 0 set", "file_read_shared 0 1024", "file_close 0"]
+
+
+def views(rank: int, ranks: int) -> list[str]:
+    """Blocks of all ranks in turn by a view, and the rows of each rank's tile."""
+    part = FIELD // ranks
+    return [
+        "file_open 0 blocks.dat rwc",
+        f"file_set_view 0 {4096 * rank} 4096 {4096 * ranks}",
+        *["file_write_all 0 16384", f"file_write_at_all_begin 0 {part} 65536"] * 2,
+        "file_write_at_all_end 0",
+        f"file_set_view 0 {64 * rank} 64 {ranks} {64 * ranks} {64 * ranks * ranks}",
+        "file_read_all 0 512",
+        "file_close 0",
+    ]
+
+
+def groups(rank: int, ranks: int) -> list[str]:
+    """A file for four ranks and one for a quarter of all, and one for each of two steps."""
+    names = [f"of-{rank // 4:03d}.dat", f"{4 * rank // ranks}.dat", "chk-001.h5", "chk-002.h5"]
+    return [line for name in names for line in (f"open 3 {name} wc", "write 3 512", "close 3")]
+
+
+def shares(rank: int, ranks: int) -> list[str]:
+    """Blocks of a field of 4,096, dealt in turn, so that the number of ranks says how many each
+    writes; they are read from the last to the first.
+    """
+    count = 4096 // ranks
+    lines = ["file_open 0 field.dat rwc", "open 1 log.txt wc"]
+    lines += [f"file_write_at 0 64 {64 * (ranks * i + rank)} layer=mpi" for i in range(count)]
+    for i in reversed(range(count)):
+        lines += [f"file_read_at 0 64 {64 * (ranks * i + rank)}", f"pwrite 1 8 {8 * (count - i)}"]
+    return [*lines, "close 1", "file_close 0"]
+
+
+def steps(rank: int, ranks: int) -> list[str]:
+    """Names whose number is the step, beside one that has both; in step s, rank s writes alone."""
+    lines = []
+    for step in range(3):
+        names = [f"chk-{step:03d}.h5", f"own-{rank:03d}-{step:03d}.h5"]
+        names += [f"turn-{step:03d}.h5"] if rank == step else []
+        lines += [line for name in names for line in (f"open 3 {name} wc", "write 3 8", "close 3")]
+        lines += ["barrier"]
+    return lines
+
+
+@pytest.mark.parametrize("program", [checkpoints, strides, views, groups, shares, steps])
+def test_calls_on_files_are_exact_at_many_times_the_ranks(program: Program, tmp_path: Path) -> None:
+    traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
+    made = tmp_path / "made.tit"
+    extrapolate(traces, 1024, made)
+    expected = PackedTrace(written(program, 1024, tmp_path))
+    found = PackedTrace(made)
+    for rank in range(1024):
+        assert list(found.lines(rank)) == list(expected.lines(rank)), rank
+
+
+def gathered_files(rank: int, ranks: int) -> list[str]:
+    """The even ranks write 100 kB each of all ranks in pieces of at most 1 MB; every rank reads
+    what grows with the number of ranks.
+    """
+    lines = ["open 1 field.dat rwc", "open 2 index.dat rc", "read 2 64"]
+    if rank % 2 == 0:
+        size = 100_000 * ranks
+        start = rank // 2 * size
+        for done in range(0, size, 1_000_000):
+            piece = min(1_000_000, size - done)
+            lines += [f"pwrite 1 {piece} {start + done} layer=posix"]
+    rest = 700 * ranks
+    lines += [f"read 2 {min(8192, rest - done)}" for done in range(0, rest, 8192)]
+    return [*lines, "close 2", "close 1"]
+
+
+def test_accesses_are_split_where_a_trace_shows_it(tmp_path: Path) -> None:
+    traces = [written(gathered_files, ranks, tmp_path) for ranks in (4, 8, 16)]
+    made = tmp_path / "made.tit"
+    done = extrapolate(traces, 256, made)
+    assert done.largest_accesses == {"read": 8192, "pwrite": 1_000_000}
+    expected, found = PackedTrace(written(gathered_files, 256, tmp_path)), PackedTrace(made)
+    for rank in range(256):
+        assert list(found.lines(rank)) == list(expected.lines(rank)), rank
+
+
+def shared_log(rank: int, ranks: int) -> list[str]:
+    """Offsets that go on and a size that grows, with computations around it."""
+    lines = ["compute 100", "open 1 log.dat rwc"]
+    for step in range(4096 // ranks):
+        lines += ["compute 7", f"pwrite 1 64 {64 * (ranks * step + rank)}"]
+    return [*lines, "compute 30", f"write 1 {1000 * ranks}", "compute 5", "close 1"]
+
+
+def test_accesses_are_split_at_a_size_that_is_asked_for(tisim: CommandLine, tmp_path: Path) -> None:
+    traces = [str(written(shared_log, ranks, tmp_path)) for ranks in (4, 8, 16)]
+    made = str(tmp_path / "made.tit")
+    asked = ("--max-access", "30kB", "--to", "64", "-o", made)
+    outcome = tisim("extrapolate", *traces, *asked)
+    assert outcome.status == 0
+    assert "larger accesses to files are split into pieces of 30,000 bytes\n" in outcome.out
+    lines = [line.decode() for line in PackedTrace(Path(made)).lines(5)]
+    expected = [f"5 {line}" for line in shared_log(5, 64)]
+    at = expected.index("5 write 1 64000")
+    expected[at : at + 1] = ["5 write 1 30000", "5 write 1 30000", "5 write 1 4000"]
+    assert lines == expected
+
+
+def test_pieces_with_computations_between_them_are_one_access(tmp_path: Path) -> None:
+    def program(rank: int, ranks: int) -> list[str]:
+        size = 300 * ranks
+        pieces = [f"write 1 {min(1000, size - done)}" for done in range(0, size, 1000)]
+        between = [line for piece in pieces for line in (piece, "compute 5")]
+        return ["open 1 log.dat wc", "compute 100", *between[:-1], "compute 9", "close 1"]
+
+    traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
+    made = tmp_path / "made.tit"
+    with pytest.raises(InputError, match="a byte or more, not 0"):
+        extrapolate(traces, 64, made, max_access=0)
+    extrapolate(traces, 64, made)
+    lines = [line.decode() for line in PackedTrace(made).lines(3)]
+    assert [line for line in lines if "compute" not in line] == [
+        f"3 {line}" for line in program(3, 64) if "compute" not in line
+    ]
+
+
+def test_traces_without_files_have_nothing_to_split(tisim: CommandLine, tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{ranks}.tit") for ranks in (4, 8, 16)]
+    for ranks, path in zip((4, 8, 16), paths, strict=True):
+        Ring(ranks=ranks).write(path)
+    asked = ("--max-access", "4MiB", "--to", "64", "-o", str(tmp_path / "made.tit"))
+    outcome = tisim("extrapolate", *paths, *asked)
+    assert outcome.status == 2
+    assert "no accesses to files that could be split" in outcome.err

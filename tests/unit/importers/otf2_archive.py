@@ -10,6 +10,7 @@ import otf2
 from otf2 import events
 from otf2.enums import GroupType, LocationType, MetricMode, Paradigm, Type
 
+from tests.support import rank_calls
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
 
@@ -106,14 +107,8 @@ def lines_of(
     speed = 1e9 if counter is None else None
     made = convert(source / "traces.otf2", target, speed=speed, counter=counter)
     assert check(target).errors == 0, check(target)
-    texts = [(target / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
-    for rank, text in enumerate(texts):
-        assert text[0] == f"{rank} init"
-        assert text[-1] == f"{rank} finalize"
-    return [
-        [line.partition(" ")[2] for line in text[1:-1] if " comm_split " not in line]
-        for text in texts
-    ], made
+    calls = rank_calls(target)
+    return [[call for call in own if not call.startswith("comm_split ")] for own in calls], made
 
 
 def begin(rank: RankEvents) -> None:

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from tests.unit.importers import (
     test_darshan,
-    test_dimemas,
     test_dumpi,
     test_goal,
     test_liballprof,
     test_paraver,
-    test_recorder_text,
     test_scalatrace,
     test_table,
 )
@@ -28,14 +26,14 @@ PARAVER = test_paraver.HEADER + "".join(f"{record}\n" for record in test_paraver
 #: The format, the name and the text of a whole file.
 WHOLE = {
     "darshan": ("darshan", "dxt.txt", test_darshan.TEXT.encode()),
-    "dimemas": ("dimemas", "run.dim", test_dimemas.TRACE.encode()),
+    "dimemas": ("dimemas", "run.dim", test_paraver.DIM.encode()),
     "dumpi": ("dumpi", "rank.bin", test_dumpi.sample()),
     "dumpi2ascii": ("dumpi", "rank.txt", test_dumpi.TEXT.encode()),
     "goal": ("goal", "schedule.goal", test_goal.TEXT.encode()),
     "binary goal": ("goal", "schedule.goal", test_goal.binary(*test_goal.NODES)),
     "liballprof": ("liballprof", "t-0.txt", test_liballprof.sample().encode()),
     "paraver": ("paraver", "run.prv", PARAVER.encode()),
-    "recorder": ("recorder", "0.txt", test_recorder_text.RANK_0.encode()),
+    "recorder": ("recorder", "0.txt", test_darshan.RANK_0.encode()),
     "scalatrace": ("scalatrace", "0", test_scalatrace.TRACE.encode()),
     "table": ("table", "calls.csv", test_table.TABLE.encode()),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import rank_calls
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -77,11 +78,7 @@ def imported(
     if not options:
         options = {"speed": 1e9}
     made = convert(meta, directory / "trace", **options)  # type: ignore[arg-type]
-    texts = [
-        (directory / "trace" / f"rank-{rank}.txt").read_text().splitlines()
-        for rank in range(len(ranks))
-    ]
-    return [[line.partition(" ")[2] for line in text[1:-1]] for text in texts], made
+    return rank_calls(directory / "trace"), made
 
 
 def started() -> Writer:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import rank_calls
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError, SimulationError
 from tisim.simulation.goal import GoalResult, check_goal, replay_goal
@@ -49,8 +50,7 @@ def imported(directory: Path, schedule: str | bytes, rank: int = 0) -> tuple[lis
     file = directory / "schedule.goal"
     file.write_bytes(schedule if isinstance(schedule, bytes) else schedule.encode())
     made = convert(file, directory / "trace", speed=1e9)
-    lines = (directory / "trace" / f"rank-{rank}.txt").read_text().splitlines()
-    return [line.split(" ", 1)[1] for line in lines[1:-1]], made
+    return rank_calls(directory / "trace")[rank], made
 
 
 TEXT = """\

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import rank_lines
 from tisim.errors import InputError
 from tisim.traces import check
 from tisim.traces.importers import Conversion, convert
@@ -40,13 +41,10 @@ def imported(
         (directory / f"pmpi-trace-rank-{rank}.txt").write_text(recorder.text())
     target = directory / "trace"
     made = convert(directory / "pmpi-trace-rank-0.txt", target, speed=speed)
-    kept = []
-    for rank in range(len(ranks)):
-        lines = (target / f"rank-{rank}.txt").read_text().splitlines()
-        assert lines[0] == f"{rank} init"
-        assert lines[-1] == f"{rank} finalize"
-        kept.append([line for line in lines[1:-1] if " compute " not in line])
-    return kept, made
+    lines = rank_lines(target)
+    for rank, own in enumerate(lines):
+        assert (own[0], own[-1]) == (f"{rank} init", f"{rank} finalize")
+    return [[line for line in own[1:-1] if " compute " not in line] for own in lines], made
 
 
 def test_messages_and_collectives(tmp_path: Path) -> None:

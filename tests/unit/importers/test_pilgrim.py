@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from tests.support import rank_lines
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.traces import check
@@ -110,8 +111,7 @@ def imported(directory: Path, **options: object) -> tuple[list[list[str]], Conve
     """The lines of each rank without their computations."""
     target = directory.parent / f"{directory.name}-text"
     made = convert(directory, target, **(options or {"speed": 1e9}))  # type: ignore[arg-type]
-    ranks = [(target / f"rank-{rank}.txt").read_text().splitlines() for rank in range(made.ranks)]
-    return [[line for line in lines if "compute" not in line] for lines in ranks], made
+    return [[line for line in own if "compute" not in line] for own in rank_lines(target)], made
 
 
 def unpacked(packed: Path, rank: int) -> list[str]:

@@ -19,10 +19,7 @@ from tests.unit.importers.recorded_events import (
 )
 from tests.unit.record.programs import (
     EXAMPLES,
-    Mpi,
-    compile_program,
-    libraries,
-    record_program,
+    Recorder,
 )
 from tisim.traces.importers import convert
 
@@ -111,11 +108,6 @@ def _calls(lines: list[str]) -> Iterator[str]:
         yield " ".join([name, *arguments, *named])
 
 
-each_library = pytest.mark.parametrize(
-    "mpi", libraries() or [None], ids=lambda mpi: mpi.name if mpi else "no MPI"
-)
-
-
 def otf2_of(recorded: Recorded, directory: Path) -> Path:
     pytest.importorskip("otf2", reason="the package otf2 is not installed")
     write_otf2(recorded, directory / "scorep")
@@ -127,24 +119,15 @@ def prv_of(recorded: Recorded, directory: Path) -> Path:
     return directory / "run.prv"
 
 
-@each_library
 @pytest.mark.parametrize("program", ["program.c", "wavefront.c", "task_pool.c"])
 def test_otf2_and_paraver_have_the_calls_of_the_run(
-    mpi: Mpi | None,
-    program: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    program: str, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = EXAMPLES / program
-    if program == "program.c":
-        source = tmp_path / program
-        source.write_text(PROGRAM)
+    source = PROGRAM if program == "program.c" else EXAMPLES / program
     arguments = ("16", "4") if program == "wavefront.c" else ()
-    if mpi is None:
-        pytest.skip("no mpicc and mpirun are installed")
-    built = compile_program(source, tmp_path, mpi, str(RECORDER))
+    built = recorder.compile(source, str(RECORDER))
     monkeypatch.setenv("RECORDED_TO", str(tmp_path))
-    recorded = record_program(built, tmp_path, mpi, *arguments, ranks=RANKS)
+    recorded = recorder.record(built, *arguments, ranks=RANKS)
     events = read_events(tmp_path, RANKS)
     for name, written in (("paraver", prv_of), ("otf2", otf2_of)):
         made = convert(written(events, tmp_path), tmp_path / name, speed=1e9)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import rank_lines
 from tisim.errors import InputError
 from tisim.traces import check, unpack
 from tisim.traces.importers import Conversion, convert
@@ -76,11 +77,10 @@ def imported(
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     made = convert(file, directory / "trace.tit", **options)  # type: ignore[arg-type]
     unpack(directory / "trace.tit", directory / "text")
-    kept = []
-    for rank in range(made.ranks):
-        lines = (directory / "text" / f"rank-{rank}.txt").read_text().splitlines()
-        kept.append([line.split(" ", 1)[1] for line in lines if " compute " not in line])
-    return kept, made
+    lines = rank_lines(directory / "text")
+    return [
+        [line.split(" ", 1)[1] for line in own if " compute " not in line] for own in lines
+    ], made
 
 
 def test_loops_rank_lists_and_values_by_rank(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support import rank_calls
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.traces import check
@@ -127,11 +128,7 @@ def write(directory: Path, *ranks: Recorded) -> Path:
 def imported(files: Path, target: Path) -> tuple[list[list[str]], Conversion]:
     """The lines of all ranks without init and finalize."""
     made = convert(files, target, speed=1e9)
-    kept = []
-    for rank in range(made.ranks):
-        lines = (target / f"rank-{rank}.txt").read_text().splitlines()
-        kept.append([line.split(" ", 1)[1] for line in lines[1:-1]])
-    return kept, made
+    return rank_calls(target), made
 
 
 @pytest.mark.parametrize("form", ["<" + RECORD, ">" + RECORD, "<" + PADDED, ">" + PADDED])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import write_trace
+from tests.support import platform_file, write_trace
 from tests.unit.io.conftest import Replay, packed_again
 from tisim import traces as formats
 from tisim.analysis.result import Result
@@ -148,11 +148,8 @@ def test_offsets_that_grow_with_the_rank(replay: Replay, tmp_path: Path) -> None
 def test_a_rank_that_dies_leaves_the_disk_to_the_others(tmp_path: Path, replay: Replay) -> None:
     replay("compute 1")  # writes the platform
     trace = write_trace(tmp_path, "open 3 f wc; write 3 240", "open 3 g wc; write 3 120")
-    deployment = tmp_path / "deployment.xml"
-    deployment.write_text(
-        '<platform version="4.1"><actor host="a" function="0" kill_time="1"/>'
-        '<actor host="a" function="1"/></platform>'
-    )
+    actors = '<actor host="a" function="0" kill_time="1"/><actor host="a" function="1"/>'
+    deployment = platform_file(tmp_path, actors, "deployment.xml")
     result = tisim.replay(trace, platform=tmp_path / "platform.xml", deployment=deployment)
     assert result.finish.tolist() == pytest.approx([1.0, 2.0])
 

@@ -10,7 +10,7 @@ import pytest
 import simpy
 
 import tisim
-from tests.support import RING, ROOT
+from tests.support import RING, ROOT, load_platform, write_trace
 from tisim.errors import InputError, ResourceOffError
 from tisim.kernel import Environment
 
@@ -31,14 +31,19 @@ def start(env: Environment, *generators: Process) -> list[simpy.Process]:
     return [env.process(generator) for generator in generators]
 
 
+def ran(env: Environment, *generators: Process) -> list[Any]:
+    """What processes return at their end."""
+    processes = start(env, *generators)
+    env.run()
+    return [process.value for process in processes]
+
+
 def test_a_computation_takes_flops_over_speed(env: Environment) -> None:
     def job() -> Process:
         value = yield env.execute(A, 2e9)
         return env.now, value
 
-    (process,) = start(env, job())
-    env.run()
-    assert process.value == (2.0, None)
+    assert ran(env, job()) == [(2.0, None)]
 
 
 def test_computations_on_one_host_share_it(env: Environment) -> None:
@@ -46,9 +51,7 @@ def test_computations_on_one_host_share_it(env: Environment) -> None:
         yield env.execute(A, flops)
         return env.now
 
-    processes = start(env, job(1e9), job(2e9))
-    env.run()
-    assert [p.value for p in processes] == [2.0, 3.0]
+    assert ran(env, job(1e9), job(2e9)) == [2.0, 3.0]
 
 
 def test_a_transfer_takes_latency_and_size_over_bandwidth(env: Environment) -> None:
@@ -56,9 +59,7 @@ def test_a_transfer_takes_latency_and_size_over_bandwidth(env: Environment) -> N
         yield env.transfer(A, B, 1.25e8)
         return env.now
 
-    (process,) = start(env, job())
-    env.run()
-    assert process.value == pytest.approx(1.0 + LATENCY, rel=1e-12)
+    assert ran(env, job()) == pytest.approx([1.0 + LATENCY], rel=1e-12)
 
 
 def test_activities_and_timeouts_are_on_one_clock(env: Environment) -> None:
@@ -76,8 +77,7 @@ def test_activities_and_timeouts_are_on_one_clock(env: Environment) -> None:
             yield env.timeout(0.4)
             log.append(round(env.now, 9))
 
-    start(env, with_both(), ticking())
-    env.run()
+    ran(env, with_both(), ticking())
     assert log == [0.4, 0.8, 1.2, 1.5, 1.6, 1.75, 2.0]
 
 
@@ -92,8 +92,7 @@ def test_at_one_instant_the_core_comes_first(env: Environment) -> None:
         yield env.execute(A, 1e9)
         log.append("computation")
 
-    start(env, tick(), job())
-    env.run()
+    ran(env, tick(), job())
     assert log == ["computation", "timeout"]
 
 
@@ -172,8 +171,7 @@ def test_conditions_of_activities(env: Environment) -> None:
         yield env.all_of([env.transfer(A, B, 0), env.transfer(B, A, 0)])
         log.append(round(env.now - 3, 9))
 
-    start(env, job())
-    env.run()
+    ran(env, job())
     assert log[:2] == [(1.0, True), 3.0]
     assert log[2] == pytest.approx(LATENCY)
 
@@ -195,8 +193,7 @@ def test_an_interrupted_process_leaves_its_activity_running(env: Environment) ->
         victim.interrupt("enough")
 
     (victim,) = start(env, job())
-    start(env, boss(victim))
-    env.run()
+    ran(env, boss(victim))
     assert log == [(0.5, "enough"), 2.0]
 
 
@@ -276,17 +273,16 @@ def test_background_traffic_slows_a_replay_down() -> None:
 
 
 def test_a_deadlock_of_a_replay_among_processes(tmp_path: Path) -> None:
-    (tmp_path / "r0").write_text("0 recv 1 0 1\n")
-    (tmp_path / "r1").write_text("1 compute 1e9\n1 recv 0 0 1\n")
+    trace = write_trace(tmp_path, "recv 1 0 1", "compute 1e9; recv 0 0 1")
     env = Environment(BACKBONE)
-    env.replay(tmp_path)
+    env.replay(trace)
     env.timeout(7)
     with pytest.raises(tisim.SimulationError) as error:
         env.run()
     assert str(error.value).splitlines() == [
         "deadlock at 7 s: 2 ranks wait for what will never happen",
-        f"  {tmp_path}/r0:1: rank 0: recv waits for a message from rank 1 with tag 0",
-        f"  {tmp_path}/r1:2: rank 1: recv waits for a message from rank 0 with tag 0",
+        f"  {trace}:1: rank 0: recv waits for a message from rank 1 with tag 0",
+        f"  {trace}:3: rank 1: recv waits for a message from rank 0 with tag 0",
     ]
 
 
@@ -298,19 +294,13 @@ def test_peek_sees_the_core(env: Environment) -> None:
     assert env.peek() == 1.0
 
 
-DISK = """
-<platform version="4.1"><zone id="z" routing="Full">
-  <host id="a" speed="1Gf"><disk id="d" read_bw="200" write_bw="80">
-    <prop id="mount" value="/scratch"/></disk></host>
-</zone>{}</platform>
-"""
+DISK = """<zone id="z" routing="Full"><host id="a" speed="1Gf">
+<disk id="d" read_bw="200" write_bw="80"><prop id="mount" value="/scratch"/></disk></host></zone>"""
 OFF = '<trace id="t" periodicity="-1">1 0</trace><trace_connect trace="t" element="a"/>'
 
 
 def with_disk(tmp_path: Path, more: str = "") -> Environment:
-    path = tmp_path / "platform.xml"
-    path.write_text(DISK.format(more))
-    return Environment(tisim.Platform.load(path))
+    return Environment(load_platform(tmp_path, DISK + more))
 
 
 def test_reads_and_writes_share_a_disk(tmp_path: Path) -> None:
@@ -325,9 +315,7 @@ def test_reads_and_writes_share_a_disk(tmp_path: Path) -> None:
         yield env.write("a", "out", 80)
         ends.append(("written", env.now))
 
-    env.process(reader())
-    env.process(writer())
-    env.run()
+    ran(env, reader(), writer())
     assert ends == [("written", 1.0), ("read", 2.0)]
 
 
@@ -338,9 +326,7 @@ def test_a_computation_does_not_slow_a_disk_down(tmp_path: Path) -> None:
         yield env.execute("a", 1e9) & env.read("a", "in", 200)
         return env.now
 
-    process = env.process(job())
-    env.run()
-    assert process.value == 1.0
+    assert ran(env, job()) == [1.0]
 
 
 def test_a_read_fails_when_its_host_goes_off(tmp_path: Path) -> None:
@@ -354,9 +340,7 @@ def test_a_read_fails_when_its_host_goes_off(tmp_path: Path) -> None:
             yield env.timeout(0)
         return env.now
 
-    process = env.process(job())
-    env.run()
-    assert process.value == 2.5
+    assert ran(env, job()) == [2.5]
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import GRAPHENE
 from tests.unit.command_line import CommandLine
-from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_program, libraries, tisim_record
+from tests.unit.record.programs import Mpi, Recorder
 from tisim.analysis.measured import read_calls, write_measured_run
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
@@ -147,24 +147,19 @@ def test_an_import_writes_a_run_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert ("late sender", "recv", 0.0, 1.0, 1) in states_of(RunFile(tmp_path / "t.tir"), 0)
 
 
-def test_an_execution_writes_a_run_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_execution_writes_a_run_file(one_mpi: Mpi, tmp_path: Path) -> None:
     from tisim.studies.execute import execute
 
-    mpi: Mpi | None = next(iter(libraries()), None)
-    if mpi is None:
-        pytest.skip("no mpicc and mpirun are installed")
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
     path = tmp_path / "two.txt"
     path.write_text(TRACE.replace("1 compute 1000\n", "1 compute 200000000\n"))
     execute(
         Trace.open(path),
-        [mpi.run],
+        [one_mpi.run],
         repeat=1,
         warm_up=0,
         timeline=tmp_path / "two.tir",
         directory=tmp_path,
-        compiler=mpi.cc,
+        compiler=one_mpi.cc,
     )
     late = [one for one in states_of(RunFile(tmp_path / "two.tir"), 0) if one[0] == "late sender"]
     assert (late[0][1], late[0][4]) == ("recv", 1)
@@ -227,24 +222,14 @@ int main(int argc, char **argv) {
 """
 
 
-def test_one_long_computation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mpi = next(iter(libraries()), None)
-    if mpi is None:
-        pytest.skip("no mpicc and mpirun are installed")
-    source = tmp_path / "sweeps.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, mpi, "-g")
-    ran = tisim_record(
-        *("-o", tmp_path / "s.tit", "--call-sites", "--counter", "time", "--speed", "1e9"),
-        *("--mpicc", mpi.cc, "--", mpi.run, "-n", "3", program),
-    )
-    assert ran.returncode == 0, ran.stderr
+def test_one_long_computation(one_recorder: Recorder, tisim: CommandLine) -> None:
+    program = one_recorder.compile(PROGRAM, "-g", name="sweeps")
+    trace = one_recorder.record(program, ranks=3, options="--call-sites --counter time --speed 1e9")
     platform = str(GRAPHENE)
-    tisim = CommandLine(tmp_path, capsys)
-    found = str(tmp_path / "found.json")
+    found = str(tisim.directory / "found.json")
     shown = tisim(
         *("replay", "--platform", platform, "--speed", "1Gf", "--breakdown"),
-        *("--json", found, str(tmp_path / "s.tit")),
+        *("--json", found, str(trace.file)),
     )
     assert shown.status == 0, shown.err
     # Rank, instant, call sites, who waits for it, and what a faster link would change.

@@ -39,9 +39,7 @@ def test_a_wrong_value_is_refused(option: str, value: str, tmp_path: Path) -> No
         tisim.replay(trace, platform=_PLATFORM, config={option: value})
 
 
-_PAIR = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1"><zone id="w" routing="Full">
+_PAIR = """<platform version="4.1"><zone id="w" routing="Full">
 <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
 <link id="ab" bandwidth="1MBps" latency="1ms" {link}/>
 <route src="a" dst="b"><link_ctn id="ab"/></route>

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import load_platform
 from tisim.platform import Platform
 
 Load = Callable[[str], Platform]
@@ -17,8 +18,6 @@ def load(tmp_path: Path) -> Load:
     """Reads the platform of some elements."""
 
     def load_elements(text: str) -> Platform:
-        path = tmp_path / "platform.xml"
-        path.write_text(f'<platform version="4.1">{text}</platform>')
-        return Platform.load(path)
+        return load_platform(tmp_path, text)
 
     return load_elements

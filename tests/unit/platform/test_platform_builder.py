@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import math
 import pickle
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import BACKBONE, GRAPHENE, RING, ROOT
+from tests.support import BACKBONE, GRAPHENE, RING, ROOT, load_platform
 from tisim import InputError, Platform, PlatformBuilder
 from tisim.platform.links import DEFAULT_LOOPBACK
 
@@ -162,9 +161,7 @@ def test_python_and_xml_say_the_same(
     builder = PlatformBuilder("made in Python")
     describe(builder)
     platform = builder.build()
-    path = tmp_path / "p.xml"
-    path.write_text(f'<platform version="4.1">{text}</platform>')
-    assert same(platform, Platform.load(path))
+    assert same(platform, load_platform(tmp_path, text))
     assert same(platform, read_back(platform, tmp_path))
     assert (platform.file, platform.warnings) == ("made in Python", ())
 
@@ -219,12 +216,11 @@ def test_numbers_of_python_reach_the_platform_without_becoming_text(
 def test_included_files_and_profiles_are_written_out(tmp_path: Path) -> None:
     (tmp_path / "hosts.xml").write_text('<host id="a" speed="1Gf" speed_file="speed"/>')
     (tmp_path / "speed").write_text("0 1.0\n1 0.5\nLOOPAFTER 3\n")
-    path = tmp_path / "p.xml"
-    path.write_text(
-        '<platform version="4.1"><zone id="z" routing="Full"><include file="hosts.xml"/>'
-        '<link id="l" bandwidth="1" state="OFF" sharing_policy="SPLITDUPLEX"/></zone></platform>'
+    platform = load_platform(
+        tmp_path,
+        '<zone id="z" routing="Full"><include file="hosts.xml"/>'
+        '<link id="l" bandwidth="1" state="OFF" sharing_policy="SPLITDUPLEX"/></zone>',
     )
-    platform = Platform.load(path)
     (tmp_path / "elsewhere").mkdir()
     there = read_back(platform, tmp_path / "elsewhere")
     assert same(platform, there)
@@ -318,16 +314,6 @@ def test_mistakes_of_the_whole() -> None:
     q.build()
     with pytest.raises(InputError, match="make another builder"):
         q.build()
-
-
-@pytest.mark.parametrize("documented", [PlatformBuilder, Platform.to_xml])
-def test_the_examples_of_docstrings(documented: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    runner = doctest.DocTestRunner()
-    for example in doctest.DocTestFinder().find(documented, "documented", globs={"tisim": tisim}):
-        runner.run(example)
-    assert runner.failures == 0
-    assert runner.tries > 0
 
 
 NETWORK = {"speed": "10Gf", "bandwidth": "1Gbps", "latency": "10us"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import load_platform
 from tisim.errors import InputError
 from tisim.platform import Platform, PlatformBuilder
 from tisim.platform.hosts import Radical
@@ -127,12 +128,11 @@ TWO_DISKS = """
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
     def load_disks(disks: str) -> Platform:
-        path = tmp_path / "platform.xml"
-        path.write_text(
-            '<platform version="4.1"><zone id="z" routing="Full">'
-            f'<host id="a" speed="1Gf"/><host id="b" speed="1Gf">{disks}</host></zone></platform>'
+        return load_platform(
+            tmp_path,
+            '<zone id="z" routing="Full">'
+            f'<host id="a" speed="1Gf"/><host id="b" speed="1Gf">{disks}</host></zone>',
         )
-        return Platform.load(path)
 
     return load_disks
 
@@ -291,13 +291,12 @@ def test_bad_profiles(text: str, period: float | None, says: str, line: int) -> 
     ],
 )
 def test_bad_connections(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "p.xml"
-    path.write_text(
-        '<platform version="4.1"><trace id="t" periodicity="0">0 1</trace>'
-        f'<zone id="z" routing="Full"><host id="a" speed="1"/></zone>{text}</platform>'
-    )
     with pytest.raises(InputError, match=says):
-        Platform.load(path)
+        load_platform(
+            tmp_path,
+            '<trace id="t" periodicity="0">0 1</trace>'
+            f'<zone id="z" routing="Full"><host id="a" speed="1"/></zone>{text}',
+        )
 
 
 def test_a_host_that_is_off_in_version_3(tmp_path: Path) -> None:
@@ -311,13 +310,11 @@ def test_a_host_that_is_off_in_version_3(tmp_path: Path) -> None:
 
 
 def test_a_missing_profile(tmp_path: Path) -> None:
-    path = tmp_path / "p.xml"
-    path.write_text(
-        '<platform version="4.1"><zone id="z" routing="Full">\n'
-        '<host id="a" speed="1" speed_file="nowhere"/></zone></platform>'
-    )
     with pytest.raises(InputError, match="there is no file 'nowhere'") as caught:
-        Platform.load(path)
+        load_platform(
+            tmp_path,
+            '<zone id="z" routing="Full">\n<host id="a" speed="1" speed_file="nowhere"/></zone>',
+        )
     assert caught.value.line == 2
 
 
@@ -328,12 +325,11 @@ OVERHEADS = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
 
 def burst_platform(folder: Path, burst: str | None, links: str = "") -> Platform:
     prop = "" if burst is None else f'<prop id="tisim/burst" value="{burst}"/>'
-    file = folder / "p.xml"
-    file.write_text(
-        '<platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-3" speed="1Gf"'
-        f' bw="10MBps" lat="25us"{links}>{prop}</cluster></platform>'
+    return load_platform(
+        folder,
+        '<cluster id="c" prefix="c-" suffix="" radical="0-3" speed="1Gf"'
+        f' bw="10MBps" lat="25us"{links}>{prop}</cluster>',
     )
-    return Platform.load(file)
 
 
 def one_way(with_burst: Platform, nbytes: int) -> float:
@@ -360,17 +356,16 @@ def test_the_property_is_written_and_survives_changes(tmp_path: Path) -> None:
 
 
 def test_links_of_all_kinds_may_have_one(tmp_path: Path) -> None:
-    file = tmp_path / "p.xml"
-    file.write_text(
-        '<platform version="4.1"><zone id="z" routing="Full"><host id="c-0" speed="1Gf"/>'
+    found = load_platform(
+        tmp_path,
+        '<zone id="z" routing="Full"><host id="c-0" speed="1Gf"/>'
         '<host id="c-1" speed="1Gf"/><link id="l" bandwidth="10MBps" latency="25us"'
         ' sharing_policy="SPLITDUPLEX"><prop id="tisim/burst" value="2kB"/></link>'
         '<link id="m" bandwidth="10MBps" latency="25us"><prop id="tisim/burst" value="1kB"/></link>'
         '<link id="n" bandwidth="10MBps" latency="25us"/>'
         '<route src="c-0" dst="c-1"><link_ctn id="l" direction="UP"/></route>'
-        "</zone></platform>"
+        "</zone>",
     )
-    found = Platform.load(file)
     bursts = {link.name: found.resources.link_burst[link.index] for link in found.links}
     assert [bursts[name] for name in ("l_UP", "l_DOWN", "m", "n")] == [2000, 2000, 1000, 0]
     # A ping-pong that goes on moves no more than the bandwidth in each direction.

@@ -1,11 +1,16 @@
-"""The documents are well-formed: line lengths, links, paths, decision records, glossary."""
+"""The documents are well-formed, and so are the subjects of commits."""
 
 from __future__ import annotations
 
 import re
+import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from tests.support import ROOT
 
@@ -187,3 +192,55 @@ def test_front_pages_state_the_errors_of_the_validation() -> None:
         row = re.search(r"whole programs.*", page.read_text(), re.I)
         assert row is not None
         assert all(figure in row[0] for figure in measured.groups()), f"{page}: whole programs"
+
+
+HOOK = ROOT / ".githooks" / "commit-msg"
+PROBLEM = runpy.run_path(str(HOOK))["problem"]
+#: Commits that are checked; the rule is younger than the first ones.
+COMMITS = 20
+
+
+def git(*arguments: str) -> str:
+    run = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
+def test_the_last_subjects_follow_the_rule() -> None:
+    introduced = git("log", "--diff-filter=A", "--format=%H", "--", ".githooks/commit-msg")
+    if not introduced:
+        pytest.skip("there is no history of git here")
+    subjects = git("log", f"-{COMMITS}", "--format=%s", f"{introduced.splitlines()[-1]}..HEAD")
+    assert {s: PROBLEM(s) for s in subjects.splitlines() if PROBLEM(s)} == {}
+
+
+@pytest.mark.parametrize(
+    ("subject", "part"),
+    [
+        ("Merge the two passes over a component in the solver", None),
+        ("Seed the campaign with the date", None),
+        ("Process traces of one rank", None),
+        ("Revert " + "x" * 80, None),
+        ("Say " + "x" * 69, "73 characters"),
+        ("Added a selector", "not imperative"),
+        ("Adding a selector", "not imperative"),
+        ("Adds a selector", "not imperative"),
+        ("Add a selector.", "full stop"),
+        ("solver: merge two passes", "capitalised verb"),
+        ("Solver: merge two passes", "capitalised verb"),
+    ],
+)
+def test_subjects_that_the_hook_refuses(subject: str, part: str | None) -> None:
+    problem = PROBLEM(subject)
+    assert problem is None if part is None else part in problem
+
+
+def test_the_hook_reads_the_message_of_a_file(tmp_path: Path) -> None:
+    message = tmp_path / "COMMIT_EDITMSG"
+    for text, status in [
+        ("Add a selector\n\nIt is MVAPICH's.\n# On branch main\n", 0),
+        ("Add a selector\nIt is MVAPICH's.\n", 1),
+        ("Added a selector\n", 1),
+    ]:
+        message.write_text(text)
+        run = subprocess.run([sys.executable, HOOK, message], capture_output=True, text=True)
+        assert run.returncode == status, run.stderr

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import GRAPHENE, ROOT, rank_lines
 from tisim.support.mpi import find_library
 from tisim.traces import check, unpack
+from tisim.traces.record.source import compiled_recorder
 
-ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "mpi"
 
 #: Open MPI wants these of root and of machines with few cores; others ignore them.
@@ -29,9 +30,17 @@ ENVIRONMENT = {
 }
 
 _MAIN = """
+#include <fcntl.h>
+#include <math.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
 int main(int argc, char **argv) {
@@ -89,13 +98,6 @@ def libraries() -> list[Mpi]:
     return found
 
 
-def need_fortran(mpi: Mpi) -> None:
-    if shutil.which("gfortran") is None:
-        pytest.skip("gfortran is not installed")
-    if shutil.which(mpi.compiler(Path("program.f90"))) is None:
-        pytest.skip(f"{mpi.name} has no compiler of Fortran")
-
-
 def python_with_mpi4py(mpi: Mpi) -> Path:
     """An interpreter whose mpi4py uses this MPI library.
 
@@ -115,23 +117,6 @@ def python_with_mpi4py(mpi: Mpi) -> Path:
     pytest.skip(f"no mpi4py that uses {mpi.name} is installed")
 
 
-def compile_program(source: Path, directory: Path, mpi: Mpi, *options: str) -> Path:
-    program = directory / f"{source.stem}{mpi.suffix}"
-    command = [mpi.compiler(source), "-O1", *options, str(source), "-o", str(program), "-lm"]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-    return program
-
-
-def compile_body(
-    body: str, directory: Path, mpi: Mpi, name: str = "program", headers: tuple[str, ...] = ()
-) -> Path:
-    """Compile a program whose main function has `rank`, `size` and CHECK, and does `body`."""
-    source = directory / f"{name}.c"
-    included = "".join(f"#include <{header}>\n" for header in headers)
-    source.write_text(included + _MAIN.replace("BODY", body))
-    return compile_program(source, directory, mpi)
-
-
 def tisim_record(
     *arguments: str | Path, variables: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
@@ -143,6 +128,14 @@ def tisim_record(
         text=True,
         timeout=600,  # real ranks on busy processors
     )
+
+
+def lines_of(trace: Path) -> list[list[str]]:
+    """The lines of each rank of a packed trace."""
+    texts = trace.with_suffix(".texts")
+    shutil.rmtree(texts, ignore_errors=True)
+    unpack(trace, texts)
+    return rank_lines(texts)
 
 
 @dataclass(frozen=True)
@@ -159,27 +152,119 @@ class Trace:
         return [action for action in actions if not action.startswith("compute ")]
 
 
-def record_program(
-    program: Path,
-    directory: Path,
-    mpi: Mpi,
-    *arguments: str,
-    ranks: int = 4,
-    options: tuple[str, ...] = (),
-    status: int = 0,
-) -> Trace:
-    """Record a program, which exits with `status`, and unpack its trace."""
-    output = directory / "trace.tit"
-    run = tisim_record(
-        *("-o", output, "--mpicc", mpi.cc, *options, "--"),
-        *(mpi.run, "-n", str(ranks), program, *arguments),
-    )
-    assert run.returncode == status, run.stderr
-    texts = directory / "texts"
-    shutil.rmtree(texts, ignore_errors=True)
-    unpack(output, texts)
-    lines = [(texts / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
-    return Trace(output, lines, run)
+@dataclass(frozen=True)
+class Recorder:
+    """Compiles programs with an MPI library, and records them, in a directory."""
+
+    mpi: Mpi
+    directory: Path
+
+    def compile(
+        self,
+        program: str | Path,
+        *options: str,
+        name: str = "program",
+        counting: bool = False,
+        or_skip: str = "",
+    ) -> Path:
+        """Compile a file, or a text: a whole program, or the `body` of `_MAIN`.
+
+        With `counting`, ``tisim cc`` makes the program count its instructions. Where the program
+        cannot be compiled since the library lacks something, `or_skip` says what.
+        """
+        source = self._file(program, name) if isinstance(program, str) else program
+        self._need_compiler(source)
+        compiler, variables = [self.mpi.compiler(source)], dict(os.environ)
+        if counting:
+            command, variable = ("cc", "TISIM_CC") if source.suffix == ".c" else ("fc", "TISIM_FC")
+            variables |= {variable: compiler[0]}
+            compiler = [sys.executable, "-m", "tisim", command]
+        built = self.directory / f"{source.stem}{self.mpi.suffix}"
+        compiled = subprocess.run(
+            [*compiler, "-O1", *options, source, "-o", built, "-lm"],
+            env=variables,
+            capture_output=True,
+            text=True,
+        )
+        if or_skip and compiled.returncode != 0:
+            pytest.skip(f"{self.mpi.name} {or_skip}")
+        assert compiled.returncode == 0, compiled.stderr
+        return built
+
+    def _file(self, text: str, name: str) -> Path:
+        is_fortran = "end program" in text
+        if not is_fortran and "int main(" not in text:
+            text = _MAIN.replace("BODY", text)
+        file = self.directory / f"{name}.{'f90' if is_fortran else 'c'}"
+        file.write_text(text)
+        return file
+
+    def _need_compiler(self, source: Path) -> None:
+        if source.suffix == ".c":
+            return
+        for command in ("gfortran", self.mpi.compiler(source)):
+            if shutil.which(command) is None:
+                pytest.skip(f"{command} is not installed")
+
+    def launched(self, *arguments: str | Path, ranks: int = 2) -> list[str]:
+        """The command that runs a program without recording it."""
+        return [self.mpi.run, "-n", str(ranks), *map(str, arguments)]
+
+    def run(
+        self,
+        *command: str | Path,
+        output: Path | None = None,
+        options: str = "",
+        variables: Mapping[str, str] = {},
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``tisim record`` on a command; the trace is `output` or ``trace.tit``."""
+        output = output or self.directory / "trace.tit"
+        before = ("-o", output, "--mpicc", self.mpi.cc, *options.split(), "--")
+        return tisim_record(*before, *command, variables=variables)
+
+    def record(
+        self,
+        program: str | Path,
+        *arguments: str,
+        ranks: int = 2,
+        options: str = "",
+        status: int = 0,
+    ) -> Trace:
+        """Record a program, which exits with `status`, and unpack its trace.
+
+        A text or a source is compiled first.
+        """
+        if isinstance(program, str) or program.suffix in (".c", ".f", ".f90"):
+            program = self.compile(program)
+        run = self.run(*self.launched(program, *arguments, ranks=ranks), options=options)
+        assert run.returncode == status, run.stderr
+        file = self.directory / "trace.tit"
+        return Trace(file, lines_of(file), run)
+
+    def preload(
+        self,
+        *command: str | Path,
+        parts: Path,
+        ranks: int = 2,
+        library: Path | None = None,
+        under: tuple[str | Path, ...] = (),
+        **variables: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ranks as without Python: with the recorder's library and variables alone."""
+        parts.mkdir(exist_ok=True)
+        library = library or compiled_recorder(find_library(self.mpi.cc))
+        return subprocess.run(
+            [*under, *self.launched("env", f"LD_PRELOAD={library}", *command, ranks=ranks)],
+            env={**os.environ, **ENVIRONMENT, "TISIM_RECORD_DIRECTORY": str(parts), **variables},
+            capture_output=True,
+            text=True,
+            timeout=600,  # real ranks on busy processors
+        )
+
+    def within(self, name: str) -> Recorder:
+        """The same in a directory below, which is made."""
+        (self.directory / name).mkdir()
+        return Recorder(self.mpi, self.directory / name)
 
 
 def replay_on_graphene(trace: Trace) -> tisim.Result:
@@ -187,7 +272,6 @@ def replay_on_graphene(trace: Trace) -> tisim.Result:
     report = check(tisim.Trace.open(trace.file))
     assert report.sound, report.findings
     assert report.warnings == 0, report.findings
-    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
-    result = tisim.replay(trace.file, platform=platform)
+    result = tisim.replay(trace.file, platform=GRAPHENE)
     assert result.simulated_time > 0
     return result

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import tisim
+from tests.support import tisim_process
 from tests.unit.record.programs import (
     Mpi,
-    compile_body,
-    compile_program,
-    need_fortran,
-    record_program,
+    Recorder,
     tisim_record,
 )
 from tisim.traces.given_calls import BEFORE
@@ -55,8 +52,7 @@ COLUMN = "vector(8, 1, 8, MPI_DOUBLE)"
 
 
 def printed(trace: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tisim", "unpack", "--calls", str(trace)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return tisim_process("unpack", "--calls", trace)
 
 
 def calls_of(rank: int, trace: Path) -> list[str]:
@@ -70,10 +66,8 @@ def written_of(rank: int, trace: Path) -> list[str]:
     return [call for call in calls_of(rank, trace) if call.split("(")[0] not in unwritten][1:-1]
 
 
-def test_each_call_with_its_arguments(mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(BODY, tmp_path, mpi)
-    options = ("--arguments", "all")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+def test_each_call_with_its_arguments(recorder: Recorder) -> None:
+    trace = recorder.record(BODY, options="--arguments all")
     step = [
         "MPI_Irecv(buf=buffer0, count=8, datatype=MPI_DOUBLE, source=MPI_ANY_SOURCE, "
         "tag=MPI_ANY_TAG, comm=comm2, request=0)",
@@ -188,14 +182,13 @@ MPI_Finalize()
 """
 
 
-def test_calls_that_have_no_line(mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(UNWRITTEN, tmp_path, mpi)
-    options = ("--arguments", "all")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+def test_calls_that_have_no_line(recorder: Recorder) -> None:
+    program = recorder.compile(UNWRITTEN)
+    trace = recorder.record(program, options="--arguments all")
     expected = UNWRITTEN_PRINTED.replace("\\\n", "").replace("ROW", "contiguous(4, MPI_DOUBLE)")
     expected = expected.replace("PAIR", "struct(2, 1, 1, 0, 8, MPI_INT, MPI_DOUBLE)")
     assert calls_of(1, trace.file) == expected.splitlines()
-    plain = record_program(program, tmp_path, mpi, ranks=2)
+    plain = recorder.record(program)
     assert trace.calls(1) == plain.calls(1)
 
 
@@ -205,13 +198,12 @@ for (int i = 0; i < 2; ++i) { MPI_Start(&request); MPI_Wait(&request, MPI_STATUS
 MPI_Request_free(&request);"""
 
 
-def test_persistent_collectives(mpi: Mpi, tmp_path: Path) -> None:
+def test_persistent_collectives(recorder: Recorder) -> None:
     try:
-        program = compile_body(PERSISTENT, tmp_path, mpi)
+        program = recorder.compile(PERSISTENT)
     except subprocess.CalledProcessError:
-        pytest.skip(f"{mpi.name} does not have persistent collectives")
-    options = ("--arguments", "all")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+        pytest.skip(f"{recorder.mpi.name} does not have persistent collectives")
+    trace = recorder.record(program, options="--arguments all")
     step = ["MPI_Start(request=0)", "MPI_Wait(request=0, status=MPI_STATUS_IGNORE)"]
     assert calls_of(0, trace.file)[3:-1] == [
         "MPI_Bcast_init(buffer=buffer0, count=1, datatype=MPI_DOUBLE, root=0, "
@@ -233,9 +225,8 @@ MPI_Win_complete(window); MPI_Win_wait(window);
 MPI_Win_set_name(window, "halo"); MPI_Win_free(&window);"""
 
 
-def test_groups_and_windows(one_mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(BETWEEN, tmp_path, one_mpi)
-    trace = record_program(program, tmp_path, one_mpi, options=("--arguments", "all"))
+def test_groups_and_windows(one_recorder: Recorder) -> None:
+    trace = one_recorder.record(BETWEEN, options="--arguments all", ranks=4)
     calls = [calls_of(rank, trace.file) for rank in range(4)]
     roots = [next(c for c in own if c.startswith("MPI_Bcast")).split("root=")[1] for own in calls]
     assert [root.split(",")[0] for root in roots] == ["MPI_ROOT", "MPI_PROC_NULL", "0", "0"]
@@ -259,10 +250,9 @@ for (int i = 0; i < 3000; ++i) {
 }"""
 
 
-def test_many_calls_between_two_lines(one_mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(MANY, tmp_path, one_mpi, headers=("stdio.h",))
-    options = ("--arguments", "all")
-    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=options)
+def test_many_calls_between_two_lines(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(MANY, headers=("stdio.h",))
+    trace = one_recorder.record(program, ranks=1, options="--arguments all")
     calls = calls_of(0, trace.file)
     assert len(calls) == 4 + 9000
     assert calls[-2] == "MPI_Info_free(info=<key-2999=key-2999>)"
@@ -314,12 +304,12 @@ for (int step = 0; step < 20; ++step) {
 MPI_Comm_free(&grid);"""
 
 
-def test_ranks_of_a_stencil_share_their_texts(one_mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(GRID, tmp_path, one_mpi)
+def test_ranks_of_a_stencil_share_their_texts(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(GRID)
     before: list[set[str]] = []
     for ranks in (9, 16):  # 3 x 3 and 4 x 4: corners, edges and the inside
-        options = ("--counter", "time", "--arguments", "all")
-        trace = record_program(program, tmp_path, one_mpi, ranks=ranks, options=options)
+        options = "--counter time --arguments all"
+        trace = one_recorder.record(program, ranks=ranks, options=options)
         opened = tisim.Trace.open(trace.file)
         texts = [opened.attributes_of(rank) for rank in range(ranks)]
         before.append({str(a[BEFORE]) for rank in texts for _, a in rank if BEFORE in a})
@@ -383,14 +373,13 @@ FORTRAN_BY_MODULE = {
 
 
 @pytest.mark.parametrize("module", FORTRAN_BY_MODULE)
-def test_calls_from_fortran(module: str, mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
+def test_calls_from_fortran(module: str, recorder: Recorder) -> None:
     used, handle, statuses = FORTRAN_BY_MODULE[module]
     text = FORTRAN.replace("MODULE", used).replace("STATUSES", statuses)
-    source = tmp_path / "arguments.f90"
-    source.write_text(re.sub(r"HANDLE\((\w+)\)", handle, text))
-    program = compile_program(source, tmp_path, mpi, "-fallow-argument-mismatch")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--arguments", "all"))
+    program = recorder.compile(
+        re.sub(r"HANDLE\((\w+)\)", handle, text), "-fallow-argument-mismatch", name="arguments"
+    )
+    trace = recorder.record(program, options="--arguments all")
     calls = written_of(1, trace.file)
     double = next(name for name in ("MPI_DOUBLE_PRECISION", "MPI_DOUBLE") if name in calls[2])
     column = f"vector(8, 1, 8, {double})"
@@ -421,11 +410,10 @@ def test_calls_from_fortran(module: str, mpi: Mpi, tmp_path: Path) -> None:
     ]
 
 
-def test_the_lines_are_those_of_a_trace_without(one_mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(BODY, tmp_path, one_mpi)
-    options = ("--arguments", "all")
-    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=options)
-    plain = record_program(program, tmp_path, one_mpi, ranks=2)
+def test_the_lines_are_those_of_a_trace_without(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(BODY)
+    trace = one_recorder.record(program, options="--arguments all")
+    plain = one_recorder.record(program)
     assert [trace.calls(rank) for rank in (0, 1)] == [plain.calls(rank) for rank in (0, 1)]
     refused = printed(plain.file)
     assert (refused.returncode, refused.stdout) == (2, "")

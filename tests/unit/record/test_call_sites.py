@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, Trace, compile_program, record_program
+from tests.unit.record.programs import Recorder, Trace
 from tisim import Trace as AnyTrace
 from tisim.analysis.report.application import application_page
 from tisim.traces import check, inspect
@@ -49,16 +49,19 @@ int main(int argc, char **argv) {
 """
 
 
+needs_names = pytest.mark.skipif(
+    not (shutil.which("addr2line") or shutil.which("llvm-symbolizer")),
+    reason="neither addr2line nor llvm-symbolizer is installed",
+)
+
+
 @pytest.fixture
-def recorded(one_mpi: Mpi, tmp_path: Path) -> Trace:
-    if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
-        pytest.skip("neither addr2line nor llvm-symbolizer is installed")
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi, "-g", "-O2")
-    return record_program(program, tmp_path, one_mpi, ranks=3, options=("--call-sites",))
+def recorded(one_recorder: Recorder) -> Trace:
+    program = one_recorder.compile(PROGRAM, "-g", "-O2")
+    return one_recorder.record(program, ranks=3, options="--call-sites")
 
 
+@needs_names
 def test_calls_are_named_by_functions_and_lines(recorded: Trace) -> None:
     paths = inspect(recorded.file).call_paths
     once = "main (program.c:20) > recurse (program.c:13) > exchange (program.c:4)"
@@ -75,6 +78,7 @@ def test_calls_are_named_by_functions_and_lines(recorded: Trace) -> None:
     assert "recurse (program.c:13) &gt; exchange (program.c:4)" in page
 
 
+@needs_names
 def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
     report = check(AnyTrace.open(recorded.file))
     assert report.errors == 1
@@ -82,14 +86,11 @@ def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
     assert str(report.findings[0]).endswith("0 received; called at main (program.c:21)")
 
 
-def test_functions_without_lines_have_their_address(one_mpi: Mpi, tmp_path: Path) -> None:
+@needs_names
+def test_functions_without_lines_have_their_address(one_recorder: Recorder) -> None:
     """Two calls of one function stay apart."""
-    if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
-        pytest.skip("neither addr2line nor llvm-symbolizer is installed")
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi, "-g0")
-    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--call-sites",))
+    program = one_recorder.compile(PROGRAM, "-g0")
+    trace = one_recorder.record(program, options="--call-sites")
     sends = {path.path for path in inspect(trace.file).call_paths if path.action == "isend"}
     assert len(sends) == 2
     for path in sends:

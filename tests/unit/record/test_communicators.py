@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -10,14 +9,9 @@ import pytest
 
 import tisim
 from tests.unit.record.programs import (
-    ENVIRONMENT,
     EXAMPLES,
-    Mpi,
+    Recorder,
     Trace,
-    compile_body,
-    compile_program,
-    need_fortran,
-    record_program,
     replay_on_graphene,
 )
 from tisim.traces import check
@@ -25,19 +19,16 @@ from tisim.traces import check
 TAG = 2147483000
 
 
-def recorded(body: str, directory: Path, mpi: Mpi) -> Trace:
-    """The trace of four ranks, which the recorder expresses in full and a replay takes."""
-    program = compile_body(body, directory, mpi)
-    trace = record_program(program, directory, mpi)
+def recorded(program: str | Path, recorder: Recorder, ranks: int = 4) -> Trace:
+    """A trace that the recorder expresses in full and a replay takes."""
+    trace = recorder.record(program, ranks=ranks)
     assert "warning" not in trace.run.stderr
     replay_on_graphene(trace)
     return trace
 
 
-def test_collectives_between_groups(mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_program(EXAMPLES / "two_groups.c", tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=5)
-    assert "warning" not in trace.run.stderr
+def test_collectives_between_groups(recorder: Recorder) -> None:
+    trace = recorded(EXAMPLES / "two_groups.c", recorder, ranks=5)
     to, end = f"{TAG}", "comm=2"
 
     def exchange(peer: int, sent: int, received: int) -> list[str]:
@@ -62,10 +53,9 @@ def test_collectives_between_groups(mpi: Mpi, tmp_path: Path) -> None:
         *(*exchange(0, 48, 48), f"recv 1 {to} 48 {end}", "scatterv 16 16 16 16 0 6 6 comm=3"),
         *("comm_free 2", "comm_free 3", "comm_free 1", "finalize"),
     ]
-    replay_on_graphene(trace)
 
 
-def test_collectives_between_groups_that_do_not_block(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_collectives_between_groups_that_do_not_block(one_recorder: Recorder) -> None:
     body = """MPI_Comm half, inter; MPI_Request requests[11]; int sent[24] = {0}, got[99][24];
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
@@ -86,8 +76,7 @@ def test_collectives_between_groups_that_do_not_block(one_mpi: Mpi, tmp_path: Pa
     MPI_Ialltoallw(sent, own, zero, types, got[9], counts, zero, types, inter, &requests[9]);
     MPI_Ireduce_scatter(sent, got[10], twos, MPI_INT, MPI_SUM, inter, &requests[10]);
     MPI_Waitall(11, requests, MPI_STATUSES_IGNORE);"""
-    trace = record_program(compile_body(body, tmp_path, one_mpi), tmp_path, one_mpi)
-    assert "warning" not in trace.run.stderr
+    trace = recorded(body, one_recorder)
     kinds = ("irecv", "isend")
     end, tag = "comm=2 request=", f"{TAG}"
 
@@ -118,7 +107,6 @@ def test_collectives_between_groups_that_do_not_block(one_mpi: Mpi, tmp_path: Pa
     ]
     # Rank 0 has nothing to do where there is a root.
     assert trace.calls(0)[3:5] == [f"ibarrier {end}0", f"iallreduce 16 0 6 {end}1"]
-    replay_on_graphene(trace)
 
 
 SPAWN = "MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, WORKERS, MPI_INFO_NULL,"
@@ -126,34 +114,29 @@ SPAWN_MULTIPLE = """MPI_Comm_spawn_multiple(2, (char *[]){argv[0], argv[0]}, MPI
       (int[]){1, 1}, (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL},"""
 
 
-def spawning(directory: Path, mpi: Mpi, *, several: bool = False) -> Path:
+def spawning(recorder: Recorder, *, several: bool = False) -> Path:
     source = (EXAMPLES / "spawn.c").read_text()
     assert SPAWN in source
-    (directory / "spawn.c").write_text(source.replace(SPAWN, SPAWN_MULTIPLE) if several else source)
-    program = compile_program(directory / "spawn.c", directory, mpi)
-    variables = {**os.environ, **ENVIRONMENT}
-    if subprocess.run([mpi.run, "-n", "2", program], env=variables, capture_output=True).returncode:
-        pytest.skip(f"{mpi.name} cannot spawn processes here")
+    program = recorder.compile(source.replace(SPAWN, SPAWN_MULTIPLE) if several else source)
+    if subprocess.run(recorder.launched(program), capture_output=True).returncode:
+        pytest.skip(f"{recorder.mpi.name} cannot spawn processes here")
     return program
 
 
-def test_spawned_processes_are_counted(mpi: Mpi, tmp_path: Path) -> None:
-    trace = record_program(spawning(tmp_path, mpi), tmp_path, mpi, ranks=2)
+def test_spawned_processes_are_counted(recorder: Recorder) -> None:
+    trace = recorder.record(spawning(recorder))
     assert "2 calls of MPI_Comm_spawn are not in the trace" in trace.run.stderr
     assert "2 calls of MPI_Scatter are not in the trace" in trace.run.stderr
     assert trace.calls(1)[1:] == ["barrier", "finalize"]
 
 
 @pytest.mark.parametrize("several", [False, True], ids=["one command", "several commands"])
-def test_spawned_processes_are_ranks_on_request(several: bool, mpi: Mpi, tmp_path: Path) -> None:
-    program = spawning(tmp_path, mpi, several=several)
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--spawn",))
+def test_spawned_processes_are_ranks_on_request(several: bool, recorder: Recorder) -> None:
+    trace = recorder.record(spawning(recorder, several=several), options="--spawn")
     assert "warning" not in trace.run.stderr
-    lines = (tmp_path / "texts" / "rank-3.txt").read_text().splitlines()
-    calls = [line.split(" ", 1)[1] for line in lines if line.startswith("3 ")]
     born = ["comm_group 2 0 1 2 3", "barrier comm=2"]
     met = ["comm_group 4 0 1 2 3", "comm_free 2", "comm_free 3", "barrier comm=4", "comm_free 4"]
-    assert [call for call in calls if not call.startswith("compute ")] == [
+    assert trace.calls(3) == [
         *("init", "comm_group 1 2 3", *born, "comm_group 3 2 3"),
         *("scatter 8000 8000 0 6 6 comm=3", "gather 8000 8000 0 6 6 comm=3", *met, "finalize"),
     ]
@@ -165,7 +148,7 @@ def test_spawned_processes_are_ranks_on_request(several: bool, mpi: Mpi, tmp_pat
     replay_on_graphene(trace)
 
 
-def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path) -> None:
+def test_communicators_of_graphs(recorder: Recorder) -> None:
     body = """MPI_Comm graph, line, node; int index[] = {1, 2, 3, 4}, edges[] = {1, 0, 3, 2};
     int to = (rank + 1) % size, from = (rank + 3) % size;
     MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &graph);
@@ -179,7 +162,7 @@ def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path) -> None:
     MPI_Ineighbor_allgather(&sent, 1, MPI_INT, &got, 1, MPI_INT, line, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(got == from);"""
-    trace = recorded(body, tmp_path, mpi)
+    trace = recorded(body, recorder)
     assert trace.calls(1)[1:-1] == [
         *("comm_split 0 1 0 1", "comm_split 0 2 0 1", "comm_split 0 3 0 1"),
         "neighbor_allgather 1 0 1 0 1 1 1 1 comm=1",
@@ -187,7 +170,7 @@ def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path) -> None:
     ]
 
 
-def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path) -> None:
+def test_collectives_of_neighbours_that_do_not_block(recorder: Recorder) -> None:
     body = """MPI_Comm ring; int dims = 4, periodic = 1, to[2] = {rank, rank}, from[2], index;
     MPI_Datatype types[] = {MPI_INT, MPI_SHORT}, back[] = {MPI_SHORT, MPI_INT};
     int counts[] = {1, 2}, starts[] = {0, 1}; MPI_Aint places[] = {0, 4}, swapped[] = {4, 0};
@@ -201,7 +184,7 @@ def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path) -
       &requests[0]);
     MPI_Waitany(1, requests, &index, MPI_STATUS_IGNORE);
     MPI_Neighbor_alltoallv(to, counts, starts, MPI_SHORT, from, other, starts, MPI_SHORT, ring);"""
-    trace = recorded(body, tmp_path, mpi)
+    trace = recorded(body, recorder)
 
     ring = "2 1 3 2 3 1"  # what goes down arrives from above
     assert trace.calls(2)[2:-1] == [
@@ -237,17 +220,12 @@ end program
 """
 
 
-def test_the_same_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
-    source = tmp_path / "program.f90"
-    source.write_text(FORTRAN)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi)
+def test_the_same_in_fortran(recorder: Recorder) -> None:
+    trace = recorded(FORTRAN, recorder)
     assert trace.calls(2)[2:-1] == [
         *("ineighbor_alltoallv 2 1 3 2 3 1 4 4 4 4 6 6 comm=1 request=0", "wait request=0"),
         *("comm_idup 1 2", "ibcast 4 0 6 comm=2 request=0", "wait request=0", "barrier comm=2"),
     ]
-    replay_on_graphene(trace)
 
 
 @pytest.mark.parametrize(

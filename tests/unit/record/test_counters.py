@@ -6,13 +6,13 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 
 import pytest
 
-from tests.unit.record.programs import Mpi, compile_body, record_program
+from tests.support import ROOT, tisim_process
+from tests.unit.record.programs import Recorder
 from tisim import Trace
 from tisim.errors import InputError
 from tisim.traces import check, inspect
@@ -21,8 +21,7 @@ from tisim.traces.record import events
 from tisim.traces.record.counters import choose_counters
 from tisim.traces.record.events import NAMED, Event, events_of, obstacle
 
-LIBRARY = Path(__file__).resolve().parents[3] / "tisim/traces/record/library"
-TISIM = [sys.executable, "-m", "tisim"]
+LIBRARY = ROOT / "tisim/traces/record/library"
 # Touches new memory between two barriers, and then computes without doing so.
 BODY = """
   enum { PAGES = 200, PAGE = 4096 };
@@ -42,13 +41,9 @@ def need(event: str) -> None:
         pytest.skip(f"{event} is not counted: {why}")
 
 
-def test_counters_beside_that_of_volumes(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_counters_beside_that_of_volumes(one_recorder: Recorder) -> None:
     need("page-faults")
-    trace = record_program(
-        *(compile_body(BODY, tmp_path, one_mpi), tmp_path, one_mpi),
-        ranks=2,
-        options=("--counter", "time,page-faults,task-clock"),
-    )
+    trace = one_recorder.record(BODY, options="--counter time,page-faults,task-clock")
     assert "beside it: page-faults, task-clock" in trace.run.stderr
     opened = Trace.open(trace.file)
     for rank in range(2):
@@ -74,47 +69,32 @@ def test_counters_beside_that_of_volumes(one_mpi: Mpi, tmp_path: Path) -> None:
     assert {counter.name: counter.total for counter in read.counters} == totals
 
 
-def test_the_speed_of_a_host_from_a_recording(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_speed_of_a_host_from_a_recording(one_recorder: Recorder) -> None:
     """Instructions that the program counts itself, and how long they took.
 
     That the trace lacks calls does not matter.
     """
-    monkeypatch.setenv("TISIM_CC", one_mpi.cc)
     window = "MPI_Win_create(&size, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win); MPI_Win_free(&win);"
-    compile_body(f"{BODY} MPI_Win win; {window}", tmp_path, one_mpi)
-    program = tmp_path / "counting"
-    source = tmp_path / "program.c"
-    subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
-    trace = record_program(
-        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "register,time")
-    )
-    checked = subprocess.run([*TISIM, "check", trace.file], capture_output=True, text=True)
+    program = one_recorder.compile(f"{BODY} MPI_Win win; {window}", counting=True)
+    trace = one_recorder.record(program, options="--counter register,time")
+    checked = tisim_process("check", trace.file)
     assert "counters beside the volumes: time" in checked.stdout
-    inspected = subprocess.run([*TISIM, "inspect", trace.file], capture_output=True, text=True)
+    inspected = tisim_process("inspect", trace.file)
     assert "counters beside the volumes:" in inspected.stdout
-    found = subprocess.run(
-        [*TISIM, "calibrate", "cpu", "--json", "-", trace.file],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    found = tisim_process("calibrate", "cpu", "--json", "-", trace.file)
+    assert found.returncode == 0, found.stderr
     rates = {rate["what"]: rate["per_second"] for rate in json.loads(found.stdout)["rates"]}
     assert {"all computations", "rank 0", "rank 1"} <= {*rates}
     assert 1e7 < rates["all computations"] < 1e11
 
 
 def test_perf_with_a_software_event(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the processor offers no counter, an event of the kernel goes the same way."""
     need("task-clock")
     monkeypatch.setenv("TISIM_RECORD_SOFTWARE_EVENT", "1")
-    program = compile_body(BODY, tmp_path, one_mpi)
-    trace = record_program(
-        *(program, tmp_path, one_mpi), ranks=2, options=("--counter", "perf,time")
-    )
+    trace = one_recorder.record(BODY, options="--counter perf,time")
     assert "counter: perf, nanoseconds of the software event task-clock" in trace.run.stderr
     volumes = [int(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
     (time,) = counter_totals(Trace.open(trace.file))
@@ -122,25 +102,17 @@ def test_perf_with_a_software_event(
     assert max(volumes) > 1e6
 
 
-def test_what_an_empty_computation_counts_is_in_no_volume(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_empty_computation_counts_is_in_no_volume(one_recorder: Recorder) -> None:
     """Reading the clock is most of what is counted between two calls with nothing between them."""
-    monkeypatch.setenv("TISIM_CC", one_mpi.cc)
     message = "&value, 1, MPI_INT, 0, 0"
-    compile_body(
+    program = one_recorder.compile(
         f"for (int i = 0, value; i < 1001; ++i) {{ MPI_Request request; "
         f"MPI_Irecv({message}, MPI_COMM_WORLD, &request); MPI_Send({message}, MPI_COMM_WORLD); "
         "MPI_Wait(&request, MPI_STATUS_IGNORE); }",
-        *(tmp_path, one_mpi),
+        counting=True,
     )
-    program = tmp_path / "counting"
-    source = tmp_path / "program.c"
-    subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
     for counter in ("time", "register,time"):
-        trace = record_program(
-            *(program, tmp_path, one_mpi), ranks=1, options=("--counter", counter)
-        )
+        trace = one_recorder.record(program, ranks=1, options=f"--counter {counter}")
         said = re.search(
             r"^subtracted from each computation, .*: time ([\d,]+)$", trace.run.stderr, re.M
         )

@@ -20,11 +20,9 @@ from tests.unit.record.programs import (
     EXAMPLES,
     ROOT,
     Mpi,
+    Recorder,
     Trace,
-    compile_program,
-    need_fortran,
     python_with_mpi4py,
-    record_program,
     replay_on_graphene,
 )
 from tisim.errors import InputError
@@ -32,22 +30,13 @@ from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.checking import check
 
 
-def recorded(name: str, directory: Path, mpi: Mpi, *arguments: str) -> Trace:
-    source = EXAMPLES / name
-    if source.suffix != ".c":
-        need_fortran(mpi)
-    program = compile_program(source, directory, mpi)
-    return record_program(program, directory, mpi, *arguments)
+def recorded(name: str, recorder: Recorder, *arguments: str) -> Trace:
+    return recorder.record(EXAMPLES / name, *arguments, ranks=4)
 
 
-def test_wavefront_solver(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("wavefront.c", tmp_path, mpi, "8", "1")
-    plane = [
-        "recv -666 0 64 comm=1",
-        "recv -666 1 64 comm=1",
-        "send 2 0 64 comm=1",
-        "send 1 1 64 comm=1",
-    ]
+def test_wavefront_solver(recorder: Recorder) -> None:
+    trace = recorded("wavefront.c", recorder, "8", "1")
+    plane = [f"{call} 64 comm=1" for call in ("recv -666 0", "recv -666 1", "send 2 0", "send 1 1")]
     assert trace.calls(0) == [
         *("init", "comm_split 0 1 0 0"),
         *plane * 8,
@@ -60,8 +49,8 @@ def test_wavefront_solver(mpi: Mpi, tmp_path: Path) -> None:
     assert counter.removeprefix("# ") in trace.run.stderr
 
 
-def test_one_sided_communication(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("rma.c", tmp_path, one_mpi)
+def test_one_sided_communication(one_recorder: Recorder) -> None:
+    trace = recorded("rma.c", one_recorder)
     step = ["win_fence 0", "put 0 0 8000", "put 0 2 8000", "win_fence 0"]
     lock = ["win_lock 0 {} exclusive", "accumulate 0 {} 2048", "win_unlock 0 {}"]
     assert trace.calls(1) == [
@@ -79,8 +68,8 @@ def test_one_sided_communication(one_mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_collectives_of_neighbours(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("topology.c", tmp_path, mpi)
+def test_collectives_of_neighbours(recorder: Recorder) -> None:
+    trace = recorded("topology.c", recorder)
 
     # The grid is 2 x 2, and has borders in its second dimension. What goes down arrives from above.
     grid = "4 2 2 -666 1 4 2 2 1 -666"
@@ -138,12 +127,8 @@ end program
 """
 
 
-def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
-    source = tmp_path / "windows.f90"
-    source.write_text(WINDOWS)
-    program = compile_program(source, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi)
+def test_one_sided_communication_in_fortran(recorder: Recorder) -> None:
+    trace = recorder.record(WINDOWS, ranks=4)
     assert trace.calls(1) == [
         *("init", "win_create 0 800", "win_fence 0 noprecede", "put 0 2 800"),
         *("win_fence 0 nosucceed", "win_lock 0 0 shared", "get 0 0 80", "rget 0 0 80 request=0"),
@@ -153,8 +138,8 @@ def test_one_sided_communication_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_conjugate_gradient_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("conjugate_gradient.f90", tmp_path, one_mpi)
+def test_conjugate_gradient_in_fortran(one_recorder: Recorder) -> None:
+    trace = recorded("conjugate_gradient.f90", one_recorder)
     iteration = [
         *("irecv 0 1 8 request=0", "irecv 2 2 8 request=1"),
         *("isend 0 2 8 request=2", "isend 2 1 8 request=3"),
@@ -165,13 +150,9 @@ def test_conjugate_gradient_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("transpose.f90", tmp_path, mpi)
-    iteration = [
-        "alltoall 4096 4096 0 0",
-        "iallreduce 1 0 0 comm=1 request=0",
-        "wait request=0",
-    ]
+def test_transpose_in_fortran_2008(recorder: Recorder) -> None:
+    trace = recorded("transpose.f90", recorder)
+    iteration = ["alltoall 4096 4096 0 0", "iallreduce 1 0 0 comm=1 request=0", "wait request=0"]
     assert trace.calls(3) == [
         *("init", "comm_split 0 1 1 3"),
         *iteration * 10,
@@ -180,8 +161,8 @@ def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_heat_in_fortran_77(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("heat.f", tmp_path, one_mpi)
+def test_heat_in_fortran_77(one_recorder: Recorder) -> None:
+    trace = recorded("heat.f", one_recorder)
     step = ["startall requests=0,1,2,3", "waitall requests=0,1,2,3"]
     assert trace.calls(0) == [
         "init",
@@ -194,8 +175,8 @@ def test_heat_in_fortran_77(one_mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_task_pool_keeps_any_source_and_the_source(one_mpi: Mpi, tmp_path: Path) -> None:
-    trace = recorded("task_pool.c", tmp_path, one_mpi)
+def test_task_pool_keeps_any_source_and_the_source(one_recorder: Recorder) -> None:
+    trace = recorded("task_pool.c", one_recorder)
     calls = trace.calls(0)
     receives = [call for call in calls if call.startswith("recv ")]
     sources = [int(call.removeprefix("recv -555 0 8 # source=")) for call in receives]
@@ -211,19 +192,19 @@ def test_task_pool_keeps_any_source_and_the_source(one_mpi: Mpi, tmp_path: Path)
     replay_on_graphene(trace)
 
 
-def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path) -> None:
-    python = python_with_mpi4py(mpi)
-    trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"))
+def test_ring_of_python_objects(recorder: Recorder) -> None:
+    python = python_with_mpi4py(recorder.mpi)
+    trace = recorder.record(python, str(EXAMPLES / "ring.py"), ranks=4)
     calls = trace.calls(1)
     assert calls[1] == "comm_split 0 1 1 1"
     assert [call.split()[0] for call in calls[2:6]] == ["isend", "probe", "recv", "wait"]
     replay_on_graphene(trace)
 
 
-def test_threads_of_openmp(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_openmp(one_recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    program = compile_program(EXAMPLES / "hybrid.c", tmp_path, one_mpi, "-fopenmp")
-    trace = record_program(program, tmp_path, one_mpi, ranks=2)
+    program = one_recorder.compile(EXAMPLES / "hybrid.c", "-fopenmp")
+    trace = one_recorder.record(program)
     assert trace.calls(0) == ["init", *["allreduce 1 0 0"] * 5, "finalize"]
     assert "# threads: funneled" in trace.lines[0]
     computed = [line for line in trace.lines[0] if " threads=2 sum=" in line]
@@ -232,23 +213,14 @@ def test_threads_of_openmp(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def recorded_sizes(
-    name: str,
-    sizes: Sequence[int],
-    arguments: Sequence[str],
-    mpi: Mpi,
-    directory: Path,
+    name: str, sizes: Sequence[int], recorder: Recorder, *arguments: str
 ) -> dict[int, Path]:
     """Traces of an example by their numbers of ranks."""
-    source = EXAMPLES / name
-    if source.suffix != ".c":
-        need_fortran(mpi)
-    program = compile_program(source, directory, mpi)
-    files = {}
-    for ranks in sizes:
-        place = directory / str(ranks)
-        place.mkdir()
-        files[ranks] = record_program(program, place, mpi, *arguments, ranks=ranks).file
-    return files
+    program = recorder.compile(EXAMPLES / name)
+    return {
+        ranks: recorder.within(str(ranks)).record(program, *arguments, ranks=ranks).file
+        for ranks in sizes
+    }
 
 
 @pytest.mark.parametrize(
@@ -267,11 +239,11 @@ def test_examples_are_exact_at_the_next_two_sizes(
     sizes: tuple[int, ...],
     targets: tuple[int, ...],
     arguments: tuple[str, ...],
-    one_mpi: Mpi,
+    one_recorder: Recorder,
     tmp_path: Path,
 ) -> None:
     targets = targets[: campaign(1, 2)]
-    files = recorded_sizes(name, (*sizes, *targets), arguments, one_mpi, tmp_path)
+    files = recorded_sizes(name, (*sizes, *targets), one_recorder, *arguments)
     for target in targets:
         made = tmp_path / "made.tit"
         extrapolate([files[ranks] for ranks in sizes], target, made)
@@ -280,9 +252,11 @@ def test_examples_are_exact_at_the_next_two_sizes(
         assert found.first is None
 
 
-def test_nodes_of_8_that_no_size_exceeds_are_refused(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_nodes_of_8_that_no_size_exceeds_are_refused(
+    one_recorder: Recorder, tmp_path: Path
+) -> None:
     """The key of `MPI_Comm_split` could begin anew with each 8 ranks."""
-    files = recorded_sizes("transpose.f90", (4, 6, 8), (), one_mpi, tmp_path)
+    files = recorded_sizes("transpose.f90", (4, 6, 8), one_recorder)
     with pytest.raises(InputError, match=r"comm_split.*rank; \(rank mod 8\); they differ at 12"):
         extrapolate(list(files.values()), 12, tmp_path / "made.tit")
 

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
-import pytest
-
 from tests.unit.record.programs import (
-    Mpi,
-    compile_body,
-    compile_program,
-    need_fortran,
-    record_program,
+    Recorder,
     replay_on_graphene,
 )
 from tisim.traces.record.table import read_table
@@ -73,16 +64,11 @@ end program
 """
 
 
-def compiled(body: str, directory: Path, mpi: Mpi) -> Path:
-    try:
-        return compile_body(body, directory, mpi)
-    except subprocess.CalledProcessError:
-        pytest.skip(f"{mpi.name} does not have these functions")
+LACKING = "does not have these functions"
 
 
-def test_functions_of_mpi_4(mpi: Mpi, tmp_path: Path) -> None:
-    program = compiled(FUNCTIONS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_functions_of_mpi_4(recorder: Recorder) -> None:
+    trace = recorder.record(recorder.compile(FUNCTIONS, or_skip=LACKING))
     assert "warning" not in trace.run.stderr
     bcast = ("ibcast 1 0 1 request=0", "wait request=0")
     assert trace.calls(1)[:9] == [
@@ -116,9 +102,8 @@ PARTS = """
 """
 
 
-def test_messages_in_parts(mpi: Mpi, tmp_path: Path) -> None:
-    program = compiled(PARTS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_messages_in_parts(recorder: Recorder) -> None:
+    trace = recorder.record(recorder.compile(PARTS, or_skip=LACKING))
     assert "warning" not in trace.run.stderr
     reduction = "iallreduce 1 0 0 request=1"
     # The message is sent when the last part is ready.
@@ -148,14 +133,8 @@ int main(void) {
 """
 
 
-def test_a_program_of_sessions_alone(mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "session.c"
-    source.write_text(SESSION)
-    try:
-        program = compile_program(source, tmp_path, mpi)
-    except subprocess.CalledProcessError:
-        pytest.skip(f"{mpi.name} has no sessions")
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_a_program_of_sessions_alone(recorder: Recorder) -> None:
+    trace = recorder.record(recorder.compile(SESSION, or_skip="has no sessions"))
     assert "warning" not in trace.run.stderr
     assert trace.calls(1) == [
         *("init", "comm_split 0 1 0 1", "recv 0 3 4 comm=1", "barrier comm=1", "comm_free 1"),
@@ -164,22 +143,14 @@ def test_a_program_of_sessions_alone(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_functions_with_large_counts(mpi: Mpi, tmp_path: Path) -> None:
-    program = compiled(LARGE, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_functions_with_large_counts(recorder: Recorder) -> None:
+    trace = recorder.record(recorder.compile(LARGE, or_skip=LACKING))
     made = ["win_allocate 0 8", "win_free 0"]
     assert trace.calls(1) == ["init", "recv 0 5 32", "allgatherv 3 1 3 0 0", *made, "finalize"]
 
 
-def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(mpi)
-    source = tmp_path / "large.f90"
-    source.write_text(FORTRAN)
-    try:
-        program = compile_program(source, tmp_path, mpi)
-    except subprocess.CalledProcessError:
-        pytest.skip(f"{mpi.name} does not have these functions")
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_large_counts_in_fortran(recorder: Recorder) -> None:
+    trace = recorder.record(recorder.compile(FORTRAN, or_skip=LACKING))
     assert trace.calls(1) == [
         *("init", "irecv 0 5 32 request=0", "wait request=0"),
         *("allgatherv 3 1 3 0 0", "finalize"),

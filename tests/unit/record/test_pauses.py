@@ -1,16 +1,12 @@
-"""A program pauses its recording: in C, in Fortran and in Python."""
+"""A program pauses its recording, cancels requests, and frees them."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from tests.unit.record.programs import (
-    Mpi,
-    compile_body,
-    need_fortran,
+    Recorder,
     python_with_mpi4py,
-    record_program,
     replay_on_graphene,
 )
 
@@ -92,9 +88,8 @@ REQUESTS = """
 """
 
 
-def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path) -> None:
-    program = compile_body(REQUESTS, tmp_path, mpi)
-    trace = record_program(program, tmp_path, mpi, ranks=2)
+def test_requests_that_end_during_a_pause(recorder: Recorder) -> None:
+    trace = recorder.record(REQUESTS)
     assert trace.calls(0) == [
         "init",
         *(f"isend 1 {tag} 4 request={tag}" for tag in range(7)),
@@ -107,22 +102,92 @@ def test_requests_that_end_during_a_pause(mpi: Mpi, tmp_path: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_pauses_in_fortran(one_mpi: Mpi, tmp_path: Path) -> None:
-    need_fortran(one_mpi)
-    source = tmp_path / "program.f90"
-    source.write_text(FORTRAN)
-    program = tmp_path / "program"
+def test_pauses_in_fortran(one_recorder: Recorder, tmp_path: Path) -> None:
     helper = tmp_path / "helper.c"
     helper.write_text(HELPER)
-    command = [one_mpi.compiler(source), source, helper, "-o", program]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    trace = record_program(program, tmp_path, one_mpi, ranks=2)
+    trace = one_recorder.record(one_recorder.compile(FORTRAN, str(helper)))
     assert trace.calls(0) == ["init", "barrier", "finalize"]
 
 
-def test_pauses_in_python(one_mpi: Mpi, tmp_path: Path) -> None:
-    python = python_with_mpi4py(one_mpi)
+def test_pauses_in_python(one_recorder: Recorder, tmp_path: Path) -> None:
+    python = python_with_mpi4py(one_recorder.mpi)
     source = tmp_path / "program.py"
     source.write_text(PYTHON)
-    trace = record_program(python, tmp_path, one_mpi, str(source), ranks=2)
+    trace = one_recorder.record(python, str(source))
     assert [call for call in trace.calls(0) if call == "barrier"] == ["barrier"]
+
+
+_CANCELLED = """
+  MPI_Request request[3];
+  MPI_Status status[3];
+  int value[4], flag, index;
+  if (rank == 0) {
+    MPI_Irecv(&value[0], 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request[0]);
+    MPI_Irecv(&value[1], 1, MPI_INT, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &request[1]);
+    MPI_Irecv(&value[2], 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &request[2]);
+    MPI_Recv(&value[3], 1, MPI_INT, 1, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (flag = 0; !flag;)
+      MPI_Request_get_status(request[0], &flag, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 3; ++i) MPI_Cancel(&request[i]);
+    MPI_Waitall(3, request, status);
+    for (int i = 0; i < 3; ++i) {
+      MPI_Test_cancelled(&status[i], &flag);
+      CHECK(flag == (i > 0));
+    }
+    MPI_Irecv(&value[0], 1, MPI_INT, 1, 11, MPI_COMM_WORLD, &request[0]);
+    MPI_Cancel(&request[0]);
+    MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+    MPI_Irecv(&value[0], 1, MPI_INT, 1, 12, MPI_COMM_WORLD, &request[0]);
+    MPI_Request_free(&request[0]);
+    MPI_Recv(&value[3], 1, MPI_INT, 1, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    static const int tags[] = {7, 10, 12, 13};
+    for (int i = 0; i < 4; ++i) {
+      MPI_Isend(&rank, 1, MPI_INT, 0, tags[i], MPI_COMM_WORLD, &request[0]);
+      MPI_Request_free(&request[0]);
+    }
+  }
+"""
+
+_CANCELLED_IN_FORTRAN = """
+program cancelled
+  use mpi
+  implicit none
+  integer :: value, request, error
+  call MPI_Init(error)
+  call MPI_Irecv(value, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, request, error)
+  call MPI_Cancel(request, error)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+  call MPI_Recv_init(value, 1, MPI_INTEGER, 0, 8, MPI_COMM_WORLD, request, error)
+  call MPI_Request_free(request, error)
+  call MPI_Finalize(error)
+end program
+"""
+
+
+def test_only_what_was_cancelled(one_recorder: Recorder) -> None:
+    trace = one_recorder.record(_CANCELLED)
+    assert trace.calls(0) == [
+        *("init", "irecv 1 7 4 request=0", "irecv -555 8 4 request=1", "irecv 1 9 4 request=2"),
+        "recv 1 10 4",
+        "wait request=0",  # MPI_Request_get_status has seen it complete
+        *("cancel request=1", "cancel request=2", "waitall requests=1,2"),
+        *("irecv 1 11 4 request=0", "cancel request=0", "waitany requests=0 completed=0"),
+        *("irecv 1 12 4 request=0", "request_free request=0", "recv 1 13 4", "finalize"),
+    ]
+    freed = "request_free request=0"
+    assert trace.calls(1) == [
+        "init",
+        *(call for t in (7, 10, 12, 13) for call in (f"isend 0 {t} 4 request=0", freed)),
+        "finalize",
+    ]
+    replay_on_graphene(trace)
+
+
+def test_cancelled_in_fortran(one_recorder: Recorder) -> None:
+    trace = one_recorder.record(_CANCELLED_IN_FORTRAN, ranks=1)
+    assert trace.calls(0) == [
+        *("init", "irecv -555 7 4 request=0", "cancel request=0", "wait request=0"),
+        *("recv_init 0 8 4 request=0", "request_free request=0", "finalize"),
+    ]
+    replay_on_graphene(trace)

@@ -1,17 +1,24 @@
-"""What a program does between failed tests is waiting, and in no volume."""
+"""What is counted: no waiting between failed tests; by QEMU what the register counts."""
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, record_program, replay_on_graphene
-from tests.unit.record.test_register import tisim_compile
+from tests.unit.record.programs import (
+    Mpi,
+    Recorder,
+    Trace,
+    replay_on_graphene,
+    tisim_record,
+)
+from tisim.traces.record.launch import emulated
 
-pytestmark = pytest.mark.skipif(
+needs_gcc = pytest.mark.skipif(
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
     reason="GCC on x86-64 is needed",
 )
@@ -108,15 +115,10 @@ def volumes(lines: list[str]) -> list[int]:
     return [int(line.split()[2]) for line in lines if line.split()[1] == "compute"]
 
 
-def test_a_loaded_machine_changes_no_volume(one_mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "polling.c"
-    source.write_text(PROGRAM)
-    program = tmp_path / "polling"
-    compiled = tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc)
-    assert compiled.returncode == 0, compiled.stderr
-    traces = [
-        record_program(program, tmp_path, one_mpi, delay, ranks=2) for delay in ("0", "20000")
-    ]
+@needs_gcc
+def test_a_loaded_machine_changes_no_volume(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(PROGRAM, counting=True)
+    traces = [one_recorder.record(program, delay) for delay in ("0", "20000")]
     assert "polling: " in traces[1].run.stderr
     calls = traces[1].calls(0)
     assert calls[calls.index("irecv 1 4 4 request=0") + 1] == "wait request=0"
@@ -131,17 +133,108 @@ def test_a_loaded_machine_changes_no_volume(one_mpi: Mpi, tmp_path: Path) -> Non
     replay_on_graphene(traces[1])
 
 
-def test_all_of_it_is_computation_on_request(one_mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "polling.c"
-    source.write_text(PROGRAM)
-    program = tmp_path / "polling"
-    tisim_compile("cc", "-O1", source, "-o", program, compiler=one_mpi.cc)
-    usual = record_program(program, tmp_path, one_mpi, "20000", ranks=2)
+@needs_gcc
+def test_all_of_it_is_computation_on_request(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(PROGRAM, counting=True)
+    usual = one_recorder.record(program, "20000")
     work = sum(volumes(usual.lines[0]))
-    options = ("--longest-poll", "0")
-    room = tmp_path / "all"
-    room.mkdir()
-    trace = record_program(program, room, one_mpi, "20000", ranks=2, options=options)
+    trace = one_recorder.record(program, "20000", options="--longest-poll 0")
     assert "polling: " not in trace.run.stderr
     # Nine loops wait 20 ms each; where processors are busy, MPI_Test gives its own away.
     assert sum(volumes(trace.lines[0])) > 1.01 * work
+
+
+EMULATED = pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("qemu-x86_64") is None,
+    reason="qemu-x86_64 is needed",
+)
+
+# No library inside a region; `rep movsb` counts once however long it is.
+COUNTED = """
+#include <mpi.h>
+static double field[5000];
+static char from[100000], to[100000];
+static double sweep(int turns) {
+  double sum = 0;
+  for (int t = 0; t < turns; ++t)
+    for (int i = 0; i < 5000; ++i) { field[i] = 0.5 * field[i] + t % 3; sum += field[i]; }
+  return sum;
+}
+static void copy(long count) {
+  void *target = to;
+  const void *source = from;
+  __asm__ volatile("rep movsb" : "+D"(target), "+S"(source), "+c"(count) : : "memory");
+}
+int main(int argc, char **argv) {
+  int rank;
+  double sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int step = 1; step < 5; ++step) {
+    sum += sweep(step * (1 + rank));
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < step; ++i) copy(1000 * step);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return sum < 0;
+}
+"""
+
+
+def between_barriers(trace: Trace, rank: int) -> list[str]:
+    """The computations between the first barrier and the last."""
+    lines = [line for line in trace.lines[rank] if not line.startswith("#")]
+    barriers = [i for i, line in enumerate(lines) if line.endswith(" barrier")]
+    return [line for line in lines[barriers[0] : barriers[-1]] if " compute " in line]
+
+
+@EMULATED
+def test_qemu_counts_what_the_register_counts(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(COUNTED, counting=True)
+    traces = [
+        one_recorder.record(program, options=f"--counter {counter}")
+        for counter in ("register", "qemu", "qemu")
+    ]
+    for rank in range(2):
+        counted = between_barriers(traces[0], rank)
+        assert len(counted) == 8
+        assert between_barriers(traces[1], rank) == counted
+        assert between_barriers(traces[2], rank) == counted
+    assert "counter: qemu, instructions of all code" in traces[1].run.stderr
+    assert not [*Path("/dev/shm").glob("trace.tit.parts-*")]
+
+
+def test_programs_are_found_in_the_path() -> None:
+    """QEMU does not look for them there."""
+    words = emulated(
+        ["mpirun", "-n", "2", "sh", "-c", "a", ":", "-n", "1", "/bin/sh"], ["qemu", "-x"]
+    )
+    both = ["qemu", "-x", shutil.which("sh"), "-c", "a", ":", "-n", "1", "qemu", "-x", "/bin/sh"]
+    assert words == ["mpirun", "-n", "2", *both]
+
+
+@EMULATED
+def test_qemu_counts_unmodified_programs(one_recorder: Recorder) -> None:
+    trace = one_recorder.record(COUNTED, options="--counter qemu")
+    # The inner loop has a few instructions for each of the 5,000 points.
+    first = int(between_barriers(trace, 0)[0].split()[2])
+    assert 5 * 5000 < first < 20 * 5000
+
+
+def test_no_qemu(one_mpi: Mpi, tmp_path: Path) -> None:
+    """All commands of this machine are there, but for those of QEMU."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in os.get_exec_path():
+        for command in Path(place).glob("*"):
+            if not command.name.startswith("qemu") and not (folder / command.name).is_symlink():
+                (folder / command.name).symlink_to(command)
+    run = tisim_record(
+        *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(one_mpi.cc) or ""),
+        *("--", shutil.which(one_mpi.run) or "", "-n", "2", "/bin/true"),
+        variables={"PATH": str(folder)},
+    )
+    assert run.returncode == 2
+    assert "under qemu-x86_64, which is not installed here" in run.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import EXAMPLES, ROOT, Mpi, need_fortran, record_program
+from tests.unit.record.programs import EXAMPLES, ROOT, Recorder
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
@@ -256,61 +256,39 @@ def test_another_compiler_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["conjugate_gradient.f90", "transpose.f90"])
-def test_volumes_are_the_same_in_two_runs(name: str, one_mpi: Mpi, tmp_path: Path) -> None:
-    source = EXAMPLES / name
-    need_fortran(one_mpi)
-    program = tmp_path / "program"
-    compiled = tisim_compile(
-        *("fc", "-O2", source, "-o", program), compiler=one_mpi.compiler(source)
-    )
-    assert compiled.returncode == 0, compiled.stderr
-    traces = [record_program(program, tmp_path, one_mpi).lines for _ in range(2)]
+def test_volumes_are_the_same_in_two_runs(name: str, one_recorder: Recorder) -> None:
+    program = one_recorder.compile(EXAMPLES / name, "-O2", counting=True)
+    traces = [one_recorder.record(program, ranks=4).lines for _ in range(2)]
     assert traces[0] == traces[1]
     assert "# counter: register, instructions of code compiled by tisim cc" in traces[0][0]
     volumes = [int(line.split()[2]) for line in traces[0][1] if line.startswith("1 compute ")]
     assert max(volumes) > 1000
 
 
-def test_many_ranks_on_few_cores(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_many_ranks_on_few_cores(one_recorder: Recorder) -> None:
     """However many ranks share a core, each has the same calls and volumes in every run."""
-    program = tmp_path / "program"
-    source = EXAMPLES / "wavefront.c"
-    compiled = tisim_compile("cc", "-O2", source, "-o", program, "-lm", compiler=one_mpi.cc)
-    assert compiled.returncode == 0, compiled.stderr
-    runs = [record_program(program, tmp_path, one_mpi, "12", "2", ranks=16).lines for _ in range(2)]
+    program = one_recorder.compile(EXAMPLES / "wavefront.c", "-O2", counting=True)
+    runs = [one_recorder.record(program, "12", "2", ranks=16).lines for _ in range(2)]
     assert runs[0] == runs[1]
     assert sum(" compute " in line for line in runs[0][15]) > 16
 
 
 LIBRARY = """
-#include <math.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <time.h>
-int main(int argc, char **argv) {
   double sum = 0;
-  MPI_Init(&argc, &argv);
   MPI_Barrier(MPI_COMM_WORLD);
   for (clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC; )
     for (int i = 0; i < 100000; ++i) sum += WORK;
   MPI_Barrier(MPI_COMM_WORLD);
   printf("%g\\n", sum);
-  MPI_Finalize();
-  return 0;
-}
 """
 
 
 @pytest.mark.parametrize(("work", "warns"), [("lgamma(i + sum)", True), ("i * 0.5", False)])
 def test_libraries_that_do_not_count_are_named(
-    work: str, warns: bool, one_mpi: Mpi, tmp_path: Path
+    work: str, warns: bool, one_recorder: Recorder
 ) -> None:
-    source = tmp_path / "program.c"
-    source.write_text(LIBRARY.replace("WORK", work))
-    program = tmp_path / "program"
-    compiled = tisim_compile("cc", "-O1", source, "-o", program, "-lm", compiler=one_mpi.cc)
-    assert compiled.returncode == 0, compiled.stderr
-    trace = record_program(program, tmp_path, one_mpi, ranks=1)
+    program = one_recorder.compile(LIBRARY.replace("WORK", work), counting=True)
+    trace = one_recorder.record(program, ranks=1)
     assert ("code that tisim cc has not compiled" in trace.run.stderr) == warns
     assert ("libm.so.6 (" in trace.run.stderr) == warns
 

@@ -1,4 +1,4 @@
-"""Whatever a program does, it prints and returns the same while it is recorded."""
+"""Programs do the same while they are recorded; random ones are recorded as written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.campaign import campaign
-from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_program
+from tests.unit.record.programs import Mpi, Recorder, replay_on_graphene
+from tests.unit.record.random_programs.program import Author
 
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -143,9 +144,8 @@ MODES = (
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
     """The program, compiled once for each library."""
-    file = tmp_path_factory.mktemp("behaviour") / "behaviour.c"
-    file.write_text(SOURCE)
-    return functools.cache(lambda mpi: compile_program(file, file.parent, mpi, "-pthread", "-ldl"))
+    room = tmp_path_factory.mktemp("behaviour")
+    return functools.cache(lambda mpi: Recorder(mpi, room).compile(SOURCE, "-pthread", "-ldl"))
 
 
 def launched(program: Path, mpi: Mpi, mode: str) -> list[str]:
@@ -161,7 +161,6 @@ def outcome(command: list[str]) -> tuple[int, list[str]]:
     """The exit status, and the lines of the program; those of the ranks come in any order."""
     run = subprocess.run(
         command,
-        env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
         timeout=600,  # real ranks on busy processors
@@ -172,16 +171,16 @@ def outcome(command: list[str]) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_it_prints_and_returns(
-    mode: str, compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_path: Path
+    mode: str, compiled: Callable[[Mpi], Path], recorder: Recorder, tmp_path: Path
 ) -> None:
-    program = compiled(mpi)
-    alone = outcome(launched(program, mpi, mode))
+    program = compiled(recorder.mpi)
+    alone = outcome(launched(program, recorder.mpi, mode))
     # MPICH's mpiexec may drop what ranks printed just before one of them aborts.
-    is_lost = mode == "fatal error" and mpi.name == "MPICH"
+    is_lost = mode == "fatal error" and recorder.mpi.name == "MPICH"
     assert len(alone[1]) >= 2 or is_lost
-    recorded = outcome(recording(program, mpi, mode, tmp_path / "trace.tit"))
+    recorded = outcome(recording(program, recorder.mpi, mode, tmp_path / "trace.tit"))
     status = {"quick exit": 6, "no finalize": 5}.get(mode)
-    if status is not None and mpi.name == "MPICH":
+    if status is not None and recorder.mpi.name == "MPICH":
         # Its mpiexec takes such ranks for killed (1) now and then, also without the recorder.
         assert {recorded[0], alone[0]} <= {1, status}
         assert recorded[1] == alone[1]
@@ -191,7 +190,7 @@ def test_what_it_prints_and_returns(
         assert recorded == alone
     if mode == "status":
         nowhere = Path("/dev/full")  # a disk without room ends the recording alone
-        assert outcome(recording(program, mpi, mode, nowhere))[1] in (alone[1], [])
+        assert outcome(recording(program, recorder.mpi, mode, nowhere))[1] in (alone[1], [])
         assert nowhere.is_char_device()
 
 
@@ -203,7 +202,6 @@ def test_kills_at_random_moments(compiled: Callable[[Mpi], Path], mpi: Mpi, tmp_
         output = tmp_path / f"trace-{number}.tit"
         with subprocess.Popen(
             recording(program, mpi, "wait", output),
-            env={**os.environ, **ENVIRONMENT},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -238,3 +236,20 @@ def processes_of(parent: int, program: Path | None) -> list[int]:
     for one in below:
         below += children.get(one, [])
     return [one for one in below if names[one] == str(program)]
+
+
+PROGRAMS = campaign(2, 500)
+
+
+@pytest.mark.parametrize("large_counts", [False, True])
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_program(seed: int, large_counts: bool, recorder: Recorder) -> None:
+    """Also with functions such as MPI_Send_c, where the MPI library has them."""
+    author = Author(seed, ranks=2 + seed % 4, events=60)
+    source = author.source(large_counts=large_counts)
+    lacking = "has no large counts" if large_counts else ""
+    ranks = len(author.ranks)
+    trace = recorder.record(recorder.compile(source, "-w", or_skip=lacking), ranks=ranks)
+    for rank in range(ranks):
+        assert trace.calls(rank) == author.expected(rank)
+    replay_on_graphene(trace)

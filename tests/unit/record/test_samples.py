@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -15,15 +14,10 @@ import pytest
 
 import tisim
 from tests.unit.record.programs import (
-    ENVIRONMENT,
-    Mpi,
+    Recorder,
     Trace,
-    compile_program,
-    libraries,
-    record_program,
     tisim_record,
 )
-from tests.unit.record.test_register import tisim_compile
 from tisim.analysis.report.application import application_page
 from tisim.traces import inspect, pack
 from tisim.traces.call_paths import names_of_paths
@@ -106,14 +100,11 @@ int main(int argc, char **argv) {
 
 
 def test_threads_of_regions_are_sampled(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The other thread sleeps at the end of a region: what it spins would be sampled, too.
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
-    source = tmp_path / "threads.c"
-    source.write_text(THREADS)
-    program = compile_program(source, tmp_path, one_mpi, "-g", "-fopenmp")
-    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=("--sample",))
+    program = one_recorder.compile(THREADS, "-g", "-fopenmp", name="threads")
+    trace = one_recorder.record(program, ranks=1, options="--sample")
     samples = read_samples(Part("trace", str(trace.file)))
     assert samples is not None
     rank = samples.ranks[0]
@@ -144,14 +135,10 @@ int main(int argc, char **argv) {
 )
 
 
-def test_threads_of_the_program_are_sampled(mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "threads.c"
-    source.write_text(OWN_THREAD)
-    program = compile_program(source, tmp_path, mpi, "-g", "-pthread")
-    for number in range(4):
-        room = tmp_path / str(number)
-        room.mkdir()
-        trace = record_program(program, room, mpi, ranks=1, options=("--sample",))
+def test_threads_of_the_program_are_sampled(recorder: Recorder) -> None:
+    program = recorder.compile(OWN_THREAD, "-g", "-pthread", name="threads")
+    for _ in range(4):
+        trace = recorder.record(program, ranks=1, options="--sample")
         paths = {path.path: path.samples for path in inspect(trace.file).computed_paths}
         toiling = sum(count for path, count in paths.items() if "toil (threads.c:" in path)
         assert toiling > 0.8 * sum(paths.values())
@@ -163,16 +150,12 @@ def test_threads_of_the_program_are_sampled(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def recorded(one_mpi: Mpi, tmp_path: Path) -> Trace:
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi, "-g", "-O2")
-    options = ("--sample", "--counter", "time")
-    return record_program(program, tmp_path, one_mpi, ranks=2, options=options)
+def recorded(one_recorder: Recorder) -> Trace:
+    program = one_recorder.compile(PROGRAM, "-g", "-O2")
+    return one_recorder.record(program, options="--sample --counter time")
 
 
 def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path: Path) -> None:
-    # The program's own handlers have had their signals, and only these.
     assert recorded.run.stdout == "1 1\n" * 2
     samples = read_samples(Part("trace", str(recorded.file)))
     assert samples is not None
@@ -217,13 +200,11 @@ int main(int argc, char **argv) {
 )
 
 
-def test_samples_keep_their_order_in_time(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_samples_keep_their_order_in_time(one_recorder: Recorder) -> None:
     if not (shutil.which("addr2line") or shutil.which("llvm-symbolizer")):
         pytest.skip("nothing here names functions")
-    source = tmp_path / "program.c"
-    source.write_text(ALTERNATING)
-    program = compile_program(source, tmp_path, one_mpi, "-g")
-    trace = record_program(program, tmp_path, one_mpi, ranks=1, options=("--sample",))
+    program = one_recorder.compile(ALTERNATING, "-g")
+    trace = one_recorder.record(program, ranks=1, options="--sample")
     samples = read_samples(Part("trace", str(trace.file)))
     assert samples is not None
     (runs,) = [runs for call, runs in samples.runs(0) if call == 2]
@@ -240,24 +221,26 @@ def test_samples_keep_their_order_in_time(one_mpi: Mpi, tmp_path: Path) -> None:
     assert min(count for _, count in phases) > 0.1 * sum(count for _, count in phases)
 
 
-def test_too_many_runs_lose_their_order_and_no_samples(one_mpi: Mpi, tmp_path: Path) -> None:
-    recorder, parts = tmp_path / "recorder", tmp_path / "parts"
-    parts.mkdir()
-    assert tisim_record("--print-source", recorder).returncode == 0
-    source = (recorder / "samples.c").read_text()
+def test_too_many_runs_lose_their_order_and_no_samples(
+    one_recorder: Recorder, tmp_path: Path
+) -> None:
+    printed, parts = tmp_path / "recorder", tmp_path / "parts"
+    assert tisim_record("--print-source", printed).returncode == 0
+    source = (printed / "samples.c").read_text()
     few = source.replace("#define MOST_ORDERED (1 << 16)", "#define MOST_ORDERED 2")
     assert few != source
-    (recorder / "samples.c").write_text(few)
+    (printed / "samples.c").write_text(few)
     library = tmp_path / "recorder.so"
     options = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", "-o", str(library))
-    sources = sorted(recorder.glob("*.c"))
-    subprocess.run([one_mpi.cc, *options, *sources, "-ldl"], check=True, capture_output=True)
-    (tmp_path / "program.c").write_text(ALTERNATING)
-    program = compile_program(tmp_path / "program.c", tmp_path, one_mpi)
-    settings = {"LD_PRELOAD": library, "TISIM_RECORD_DIRECTORY": parts, "TISIM_RECORD_SAMPLE": 1}
-    variables = [f"{name}={value}" for name, value in settings.items()]
-    command = [one_mpi.run, "-n", "1", "env", *variables, str(program)]
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
+    sources = sorted(printed.glob("*.c"))
+    subprocess.run(
+        [one_recorder.mpi.cc, *options, *sources, "-ldl"], check=True, capture_output=True
+    )
+    program = one_recorder.compile(ALTERNATING)
+    ran = one_recorder.preload(
+        program, parts=parts, ranks=1, library=library, TISIM_RECORD_SAMPLE="1"
+    )
+    assert ran.returncode == 0, ran.stderr
     samples = read_recorded_samples(parts, {})
     assert samples is not None
     rank = samples.ranks[0]
@@ -273,32 +256,21 @@ def test_too_many_runs_lose_their_order_and_no_samples(one_mpi: Mpi, tmp_path: P
     platform.machine() != "x86_64" or shutil.which("gcc") is None,
     reason="GCC on x86-64 is needed",
 )
-def test_samples_do_not_change_counts(tmp_path: Path) -> None:
-    if not libraries():
-        pytest.skip("no mpicc and mpirun are installed")
-    mpi = libraries()[0]
-    source = tmp_path / "program.c"
+def test_samples_do_not_change_counts(one_recorder: Recorder) -> None:
     always_the_same = PROGRAM.replace("clock() - begin < CLOCKS_PER_SEC / 4", "++own < 800")
-    source.write_text(always_the_same.replace("{{0, 10000}, {0, 10000}}", "{{0, 0}, {0, 0}}"))
-    program = tmp_path / "program"
-    compiled = tisim_compile("cc", source, "-o", program, compiler=mpi.cc)
-    assert compiled.returncode == 0, compiled.stderr
-    traces = []
-    for options in ((), ("--sample",)):
-        directory = tmp_path / f"{len(options)}"
-        directory.mkdir()
-        traces.append(record_program(program, directory, mpi, ranks=1, options=options))
+    always_the_same = always_the_same.replace("{{0, 10000}, {0, 10000}}", "{{0, 0}, {0, 0}}")
+    program = one_recorder.compile(always_the_same, counting=True)
+    traces = [
+        one_recorder.record(program, ranks=1, options=options) for options in ("", "--sample")
+    ]
     samples = read_samples(Part("trace", str(traces[1].file)))
     assert samples is not None and samples.totals()
     actions = [[line for line in t.lines[0] if not line.startswith("#")] for t in traces]
     assert actions[0] == actions[1]
 
 
-def test_other_traces_have_no_samples(one_mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi)
-    trace = record_program(program, tmp_path, one_mpi, ranks=1)
+def test_other_traces_have_no_samples(one_recorder: Recorder) -> None:
+    trace = one_recorder.record(PROGRAM, ranks=1)
     assert read_samples(Part("trace", str(trace.file))) is None
     assert inspect(trace.file).computed_paths == ()
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import tisim
+from tests.support import GRAPHENE
 from tests.unit.record.programs import (
-    ENVIRONMENT,
-    ROOT,
-    Mpi,
-    compile_program,
-    need_fortran,
-    record_program,
+    Recorder,
     replay_on_graphene,
 )
 from tisim.traces import pack, unpack
@@ -61,16 +55,9 @@ def computed(lines: list[str]) -> list[tuple[int, int, int]]:
     return [(int(m[1]), int(m[2] or 1), int(m[3] or m[1])) for m in found]
 
 
-def test_threads_that_count_themselves(one_mpi: Mpi, tmp_path: Path) -> None:
-    source = tmp_path / "threads.c"
-    source.write_text(THREADS)
-    program = tmp_path / "threads"
-    subprocess.run(
-        [sys.executable, "-m", "tisim", "cc", "-O1", "-fopenmp", source, "-o", program],
-        check=True,
-        env={**os.environ, **ENVIRONMENT, "TISIM_CC": one_mpi.cc},
-    )
-    trace = record_program(program, tmp_path, one_mpi, ranks=2)
+def test_threads_that_count_themselves(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(THREADS, "-fopenmp", counting=True)
+    trace = one_recorder.record(program)
     volumes = computed(trace.lines[0])
     alone = next(largest for largest, threads, _ in volumes[3:] if threads == 1 and largest > 1000)
     largest, threads, total = volumes[0]
@@ -131,24 +118,19 @@ end program
 
 
 @pytest.mark.parametrize(
-    ("text", "suffix", "uncounted"),
-    [(MULTIPLE, ".c", "MPI_Sendrecv 6"), (MULTIPLE_IN_FORTRAN, ".f90", "MPI_Barrier 2")],
+    ("text", "uncounted"),
+    [(MULTIPLE, "MPI_Sendrecv 6"), (MULTIPLE_IN_FORTRAN, "MPI_Barrier 2")],
+    ids=["C", "Fortran"],
 )
 def test_calls_of_several_threads_at_a_time(
-    text: str, suffix: str, uncounted: str, one_mpi: Mpi, tmp_path: Path
+    text: str, uncounted: str, one_recorder: Recorder
 ) -> None:
     """The calls of the thread that began are recorded; those of others are told, once each."""
-    source = tmp_path / f"multiple{suffix}"
-    source.write_text(text)
-    if suffix == ".f90":
-        need_fortran(one_mpi)
-    program = compile_program(source, tmp_path, one_mpi, "-fopenmp", "-pthread")
-    alone = subprocess.run(
-        [one_mpi.run, "-n", "2", program], env={**os.environ, **ENVIRONMENT}, capture_output=True
-    )
+    program = one_recorder.compile(text, "-fopenmp", "-pthread")
+    alone = subprocess.run(one_recorder.launched(program), capture_output=True)
     if alone.returncode == 77:
-        pytest.skip(f"{one_mpi.name} has no MPI_THREAD_MULTIPLE")
-    trace = record_program(program, tmp_path, one_mpi, ranks=2)
+        pytest.skip(f"{one_recorder.mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = one_recorder.record(program)
     function, calls = uncounted.split()
     told = f"{calls} calls of {function}-by-other-threads are not in the trace"
     assert told in trace.run.stderr
@@ -157,7 +139,7 @@ def test_calls_of_several_threads_at_a_time(
         *("init", "comm_dup 0 1", "barrier", "finalize"),
     ]
     with pytest.raises(tisim.InputError, match=f"called {function}-by-other-threads {calls} times"):
-        tisim.replay(trace.file, platform=ROOT / "platforms" / "graphene.xml")
+        tisim.replay(trace.file, platform=GRAPHENE)
 
 
 ACCELERATED = """
@@ -172,17 +154,17 @@ int main(int argc, char **argv) {
 """
 
 
-def test_the_time_that_a_rank_waits_for_an_accelerator(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_the_time_that_a_rank_waits_for_an_accelerator(
+    one_recorder: Recorder, tmp_path: Path
+) -> None:
     library = tmp_path / "libfake_cuda.so"
     source = tmp_path / "library.c"
     source.write_text(
         "#include <unistd.h>\nint cudaDeviceSynchronize(void) { usleep(100000); return 7; }\n"
     )
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
-    source = tmp_path / "program.c"
-    source.write_text(ACCELERATED)
-    program = compile_program(source, tmp_path, one_mpi, "-Wl,--no-as-needed", str(library))
-    trace = record_program(program, tmp_path, one_mpi, ranks=2)
+    program = one_recorder.compile(ACCELERATED, "-Wl,--no-as-needed", str(library))
+    trace = one_recorder.record(program)
     waited = re.search(r"waited for an accelerator for up to (\d+) % of its time", trace.run.stderr)
     assert waited is not None
     assert 1 <= int(waited[1]) <= 100

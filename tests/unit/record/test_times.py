@@ -1,4 +1,4 @@
-"""How long calls took, and when they began and ended."""
+"""How long calls took, and programs that are recorded several times."""
 
 from __future__ import annotations
 
@@ -7,51 +7,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, compile_program, tisim_record
+import tisim
+from tests.unit.record.programs import Recorder, tisim_record
 from tisim import Trace
 from tisim.errors import InputError
+from tisim.traces.record.repetitions import record_repeatedly
+from tisim.traces.record.settings import Settings
 from tisim.traces.record.timeline import check_timeline, write_timeline
+from tisim.traces.spread import deviation_of
 
 # Rank 1 sleeps before it sends, so that the receive of rank 0 takes a second.
 PROGRAM = """
-#include <mpi.h>
-#include <unistd.h>
-int main(int argc, char **argv) {
-  int rank, value = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int value = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) { sleep(1); MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
   if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return 0;
-}
 """
 
 
 @pytest.mark.parametrize("hosts", ["one", "each rank"])
-def test_a_timeline_and_durations(one_mpi: Mpi, tmp_path: Path, hosts: str) -> None:
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi)
+def test_a_timeline_and_durations(one_recorder: Recorder, tmp_path: Path, hosts: str) -> None:
+    program = one_recorder.compile(PROGRAM)
     variables: dict[str, str] = {}
     if hosts == "each rank":
         # The clock of each rank is ten seconds ahead of that of the rank before.
         variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "10000000000"
     table = tmp_path / "times.csv"
-    run = tisim_record(
-        *(
-            "-o",
-            tmp_path / "trace.tit",
-            "--times",
-            "--timeline",
-            table,
-            "--mpicc",
-            one_mpi.cc,
-            "--",
-        ),
-        *(one_mpi.run, "-n", "3", program),
+    run = one_recorder.run(
+        *one_recorder.launched(program, ranks=3),
+        options=f"--times --timeline {table}",
         variables=variables,
     )
     assert run.returncode == 0, run.stderr
@@ -109,19 +94,75 @@ def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
     assert "needs times: --times" in run.stderr
 
 
-def test_a_run_file_of_a_recorded_run(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_a_run_file_of_a_recorded_run(one_recorder: Recorder, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     from tisim.analysis.timeline.run_file import RunFile
 
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    program = compile_program(source, tmp_path, one_mpi)
-    ran = tisim_record(
-        *("-o", tmp_path / "trace.tit", "--times", "--timeline", tmp_path / "run.tir"),
-        *("--mpicc", one_mpi.cc, "--", one_mpi.run, "-n", "2", program),
+    program = one_recorder.compile(PROGRAM)
+    ran = one_recorder.run(
+        *one_recorder.launched(program), options=f"--times --timeline {tmp_path / 'run.tir'}"
     )
     assert ran.returncode == 0, ran.stderr
     run = RunFile(tmp_path / "run.tir")
     waits = [one for one in run.states_of(run.states.read(0)) if one["state"] == "late sender"]
     assert [(one["rank"], one["kind"], one["cause"]) for one in waits] == [(0, "recv", 1)]
     assert float(str(waits[0]["end"])) - float(str(waits[0]["start"])) > 0.5
+
+
+# Computes for a while before each of three barriers.
+BODY = """
+  for (int round = 0; round < 3; ++round) {
+    volatile double sum = 0;
+    for (int i = 0; i < 1000000; ++i) sum += 0.5 * i;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+"""
+
+
+def test_the_spread_of_processor_time(one_recorder: Recorder, tmp_path: Path) -> None:
+    trace = one_recorder.record(BODY, options="--repeat 3 --counter time,page-faults")
+    assert "volumes (time): over 3 runs, the deviation of their sum is" in trace.run.stderr
+    assert "; that of one computation " in trace.run.stderr
+    assert "page-faults: " in trace.run.stderr
+    assert "whose sum of volumes is the median" in trace.run.stderr
+    assert trace.calls(0).count("barrier") == 3
+    assert deviation_of(tisim.Trace.open(trace.file)) is not None
+    assert "not in the trace, mean over ranks: MPI_Init " in trace.run.stderr
+    assert " for a processor " in trace.run.stderr
+    # Nothing is left of the other runs.
+    assert [path.name for path in tmp_path.iterdir() if ".runs-" in path.name] == []
+
+
+def test_instructions_do_not_differ(one_recorder: Recorder) -> None:
+    program = one_recorder.compile(BODY, counting=True)
+    trace = one_recorder.record(program, options="--repeat 3 --counter register")
+    assert "volumes (register): the same in all 3 runs" in trace.run.stderr
+    assert "median" not in trace.run.stderr
+
+
+def test_runs_with_different_calls(one_recorder: Recorder, tmp_path: Path) -> None:
+    """Each run makes one barrier more than the one before."""
+    body = f"""FILE *const file = fopen("{tmp_path}/runs", "a+");
+    if (rank == 0) fputc('.', file);
+    fseek(file, 0, SEEK_END);
+    long runs = ftell(file);
+    fclose(file);
+    MPI_Bcast(&runs, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    while (runs-- > 0) MPI_Barrier(MPI_COMM_WORLD);"""
+    trace = one_recorder.record(body, options="--repeat 3 --counter time")
+    assert "the runs have different numbers of calls" in trace.run.stderr
+    assert "that of one computation" not in trace.run.stderr
+
+
+def test_a_run_that_fails_is_the_last_one(one_recorder: Recorder, tmp_path: Path) -> None:
+    program = one_recorder.compile("MPI_Finalize(); return 3;")
+    run = one_recorder.run(*one_recorder.launched(program, ranks=1), options="--repeat 3")
+    assert run.returncode == 3
+    assert "run 1 failed, so no more were made" in run.stderr
+    assert (tmp_path / "trace.tit").is_file()
+
+
+def test_a_timeline_is_of_one_run(tmp_path: Path) -> None:
+    settings = Settings(times=True, timeline=tmp_path / "a.csv")
+    with pytest.raises(InputError, match="--timeline and --repeat exclude each other"):
+        record_repeatedly(["true"], tmp_path / "a.tit", settings, times=2)

@@ -6,21 +6,18 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.record.programs import (
-    ENVIRONMENT,
-    Mpi,
-    compile_program,
-    record_program,
+    Recorder,
+    lines_of,
     tisim_record,
 )
 from tisim.errors import InputError
-from tisim.support.mpi import find_library
-from tisim.traces import unpack
 from tisim.traces.record.settings import Settings
-from tisim.traces.record.source import compiled_recorder, installed
+from tisim.traces.record.source import installed
 
 # A ring, whose messages have sizes that never repeat where there are two arguments.
 RING = """
@@ -57,47 +54,18 @@ int main(int argc, char **argv) {
 MANY = ("6000", "random")
 
 
-@pytest.fixture
-def ring(mpi: Mpi, tmp_path: Path) -> Path:
-    return compiled_ring(mpi, tmp_path)
-
-
-def compiled_ring(mpi: Mpi, tmp_path: Path) -> Path:
-    source = tmp_path / "ring.c"
-    source.write_text(RING)
-    return compile_program(source, tmp_path, mpi)
-
-
-def run_recorder(
-    mpi: Mpi,
-    program: Path,
-    *arguments: str,
-    parts: Path,
-    ranks: int = 5,
-    **variables: str,
+def with_library(
+    recorder: Recorder, *command: str | Path, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run ranks of a program as without Python: with the recorder's variables alone."""
-    parts.mkdir()
-    library = compiled_recorder(find_library(mpi.cc))
-    settings = {
-        "TISIM_RECORD_DIRECTORY": str(parts),
-        "TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so")),
-        **variables,
-    }
-    return subprocess.run(
-        [mpi.run, "-n", str(ranks), "env", f"LD_PRELOAD={library}", str(program), *arguments],
-        env={**os.environ, **ENVIRONMENT, **settings},
-        capture_output=True,
-        text=True,
-        timeout=600,  # real ranks on busy processors
-    )
+    """Run ranks as without Python, whose recorder compresses what it writes."""
+    more.setdefault("parts", recorder.directory / "parts")
+    library = str(installed("libtisim_trace.so"))
+    return recorder.preload(*command, TISIM_RECORD_LIBRARY=library, **more)
 
 
-def lines_of(trace: Path, ranks: int, directory: Path) -> list[list[str]]:
+def calls_of(trace: Path) -> list[list[str]]:
     """The lines of each rank, without computations, whose volumes differ from run to run."""
-    unpack(trace, directory)
-    texts = [(directory / f"rank-{rank}.txt").read_text() for rank in range(ranks)]
-    return [[line for line in text.splitlines() if "compute" not in line] for text in texts]
+    return [[line for line in own if "compute" not in line] for own in lines_of(trace)]
 
 
 # Each process sees a directory of its own there, as on hosts without a shared file system.
@@ -109,55 +77,52 @@ exec unshare --mount sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh {room
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
 )
-def test_hosts_need_not_share_a_directory(one_mpi: Mpi, tmp_path: Path) -> None:
-    ring = compiled_ring(one_mpi, tmp_path)
+def test_hosts_need_not_share_a_directory(one_recorder: Recorder, tmp_path: Path) -> None:
+    ring = one_recorder.compile(RING)
     room, script = tmp_path / "room", tmp_path / "host.sh"
     room.mkdir()
     script.write_text(OWN_HOST.format(room=room, program=ring))
     script.chmod(0o755)
-    gather = ("--gather", str(room))
-    gathered = record_program(script, tmp_path, one_mpi, ranks=3, options=gather)
+    gather = f"--gather {room}"
+    gathered = one_recorder.record(script, ranks=3, options=gather)
     assert list(room.iterdir()) == []
-    here = record_program(ring, tmp_path, one_mpi, "20", ranks=3, options=gather)
+    here = one_recorder.record(ring, "20", ranks=3, options=gather)
     assert list(room.iterdir()) == []  # ranks of one host share it
     for rank in range(3):
         assert gathered.calls(rank) == here.calls(rank) != []
 
 
-def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path) -> None:
+def test_the_ranks_merge_their_parts(recorder: Recorder, tmp_path: Path) -> None:
     """On their own, without Python: also if their number is not a power of two."""
     output = tmp_path / "merged.tit"
-    run = run_recorder(
-        *(mpi, ring, "20"), parts=tmp_path / "parts", TISIM_RECORD_OUTPUT=str(output)
-    )
+    ring = recorder.compile(RING)
+    run = with_library(recorder, ring, "20", ranks=5, TISIM_RECORD_OUTPUT=str(output))
     assert (run.returncode, run.stderr) == (0, "")
     assert [*(tmp_path / "parts").iterdir()] == []
-    lines = lines_of(output, 5, tmp_path / "texts")
+    lines = calls_of(output)
     for rank, own in enumerate(lines):
         calls = [line for line in own if line[0] != "#"]
         assert len(calls) == 2 + 3 * 20
         assert calls[1] == f"{rank} isend {(rank + 1) % 5} 0 64 request=0"
 
 
-def test_parts_of_text_have_the_same_calls(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_parts_of_text_have_the_same_calls(one_recorder: Recorder, tmp_path: Path) -> None:
     """Where the trace library cannot be loaded."""
-    ring = compiled_ring(one_mpi, tmp_path)
-    parts = tmp_path / "parts"
-    run = run_recorder(one_mpi, ring, "20", parts=parts, TISIM_RECORD_LIBRARY="/no/such")
+    ring, parts = one_recorder.compile(RING), tmp_path / "parts"
+    run = one_recorder.preload(ring, "20", parts=parts, ranks=5, TISIM_RECORD_LIBRARY="/no/such")
     assert run.returncode == 0
     assert "this rank writes text" in run.stderr
     packed = tisim_record("-o", tmp_path / "text.tit", "--pack", parts)
     assert packed.returncode == 0, packed.stderr
-    trace = record_program(ring, tmp_path, one_mpi, "20", ranks=5)
-    compressed = [[line for line in own if "compute" not in line] for own in trace.lines]
-    assert lines_of(tmp_path / "text.tit", 5, tmp_path / "as-text") == compressed
+    trace = one_recorder.record(ring, "20", ranks=5)
+    assert calls_of(tmp_path / "text.tit") == calls_of(trace.file)
 
 
-def test_a_file_that_may_not_grow_stops_the_recording_only(one_mpi: Mpi, tmp_path: Path) -> None:
-    run = run_recorder(
-        *(one_mpi, compiled_ring(one_mpi, tmp_path), *MANY),
-        parts=tmp_path / "parts",
-        ranks=2,
+def test_a_file_that_may_not_grow_stops_the_recording_only(
+    one_recorder: Recorder, tmp_path: Path
+) -> None:
+    run = with_library(
+        *(one_recorder, one_recorder.compile(RING), *MANY),
         FILE_LIMIT="16384",
         TISIM_RECORD_MEMORY="65536",
     )
@@ -166,7 +131,7 @@ def test_a_file_that_may_not_grow_stops_the_recording_only(one_mpi: Mpi, tmp_pat
     assert run.stderr.count("File too large; this rank is no longer recorded") == 2
     packed = tisim_record("-o", tmp_path / "cut.tit", "--pack", tmp_path / "parts")
     assert "no MPI_Finalize of rank 0, 1" in packed.stderr
-    lines = lines_of(tmp_path / "cut.tit", 2, tmp_path / "texts")
+    lines = calls_of(tmp_path / "cut.tit")
     # How many calls 16 kB hold depends on how much the measured volumes vary: 400 on a loaded
     # machine, some thousand on a quiet one.
     calls = [sum(line[0] != "#" for line in own) for own in lines]
@@ -185,28 +150,17 @@ exit $status
 
 @pytest.mark.parametrize(("size", "compressed"), [("64k", True), ("1m", False)])
 def test_a_full_disk_stops_the_recording_only(
-    size: str, compressed: bool, one_mpi: Mpi, tmp_path: Path
+    size: str, compressed: bool, one_recorder: Recorder, tmp_path: Path
 ) -> None:
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not installed")
     parts, kept = tmp_path / "parts", tmp_path / "kept"
-    parts.mkdir()
     kept.mkdir()
-    library = compiled_recorder(find_library(one_mpi.cc))
-    ring = compiled_ring(one_mpi, tmp_path)
-    settings = {
-        "TISIM_RECORD_DIRECTORY": str(parts),
-        "TISIM_RECORD_MEMORY": "65536",
-        **({"TISIM_RECORD_LIBRARY": str(installed("libtisim_trace.so"))} if compressed else {}),
-    }
-    command = ["unshare", "--mount", "bash", "-c", SMALL_DISK, "bash", size, parts, kept]
-    command += [one_mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", ring, "20000", "random"]
-    run = subprocess.run(
-        command,
-        env={**os.environ, **ENVIRONMENT, **settings},
-        capture_output=True,
-        text=True,
-        timeout=600,  # real ranks on busy processors
+    run = (with_library if compressed else Recorder.preload)(
+        *(one_recorder, one_recorder.compile(RING), "20000", "random"),
+        under=("unshare", "--mount", "bash", "-c", SMALL_DISK, "bash", size, parts, kept),
+        parts=parts,
+        TISIM_RECORD_MEMORY="65536",
     )
     if run.returncode in (1, 77) and "the program is done" not in run.stdout:
         pytest.skip("no file system may be mounted here")
@@ -218,25 +172,20 @@ def test_a_full_disk_stops_the_recording_only(
     assert "the trace is incomplete" in packed.stderr
 
 
-def test_a_recording_of_limited_size(one_mpi: Mpi, tmp_path: Path) -> None:
+def test_a_recording_of_limited_size(one_recorder: Recorder, tmp_path: Path) -> None:
     limits = {"TISIM_RECORD_MEMORY": "65536", "TISIM_RECORD_MAX_SIZE": "20000"}
-    parts = tmp_path / "parts"
-    ring = compiled_ring(one_mpi, tmp_path)
-    run = run_recorder(one_mpi, ring, *MANY, parts=parts, ranks=2, **limits)
+    run = with_library(one_recorder, one_recorder.compile(RING), *MANY, **limits)
     assert run.returncode == 0
     assert run.stderr.count("it has its greatest size; this rank is no longer recorded") == 2
-    for part in parts.iterdir():
+    for part in (tmp_path / "parts").iterdir():
         assert part.stat().st_size > 10_000
 
 
-def test_some_ranks_are_recorded(one_mpi: Mpi, tmp_path: Path) -> None:
-    ring = compiled_ring(one_mpi, tmp_path)
-    run = tisim_record(
-        *("-o", tmp_path / "some.tit", "--mpicc", one_mpi.cc, "--ranks", "0-1,3", "--"),
-        *(one_mpi.run, "-n", "5", ring, "20"),
-    )
+def test_some_ranks_are_recorded(one_recorder: Recorder, tmp_path: Path) -> None:
+    ring = one_recorder.compile(RING)
+    run = one_recorder.run(*one_recorder.launched(ring, "20", ranks=5), options="--ranks 0-1,3")
     assert run.returncode == 0, run.stderr
-    lines = lines_of(tmp_path / "some.tit", 5, tmp_path / "texts")
+    lines = calls_of(tmp_path / "trace.tit")
     assert [bool(own) for own in lines] == [True, True, False, True, False]
     assert lines[0][0] == "# incomplete: ranks 2, 4"
 

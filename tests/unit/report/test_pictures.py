@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from matplotlib import image
 
 import tisim
+from tests.campaign import campaign
 from tests.support import GRAPHENE, RING, ROOT
 from tests.unit.command_line import CommandLine
 from tisim.analysis.pictures import draw_gantt
@@ -104,6 +107,7 @@ def test_few_actions_are_drawn_one_by_one(ring: tisim.Result, tmp_path: Path) ->
 def test_a_long_run_is_a_strip_above_its_typical_part(lu: tisim.Result, tmp_path: Path) -> None:
     draw_gantt(lu, tmp_path / "lu.svg")
     text = (tmp_path / "lu.svg").read_text()
+    assert len(text) < 500_000
     assert "Below: the framed part. Each bar is what a rank is doing. Arrows: all " in text
     assert text.count("simulated time, ms") == 2
     assert text.count("<image") == 1
@@ -278,3 +282,19 @@ def test_the_numbers_of_a_report_are_larger_than_their_names(
     text = (tmp_path / "ring.html").read_text()
     assert "<b>36.659 ms</b><span>simulated time</span>" in text
     assert "How far to trust it: no measurements and no real runs stand beside graphene.xml" in text
+
+
+def test_every_state_is_explained() -> None:
+    text = (ROOT / "docs" / "results.md").read_text()
+    for state in STATES:
+        assert f"`{state}`" in text
+
+
+@pytest.mark.skipif(not campaign(0, 1), reason="takes long; `make nightly` runs it")
+def test_the_pictures_of_the_documents_are_drawn_again(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "pictures" / "results.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=300)
+    text = (ROOT / "docs" / "results.md").read_text()
+    for name in ("lu-gantt.svg", "lu-gantt-part.svg"):
+        assert (tmp_path / name).read_text().startswith("<?xml")
+        assert f"(pictures/{name})" in text

@@ -9,6 +9,7 @@ import pytest
 import simpy
 
 import tisim
+from tests.support import platform_file
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay, machine
 from tisim.analysis.result import Result
 from tisim.commands.replay import print_summary
@@ -281,10 +282,10 @@ def test_bytes_over_time_are_those_that_moved(store: StorageReplay) -> None:
 def test_bytes_on_disks_of_hosts(tmp_path: Path) -> None:
     from tisim import replay
 
-    platform = tmp_path / "p.xml"
-    platform.write_text(
-        '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf">'
-        '<disk id="d" read_bw="2MBps" write_bw="1MBps"/></host></zone></platform>'
+    platform = platform_file(
+        tmp_path,
+        '<zone id="z" routing="Full"><host id="a" speed="1Gf">'
+        '<disk id="d" read_bw="2MBps" write_bw="1MBps"/></host></zone>',
     )
     trace = tmp_path / "t.txt"
     trace.write_text("0 open 3 data wrc\n0 write 3 2000000\n0 pread 3 1000000 0\n")

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of sweeps."""
+"""What the tests of sweeps share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 
@@ -30,3 +31,16 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     yield make
     for name in made:
         sys.modules.pop(name, None)
+
+
+def write_trace(directory: Path, lines: str) -> Path:
+    """A trace of one file."""
+    file = directory / "trace.txt"
+    file.write_text(lines)
+    return file
+
+
+def same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
+    """True if two frames are equal in all that does not depend on the machine."""
+    pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"))
+    return True

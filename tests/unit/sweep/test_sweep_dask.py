@@ -18,7 +18,7 @@ import pytest
 import tisim
 from tests.campaign import campaign
 from tests.support import GRAPHENE, ROOT
-from tests.unit.sweep.samples import same, write_trace
+from tests.unit.sweep.conftest import same, write_trace
 from tisim.errors import InputError, TisimError
 from tisim.studies.sweep.store import Table
 

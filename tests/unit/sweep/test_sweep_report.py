@@ -1,7 +1,8 @@
-"""Reports on sweeps: what matters, what it costs, and what the page says."""
+"""Reports on sweeps, and notebooks."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.campaign import campaign
+from tests.support import ROOT
 from tisim.commands.sweep import sweep_command
 from tisim.errors import InputError
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
@@ -172,3 +175,58 @@ def test_long_names_of_categories_are_points_with_slanted_names(tmp_path: Path) 
     assert text.count('transform="rotate(-30') == 6
     for name in names:
         assert f">{name}</text>" in text
+
+
+TEXT = (ROOT / "docs" / "sweeps.md").read_text()
+
+
+def test_every_column_is_explained() -> None:
+    from tisim.studies.sweep.scenario import OUTCOMES
+
+    for name in (*OUTCOMES, "ratio", "baseline_time", "key"):
+        assert f"`{name}`" in TEXT
+
+
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+SECONDS = 300  # for a cell, on a busy machine
+
+
+# `make docs` executes all of them, and fails where a cell does.
+@pytest.mark.filterwarnings("default")  # of Jupyter's own
+@pytest.mark.parametrize(
+    "file", NOTEBOOKS[campaign(1, 0) : campaign(2, 4)], ids=lambda file: file.stem
+)
+def test_a_notebook_runs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="needs the extra tisim[notebook]")
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient")
+    pytest.importorskip("ipykernel", reason="needs the extra tisim[notebook]")
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    notebook = nbformat.read(file, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(file.parent)}},
+    )
+    client.execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    pictures = [one for one in outputs if "image/png" in one.get("data", {})]
+    told = [one["text"] for one in outputs if one.output_type == "stream" and one.name == "stderr"]
+    assert pictures
+    assert told == []
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_is_stored_without_output(file: Path) -> None:
+    for cell in json.loads(file.read_text())["cells"]:
+        assert not cell.get("outputs")
+        assert not cell.get("execution_count")
+
+
+def test_there_are_notebooks() -> None:
+    assert [file.stem for file in NOTEBOOKS] == [
+        "calibration",
+        "first_replay",
+        "training_layouts",
+        "what_if_on_graphene",
+    ]

@@ -12,7 +12,7 @@ import pytest
 
 import tisim
 from tests.support import BACKBONE, GRAPHENE, RING
-from tests.unit.sweep.samples import same, write_trace
+from tests.unit.sweep.conftest import same, write_trace
 from tisim import InputError
 from tisim.errors import TisimError
 from tisim.studies.sweep.plan import Request, make_plan

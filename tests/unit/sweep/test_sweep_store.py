@@ -16,7 +16,7 @@ import pytest
 
 import tisim
 from tests.support import GRAPHENE, RING
-from tests.unit.sweep.samples import same, write_trace
+from tests.unit.sweep.conftest import same, write_trace
 from tisim import InputError
 from tisim.studies.sweep.run import SweepInterrupted
 from tisim.studies.sweep.store import open_store

@@ -11,7 +11,7 @@ import pytest
 
 import tisim
 from tests.support import GRAPHENE, RING, ROOT
-from tests.unit.sweep.samples import same, write_trace
+from tests.unit.sweep.conftest import same, write_trace
 from tisim import InputError
 from tisim.commands.cli import main
 from tisim.studies.sweep.plan import registry_digest

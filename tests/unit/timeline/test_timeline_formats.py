@@ -1,12 +1,11 @@
-"""The formats of timelines: the files that each writes, and what they hold."""
+"""The formats of timelines: their files, what they hold, and failures on the way."""
 
 from __future__ import annotations
 
 import csv
-import doctest
 import os
-import re
-import shlex
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +14,10 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, RING, ROOT
+from tests.oracle.test_paje import read_paje
+from tests.support import GRAPHENE, RING, ROOT, platform_file, tisim_process, write_ranks
 from tisim.analysis.timeline import capture
+from tisim.kernel import driver
 
 FILES = {
     "run.perfetto-trace": {"run.perfetto-trace"},
@@ -25,13 +26,19 @@ FILES = {
     "run.parquet": {"run.parquet", "run.messages.parquet"},
     "run.csv": {"run.csv", "run.messages.csv"},
     "run.timed.csv": {"run.timed.csv"},
+    "run.tir": {"run.tir"},
 }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_each_format_has_its_files_and_the_same_bytes_each_time(name: str, tmp_path: Path) -> None:
-    if name.endswith(".parquet"):
+@pytest.fixture(params=FILES)
+def name(request: pytest.FixtureRequest) -> str:
+    """A file of each format."""
+    if request.param.endswith(".parquet"):
         pytest.importorskip("pyarrow")
+    return str(request.param)
+
+
+def test_each_format_has_its_files_and_the_same_bytes_each_time(name: str, tmp_path: Path) -> None:
     written = []
     for place in ("one", "two"):
         (tmp_path / place).mkdir()
@@ -127,36 +134,118 @@ def test_an_unknown_suffix_is_refused_before_the_replay(tmp_path: Path) -> None:
 TEXT = (ROOT / "docs" / "timelines.md").read_text()
 
 
-def test_the_examples(tmp_path: Path) -> None:
-    for name in ("platforms", "traces"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    for block in re.findall(r"```console\n(.*?)```", TEXT, re.S):
-        line, expected = block.split("\n", 1)
-        program, *arguments = shlex.split(line.removeprefix("$ "))
-        command = [sys.executable, "-m", "tisim"] if program == "tisim" else [program]
-        run = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-        checker = doctest.OutputChecker()
-        assert checker.check_output(expected, run.stdout, doctest.ELLIPSIS), run.stdout
-    assert sorted(path.name for path in tmp_path.glob("run.*")) == [
-        "run.csv",
-        "run.messages.csv",
-        "run.perfetto-trace",
-    ]
-    command = [sys.executable, "-m", "tisim", "replay", "--platform", "platforms/graphene.xml"]
-    command += ["--timeline", "run.timed.csv", "traces/ring.4"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    (python,) = re.findall(r"```python\n(.*?)```", TEXT, re.S)
-    test = doctest.DocTestParser().get_doctest(python, {}, "docs/timelines.md", None, 0)
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        assert doctest.DocTestRunner().run(test).failed == 0
-    finally:
-        os.chdir(before)
-
-
 def test_every_suffix_is_explained() -> None:
     from tisim.analysis.timeline.formats import SUFFIXES
 
     assert all(f"| `{suffix}` |" in TEXT for suffix in SUFFIXES)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A directory with the files of an earlier run of every format."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for names in FILES.values():
+        for name in names:
+            (folder / name).write_text("as before")
+    return folder
+
+
+def assert_as_before(out: Path) -> None:
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        name for names in FILES.values() for name in names
+    )
+    assert {path.read_text() for path in out.iterdir()} == {"as before"}
+
+
+@pytest.fixture
+def deadlock(tmp_path: Path) -> Path:
+    """A trace that cannot proceed."""
+    folder = tmp_path / "deadlock"
+    folder.mkdir()
+    (folder / "rank-0.txt").write_text("0 compute 1e6\n0 send 1 0 10\n0 recv 1 0 8\n")
+    (folder / "rank-1.txt").write_text("1 compute 1e6\n1 recv 0 0 10\n")
+    return folder
+
+
+def test_a_deadlock_leaves_no_timeline(name: str, out: Path, deadlock: Path) -> None:
+    run = tisim_process("replay", "--platform", GRAPHENE, deadlock, "--timeline", out / name)
+    assert run.returncode == 1
+    assert "deadlock" in run.stderr
+    assert_as_before(out)
+
+
+def test_ctrl_c_leaves_no_timeline(
+    name: str, out: Path, monkeypatch: pytest.MonkeyPatch, nas_traces: Path
+) -> None:
+    monkeypatch.setattr(driver, "_REPORT_INTERVAL", 0.0)
+    told = []
+
+    def progress(simulated_time: float, actions: int, fraction: float) -> None:
+        told.append(actions)
+        if actions > 10_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tisim.replay(
+            nas_traces / "lu.S.4", platform=GRAPHENE, timeline=out / name, progress=progress
+        )
+    assert told[-1] > 10_000
+    assert_as_before(out)
+
+
+def full_at_100_kilobytes() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
+def test_a_disk_that_is_full_is_one_message(name: str, out: Path, nas_traces: Path) -> None:
+    run = tisim_process(
+        *("replay", "--platform", GRAPHENE, nas_traces / "lu.S.4", "--timeline", out / name),
+        preexec_fn=full_at_100_kilobytes,
+    )
+    assert run.returncode == 2, run.stderr
+    assert "cannot be written: File too large" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert_as_before(out)
+
+
+def test_all_timelines_are_complete_before_the_first_gets_its_name(
+    out: Path, nas_traces: Path
+) -> None:
+    """The second file is too large; the first would have been in time."""
+    program = (
+        "import resource, signal, sys; from tisim.commands.cli import main;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1200, 1200)); main(sys.argv[1:])"
+    )
+    files = ("--timeline", out / "run.timed.csv", "--timeline", out / "run.trace")
+    command = [sys.executable, "-c", program, "replay", "--platform", GRAPHENE, RING, *files]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 2, run.stderr
+    assert "run.trace: cannot be written: File too large" in run.stderr
+    assert_as_before(out)
+
+
+def test_a_directory_is_no_timeline(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").mkdir()
+    with pytest.raises(tisim.InputError, match=r"run\.csv: is a directory; name a file to write"):
+        tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "run.csv")
+
+
+def test_what_a_rank_was_at_when_it_was_killed_ends_there(tmp_path: Path) -> None:
+    programs = ["compute 1e9;recv 1 0 9", "compute 1e9;compute 3.68e12"]
+    host = "graphene-{}.nancy.grid5000.fr"
+    actors = [f'<actor host="{host.format(r)}" function="{r}" kill_time="2"/>' for r in (0, 1)]
+    deployment = platform_file(tmp_path, "".join(actors), "deployment.xml")
+    result = tisim.replay(
+        write_ranks(tmp_path / "traces", *programs),
+        platform=GRAPHENE,
+        deployment=deployment,
+        event_log=True,
+        timeline=[tmp_path / "run.csv", tmp_path / "run.trace"],
+    )
+    last = result.timeline.groupby("rank").last()
+    assert last["kind"].tolist() == ["recv", "compute"]
+    assert last["end"].tolist() == [2.0, 2.0]
+    assert read_paje(tmp_path / "run.trace").lives == {"rank-0": (0, 2), "rank-1": (0, 2)}

@@ -12,17 +12,9 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE
+from tests.support import GRAPHENE, write_ranks
 from tisim import InputError, SimulationError, _core
 from tisim.traces import Trace, check, pack
-
-
-def write(directory: Path, *ranks: str) -> Path:
-    """One file a rank; the lines come without their rank."""
-    for rank, text in enumerate(ranks):
-        lines = [f"{rank} {line}\n" for line in text.split("; ")]
-        (directory / f"rank-{rank}.txt").write_text("".join(lines))
-    return directory
 
 
 def read(trace: Trace, rank: int = 0) -> np.ndarray:
@@ -48,7 +40,9 @@ def test_the_real_traces_are_read_whole(nas_traces: Path) -> None:
 
 
 def test_the_fields_of_operations(tmp_path: Path) -> None:
-    trace = Trace.open(write(tmp_path, "send 1 7 10 0; compute 1.5e3; bcast 5 comm=3", "init"))
+    trace = Trace.open(
+        write_ranks(tmp_path, "send 1 7 10 0; compute 1.5e3; bcast 5 comm=3", "init")
+    )
     rows = read(trace)
     assert kinds(rows) == ["SEND", "COMPUTE", "COLLECTIVE"]
     assert (rows["peer"][0], rows["tag"][0], rows["bytes"][0]) == (1, 7, 80)
@@ -59,7 +53,7 @@ def test_the_fields_of_operations(tmp_path: Path) -> None:
 
 def test_calls_are_interned(tmp_path: Path) -> None:
     trace = Trace.open(
-        write(tmp_path, "init 1; bcast 5 1 0; bcast 5 1 0; reducescatter 1 2 0.5", "init")
+        write_ranks(tmp_path, "init 1; bcast 5 1 0; bcast 5 1 0; reducescatter 1 2 0.5", "init")
     )
     calls = _core.CallTable()
     rows = trace.core.open(0, calls).read(10).view(np.dtype(_core.OP_LAYOUT))
@@ -88,13 +82,13 @@ def test_every_operation_has_a_name(tmp_path: Path) -> None:
         + [f"{word} 1 0 0" for word in request.split()]
         + [word.replace(":", " ") for word in alone.split()]
     )
-    names = kinds(read(Trace.open(write(tmp_path, words, "init"))))
+    names = kinds(read(Trace.open(write_ranks(tmp_path, words, "init"))))
     assert len(set(names)) == len(names) == 35
     assert "END" not in names
 
 
 def test_custom_actions_and_the_mistaken_null(tmp_path: Path) -> None:
-    trace = Trace.open(write(tmp_path, "checkpoint disk 5; recv -333 0 1", "init"))
+    trace = Trace.open(write_ranks(tmp_path, "checkpoint disk 5; recv -333 0 1", "init"))
     with pytest.raises(InputError, match=r"rank-0.txt:1: there is no action 'checkpoint'"):
         read(trace)
     core = trace.core_with(custom_actions=["checkpoint"], mistaken_null_is_any=False)
@@ -108,7 +102,7 @@ def test_custom_actions_and_the_mistaken_null(tmp_path: Path) -> None:
 
 
 def test_an_error_names_file_and_line(tmp_path: Path) -> None:
-    trace = Trace.open(write(tmp_path, "init; compute -5", "init"))
+    trace = Trace.open(write_ranks(tmp_path, "init; compute -5", "init"))
     with pytest.raises(InputError, match="flops '-5' is negative; it is 0 or more") as caught:
         read(trace)
     assert caught.value.file == str(tmp_path / "rank-0.txt")
@@ -139,7 +133,7 @@ def test_a_trace_goes_to_another_process(nas_traces: Path, monkeypatch: pytest.M
 
 
 def test_forced_and_recognised_dialects(tmp_path: Path) -> None:
-    write(tmp_path, "Isend 1 1e3; wait", "Irecv 0 1e3; wait")
+    write_ranks(tmp_path, "Isend 1 1e3; wait", "Irecv 0 1e3; wait")
     trace = Trace.open(tmp_path)
     assert trace.dialect == "legacy"
     assert kinds(read(trace)) == ["ISEND", "WAIT_LAST"]
@@ -152,7 +146,7 @@ def test_forced_and_recognised_dialects(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_is_not_there(tmp_path: Path) -> None:
-    trace = Trace.open(write(tmp_path, "init", "init"))
+    trace = Trace.open(write_ranks(tmp_path, "init", "init"))
     with pytest.raises(IndexError):
         read(trace, 2)
     with pytest.raises(IndexError):

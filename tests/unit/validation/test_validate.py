@@ -10,7 +10,7 @@ import pytest
 
 import tisim
 from tests.unit.command_line import BACKBONE, RING, CommandLine
-from tests.unit.record.programs import ENVIRONMENT, libraries
+from tests.unit.record.programs import Mpi
 from tisim.errors import InputError
 from tisim.studies.validation import Case, Study, Thresholds, load_study, validate
 from tisim.studies.validation.page import page
@@ -83,14 +83,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command("validate", str(tmp_path / "none.toml")).status == 2
 
 
-def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_run(one_mpi: Mpi, tmp_path: Path) -> None:
     """A ring on one host has no likeness to the backbone: the error is large and explained."""
-    if not libraries():
-        pytest.skip("no mpicc and mpirun are installed")
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    mpi = libraries()[0]
-    executed = dataclasses.replace(case("ring"), command=(mpi.run,), compiler=mpi.cc, speed=1e12)
+    run = {"command": (one_mpi.run,), "compiler": one_mpi.cc}
+    executed = dataclasses.replace(case("ring"), **run, speed=1e12)
     stuck_trace = tmp_path / "stuck.txt"
     stuck_trace.write_text("0 recv 1 0 1\n1 recv 0 0 1\n")
     stuck = dataclasses.replace(executed, name="stuck", trace=stuck_trace, time_limit=1.0)

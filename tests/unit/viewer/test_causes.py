@@ -75,8 +75,7 @@ def test_a_late_rank_that_has_waited_is_no_origin(tmp_path: Path) -> None:
 pytestmark = viewers.needs_viewer
 
 _SLOW, _RANKS = "old-0", (499, 999)
-_PLATFORM = """<?xml version="1.0"?>
-<platform version="4.1">
+_PLATFORM = """<platform version="4.1">
   <zone id="world" routing="Full">
     <cluster id="new" prefix="new-" suffix="" radical="0-498" speed="3Gf" bw="10Gbps" lat="1us"
              router_id="n"/>

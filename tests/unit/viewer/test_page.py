@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 import tisim
+from tests.support import tisim_process
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.late_rank import LATE, record_late_rank
@@ -258,9 +257,9 @@ def test_durations_are_drawn_by_call(page: Any, viewer: Viewer) -> None:
 
 
 def test_many_ranks_are_groups_that_open(driver: Any, tmp_path: Path) -> None:
-    tisim_command("generate", "halo3d", "--ranks", "512", "--iterations", "1", "-o", tmp_path / "h")
+    tisim_process("generate", "halo3d", "--ranks", "512", "--iterations", "1", "-o", tmp_path / "h")
     fat_tree = ("--nodes", "512", "--speed", "1Gf", "--bandwidth", "10Gbps", "--latency", "1us")
-    tisim_command("platform", "new", "fat-tree", *fat_tree, "-o", tmp_path / "f.xml")
+    tisim_process("platform", "new", "fat-tree", *fat_tree, "-o", tmp_path / "f.xml")
     tisim.replay(tmp_path / "h", platform=tmp_path / "f.xml", timeline=tmp_path / "h.tir")
     with viewers.viewer(tmp_path / "h.tir") as running:
         driver.get(running.address + "#tab=links")
@@ -407,11 +406,6 @@ def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
     )
     # This trace has no call sites.
     wait_for(page, "return document.getElementById('said').textContent.startsWith('Coloured by')")
-
-
-def tisim_command(*arguments: object) -> None:
-    command = [sys.executable, "-m", "tisim", *map(str, arguments)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 def test_arrows_are_bundles_of_those_that_cannot_be_told_apart(viewer: Viewer) -> None:

@@ -1,8 +1,9 @@
-"""Recording the calls of MPI-IO, with Open MPI and MPICH."""
+"""Recording the calls of MPI-IO, and the functions of HDF5 and PnetCDF that make them."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,16 +11,15 @@ import pytest
 
 import tisim
 from tests.unit.record.programs import (
+    EXAMPLES,
     Mpi,
+    Recorder,
     Trace,
-    compile_body,
-    compile_program,
-    need_fortran,
-    record_program,
 )
 from tisim.platform import new
-from tisim.traces import check
+from tisim.traces import check, inspect
 from tisim.traces.given_calls import given_calls
+from tisim.traces.record.layers import layer_wrappers
 
 # Every blocking call, without a view.
 CALLS = """
@@ -94,20 +94,22 @@ VIEW = """
 """
 
 
-def _record(
-    body: str, directory: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch, io: str
-) -> Trace:
-    monkeypatch.chdir(directory)
-    program = compile_body(body, directory, mpi, headers=("fcntl.h", "stdio.h"))
-    return record_program(program, directory, mpi, ranks=2, options=("--io", io))
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs make their files in the directory of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def _record(body: str, recorder: Recorder, io: str = "mpi") -> Trace:
+    return recorder.record(body, options=f"--io {io}")
 
 
 def _of_files(trace: Trace, rank: int) -> list[str]:
     return [call for call in trace.calls(rank) if call not in ("init", "finalize")]
 
 
-def test_calls_of_mpi_io(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_calls_of_mpi_io(one_recorder: Recorder) -> None:
+    trace = _record(CALLS, one_recorder)
     for rank in range(2):
         expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
         assert _of_files(trace, rank) == expected
@@ -154,13 +156,13 @@ def _handles_by_use(calls: Sequence[str]) -> list[str]:
 
 
 def test_both_layers_are_those_of_recordings_of_one(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traces = {}
     for io in ("mpi", "posix", "both"):
-        directory = tmp_path / io
-        directory.mkdir()
-        traces[io] = _record(LAYERS, directory, one_mpi, monkeypatch, io)
+        inside = one_recorder.within(io)
+        monkeypatch.chdir(inside.directory)
+        traces[io] = _record(LAYERS, inside, io)
     for rank in range(2):
         both = _of_files(traces["both"], rank)
         upper = [call for call in both if call.endswith("layer=mpi")]
@@ -173,7 +175,7 @@ def test_both_layers_are_those_of_recordings_of_one(
         lower = _of_layer(both, "posix")
         assert [call.split()[0] for call in lower[-3:]] == list(own)
         assert len(_of_layer(both, "mpi")) == len(_of_files(traces["mpi"], rank)) + len(own)
-        if one_mpi.name == "MPICH":  # Open MPI has files with random names
+        if one_recorder.mpi.name == "MPICH":  # Open MPI has files with random names
             expected = _of_files(traces["posix"], rank)
             assert _handles_by_use(lower) == _handles_by_use(expected)
     trace = tisim.Trace.open(traces["both"].file)
@@ -190,10 +192,8 @@ def test_both_layers_are_those_of_recordings_of_one(
     assert layers["mpi"] > layers["posix"] > 0.001  # no iwrite beneath
 
 
-def test_the_position_that_ranks_share(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(SHARED, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_the_position_that_ranks_share(one_recorder: Recorder) -> None:
+    trace = _record(SHARED, one_recorder)
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 shared rwc", "file_write_shared 0 50", "file_write_ordered 0 10"),
@@ -202,10 +202,8 @@ def test_the_position_that_ranks_share(
         ]
 
 
-def test_offsets_of_views_are_bytes_that_they_show(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(VIEW, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_offsets_of_views_are_bytes_that_they_show(one_recorder: Recorder) -> None:
+    trace = _record(VIEW, one_recorder)
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 blocks rwc", f"file_set_view 0 {100 + 16 * rank} 16 32"),
@@ -247,10 +245,8 @@ VIEWS = """
 """
 
 
-def test_views_are_blocks_at_distances(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(VIEWS, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_views_are_blocks_at_distances(one_recorder: Recorder) -> None:
+    trace = _record(VIEWS, one_recorder)
     views = [
         ("8 8 3 20 48", 4),
         (f"{8 * (30 + 10 + 3)} 16 3 40 2 240 960", 8),
@@ -266,17 +262,12 @@ def test_views_are_blocks_at_distances(
     assert _of_files(trace, 0) == expected
 
 
-def test_irregular_views_are_counted(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = VIEWS.replace("{1, 4, 7}", "{1, 4, 8}")
-    trace = _record(body, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_irregular_views_are_counted(one_recorder: Recorder) -> None:
+    trace = _record(VIEWS.replace("{1, 4, 7}", "{1, 4, 8}"), one_recorder)
     assert "warning: 2 calls of MPI_File_set_view are not in the trace" in trace.run.stderr
 
 
-def test_files_of_parts_of_the_ranks(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_parts_of_the_ranks(one_recorder: Recorder) -> None:
     body = """
       MPI_Comm part;
       MPI_File file;
@@ -290,9 +281,7 @@ def test_files_of_parts_of_the_ranks(
       MPI_File_read_all(file, data, 8, MPI_BYTE, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
     """
-    monkeypatch.chdir(tmp_path)
-    program = compile_body(body, tmp_path, one_mpi, headers=("stdio.h",))
-    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--io", "mpi"))
+    trace = _record(body, one_recorder)
     for rank in range(2):
         calls = _of_files(trace, rank)
         assert calls[0].startswith("comm_split 0 1 ")
@@ -324,10 +313,8 @@ STARTED = """
 """
 
 
-def test_calls_that_do_not_block(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(STARTED, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_calls_that_do_not_block(one_recorder: Recorder) -> None:
+    trace = _record(STARTED, one_recorder)
     for rank in range(2):
         first = 64 * rank
         assert _of_files(trace, rank) == [
@@ -374,8 +361,8 @@ STEPS = """
 """
 
 
-def test_calls_in_two_steps(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(STEPS, tmp_path, one_mpi, monkeypatch, "mpi")
+def test_calls_in_two_steps(one_recorder: Recorder) -> None:
+    trace = _record(STEPS, one_recorder)
     for rank in range(2):
         assert _of_files(trace, rank) == [
             *("file_open 0 later rwc", f"file_write_at_all_begin 0 8 {8 * rank}"),
@@ -389,10 +376,8 @@ def test_calls_in_two_steps(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.Mo
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_without_being_asked_for_files_are_counted(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(SHARED, tmp_path, mpi, monkeypatch, "none")
+def test_without_being_asked_for_files_are_counted(recorder: Recorder) -> None:
+    trace = _record(SHARED, recorder, "none")
     assert "warning: 2 calls of MPI_File_write_shared are not in the trace" in trace.run.stderr
     assert _of_files(trace, 1) == []
 
@@ -435,19 +420,12 @@ end program
 
 
 @pytest.mark.parametrize("module", ["include 'mpif.h'", "use mpi", "use mpi_f08"])
-def test_calls_from_fortran(
-    module: str, mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    need_fortran(mpi)
-    monkeypatch.chdir(tmp_path)
+def test_calls_from_fortran(module: str, recorder: Recorder) -> None:
     has_types = module == "use mpi_f08"
     text = re.sub(r"HANDLE\((\w+)\)", r"type(\1)" if has_types else "integer", FORTRAN)
     text = text.replace("status STATUS", "status" if has_types else "status(MPI_STATUS_SIZE)")
-    source = tmp_path / "files.f90"
-    source.write_text(text.replace("MODULE", module))
-    program = compile_program(source, tmp_path, mpi, "-fallow-argument-mismatch")
-    options = ("--io", "mpi", "--arguments", "all")
-    trace = record_program(program, tmp_path, mpi, ranks=2, options=options)
+    program = recorder.compile(text.replace("MODULE", module), "-fallow-argument-mismatch")
+    trace = recorder.record(program, options="--io mpi --arguments all")
     for rank in range(2):
         expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
         expected.insert(2, "file_set_view 0")
@@ -456,3 +434,48 @@ def test_calls_from_fortran(
     opened = 'MPI_File_open(comm=MPI_COMM_WORLD, filename="shared.0", amode=9, '
     assert f"{opened}info=MPI_INFO_NULL, file=0)" in texts
     assert "MPI_File_seek(file=0, offset=500, whence=600)" in texts
+
+
+HDF5 = Path("/usr/include/hdf5/openmpi")
+OPEN_MPI = Mpi("Open MPI", ".openmpi")
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu/hdf5/openmpi")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    has_pnetcdf = Path("/usr/include/pnetcdf.h").is_file()
+    if shutil.which("mpicc.openmpi") is None or not HDF5.is_dir() or not has_pnetcdf:
+        pytest.skip("Open MPI, libhdf5-openmpi-dev or libpnetcdf-dev is not installed")
+    options = (f"-I{HDF5}", f"-L{LIBRARIES}", "-Wl,--no-as-needed", "-lhdf5", "-lpnetcdf")
+    directory = tmp_path_factory.mktemp("program")
+    return Recorder(OPEN_MPI, directory).compile(EXAMPLES / "hdf5_netcdf.c", *options)
+
+
+@pytest.mark.parametrize("io", ["mpi", "posix"])
+def test_which_function_has_caused_which_bytes(
+    io: str, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = Recorder(OPEN_MPI, tmp_path).record(program, ranks=4, options=f"--io {io}")
+    assert check(tisim.Trace.open(trace.file)).sound
+    found = {one.function: (one.read, one.written) for one in inspect(trace.file).library_calls}
+    field = 4 * 64 * 1024 * 8
+    for step in range(2):
+        assert found[f"H5Dwrite /density-{step}"] == (0, field)
+        assert found[f"H5Dread /density-{step}"] == (field, 0)
+    assert found["ncmpi_put_vara_double_all pressure"] == (0, 2 * field)
+    assert found["ncmpi_get_vara_double_all pressure"] == (2 * field, 0)
+    assert {"H5Fcreate", "H5Fclose", "ncmpi_enddef", "ncmpi_close"} <= found.keys()
+    if io == "posix":  # also files of Open MPI itself, in /tmp
+        return
+    platform = new.cluster(
+        4, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2GBps,write=1GBps"
+    )
+    assert tisim.replay(trace.file, platform=platform).simulated_time > field / 1e9
+
+
+def test_the_wrappers_name_each_function_once() -> None:
+    names = [line for line in layer_wrappers().splitlines() if line.startswith("TISIM_LAYER(")]
+    assert len(names) == len(set(names)) > 400
+    assert "TISIM_LAYER(ncmpi_put_varn_float_all, tisim_name_in_pnetcdf)" in names
+    assert "TISIM_LAYER(nc_get_vara, tisim_name_in_netcdf)" in names

@@ -9,17 +9,11 @@ import pytest
 
 import tisim
 from tests.unit.record.programs import (
-    Mpi,
+    Recorder,
     Trace,
-    compile_body,
-    compile_program,
-    need_fortran,
-    record_program,
 )
 from tisim.traces import check
 from tisim.traces.record.source import Variant, recorder_source
-
-HEADERS = ("fcntl.h", "stdio.h", "string.h", "sys/socket.h", "sys/stat.h")
 
 CALLS = """
   char name[64], data[4096] = {0};
@@ -148,12 +142,14 @@ COLLECTIVE = """
 """
 
 
-def _record(
-    body: str, directory: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch, **more: int
-) -> Trace:
-    monkeypatch.chdir(directory)
-    program = compile_body(body, directory, mpi, headers=HEADERS)
-    return record_program(program, directory, mpi, options=("--io", "posix"), **more)
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs make their files in the directory of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def _record(program: str, recorder: Recorder, ranks: int = 2) -> Trace:
+    return recorder.record(program, ranks=ranks, options="--io posix")
 
 
 def _of_files(trace: Trace, rank: int) -> list[str]:
@@ -186,12 +182,8 @@ SERIES = """
 """
 
 
-def test_a_number_that_counts_steps_is_not_the_rank(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    program = compile_body(SERIES, tmp_path, one_mpi, headers=("fcntl.h", "stdio.h"))
-    trace = record_program(program, tmp_path, one_mpi, options=("--io", "posix"))
+def test_a_number_that_counts_steps_is_not_the_rank(one_recorder: Recorder) -> None:
+    trace = _record(SERIES, one_recorder, ranks=4)
     expected = [name for s in range(6) for name in (f"step-{s:03d}", f"rank-%d.step-{s}")]
     for rank in (2, 3):
         calls = [call.split() for call in trace.calls(rank)]
@@ -199,24 +191,20 @@ def test_a_number_that_counts_steps_is_not_the_rank(
         assert opened == expected
 
 
-def test_calls_of_posix(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = _record(CALLS, tmp_path, one_mpi, monkeypatch, ranks=2)
+def test_calls_of_posix(one_recorder: Recorder) -> None:
+    trace = _record(CALLS, one_recorder)
     for rank in range(2):
         assert _of_files(trace, rank) == ACTIONS.split("\n")[1:-1]
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_what_is_no_data_is_left_out(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(LEFT_OUT, tmp_path, one_mpi, monkeypatch, ranks=2)
+def test_what_is_no_data_is_left_out(one_recorder: Recorder) -> None:
+    trace = _record(LEFT_OUT, one_recorder)
     assert [_of_files(trace, rank) for rank in range(2)] == [[], []]
 
 
-def test_streams_write_what_their_buffers_do(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(STREAMS, tmp_path, one_mpi, monkeypatch, ranks=2)
+def test_streams_write_what_their_buffers_do(one_recorder: Recorder) -> None:
+    trace = _record(STREAMS, one_recorder)
     expected = STREAM_ACTIONS.split("\n")[1:-1]
     for rank in range(2):
         calls = _of_files(trace, rank)
@@ -227,13 +215,8 @@ def test_streams_write_what_their_buffers_do(
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_files_of_fortran(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need_fortran(one_mpi)
-    monkeypatch.chdir(tmp_path)
-    source = tmp_path / "files.f90"
-    source.write_text(FORTRAN)
-    program = compile_program(source, tmp_path, one_mpi)
-    trace = record_program(program, tmp_path, one_mpi, ranks=2, options=("--io", "posix"))
+def test_files_of_fortran(one_recorder: Recorder) -> None:
+    trace = _record(FORTRAN, one_recorder)
     for rank in range(2):
         calls = _of_files(trace, rank)
         assert any(re.fullmatch(r"open 0 data.%03d rwct?", call) for call in calls), calls
@@ -241,30 +224,24 @@ def test_files_of_fortran(one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.Monk
     assert _bytes_written(trace, "data.%03d", 2) == 2 * 8000
 
 
-def test_mpi_io_is_recorded_as_what_it_does(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = _record(COLLECTIVE, tmp_path, one_mpi, monkeypatch, ranks=2)
+def test_mpi_io_is_recorded_as_what_it_does(one_recorder: Recorder) -> None:
+    trace = _record(COLLECTIVE, one_recorder)
     assert _bytes_written(trace, "shared", 2) == 2000
     assert "MPI_File" not in trace.run.stderr
 
 
-def test_a_file_that_was_there_has_its_length(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_was_there_has_its_length(one_recorder: Recorder, tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(bytes(100))
     body = """
       char data[100];
       const int file = open("input", O_RDONLY);
       CHECK(read(file, data, 100) == 100);
     """
-    trace = _record(body, tmp_path, one_mpi, monkeypatch, ranks=2)
+    trace = _record(body, one_recorder)
     assert _of_files(trace, 0) == ["open 0 input r size=100", "read 0 100"]
 
 
-def test_a_recording_is_replayed_on_a_disk(
-    one_mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_is_replayed_on_a_disk(one_recorder: Recorder, tmp_path: Path) -> None:
     body = """
       static char data[1 << 20];
       char name[4096];
@@ -273,10 +250,7 @@ def test_a_recording_is_replayed_on_a_disk(
       for (int i = 0; i < 4; ++i) CHECK(write(file, data, sizeof data) == sizeof data);
       CHECK(close(file) == 0);
     """
-    monkeypatch.chdir(tmp_path)
-    program = compile_body(body, tmp_path, one_mpi, headers=HEADERS)
-    options = ("--io", "posix", "--speed", "1")
-    trace = record_program(program, tmp_path, one_mpi, str(tmp_path), ranks=2, options=options)
+    trace = one_recorder.record(body, str(tmp_path), options="--io posix --speed 1")
     builder = tisim.PlatformBuilder("two hosts with disks")
     with builder.zone("world"):
         for host in "ab":

@@ -1,8 +1,11 @@
-"""The collectives of a random MPI program."""
+"""The collectives and intercommunicators of a random MPI program."""
 
 from __future__ import annotations
 
-from tests.unit.record.random_programs.ranks import REDUCED, TYPES, Ranks, in_trace
+import heapq
+from dataclasses import dataclass
+
+from tests.unit.record.random_programs.messages import REDUCED, TYPES, Rank, Ranks, in_trace
 
 
 class Collectives(Ranks):
@@ -125,3 +128,154 @@ class Collectives(Ranks):
             self.post(self.ranks[rank], name, arguments, line)
         else:
             self.post(self.ranks[rank], f"I{name[0].lower()}{name[1:]}", arguments, f"i{line}")
+
+
+TAG = 2147483000
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two groups: its ranks, where they begin in the communicator of both, its number
+    in the trace once a collective that blocks was called (0: not yet, or it is one rank)."""
+
+    ranks: list[int]
+    first: int
+    own: int = 0
+
+
+class BetweenGroups(Ranks):
+    """Writes two halves of a communicator, what they do with each other, and frees them."""
+
+    def between_groups(self) -> None:
+        parent = self.choose_group(least=2)
+        half = self._lowest([*parent.ranks])
+        for place, rank in enumerate(parent.ranks):
+            self.write(
+                rank,
+                f"halve({parent.comm}, {place});",
+                f"comm_split {parent.number} {half} {place % 2} {place}",
+            )
+            self.ranks[rank].communicators.add(half)
+        halves = sorted(([*parent.ranks[::2]], [*parent.ranks[1::2]]), key=lambda side: side[0])
+        sides = [Side(halves[0], 0), Side(halves[1], len(halves[0]))]
+        both = self._lowest([*parent.ranks])
+        for rank in parent.ranks:
+            listed = " ".join(str(one) for side in sides for one in side.ranks)
+            self.ranks[rank].lines.append(f"comm_group {both} {listed}")
+            self.ranks[rank].communicators.add(both)
+        blocking = False
+        for _ in range(self.rng.randrange(1, 5)):
+            call = self.rng.choice([self._post, self._post, self._message, self._block])
+            if call == self._block and not blocking:
+                blocking = True
+                sides = [self._with_group(side) for side in sides]
+            call(sides, f" comm={both}")
+        for side in sides:
+            for rank in side.ranks:
+                me = self.ranks[rank]
+                me.statements.append("MPI_Comm_free(&between); MPI_Comm_free(&halved);")
+                freed = [both, *([side.own] if side.own else []), half]
+                me.lines += [f"comm_free {number}" for number in freed]
+                me.communicators -= {*freed}
+
+    def _lowest(self, ranks: list[int]) -> int:
+        return min(set(range(64)).difference(*(self.ranks[rank].communicators for rank in ranks)))
+
+    def _with_group(self, side: Side) -> Side:
+        if len(side.ranks) == 1:
+            return side
+        number = self._lowest(side.ranks)
+        for rank in side.ranks:
+            self.ranks[rank].communicators.add(number)
+            listed = " ".join(map(str, side.ranks))
+            self.ranks[rank].lines.append(f"comm_group {number} {listed}")
+        return Side(side.ranks, side.first, number)
+
+    def _message(self, sides: list[Side], on: str) -> None:
+        sender, receiver = self.rng.sample(sides, 2)
+        source = self.rng.randrange(len(sender.ranks))
+        target = self.rng.randrange(len(receiver.ranks))
+        size = self.rng.choice([0, 4, 1000])
+        for rank, call, line in (
+            (
+                sender.ranks[source],
+                f"MPI_Send(out, {size}, MPI_BYTE, {target}, 3, between);",
+                f"send {receiver.first + target} 3 {size}{on}",
+            ),
+            (
+                receiver.ranks[target],
+                f"MPI_Recv(in, {size}, MPI_BYTE, {source}, 3, between, MPI_STATUS_IGNORE);",
+                f"recv {sender.first + source} 3 {size}{on}",
+            ),
+        ):
+            self.write(rank, call, line)
+
+    def _post(self, sides: list[Side], on: str) -> None:
+        """A collective that does not block, and the wait for it."""
+        name = self.rng.choice(["Ibarrier", "Iallreduce", "Ibcast", "Iallgather", "Igather"])
+        size = self.rng.choice([0, 4, 1000])
+        root_side = self.rng.choice(sides)
+        # MPICH 4.0 aborts in MPI_Ibcast where the other group has no rank of the root's number.
+        root = self.rng.randrange(min(len(side.ranks) for side in sides))
+        for side, remote in ((sides[0], sides[1]), (sides[1], sides[0])):
+            for place, rank in enumerate(side.ranks):
+                is_root = side is root_side and place == root
+                to = "MPI_ROOT" if is_root else "MPI_PROC_NULL" if side is root_side else str(root)
+                arguments = {
+                    "Ibarrier": "",
+                    "Iallreduce": f"out, in, {size}, MPI_BYTE, MPI_BOR, ",
+                    "Ibcast": f"in, {size}, MPI_BYTE, {to}, ",
+                    "Iallgather": f"out, {size}, MPI_BYTE, in, {size}, MPI_BYTE, ",
+                    "Igather": f"out, {size}, MPI_BYTE, in, {size}, MPI_BYTE, {to}, ",
+                }[name]
+                lines = {
+                    "Ibarrier": ["ibarrier"],
+                    "Iallreduce": [f"iallreduce {size} 0 6"],
+                }.get(name, [])
+                peers = [*range(remote.first, remote.first + len(remote.ranks))]
+                if name in ("Ibcast", "Igather") and not is_root:
+                    peers = [] if side is root_side else [root_side.first + root]
+                for peer in [] if lines else peers:
+                    receives = name == "Iallgather" or (name == "Ibcast") != is_root
+                    sends = name == "Iallgather" or not receives
+                    lines += [f"irecv {peer} {TAG} {size}"] * receives
+                    lines += [f"isend {peer} {TAG} {size}"] * sends
+                self._wait_at_once(rank, f"MPI_{name}({arguments}between, ", lines, on)
+
+    def _wait_at_once(self, rank: int, call: str, lines: list[str], on: str) -> None:
+        me = self.ranks[rank]
+        me.statements.append(f"{{ MPI_Request r; {call}&r); MPI_Wait(&r, MPI_STATUS_IGNORE); }}")
+        self._complete(me, lines, on, "wait" if len(lines) == 1 else "waitall")
+
+    def _complete(self, me: Rank, lines: list[str], on: str, wait: str) -> None:
+        numbers = [heapq.heappop(me.free_numbers) for _ in lines]
+        me.lines += [f"{line}{on} request={n}" for line, n in zip(lines, numbers, strict=True)]
+        named = ",".join(map(str, numbers))
+        if numbers:
+            me.lines.append(f"{wait} request{'s' if wait == 'waitall' else ''}={named}")
+        for number in numbers:
+            heapq.heappush(me.free_numbers, number)
+
+    def _block(self, sides: list[Side], on: str) -> None:
+        """A barrier or a broadcast of the first rank of a group."""
+        name = self.rng.choice(["Barrier", "Bcast"])
+        root_side = self.rng.choice(sides)
+        for side, remote in ((sides[0], sides[1]), (sides[1], sides[0])):
+            for place, rank in enumerate(side.ranks):
+                me = self.ranks[rank]
+                own = f" comm={side.own}"
+                if name == "Barrier":
+                    me.statements.append("MPI_Barrier(between);")
+                    me.lines += [f"reduce 4 0 0 6{own}"] * (side.own != 0)
+                    if place == 0:
+                        exchange = [f"{word} {remote.first} {TAG} 4" for word in ("irecv", "isend")]
+                        self._complete(me, exchange, on, "waitall")
+                    me.lines += [f"bcast 4 0 6{own}"] * (side.own != 0)
+                    continue
+                to = "0" if side is not root_side else "MPI_ROOT" if place == 0 else "MPI_PROC_NULL"
+                me.statements.append(f"MPI_Bcast(in, 8, MPI_BYTE, {to}, between);")
+                if side is root_side:
+                    me.lines += [f"send {remote.first} {TAG} 8{on}"] * (place == 0)
+                    continue
+                me.lines += [f"recv {remote.first} {TAG} 8{on}"] * (place == 0)
+                me.lines += [f"bcast 8 0 6{own}"] * (side.own != 0)

@@ -1,9 +1,15 @@
-#include "goal/run.hpp"
-
+// Schedules of GOAL: run, as the lines of a rank, and messages that none receives.
+#include <algorithm>
 #include <memory>
+#include <random>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "core/test.hpp"
+#include "goal/run.hpp"
+#include "goal/sequence.hpp"
+#include "goal/unmatched.hpp"
 
 namespace tisim {
 
@@ -90,6 +96,75 @@ TEST("goal: an operation may take three hundred years") {
       " c: calc 7 cpu 1\n c requires b\n}\n");
   CHECK(run.run(1000) == Stop::done);
   CHECK(run.ends()[0] > 9.2e9);
+}
+
+namespace {
+
+GoalSequence sequence_of(const std::string& rows, double speed = 1e9) {
+  return {std::make_shared<const GoalSchedule>(read_goal("num_ranks 1\nrank 0 {\n" + rows + "}\n")),
+          0, speed};
+}
+
+std::string taken(GoalSequence sequence, std::size_t bytes) {
+  std::string all, piece;
+  while (!(piece = sequence.take(bytes)).empty()) all += piece;
+  return all;
+}
+
+}  // namespace
+
+TEST("goal: the lines of a rank are the same in pieces of any size") {
+  const std::string rows =
+      "a: calc 5\nb: send 7b to 0\nb irequires a\nc: recv 7b from -1 tag -1\nd: calc 2\n"
+      "d requires b\nd requires b\nd requires c\ne: send 1b to 0 tag 3\ne requires d\n";
+  const std::string whole =
+      "0 init\n0 irecv -555 -444 7 request=0\n0 isend 0 0 7 request=1\n0 compute 5\n"
+      "0 waitall requests=1,0\n0 compute 2\n0 isend 0 3 1 request=0\n0 wait request=0\n"
+      "0 finalize\n";
+  CHECK(taken(sequence_of(rows), 1 << 20) == whole);
+  CHECK(taken(sequence_of(rows), 1) == whole);
+}
+
+TEST("goal: volumes are whole numbers of any size, and none is lost") {
+  const std::string rows = "a: calc 3\nb: calc 4\nb requires a\n";
+  CHECK(taken(sequence_of(rows, 1e8), 99) == "0 init\n0 compute 1\n0 finalize\n");
+  CHECK(taken(sequence_of("calc 1000000000\n", 1e23), 99) ==
+        "0 init\n0 compute 99999999999999991611392\n0 finalize\n");
+  CHECK_THROWS(taken(sequence_of("calc 9000000000000000000\n", 1e305), 99), GoalError,
+               "rank 0 has a computation whose volume is infinite");
+}
+
+TEST("goal: the oldest that fits is taken, as a search through all would find it") {
+  struct One {
+    std::int32_t source, tag;
+    std::uint32_t value;
+  };
+  std::mt19937 draw(7);
+  const auto any_or = [&draw](std::int32_t most) {
+    return static_cast<std::int32_t>(draw() % static_cast<std::uint32_t>(most + 2)) - 1;
+  };
+  const auto fits = [](std::int32_t one, std::int32_t other) {
+    return one == other || one == kGoalAny || other == kGoalAny;
+  };
+  Unmatched unmatched;
+  std::vector<One> all;
+  for (std::uint32_t i = 0; i < 20000; ++i) {
+    const std::int32_t source = any_or(3), tag = any_or(2);
+    if (draw() % 2 == 0 && all.size() < 40) {
+      unmatched.add(source, tag, i);
+      all.push_back({source, tag, i});
+      continue;
+    }
+    const auto found = std::find_if(all.begin(), all.end(), [&](const One& one) {
+      return fits(one.source, source) && fits(one.tag, tag);
+    });
+    const auto taken = unmatched.take(source, tag);
+    CHECK(taken.has_value() == (found != all.end()));
+    if (found == all.end()) continue;
+    CHECK(*taken == found->value);
+    all.erase(found);
+    CHECK(unmatched.size() == all.size());
+  }
 }
 
 }  // namespace tisim

@@ -1,9 +1,10 @@
-// The calls of OTF2 traces: equal calls are one record, and records know what came later.
+// OTF2: call paths, and calls, of which equal ones are one record.
+#include "core/test.hpp"
+#include "trace/otf2/call_tree.hpp"
 #include "trace/otf2/calls.hpp"
 
-#include "core/test.hpp"
-
 namespace tisim {
+
 namespace {
 
 constexpr std::uint32_t kWait = 1, kIsend = 2, kIrecv = 3, kExchange = 4, kFinalize = 5, kWorld = 0;
@@ -130,5 +131,44 @@ TEST("calls of OTF2: an access of a file is a call by itself, with what is compu
   CHECK((std::vector<std::int64_t>{Otf2Calls::kNotComputed, 5, 5, 4, 0, 6}) == calls.computed());
 }
 
+TEST("call tree: a function has a node for each path to it, and keeps it") {
+  CallTree tree;
+  CHECK(tree.here() == CallTree::kRoot);
+  tree.enter(7);
+  tree.enter(8);
+  const std::uint32_t deep = tree.here();
+  tree.leave(8);
+  tree.enter(9);
+  tree.leave(9);
+  tree.enter(8);
+  CHECK(tree.here() == deep);
+  tree.leave(8);
+  tree.leave(7);
+  CHECK(tree.here() == CallTree::kRoot);
+  tree.enter(8);
+  CHECK(tree.here() != deep);
+  CHECK(tree.nodes().size() == 5);
+  CHECK(tree.nodes()[deep].region == 8);
+  CHECK(tree.nodes()[tree.nodes()[deep].parent].region == 7);
+}
+
+TEST("call tree: what was entered before the trace began is left without effect") {
+  CallTree tree;
+  tree.leave(3);
+  tree.enter(4);
+  const std::uint32_t here = tree.here();
+  tree.leave(3);
+  CHECK(tree.here() == here);
+}
+
+TEST("call tree: an endless recursion takes no more nodes than the deepest path has") {
+  CallTree tree;
+  for (int i = 0; i < 100000; ++i) tree.enter(1);
+  CHECK(tree.nodes().size() == CallTree::kDeepest + 1);
+  for (int i = 0; i < 100000; ++i) tree.leave(1);
+  CHECK(tree.here() == CallTree::kRoot);
+}
+
 }  // namespace
+
 }  // namespace tisim
