@@ -37,6 +37,7 @@ bool Collectives::synchronise(Rank& rank, std::int32_t index) {
   Communicator& communicator = communicators_[communicators_.index_of(rank, rank.op.comm)];
   communicator.synchronising.push_back(index);
   rank.phase = Phase::synchronising;
+  messages_.make_progress(index);
   if (communicator.synchronising.size() == static_cast<std::size_t>(communicator.size)) {
     for (const std::int32_t other : communicator.synchronising) runtime_.clock.wake(other);
     communicator.synchronising.clear();

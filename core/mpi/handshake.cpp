@@ -73,10 +73,11 @@ void Handshake::send(std::int32_t found) {
   }
 }
 
-void Handshake::access(std::int32_t found, double bytes) {
+void Handshake::access(std::int32_t found, double bytes, bool is_read) {
   Message& message = matcher_.message(found);
   message.flowing = true;
-  queue(message.pair, PacketType::last_part, found, jitter_.size(bytes));
+  const PacketType type = is_read ? PacketType::access : PacketType::last_part;
+  queue(message.pair, type, found, jitter_.size(bytes));
 }
 
 void Handshake::receive(std::int32_t found) {
@@ -143,7 +144,7 @@ void Handshake::queue(std::int32_t connection, PacketType type, std::int32_t fou
 // of it over, and its sender goes on. The work of network cards ends with the transfer.
 void Handshake::come_first(const Packet& packet) {
   const Message& message = matcher_.message(packet.message);
-  if (packet.type != PacketType::part && packet.type != PacketType::last_part) return;
+  if (is_control(packet.type)) return;
   if (runtime_.log.is_open() && !message.started) {
     runtime_.log.start_transfer(packet.message, runtime_.clock.now());
   }
@@ -185,7 +186,8 @@ void Handshake::arrive(const Packet& packet) {
 
 std::int32_t Handshake::reader(const Unread& unread) const {
   const Message& message = matcher_.message(unread.message);
-  return unread.type == PacketType::request ? message.destination : message.source;
+  const bool by_receiver = unread.type == PacketType::request || unread.type == PacketType::access;
+  return by_receiver ? message.destination : message.source;
 }
 
 void Handshake::take(const Unread& unread) {
@@ -196,6 +198,8 @@ void Handshake::take(const Unread& unread) {
     if (message.state == MessageState::matched) answer(unread.message);
   } else if (unread.type == PacketType::answer) {
     send_body(unread.message);
+  } else if (unread.type == PacketType::access) {
+    deliveries_.arrive(unread.message);
   } else {
     send_fragment(unread.message);
   }

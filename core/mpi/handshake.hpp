@@ -77,8 +77,9 @@ class Handshake {
 
   // A send was posted, whether its receive is there or not.
   void send(std::int32_t message);
-  // An access of a window, of which neither side has to read anything.
-  void access(std::int32_t message, double bytes);
+  // An access of a window. `is_read`: it is there when its receiver has read it; otherwise neither
+  // side has to read anything.
+  void access(std::int32_t message, double bytes, bool is_read);
   // A receive was posted that takes a message which was sent before.
   void receive(std::int32_t message);
   // A send whose receive was not posted is withdrawn. True: its request is under way, and whoever

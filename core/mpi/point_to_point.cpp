@@ -137,7 +137,7 @@ bool PointToPoint::receive(Rank& rank, std::int32_t index) {
 
 std::int32_t PointToPoint::access(std::int32_t poster, std::int32_t source,
                                   std::int32_t destination, std::int64_t bytes, std::int32_t tag,
-                                  std::int32_t context, bool has_envelope) {
+                                  std::int32_t context, bool has_envelope, bool is_read) {
   Rank& sender = runtime_.ranks[source];
   const std::int32_t pair = find_way(sender, source, destination);
   if (pair < 0) {
@@ -161,7 +161,7 @@ std::int32_t PointToPoint::access(std::int32_t poster, std::int32_t source,
   }
   const double moved = has_envelope ? protocol_.with_envelope(bytes) : static_cast<double>(bytes);
   if (handshake_) {
-    handshake_->access(found, moved);
+    handshake_->access(found, moved, is_read);
   } else {
     start_transfer(found, moved);
   }

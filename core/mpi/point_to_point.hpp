@@ -66,10 +66,10 @@ class PointToPoint {
 
   // A message to or from a window, which a rank posts at both of its ends: it is on its way at
   // once, and its sender goes on. -1: a route is not known yet. `has_envelope`: it is a message of
-  // MPI.
+  // MPI. `is_read`: it is there when its receiver has read it, over a FIFO connection.
   std::int32_t access(std::int32_t poster, std::int32_t source, std::int32_t destination,
-                      std::int64_t bytes, std::int32_t tag, std::int32_t context,
-                      bool has_envelope);
+                      std::int64_t bytes, std::int32_t tag, std::int32_t context, bool has_envelope,
+                      bool is_read);
   // The overhead of receiving it, in seconds, which whoever waits for it then need not pay.
   double take_overhead(const Rank& rank, std::int32_t message) {
     const double seconds = protocol_.receive_overhead(rank, matcher_.message(message));

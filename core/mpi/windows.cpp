@@ -17,6 +17,12 @@ constexpr std::uint8_t kRest = 128;  // the rest of its steps
 constexpr std::int32_t kAccessTag = -6666;
 constexpr std::int32_t kPostTag = -6662;
 constexpr std::int32_t kCompleteTag = -6661;
+// With smpi/rma:openmpi: the tag and the bytes of messages about locks, and the bytes of headers
+// before what is stored: of the fragment, of the access, and of the unlock that goes with it (Open
+// MPI 4.1, osc_pt2pt_header.h).
+constexpr std::int32_t kLockTag = -6660;
+constexpr std::int64_t kLockBytes = 16;
+constexpr std::int64_t kHeaderBytes = 16 + 32 + 24;
 
 // Calls of SimGrid's kernel in which a send or a receive is posted: a mutex taken and given back, a
 // look, the post; or the post alone, where messages are never on their way before their receive.
@@ -33,7 +39,8 @@ Windows::Windows(const Runtime& runtime, CommunicatorTable& communicators, Reque
       messages_(messages),
       waits_(waits),
       source_(source),
-      rdma_(runtime.model.rma == "rdma") {}
+      rdma_(runtime.model.rma == "rdma"),
+      tells_(runtime.model.rma == "openmpi") {}
 
 bool Windows::begin(Rank& rank, std::int32_t index) {
   const Op op = rank.op;
@@ -55,6 +62,7 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
     if (operation == Operation::win_free) call.steps.push_back({Step::free});
     return go_on(rank, index);
   }
+  if (tells_) waits_.make_progress(index);
   const bool has_group = window_traits_of(operation).form == WindowForm::group;
   std::vector<std::int32_t> group;
   if (has_group) {
@@ -136,8 +144,11 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       if (!rdma_) plan_collect(me, -1, call);
       return;
     case Operation::win_lock:
+      if (tells_ && op.peer != me) plan_told(me, op.peer, call);
       steps.push_back({Step::lock, op.peer, op.bytes != 0 ? 1 : 0});
-      return plan_flush(op.peer, call);
+      if (!tells_) return plan_flush(op.peer, call);
+      if (op.peer != me) plan_told(op.peer, me, call);
+      return;
     case Operation::win_lock_all:
       for (std::int32_t target = 0; target < size; ++target) {
         steps.push_back({Step::lock, target, 0});
@@ -145,6 +156,7 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       }
       return;
     case Operation::win_unlock:
+      if (tells_) return plan_done(op.peer, true, call);
       if (rdma_) plan_flush(op.peer, call);
       steps.push_back({Step::unlock, op.peer});
       if (!rdma_) plan_flush(op.peer, call);
@@ -157,7 +169,7 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       }
       return;
     case Operation::win_flush:
-      return plan_flush(op.peer, call);
+      return tells_ ? plan_done(op.peer, false, call) : plan_flush(op.peer, call);
     case Operation::win_flush_local:
       return plan_collect(me, op.peer, call);
     case Operation::win_flush_all:
@@ -180,13 +192,14 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   // A rank's access to its own memory is not a message, unless it combines.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
-  const bool stores = traits.stores && target != kProcNull && (!is_local || traits.combines);
+  const bool is_message = !is_local || (traits.combines && !tells_);
+  const bool stores = traits.stores && target != kProcNull && is_message;
   const bool is_request = traits.makes_request;
   const auto in_list = [&](std::int32_t owner, bool lists) {
-    steps.push_back({Step::enter, owner});
+    if (!tells_) steps.push_back({Step::enter, owner});
     if (lists && owner == target) steps.push_back({Step::receive});
     if (lists) steps.push_back({Step::list, owner, owner == target && traits.combines ? 1 : 0});
-    steps.push_back({Step::leave, owner});
+    if (!tells_) steps.push_back({Step::leave, owner});
   };
   if (rdma_) {
     if (!is_local) {
@@ -217,7 +230,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
     if (has_own && !traits.combines) in_list(me, false);
     in_list(target, true);
     if (has_own && traits.combines) in_list(me, false);
-    if (traits.combines) plan_flush(target, call);
+    if (traits.combines && !tells_) plan_flush(target, call);
   }
   if (is_atomic) steps.push_back({Step::leave_atomic, target});
   // A send needs no wait.
@@ -230,9 +243,32 @@ void Windows::plan_flush(std::int32_t target, Progress& call) const {
 }
 
 void Windows::plan_collect(std::int32_t owner, std::int32_t other, Progress& call) const {
-  if (!rdma_) call.steps.push_back({Step::enter, owner});
+  const bool holds = !rdma_ && !tells_;
+  if (holds) call.steps.push_back({Step::enter, owner});
   call.steps.push_back({Step::collect, owner, other});
-  if (!rdma_) call.steps.push_back({Step::leave, owner});
+  if (holds) call.steps.push_back({Step::leave, owner});
+}
+
+void Windows::plan_told(std::int32_t source, std::int32_t destination, Progress& call) {
+  call.steps.push_back({Step::tell, source, destination});
+  call.steps.push_back({Step::await});
+}
+
+// The rank says so behind its last access, in the fragment of that, or else by a message.
+void Windows::plan_done(std::int32_t target, bool unlocks, Progress& call) const {
+  const std::int32_t me = call.me;
+  if (target != me) {
+    const Window& window = windows_[static_cast<std::size_t>(call.window)];
+    const auto member = window.members.find(target);
+    const bool has_accesses = member != window.members.end() &&
+                              std::ranges::any_of(member->second.list, [&](const Listed& one) {
+                                return one.source == me;
+                              });
+    if (!has_accesses) plan_told(me, target, call);
+  }
+  plan_flush(target, call);
+  if (unlocks) call.steps.push_back({Step::unlock, target});
+  if (target != me) plan_told(target, me, call);
 }
 
 bool Windows::go_on(Rank& rank, std::int32_t index) {
@@ -247,7 +283,8 @@ bool Windows::go_on(Rank& rank, std::int32_t index) {
       return false;
     }
     const StepOf step = call.steps[call.next];
-    if (step.step == Step::send && !send(rank, index, call, step)) return false;
+    const bool sends = step.step == Step::send || step.step == Step::tell;
+    if (sends && !send(rank, index, call, step)) return false;
     ++call.next;
     if (!take(rank, index, call, step)) return false;
     if (call.has_inserted) return true;
@@ -261,8 +298,9 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   Member& member = window.members[step.a];
   switch (step.step) {
     case Step::send:
+    case Step::tell:
     case Step::receive:
-      call.turns = rdma_ ? 0 : kTurnsOfPost;
+      call.turns = rdma_ || tells_ ? 0 : kTurnsOfPost;
       return true;
     case Step::enter:
     case Step::enter_atomic:
@@ -319,7 +357,10 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
 // The message of an access, which is on its way at once. False: the rank pays for it first, or a
 // route is not known yet.
 bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
-  const double seconds = rdma_ || call.paid ? 0 : messages_.access_overhead(rank, call.bytes);
+  const bool tells = step.step == Step::tell;
+  const bool is_read = tells_ && step.b != call.me;
+  const std::int64_t bytes = tells ? kLockBytes : call.bytes + (is_read ? kHeaderBytes : 0);
+  const double seconds = rdma_ || call.paid ? 0 : messages_.access_overhead(rank, bytes);
   call.paid = true;
   if (seconds > 0) {
     runtime_.sleep(rank, index, seconds, Phase::in_window);
@@ -331,8 +372,8 @@ bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   const auto rank_of = [&](std::int32_t member) {
     return window.ranks[static_cast<std::size_t>(member)];
   };
-  call.message = messages_.access(index, rank_of(step.a), rank_of(step.b), call.bytes, kAccessTag,
-                                  window.context, !rdma_);
+  call.message = messages_.access(index, rank_of(step.a), rank_of(step.b), bytes,
+                                  tells ? kLockTag : kAccessTag, window.context, !rdma_, is_read);
   if (call.message < 0) {
     rank.phase = Phase::in_window;
     return false;

@@ -27,7 +27,8 @@ namespace tisim {
 // enters in it or waits for what stands in it holds the list, and others wait for him.
 //
 // With smpi/rma:rdma the network moves the data, and nobody computes for it: an access is one
-// transfer that its origin alone waits for (docs/reference/one_sided.md).
+// transfer that its origin alone waits for. With smpi/rma:openmpi locks are messages, too, and the
+// target has to read what is sent to it (docs/reference/one_sided.md).
 class Windows {
  public:
   Windows(const Runtime& runtime, CommunicatorTable& communicators, RequestTable& requests,
@@ -48,6 +49,7 @@ class Windows {
  private:
   enum class Step : std::uint8_t {
     send,          // a message from member a to member b
+    tell,          // the same that says something of a lock
     receive,       // its receive is posted
     enter,         // holds the list of member a
     leave,         //
@@ -126,6 +128,11 @@ class Windows {
   void plan_access(const WindowTraits& traits, const Op& op, Progress& call) const;
   void plan_flush(std::int32_t target, Progress& call) const;
   void plan_collect(std::int32_t owner, std::int32_t other, Progress& call) const;
+  // A message about a lock, which the rank waits for.
+  static void plan_told(std::int32_t source, std::int32_t destination, Progress& call);
+  // The target of what the rank has sent to it says that it has done it, and, if `unlocks`, lets
+  // another one have its lock.
+  void plan_done(std::int32_t target, bool unlocks, Progress& call) const;
   bool take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
   bool send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
   bool collect(Rank& rank, std::int32_t index, Progress& call, const StepOf& step, Member& member);
@@ -146,6 +153,7 @@ class Windows {
   Waits& waits_;
   OperationSource& source_;
   bool rdma_;
+  bool tells_;  // of locks, by messages
   std::deque<Window> windows_;
   std::vector<std::int32_t> free_;                                        // places in it
   std::unordered_map<std::int32_t, std::map<std::int32_t, View>> views_;  // by rank and number

@@ -76,8 +76,8 @@ void check(const Model& model) {
   if (model.rendezvous != "put" && model.rendezvous != "get" && model.rendezvous != "send") {
     refuse("rendezvous", "is put, get or send, not " + model.rendezvous);
   }
-  if (model.rma != "simgrid" && model.rma != "rdma") {
-    refuse("rma", "is simgrid or rdma, not " + model.rma);
+  if (model.rma != "simgrid" && model.rma != "rdma" && model.rma != "openmpi") {
+    refuse("rma", "is simgrid, rdma or openmpi, not " + model.rma);
   }
   if (model.fragment_bytes <= 0 || model.fragments_queued <= 0) {
     refuse("fragments", "have at least one byte, and one of them is queued");

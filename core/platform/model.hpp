@@ -79,7 +79,7 @@ struct Model {
   std::string rendezvous;             // over FIFO connections: "put", "get" or "send"
   std::int64_t fragment_bytes{};      // of a body that is sent in fragments
   std::int64_t fragments_queued{};    // at most, at a time
-  std::string rma;                    // how windows are accessed: "simgrid" or "rdma"
+  std::string rma;                    // how windows are accessed: "simgrid", "rdma", "openmpi"
   double test_sleep{};                // seconds of a failed test
   double iprobe_sleep{};              // seconds of a failed probe
   double iprobe_cpu_usage{};          // share of a core that a probe takes

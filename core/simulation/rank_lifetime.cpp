@@ -40,6 +40,7 @@ bool RankLifetime::finish(Rank& rank, std::int32_t index) {
   }
   if (actions_.is_open()) actions_.begin(rank, index, rank.op, 0);
   rank.phase = Phase::finished;
+  mpi_.waits.make_progress(index);
   rank.finish = runtime_.clock.date();
   leave_job(rank);
   return false;

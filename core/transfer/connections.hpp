@@ -22,7 +22,8 @@ enum class PacketType : std::uint8_t {
   request,  // the sender of a rendezvous asks for its receive
   answer,   // the receiver asks for the body
   part,     // of a body, not the last one
-  last_part
+  last_part,
+  access  // of a window, as a whole, which its receiver has to read
 };
 
 inline bool is_control(PacketType type) { return type <= PacketType::answer; }

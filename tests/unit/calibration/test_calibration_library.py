@@ -75,6 +75,7 @@ def test_receivers_of_mpich_fetch_long_messages() -> None:
     found = LibraryFacts("MPICH Version: 4.0.2", 0.1).options()
     assert found == {**IN_ORDER, "smpi/coll-selector": "mpich-4", "smpi/rendezvous": "get"}
     assert "smpi/rendezvous" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
+    assert "smpi/rma" not in LibraryFacts(OPEN_MPI, 0.9).options()
     assert "smpi/rendezvous" not in LibraryFacts(OPEN_MPI, 0.1).options()
 
 
@@ -82,7 +83,7 @@ def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
     found = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
     found.platform.write(tmp_path / "p.xml")
     assert found.to_dict()["library"] == OPEN_MPI
-    expected = {"smpi/coll-selector": "openmpi-4.1", **MEASURED}
+    expected = {"smpi/coll-selector": "openmpi-4.1", "smpi/rma": "openmpi", **MEASURED}
     assert found.to_dict()["options"] == expected
     platform = Platform.load(tmp_path / "p.xml")
     assert expected.items() <= platform.config.items()

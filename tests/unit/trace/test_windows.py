@@ -52,7 +52,7 @@ def replay(tmp_path: Path, *ranks: str, **config: str) -> list[float]:
     return [float(end) for end in result.finish]
 
 
-@pytest.mark.parametrize("model", ["simgrid", "rdma"])
+@pytest.mark.parametrize("model", ["simgrid", "rdma", "openmpi"])
 def test_every_call_is_sound_packed_and_replayed(tmp_path: Path, model: str) -> None:
     traces = tmp_path / "t"
     ends = replay(tmp_path, *both(ALL), smpi_rma=model)
@@ -100,6 +100,58 @@ def test_an_access_by_the_network_keeps_the_order_of_its_connection(tmp_path: Pa
     # The link is busy all the time, with 2,001,000 bytes at 1 GB/s; the latency passes once.
     assert ends[0] - empty[0] == pytest.approx(1e-5 + 2.001e-3, rel=1e-12)
     assert ends[1] == empty[1]
+
+
+#: Seconds of a message about a lock, and of eight bytes with their headers, from one host to the
+#: other of PLATFORM.
+TOLD = 1e-5 + (16 + 16) / 1e9
+STORED = 1e-5 + (8 + 72 + 16) / 1e9
+
+
+@pytest.mark.parametrize("ordering", ["fair", "fifo"])
+@pytest.mark.parametrize(
+    ("calls", "seconds"),
+    [
+        ("", 2 * TOLD + 2 * TOLD),
+        ("accumulate 0 1 1 0; ", 2 * TOLD + STORED + TOLD),
+        ("put 0 1 1 0; ", 2 * TOLD + STORED + TOLD),
+        ("put 0 1 1 0; win_flush 0 1; ", 2 * TOLD + STORED + TOLD + 2 * TOLD),
+        ("win_flush 0 1; ", 2 * TOLD + 2 * TOLD + 2 * TOLD),
+    ],
+)
+def test_locks_by_messages_take_two_round_trips(
+    tmp_path: Path, ordering: str, calls: str, seconds: float
+) -> None:
+    """The request and its answer; what is stored, with the unlock, and the answer of that."""
+    by_messages = {"smpi_rma": "openmpi", "network_ordering": ordering}
+    made = "win_create 0 8"
+    empty = replay(tmp_path, made, made, **by_messages)
+    ends = replay(
+        tmp_path, f"{made}; win_lock 0 1 exclusive; {calls}win_unlock 0 1", made, **by_messages
+    )
+    assert ends[0] - empty[0] == pytest.approx(seconds, rel=1e-9)
+    assert ends[1] == empty[1]
+    # A rank needs no message for its own lock, nor for what it accumulates in its own memory.
+    own = f"{made}; win_lock 0 0 exclusive; accumulate 0 0 1 0; win_flush 0 0; win_unlock 0 0"
+    assert replay(tmp_path, own, made, **by_messages) == empty
+
+
+def test_a_target_that_computes_reads_neither_requests_nor_data(tmp_path: Path) -> None:
+    made = "win_create 0 8"
+    locks = f"{made}; win_lock 0 1 exclusive; put 0 1 1 0; win_unlock 0 1"
+    assert replay(tmp_path, locks, f"{made}; sleep 1", network_ordering="fifo")[0] < 1e-3
+    by_messages = {"smpi_rma": "openmpi", "network_ordering": "fifo"}
+    # A rank reads when it locks, when a collective waits for all ranks, and at its end.
+    for ends in ("", "; win_lock 0 1 shared; win_unlock 0 1", "; barrier"):
+        other = "; barrier" if ends == "; barrier" else ""
+        late = replay(tmp_path, locks + other, f"{made}; sleep 1{ends}", **by_messages)
+        assert 1 + TOLD + STORED + TOLD < late[0] < 1 + 1e-3
+    # Its own lock waits until it has read that the other one has done with it.
+    locks = f"{made}; win_lock 0 1 exclusive; sleep 0.5; win_unlock 0 1"
+    test = f"{made}; recv 0 0 1; win_lock 0 1 exclusive; win_unlock 0 1"
+    sends = locks.replace("sleep", "send 1 0 1; sleep")
+    late = replay(tmp_path, sends, test, **by_messages)
+    assert 0.5 < late[1] < late[0] < 0.501
 
 
 def test_who_shares_a_lock_is_waited_for(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ _SELECTORS: Final = (
 # Libraries whose receivers fetch the body of a long message (UCX): sends do not wait for one
 # another's answers. Others push it, which is the default.
 _FETCHING: Final = {"mpich-4"}
+# Libraries whose locks of windows are messages (osc/pt2pt).
+_TELLING: Final = {"openmpi-4.1"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
 # in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
@@ -87,6 +89,8 @@ class LibraryFacts:
             options["network/send-buffer"] = str(_SEND_BUFFER)
             if self.selector in _FETCHING:
                 options["smpi/rendezvous"] = "get"
+            if self.selector in _TELLING:
+                options["smpi/rma"] = "openmpi"
         return options
 
     def text(self) -> str:
