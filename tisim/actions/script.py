@@ -316,12 +316,15 @@ class Rounds(Script):
     """An endpoint on which each blocking call of an algorithm ends a round.
 
     The round ends before the next call, so that nothing follows the last one.
+
+    `receives_first`: of an exchange, the receive is posted before the send.
     """
 
-    __slots__ = ("script", "_open", "_ends")
+    __slots__ = ("script", "receives_first", "_open", "_ends")
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, receives_first: bool = False) -> None:
         self.script, self.rank, self.size = script, script.rank, script.size
+        self.receives_first = receives_first
         self._open: list[int] = []
         self._ends = False
 
@@ -370,6 +373,9 @@ class Rounds(Script):
     ) -> None:
         if dst == self.rank and src == self.rank:
             return
+        if self.receives_first:
+            self.irecv(src, recv_bytes, recv_tag)
         self.isend(dst, send_bytes, send_tag)
-        self.irecv(src, recv_bytes, recv_tag)
+        if not self.receives_first:
+            self.irecv(src, recv_bytes, recv_tag)
         self._ends = True

@@ -272,6 +272,22 @@ def test_mpichs_ring_waits_for_each_step() -> None:
     assert script.kinds.count(ISEND) == script.kinds.count(IRECV) == 4
 
 
+@pytest.mark.parametrize(
+    ("operation", "ranks", "exchange"),
+    [
+        ("allreduce", 4, [IRECV, ISEND]),
+        ("allgatherv", 5, [IRECV, ISEND]),
+        ("allgather", 5, [ISEND, IRECV]),
+    ],
+)
+def test_mpich_posts_the_halves_of_an_exchange_in_its_order(
+    operation: str, ranks: int, exchange: list[int]
+) -> None:
+    script = Script(0, ranks)
+    nonblocking(operation, "mpich-4")(script, *_arguments(operation, 100_000, ranks, 0))
+    assert [kind for kind in script.kinds if kind != WAITALL] == exchange * 4
+
+
 def test_rabenseifners_allreduce_moves_each_part_twice() -> None:
     script = Script(3, 8)
     nonblocking("allreduce", "openmpi-4.1")(script, 80_000, 1)

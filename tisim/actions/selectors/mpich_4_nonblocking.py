@@ -28,20 +28,23 @@ _FEW_RANKS = 8
 igatherv, iscatterv = nonblocking.igatherv, nonblocking.iscatterv
 
 
-def _in_rounds(blocking: Algorithm, *more: object) -> Callable[..., None]:
+def _in_rounds(
+    blocking: Algorithm, *more: object, receives_first: bool = False
+) -> Callable[..., None]:
     """The algorithm of a blocking operation, a step after the other; `more` it takes besides."""
 
     def write(s: Script, *arguments: object) -> None:
-        blocking(Rounds(s), *arguments, *more)
+        blocking(Rounds(s, receives_first=receives_first), *arguments, *more)
 
     return write
 
 
 # `MPIR_I*_intra_sched_*`: dissemination, binomial trees, recursive doubling, groups of 32 messages,
-# or by the bytes, as the blocking ones.
+# or by the bytes, as the blocking ones. An allreduce posts the receive of an exchange before the
+# send.
 ibarrier = _in_rounds(mpich_4.barrier)
 ireduce = _in_rounds(mpich_4.reduce, halving_blocks)
-iallreduce = _in_rounds(mpich_4.allreduce, _SHORT_ALLREDUCE, halving_blocks)
+iallreduce = _in_rounds(mpich_4.allreduce, _SHORT_ALLREDUCE, halving_blocks, receives_first=True)
 igather = _in_rounds(mpich_4.gather)
 iscatter = _in_rounds(mpich_4.scatter)
 iallgather = _in_rounds(mpich_4.allgather)
@@ -101,7 +104,7 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
-    """By the bytes of all blocks; the ring does not cut them into pieces."""
+    """By the bytes of all blocks; the ring does not cut them into pieces, and receives first."""
     total = sum(rcounts) * rsize
     if total == 0:
         return
@@ -109,4 +112,5 @@ def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsiz
         name = "mpich_ring"
     else:
         name = "mpich_rdb" if is_power_of_two(s.size) else "ompi_bruck"
-    algorithm("allgatherv", name)(Rounds(s), scount, ssize, rcounts, rsize)
+    rounds = Rounds(s, receives_first=name == "mpich_ring")
+    algorithm("allgatherv", name)(rounds, scount, ssize, rcounts, rsize)
