@@ -28,6 +28,7 @@ from tisim.actions.script import (
 )
 from tisim.actions.selectors import impi, mpich, mvapich2, ompi
 from tisim.actions.selectors.choice import Choice, Facts, read_tables
+from tisim.actions.vocabulary import _OPERATIONS
 
 OPERATIONS = (
     "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather",
@@ -132,25 +133,10 @@ _RECEIVES = (RECV, IRECV, RECV_HALF)
 
 
 def _arguments(operation: str, n: int, ranks: int, root: int) -> tuple[object, ...]:
-    counts = [n] * ranks
-    forms: dict[str, tuple[object, ...]] = {
-        "barrier": (),
-        "bcast": (n, 1, root),
-        "reduce": (n, 1, root),
-        "allreduce": (n, 1),
-        "scan": (n, 1),
-        "exscan": (n, 1),
-        "gather": (n, 1, n, 1, root),
-        "scatter": (n, 1, n, 1, root),
-        "gatherv": (n, 1, counts, 1, root),
-        "scatterv": (counts, 1, n, 1, root),
-        "allgather": (n, 1, n, 1),
-        "alltoall": (n, 1, n, 1),
-        "allgatherv": (n, 1, counts, 1),
-        "alltoallv": (counts, 1, counts, 1),
-        "reduce_scatter": (counts, 1),
-    }
-    return forms[operation]
+    """What an algorithm takes where each block has `n` bytes (`tisim.actions.vocabulary`)."""
+    blocks = {"count": n, "counts": [n] * ranks, "width": 1, "root": root}
+    taken = dict(_OPERATIONS.values())[operation].split()
+    return tuple(blocks[name.rpartition("_")[2]] for name in taken)
 
 
 def _script(selector: str, operation: str, rank: int, ranks: int, n: int, root: int) -> Script:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,30 +181,22 @@ def test_check_and_replay_from_the_command_line(tisim: CommandLine, tmp_path: Pa
 
 
 def test_run_files_show_streams_below_ranks(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("pyarrow.parquet")
+    from tests.unit.gpu.test_step_run_file import lanes_of  # which needs it too
+
     file = tmp_path / "run.tir"
     own = "launch kernel 2\nlaunch reduce\nlaunch wait"
     ends = finishes(tmp_path, GRAPH, own, f"sleep 0.01\n{own}", timeline=file, event_log=True)
-    with zipfile.ZipFile(file) as archive:
-        info = json.loads(archive.read("run.json"))
-        states = parquet.read_table(io.BytesIO(archive.read("states.parquet"))).to_pylist()
+    info, _, seconds, last = lanes_of(file)
     assert info["lanes"] == ["0", "1", "0 main", "0 side", "1 main", "1 side"]
     assert info["host_of"] == [0, 1, 0, 0, 1, 1]
     assert info["end"] == max(ends)
-    seconds: dict[tuple[str, str], float] = {}
-    last: dict[str, float] = {}
-    for row in states:
-        lane, state = info["lanes"][row["rank"]], info["states"][row["state"]]
-        begin = last.get(lane, 0.0) if row["start"] is None else row["start"]
-        assert begin == pytest.approx(last.get(lane, 0.0))
-        seconds[lane, state] = seconds.get((lane, state), 0.0) + row["end"] - begin
-        last[lane] = row["end"]
-    assert last == dict(zip(info["lanes"], [*ends, *[max(ends)] * 4], strict=True))
-    assert seconds["0 main", "compute"] == pytest.approx(4e-3)
+    assert last == [*ends, *[max(ends)] * 4]
+    assert seconds[2, "compute"] == pytest.approx(4e-3)
     # The collective begins when the other rank is there, and slows its kernels.
-    assert seconds["0 side", "wait at N x N"] == pytest.approx(0.01)
-    assert seconds["0 side", "transfer"] == pytest.approx(seconds["1 side", "transfer"])
-    assert seconds["1 main", "compute"] > 4.05e-3
+    assert seconds[3, "wait at N x N"] == pytest.approx(0.01)
+    assert seconds[3, "transfer"] == pytest.approx(seconds[5, "transfer"])
+    assert seconds[4, "compute"] > 4.05e-3
 
 
 def test_exports_and_breakdowns_have_streams(tmp_path: Path) -> None:

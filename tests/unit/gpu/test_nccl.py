@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -207,73 +209,66 @@ def test_more_interfaces_speed_rings_up_between_nodes_only() -> None:
         assert (fast.rate == slow.rate) == (factor == 1.0)
 
 
+LONG, SHORT, TINY = (MIB, 16 * MIB, 1 << 30), (1024, 65536, 4 * MIB), (8, 65536, MIB)
+#: Nodes of some GPUs, and ranks; algorithm, protocol, operations and sizes; how near messages come.
+MESSAGES = [
+    *(
+        (name, nodes, ranks, "ring", "Simple", "all_reduce reduce_scatter", LONG, tolerance)
+        for name, nodes, ranks, tolerance in (
+            *(("a100", 1, 8, 1e-3), ("a100", 1, 3, 1e-3), ("v100", 1, 8, 1e-3)),
+            *(("v100", 1, 3, 0.03), ("v100", 1, 6, 0.03), ("a100", 4, 16, 0.03)),
+            *(("h100", 2, 16, 0.03), ("l40s", 1, 8, 1e-3), ("l40s", 2, 16, 2e-3)),
+        )
+    ),
+    *(
+        (name, 2, ranks, "ring", protocol, "all_reduce all_gather", SHORT, 5e-3)
+        for name, ranks in (("a100", 8), ("a100", 16), ("h100", 3), ("l40s", 16))
+        for protocol in ("LL", "LL128")
+        if (name, protocol) != ("l40s", "LL128")  # which NCCL does not use on PCIe
+    ),
+    ("a100", 1, 8, "ring", "Simple", "alltoall sendrecv gather scatter", LONG, 2e-3),
+    ("a100", 1, 8, "ring", "Simple", "broadcast reduce", LONG, 2e-3),
+    ("a100", 2, 16, "ring", "Simple", "alltoall sendrecv gather scatter", LONG, 0.01),
+    ("a100", 2, 16, "ring", "Simple", "broadcast reduce", LONG, 0.09),
+    *(
+        (name, nodes, 8 * nodes, "ring", protocol, "broadcast", TINY, tolerance)
+        for name, nodes, protocol, tolerance in (
+            *(("h100", 1, "LL", 0.005), ("h100", 1, "LL128", 0.005), ("l40s", 1, "LL", 0.005)),
+            *(("a100", 2, "LL", 0.22), ("a100", 2, "LL128", 0.22)),
+        )
+    ),
+    *(
+        (name, nodes, 8 * nodes, "tree", protocol, "all_reduce", [size * MIB], tolerance)
+        for name, nodes, protocol, size, tolerance in (
+            *(("a100", 2, "Simple", 1, 1e-3), ("a100", 2, "Simple", 8, 1e-3)),
+            *(("h100", 2, "Simple", 64, 0.01), ("h100", 4, "Simple", 4, 1e-3)),
+            *(("a100", 8, "Simple", 8, 1e-3), ("a100", 4, "Simple", 64, 0.04)),
+            *(("a100", 1, "Simple", 256, 0.01), ("a100", 4, "LL128", 64, 0.02)),
+            *(("h100", 2, "LL", 64, 0.01), ("v100", 2, "LL", 64, 0.01)),
+        )
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "nodes", "ranks", "tolerance"),
-    [
-        *(("a100", 1, 8, 1e-3), ("a100", 1, 3, 1e-3), ("v100", 1, 8, 1e-3)),
-        *(("v100", 1, 3, 0.03), ("v100", 1, 6, 0.03), ("a100", 4, 16, 0.03), ("h100", 2, 16, 0.03)),
-        *(("l40s", 1, 8, 1e-3), ("l40s", 2, 16, 2e-3)),
-    ],
+    ("name", "nodes", "ranks", "algorithm", "protocol", "operations", "sizes", "tolerance"),
+    MESSAGES,
 )
 def test_chunks_as_messages_take_what_their_sum_says(
-    name: str, nodes: int, ranks: int, tolerance: float
+    name: str,
+    nodes: int,
+    ranks: int,
+    algorithm: str,
+    protocol: str,
+    operations: str,
+    sizes: Sequence[int],
+    tolerance: float,
 ) -> None:
-    cluster = machine(name, nodes)
-    for operation in ("all_reduce", "reduce_scatter"):
-        for size in (MIB, 16 * MIB, 1 << 30):
-            group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), ("Simple",))
-            scale = step_scale(group, group.collective(operation, size))
-            assert scale == pytest.approx(1, rel=tolerance)
-
-
-@pytest.mark.parametrize(("name", "ranks"), [("a100", 8), ("a100", 16), ("h100", 3), ("l40s", 16)])
-@pytest.mark.parametrize("protocol", ["LL", "LL128"])
-def test_steps_of_other_protocols_are_those_of_the_sum(
-    name: str, ranks: int, protocol: str
-) -> None:
-    cluster = machine(name, 2)
-    if protocol == "LL128" and name == "l40s":
-        pytest.skip("NCCL does not use LL128 on PCIe")
-    group = Communicator(cluster, tuple(range(ranks)), "2.30", ("ring",), (protocol,))
-    for operation in ("all_reduce", "all_gather"):
-        for size in (1024, 65536, 4 * MIB):
-            scale = step_scale(group, group.collective(operation, size))
-            assert scale == pytest.approx(1, rel=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("operation", "tolerance"),
-    [
-        *(("alltoall", 0.01), ("sendrecv", 0.01), ("broadcast", 0.09), ("reduce", 0.09)),
-        *(("gather", 0.01), ("scatter", 0.01)),
-    ],
-)
-@pytest.mark.parametrize("nodes", [1, 2])
-def test_other_operations_as_messages(operation: str, tolerance: float, nodes: int) -> None:
-    cluster = machine("a100", nodes)
-    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("ring",), ("Simple",))
-    for size in (MIB, 16 * MIB, 1 << 30):
+    members = tuple(range(ranks))
+    group = Communicator(machine(name, nodes), members, "2.30", (algorithm,), (protocol,))
+    for operation, size in product(operations.split(), sizes):
         scale = step_scale(group, group.collective(operation, size))
-        assert scale == pytest.approx(1, rel=tolerance if nodes > 1 else 2e-3)
-
-
-@pytest.mark.parametrize(
-    ("name", "nodes", "protocol", "size", "tolerance"),
-    [
-        *(("a100", 2, "Simple", MIB, 1e-3), ("a100", 2, "Simple", 8 * MIB, 1e-3)),
-        *(("h100", 2, "Simple", 64 * MIB, 0.01), ("h100", 4, "Simple", 4 * MIB, 1e-3)),
-        *(("a100", 8, "Simple", 8 * MIB, 1e-3), ("a100", 4, "Simple", 64 * MIB, 0.04)),
-        *(("a100", 1, "Simple", 256 * MIB, 0.01), ("a100", 4, "LL128", 64 * MIB, 0.02)),
-        *(("h100", 2, "LL", 64 * MIB, 0.01), ("v100", 2, "LL", 64 * MIB, 0.01)),
-    ],
-)
-def test_steps_of_trees_are_those_of_the_sum(
-    name: str, nodes: int, protocol: str, size: int, tolerance: float
-) -> None:
-    cluster = machine(name, nodes)
-    group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("tree",), (protocol,))
-    scale = step_scale(group, group.collective("all_reduce", size))
-    assert scale == pytest.approx(1, rel=tolerance)
+        assert scale == pytest.approx(1, rel=tolerance), (operation, size)
 
 
 @pytest.mark.parametrize(
@@ -349,18 +344,6 @@ def test_chunks_are_slowed_by_the_links_of_the_platform() -> None:
     one = tree.collective("all_reduce", 16 * MIB)
     assert chunk_time(slow, tree, one) > 1.2 * chunk_time(fast, tree, one)
     assert chunk_time(fast, wide, call) < 0.7 * closed
-
-
-@pytest.mark.parametrize(
-    ("name", "nodes", "tolerance"), [("h100", 1, 0.005), ("l40s", 1, 0.005), ("a100", 2, 0.22)]
-)
-def test_lines_of_a_broadcast_are_messages(name: str, nodes: int, tolerance: float) -> None:
-    cluster = machine(name, nodes)
-    for protocol in ("LL",) if cluster.pcie else ("LL", "LL128"):
-        group = Communicator(cluster, tuple(range(cluster.size)), "2.30", ("ring",), (protocol,))
-        for size in (8, 65536, MIB):
-            scale = step_scale(group, group.collective("broadcast", size))
-            assert scale == pytest.approx(1, rel=tolerance), (protocol, size)
 
 
 def test_channels_of_a_cable_have_the_rate_of_their_protocol() -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,26 +33,34 @@ end
 """
 
 
-def test_lanes_are_gpus_and_streams_and_show_what_is_exposed(
-    tisim: CommandLine, tmp_path: Path
-) -> None:
-    file = tmp_path / "step.tir"
-    ran = tisim("step", tisim.write("a.graph", GRAPH), "--timeline", str(file), "--json", "-")
-    end = json.loads(ran.out)["seconds"]
+def lanes_of(
+    file: Path,
+) -> tuple[dict[str, Any], list[dict[str, Any]], dict[tuple[int, str], float], list[float]]:
+    """The contents of a run file; seconds by lane and state, which leave no gaps; ends of lanes."""
     with zipfile.ZipFile(file) as archive:
         info = json.loads(archive.read("run.json"))
         states = pq.read_table(io.BytesIO(archive.read("states.parquet"))).to_pylist()
-    assert info["lanes"] == ["GPU 0", "main", "side"]
-    assert info["hosts"] == ["GPU 0 and 3 alike"]
-    assert info["end"] == pytest.approx(end)
     seconds: dict[tuple[int, str], float] = {}
-    last = [0.0] * 3
+    last = [0.0] * len(info["lanes"])
     for row in states:
         lane, state = row["rank"], info["states"][row["state"]]
         begin = last[lane] if row["start"] is None else row["start"]
         assert begin == pytest.approx(last[lane])
         seconds[lane, state] = seconds.get((lane, state), 0.0) + row["end"] - begin
         last[lane] = row["end"]
+    return info, states, seconds, last
+
+
+def test_lanes_are_gpus_and_streams_and_show_what_is_exposed(
+    tisim: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "step.tir"
+    ran = tisim("step", tisim.write("a.graph", GRAPH), "--timeline", str(file), "--json", "-")
+    end = json.loads(ran.out)["seconds"]
+    info, states, seconds, last = lanes_of(file)
+    assert info["lanes"] == ["GPU 0", "main", "side"]
+    assert info["hosts"] == ["GPU 0 and 3 alike"]
+    assert info["end"] == pytest.approx(end)
     assert last == [pytest.approx(end)] * 3
     reduces = seconds[2, "transfer"]
     # The second kernel runs beside it, and loses SMs.
