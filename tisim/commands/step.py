@@ -286,10 +286,9 @@ def _chrome_events(result: StepResult) -> Iterator[str]:
     ]
     yield ",\n".join(json.dumps(head, default=int) for head in heads)
     for span in result.spans:
-        name = span.node.word if not span.node.name else f"{span.node.word} {span.node.name}"
         event = {
             "ph": "X",
-            "name": name,
+            "name": span.node.label,
             "pid": span.lane,
             "tid": thread[span.stream],
             "ts": span.start * 1e6,

@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.analysis.timeline.streams import Streams, StreamSpan
+from tisim.analysis.timeline.streams import Span, Streams
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.machines_platform import machine_of
-from tisim.gpu.step_graph import KERNELS, Node, read_graph
+from tisim.gpu.step_graph import Node, read_graph
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_run import Tables
 from tisim.gpu.step_traffic import Traffic, calls_of, nodes_and_links
@@ -26,7 +26,6 @@ from tisim.gpu.step_traffic import Traffic, calls_of, nodes_and_links
 if TYPE_CHECKING:
     from tisim._core import Simulation
     from tisim.gpu.step_graph import Graph
-    from tisim.gpu.step_run import Span
     from tisim.kernel.driver import Driver
     from tisim.platform import Platform
 
@@ -78,7 +77,7 @@ class LaunchedGraph:
             of_lane[span.lane, span.stream].append(span)
         ranks = self.graph.ranks
         states = state_rows([*of_lane.values()], core.now, ranks)
-        return Streams([_row_of(span) for span in spans], states, ranks, core.now)
+        return Streams(spans, states, ranks, core.now)
 
     def start(self, driver: Driver, hosts: Sequence[int], *, logs: bool = False) -> None:
         """Put the GPUs on the hosts of ranks, given by their indices, in a new simulation.
@@ -168,17 +167,6 @@ class LaunchedGraph:
             raise self._tables.mismatch(wrong[0], wrong[1])
         if standing := core.graph_standing():
             raise SimulationError(self._tables.deadlock(core.now, standing))
-
-
-def _row_of(span: Span) -> StreamSpan:
-    node = span.node
-    kind: Literal["kernel", "communication", "other"] = "communication"
-    if node.word in (*KERNELS, "delay", "copy"):
-        kind = "kernel" if node.word in KERNELS else "other"
-    label = f"{node.word} {node.name}".rstrip()
-    return StreamSpan(
-        *(span.lane, span.stream, label, kind, node.line), *(span.arrival, span.start, span.end)
-    )
 
 
 def _places(tables: Tables, traffic: Traffic, platform: Platform) -> dict[int, int]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.analysis.timeline.streams import OCCUPATIONS
+from tisim.analysis.timeline.streams import OCCUPATIONS, Span
 from tisim.errors import InputError
-from tisim.gpu.step_graph import KERNELS
 from tisim.support.files import write_file
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from tisim.gpu.step_run import Span, StepResult
+    from tisim.gpu.step_run import StepResult
 
     _Numbers = npt.NDArray[np.float64]
 
@@ -165,8 +164,8 @@ def _shares(spans: Iterable[Span], edges: _Numbers, *, beside: bool) -> _Numbers
     `beside`: kernels beside communication are overlapped, and the rest is idle, as of a GPU.
     """
     found = list(spans)
-    kernels = _covered([(s.start, s.end) for s in found if s.node.word in KERNELS], edges)
-    meetings = _covered([(s.start, s.end) for s in found if s.node.word not in KERNELS], edges)
+    kernels = _covered([(s.start, s.end) for s in found if s.node.kind == "kernel"], edges)
+    meetings = _covered([(s.start, s.end) for s in found if s.node.kind != "kernel"], edges)
     both = _covered([(s.start, s.end) for s in found], edges)
     there = _covered([(s.arrival, s.end) for s in found], edges)
     idle = 1 - there if beside else np.zeros_like(there)

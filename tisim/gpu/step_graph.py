@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from tisim.errors import InputError
 from tisim.traces.graph_files import read_graph_text
@@ -60,6 +61,18 @@ class Node:
     name: str
     numbers: tuple[float, ...]
     line: int
+
+    @property
+    def kind(self) -> Literal["kernel", "communication", "other"]:
+        """The use that the node makes of its GPU while it lasts."""
+        if self.word in KERNELS:
+            return "kernel"
+        return "other" if self.word in ("delay", "copy") else "communication"
+
+    @property
+    def label(self) -> str:
+        """The word, and the name if there is one."""
+        return f"{self.word} {self.name}".rstrip()
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.analysis.timeline.streams import OCCUPATIONS
+from tisim.analysis.timeline.streams import OCCUPATIONS, Span
 from tisim.errors import InputError
 from tisim.gpu.step_graph import KERNELS
 from tisim.gpu.step_run import run_step
@@ -16,7 +16,7 @@ from tisim.gpu.step_run import run_step
 if TYPE_CHECKING:
     from tisim.gpu.step_graph import Graph
     from tisim.gpu.step_machine import StepMachine
-    from tisim.gpu.step_run import Span, StepResult
+    from tisim.gpu.step_run import StepResult
 
 #: The kind of the path where no kernel and no communication is under way: the host thread has not
 #: launched the next one, or a recording has a delay there.
@@ -104,8 +104,7 @@ def path_seconds(parts: list[PathPart], machine: StepMachine, dtype: str) -> dic
         seconds, what = part.end - part.begin, LAUNCH
         if part.span is not None:
             node = part.span.node
-            what = f"{node.word} {node.name}".strip()
-            what = "message" if node.word in ("send", "receive") else what
+            what = "message" if node.word in ("send", "receive") else node.label
             if node.word in KERNELS:
                 alone = min(seconds, max(machine.kernel_times(node, dtype)))
                 found[SHARING] = found.get(SHARING, 0.0) + seconds - alone

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tisim import _core
-from tisim.analysis.timeline.streams import OCCUPATIONS
+from tisim.analysis.timeline.streams import OCCUPATIONS, Span
 from tisim.errors import InputError, SimulationError
 from tisim.gpu.step_graph import KERNELS, Graph, Node
 from tisim.gpu.step_traffic import (
@@ -33,18 +33,6 @@ _KINDS = ("compute", "meet", "record", "wait", "host", "synchronize", "repeat", 
 _MOST_ROWS = 10_000_000
 # Events between two looks at the clock and for Ctrl-C.
 _EVENTS = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A kernel or a communication of a lane; dates in seconds."""
-
-    lane: int
-    stream: str
-    node: Node
-    arrival: float
-    start: float
-    end: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,9 +384,7 @@ class Tables:
     def span(self, row: npt.NDArray[np.float64]) -> Span:
         lane, stream = divmod(int(row[0]), len(self.streams))
         name = list(self.streams)[stream]
-        return Span(
-            lane, name, self.nodes[int(row[1])], float(row[2]), float(row[3]), float(row[4])
-        )
+        return Span(lane, name, self.nodes[int(row[1])], *row[2:].tolist())
 
     def mismatch(self, first: int, second: int) -> InputError:
         one, two = self.nodes[first], self.nodes[second]

@@ -13,18 +13,17 @@ import numpy as np
 
 from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
-from tisim.analysis.timeline.streams import OCCUPATIONS
-from tisim.gpu.step_graph import KERNELS
+from tisim.analysis.timeline.streams import OCCUPATIONS, Span, changes_of
 from tisim.gpu.step_path import critical_path, gains, path_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     from tisim.gpu.step_graph import Graph
     from tisim.gpu.step_machine import StepMachine
-    from tisim.gpu.step_run import Span, StepResult
+    from tisim.gpu.step_run import StepResult
 
 # Kinds of actions of MPI that do what communication of a graph does.
 _KINDS = {
@@ -123,7 +122,7 @@ def state_rows(lanes: list[list[Span]], end: float, first: int = 0) -> bytes:
 
 def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
     """The time of a lane without gaps: each part is in the first of `_STATES` that holds."""
-    counts = np.array(list(_changes(spans)) or [(0.0, 0, 0, 0, 0)])
+    counts = np.array(list(changes_of(spans)) or [(0.0, 0, 0, 0, 0)])
     counts = np.concatenate((counts, [(0.0, 0, 0, 0, 0)]))
     counts = counts[np.argsort(counts[:, 0], kind="stable")]
     dates, under_way = counts[:, 0], np.cumsum(counts[:, 1:4], axis=0) > 0
@@ -151,16 +150,3 @@ def _rows(lane: int, spans: list[Span], end: float) -> npt.NDArray[np.void]:
     parts = rows[first]
     parts["end"] = np.append(rows["start"][first[1:]], rows["end"][-1:])
     return parts
-
-
-def _changes(spans: Iterable[Span]) -> Iterable[tuple[float, int, int, int, int]]:
-    """Dates at which so many kernels, communications and waits begin or end; the line that does."""
-    for span in spans:
-        line = span.node.line
-        if span.node.word in KERNELS:
-            yield (span.start, 1, 0, 0, line)
-            yield (span.end, -1, 0, 0, 0)
-        elif span.node.word not in ("delay", "copy"):
-            yield (span.arrival, 0, 0, 1, line)
-            yield (span.start, 0, 1, -1, line)
-            yield (span.end, 0, -1, 0, 0)

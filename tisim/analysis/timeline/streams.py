@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.analysis.timeline.columns import frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tisim.gpu.step_graph import Node
+
 #: The states of a GPU: a kernel alone, a kernel beside communication, communication alone, waiting
 #: for peers, nothing.
 OCCUPATIONS = ("compute", "overlapped", "exposed", "waiting", "idle")
 
 
-class StreamSpan(NamedTuple):
-    """A node of a stream; dates in seconds. It arrives, waits for others, starts and ends."""
+class Span(NamedTuple):
+    """A node of a stream of a GPU, or of all GPUs of a lane; it arrives, waits for others, starts
+    and ends, in seconds.
+    """
 
-    rank: int
+    lane: int
     stream: str
-    node: str
-    kind: Literal["kernel", "communication", "other"]
-    line: int
+    node: Node
     arrival: float
     start: float
     end: float
@@ -43,7 +45,7 @@ class Streams:
         Number of ranks, and seconds until all was over.
     """
 
-    spans: Sequence[StreamSpan]
+    spans: Sequence[Span]
     states: bytes
     ranks: int
     end: float
@@ -51,28 +53,29 @@ class Streams:
     @property
     def table(self) -> pd.DataFrame:
         """A row a node: `rank`, `stream`, `node`, `line`, `arrival`, `start` and `end`."""
-        columns = ("rank", "stream", "node", "line", "arrival", "start", "end")
-        return frame({name: [getattr(span, name) for span in self.spans] for name in columns})
+        rows = [(s.lane, s.stream, s.node.label, s.node.line, *s[3:]) for s in self.spans]
+        names = ("rank", "stream", "node", "line", "arrival", "start", "end")
+        return frame({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
     @property
     def occupations(self) -> pd.DataFrame:
         """Seconds of each GPU in each of `OCCUPATIONS`, a row a rank."""
         import pandas as pd
 
-        of_rank: list[list[StreamSpan]] = [[] for _ in range(self.ranks)]
+        of_rank: list[list[Span]] = [[] for _ in range(self.ranks)]
         for span in self.spans:
-            of_rank[span.rank].append(span)
+            of_rank[span.lane].append(span)
         rows = [self._seconds(spans) for spans in of_rank]
         index = pd.RangeIndex(self.ranks, name="rank")
         return pd.DataFrame(rows, index=index, columns=list(OCCUPATIONS))
 
-    def _seconds(self, spans: Sequence[StreamSpan]) -> list[float]:
+    def _seconds(self, spans: Sequence[Span]) -> list[float]:
         import numpy as np
 
-        changes = np.array([*_changes(spans), (0.0, 0, 0, 0), (self.end, 0, 0, 0)])
-        changes = changes[np.argsort(changes[:, 0], kind="stable")]
-        lasts = np.append(np.diff(changes[:, 0]), 0.0)
-        computes, moves, waits = (np.cumsum(changes[:, 1:], axis=0) > 0).T
+        found = np.array([*changes_of(spans), (0.0, 0, 0, 0, 0), (self.end, 0, 0, 0, 0)])
+        found = found[np.argsort(found[:, 0], kind="stable")]
+        lasts = np.append(np.diff(found[:, 0]), 0.0)
+        computes, moves, waits = (np.cumsum(found[:, 1:4], axis=0) > 0).T
         parts = (
             *(computes & ~moves, computes & moves, moves & ~computes),
             *(waits & ~moves & ~computes, ~(waits | moves | computes)),
@@ -80,13 +83,13 @@ class Streams:
         return [float(lasts[part].sum()) for part in parts]
 
 
-def _changes(spans: Sequence[StreamSpan]) -> Iterator[tuple[float, int, int, int]]:
-    """Dates at which so many kernels, communications and waits begin or end."""
-    for span in spans:
-        if span.kind == "kernel":
-            yield (span.start, 1, 0, 0)
-            yield (span.end, -1, 0, 0)
-        elif span.kind == "communication":
-            yield (span.arrival, 0, 0, 1)
-            yield (span.start, 0, 1, -1)
-            yield (span.end, 0, -1, 0)
+def changes_of(spans: Iterable[Span]) -> Iterator[tuple[float, int, int, int, int]]:
+    """Dates at which so many kernels, communications and waits begin or end; the line that does."""
+    for _, _, node, arrival, start, end in spans:
+        if node.kind == "kernel":
+            yield (start, 1, 0, 0, node.line)
+            yield (end, -1, 0, 0, 0)
+        elif node.kind == "communication":
+            yield (arrival, 0, 0, 1, node.line)
+            yield (start, 0, 1, -1, node.line)
+            yield (end, 0, -1, 0, 0)

@@ -173,9 +173,9 @@ class ParaverOutput(FileOutput):
         """States of streams, which are threads of their ranks after the first."""
         streams = self._run.streams
         for span in () if streams is None else streams.spans:
-            thread = 2 + self._streams[span.rank].index(span.stream)
-            place = f"1:{self._cpus[span.rank]}:1:{span.rank + 1}:{thread}"
-            state = _STATE_OF[span.kind]
+            thread = 2 + self._streams[span.lane].index(span.stream)
+            place = f"1:{self._cpus[span.lane]}:1:{span.lane + 1}:{thread}"
+            state = _STATE_OF[span.node.kind]
             dates = [round(date * 1e9) for date in (span.arrival, span.start, span.end)]
             for begin, end, number in (
                 (*dates[:2], _SYNCHRONIZATION), (*dates[1:], state)

@@ -115,13 +115,14 @@ class PerfettoOutput(FileOutput):
         lanes = {lane: self._run.ranks + place for place, lane in enumerate(self._run.lanes)}
         first, last = self._run.part or (0.0, self._run.end)
         for span in self._run.streams.spans:
-            lane, waits = lanes[span.rank, span.stream], f"wait for peers: {span.node}"
-            for name, begin, end in (
-                *((waits, span.arrival, span.start),) * (span.start > span.arrival),
-                (span.node, span.start, span.end),
+            lane, name = lanes[span.lane, span.stream], span.node.label
+            for what, begin, end in (
+                *((f"wait for peers: {name}", span.arrival, span.start),)
+                * (span.start > span.arrival),
+                (name, span.start, span.end),
             ):
                 if end > first and begin < last:
-                    self._writer.slice(lane, name, span.line, begin, end)
+                    self._writer.slice(lane, what, span.node.line, begin, end)
 
     def _write_load(self) -> None:
         import numpy as np
