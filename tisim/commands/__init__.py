@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Container, Iterable, Sequence
+from functools import cached_property
 
 # Not the module: the name `inspect` of this package is that of a command.
 from inspect import Parameter, getdoc, signature
@@ -31,6 +32,32 @@ class SentenceGroup(click.Group):
         """Register a command."""
         cmd.short_help = cmd.short_help or (cmd.help or "").partition("\n\n")[0]
         super().add_command(cmd, name)
+
+
+class Branching(click.Command):
+    """A command in whose place its first word may name another one."""
+
+    @cached_property
+    def further(self) -> dict[str, click.Command]:
+        """The other commands, by their words."""
+        return {}
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        """Parse the arguments of this command, or of the one that they name."""
+        if args and args[0] in self.further:
+            words, command = f"{info_name} {args[0]}", self.further[args[0]]
+            return command.make_context(words, args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Carry out the command of a context."""
+        return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
 
 
 def report_written(*paths: str | os.PathLike[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from tisim.commands import (
+    Branching,
     force_option,
     json_option,
     print_table,
@@ -35,35 +36,6 @@ _FILE = click.Path(path_type=Path)
 _REGIONS = 12
 _NOTABLE = 0.02
 _MUCH = 0.5
-
-
-class _Calibrate(click.Group):
-    """A group whose command ``messages`` needs no name."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in self.commands:
-            args = ["messages", *args]
-        return super().parse_args(ctx, args)
-
-
-class _Messages(click.Command):
-    """The command without a name: help and errors call it as the user does."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: object,
-    ) -> click.Context:
-        if parent is not None:
-            info_name, parent = parent.info_name, parent.parent
-        return super().make_context(info_name, args, parent=parent, **extra)
-
-
-@click.group("calibrate", cls=_Calibrate)
-def calibrate_command() -> None:
-    """Fit the parameters of a platform to measurements."""
 
 
 def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
@@ -94,10 +66,9 @@ def _pair(
     return names[0], names[1]
 
 
-@calibrate_command.command(
-    "messages",
-    cls=_Messages,
-    hidden=True,
+@click.command(
+    "calibrate",
+    cls=Branching,
     epilog="""\b
 Examples:
   tisim calibrate measured.csv --nodes 64 --speed 3.2Gf -o cluster.xml
@@ -169,7 +140,7 @@ Examples:
     "--plot", type=_FILE, metavar="FILE", help="Plot of the fit to write (.png, .svg, .pdf)."
 )
 @json_option("all results")
-def _messages(
+def calibrate_command(
     files: tuple[Path, ...],
     output: Path | None,
     plot: Path | None,
@@ -241,7 +212,7 @@ def _write_platform(found: Calibration, output: Path, sets: int, seed: int) -> N
         report_written(drawn.write(output))
 
 
-@calibrate_command.command(
+@click.command(
     "cpu",
     epilog="""\b
 Examples:
@@ -319,7 +290,7 @@ def _cpu(
         report_written(output)
 
 
-@calibrate_command.command(
+@click.command(
     "regions",
     epilog="""\b
 Examples:
@@ -436,7 +407,7 @@ def _warn_of_regions(timed: TimedTrace, measured: Sequence[Path]) -> None:
         )
 
 
-@calibrate_command.command(
+@click.command(
     "host",
     epilog="""\b
 Examples:
@@ -519,7 +490,7 @@ def _host(
         report_written(output)
 
 
-@calibrate_command.command(
+@click.command(
     "disk",
     epilog="""\b
 Examples:
@@ -577,3 +548,6 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
     print_table([["per second", "spread", "computations", "of"], *rows], left=(3,))
     for warning in found.warnings:
         click.echo(f"warning: {warning}")
+
+
+calibrate_command.further.update(cpu=_cpu, regions=_regions, host=_host, disk=_disk)

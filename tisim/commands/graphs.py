@@ -45,11 +45,7 @@ def replay_schedule(ctx: click.Context) -> None:
             "is a graph of GPUs; 'tisim step FILE --machine NAME' predicts its time",
             file=traces[0],
         )
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name not in _OF_SCHEDULES:
-            raise InputError(f"{parameter.opts[0]} is for MPI traces, not for GOAL schedules")
+    _refuse_others(ctx, _OF_SCHEDULES, "is for MPI traces, not for GOAL schedules")
     hosts: str | None = options["hosts"]
     with ProgressBar("replay") as bar:
         result = replay_goal(
@@ -67,6 +63,15 @@ def replay_schedule(ctx: click.Context) -> None:
         )
     if not write_json(_result(result), options["json_file"]):
         _print_result(result)
+
+
+def _refuse_others(ctx: click.Context, known: set[str], message: str) -> None:
+    """Refuse options that were given and are not among these parameters."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and name not in known:
+            raise InputError(f"{parameter.opts[0]} {message}")
 
 
 def _result(result: GoalResult) -> dict[str, object]:
@@ -99,11 +104,7 @@ def _not_received(unexpected: int) -> str:
 
 def pack_graph(ctx: click.Context, output: str) -> None:
     """Carry out ``tisim pack`` for a graph of GPUs."""
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name not in ("output", "traces"):
-            raise InputError(f"{parameter.opts[0]} is for traces, not for graphs of GPUs")
+    _refuse_others(ctx, {"output", "traces"}, "is for traces, not for graphs of GPUs")
     (source,) = ctx.params["traces"]
     graph, text = read_graph(source), read_graph_text(source)
     if Path(output).suffix != PACKED_SUFFIX:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands import SentenceGroup, force_option, json_option, report_written, write_json
+from tisim.commands import (
+    Branching,
+    SentenceGroup,
+    force_option,
+    json_option,
+    report_written,
+    write_json,
+)
 from tisim.errors import InputError
 from tisim.gpu import machines as gpus
 from tisim.platform import Platform, new
@@ -36,23 +43,7 @@ Examples:
 """
 
 
-class _Platform(click.Command):
-    """The description of a file, unless the first word is ``new`` or ``list``."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: object,
-    ) -> click.Context:
-        if args and args[0] in _FURTHER:
-            words = f"{info_name or 'platform'} {args[0]}"
-            return _FURTHER[args[0]].make_context(words, args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-@click.command("platform", cls=_Platform, epilog=_EXAMPLES)
+@click.command("platform", cls=Branching, epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--route", nargs=2, metavar="A B", help="Show the route from host A to host B.")
 @click.option(
@@ -310,7 +301,7 @@ def machine_command(name: str, output: str) -> None:
     _write(known.build(), output, known.comment(name))
 
 
-@click.command("list")
+@click.command("list", epilog=_EPILOG)
 def list_command() -> None:
     """List the machines that 'tisim platform new machine NAME -o FILE.xml' writes."""
     for name, known in MACHINES.items():
@@ -318,7 +309,7 @@ def list_command() -> None:
     click.echo("\nTo write one: tisim platform new machine NAME -o FILE.xml")
 
 
-_FURTHER: dict[str, click.Command] = {"new": new_command, "list": list_command}
+platform_command.further.update(new=new_command, list=list_command)
 
 
 @new_command.command("gpu-cluster", epilog=_EPILOG)

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, CommandLine
+from tisim.commands import Branching
 from tisim.commands.cli import tisim as tisim_command
 
 
@@ -115,15 +116,15 @@ def test_sweep_names_its_file_and_the_copy_of_an_older_one(tisim: CommandLine) -
     assert sweep("['x4']") == [f"{target}.bak", target]
 
 
-def commands(group: click.Group, *above: str) -> list[tuple[str, ...]]:
-    found = []
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group) and command.list_commands(click.Context(command)):
-            found += commands(command, *above, name)
-        found.append((*above, name))
-    return found
+def commands(command: click.Command, *names: str) -> list[tuple[str, ...]]:
+    """The names of a command, and of those below it."""
+    below = dict(command.further) if isinstance(command, Branching) else {}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        below |= {
+            name: command.get_command(context, name) for name in command.list_commands(context)
+        }
+    return [names, *(each for name, one in below.items() for each in commands(one, *names, name))]
 
 
 @pytest.mark.parametrize("names", commands(tisim_command), ids=" ".join)

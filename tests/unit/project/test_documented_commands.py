@@ -17,6 +17,7 @@ import pytest
 
 from tests.support import ROOT
 from tests.unit.command_line import CommandLine
+from tisim.commands import Branching
 from tisim.commands.cli import main
 from tisim.commands.cli import tisim as group
 
@@ -82,6 +83,8 @@ def help_texts(command: click.Command, path: str = "tisim") -> Iterator[tuple[st
             found = command.get_command(click.Context(command), name)
             assert found
             yield from help_texts(found, f"{path} {name}")
+    for name, found in command.further.items() if isinstance(command, Branching) else ():
+        yield from help_texts(found, f"{path} {name}")
 
 
 def documented() -> dict[str, list[str]]:
@@ -99,9 +102,11 @@ def documented() -> dict[str, list[str]]:
 def check_options(words: list[str]) -> None:
     """The command and its options exist."""
     command: click.Command = group
-    while words and isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words[0])
-        if found is None:  # a default command takes the rest
+    while words:
+        found = command.further.get(words[0]) if isinstance(command, Branching) else None
+        if isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), words[0])
+        if found is None:
             break
         command, words = found, words[1:]
     context = click.Context(command)
