@@ -41,7 +41,6 @@ from tisim.traces import Trace
 if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.result_json import TimeName
-    from tisim.gpu.launched import LaunchedGraph
     from tisim.kernel.file_sums import ServersDict
     from tisim.platform.deployment import Deployment
     from tisim.studies.uncertainty import ParameterSets
@@ -250,7 +249,11 @@ def replay_command(
         graph_file = traces[0]
     if graph_file is not None and uncertainty is not None:
         raise click.UsageError("--graph has no --uncertainty: no real runs of such programs")
-    gpus = _gpus(graph_file)
+    gpus = None
+    if graph_file is not None:
+        from tisim.gpu.launched import LaunchedGraph
+
+        gpus = LaunchedGraph(graph_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
     deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
@@ -323,15 +326,6 @@ def _opened(source: str | list[str], config: Config, *, on_simpy: bool) -> Trace
         from tisim.traces.text_program import TextTrace
 
         return TextTrace(source, null_is_any=config["tisim/null-source"] == "any")
-
-
-def _gpus(graph_file: str | None) -> LaunchedGraph | None:
-    """The GPUs that ranks launch blocks of a graph on."""
-    if graph_file is None:
-        return None
-    from tisim.gpu.launched import LaunchedGraph
-
-    return LaunchedGraph(graph_file)
 
 
 @contextmanager

@@ -656,6 +656,15 @@ class _Step:
         """Receive; the host thread goes on."""
         return [*self._message("receive", forward, True, start), *self._whole()]
 
+    def _on_the_side(
+        self, name: str, work: str, first: bool, last: bool, *, start: bool = False
+    ) -> str:
+        """The block of a pass forwards (``warm``) or backwards; messages leave on the side."""
+        forward = name == "warm"
+        get = [] if (first if forward else last) else self._receive(forward, start)
+        put = [] if (last if forward else first) else self._message("send", forward, False)
+        return self._block(name, [*get, f"do {work}", *put])
+
     def _program(self, stage: int) -> Lines:
         layout = self.layout
         first, last = stage == 0, stage == layout.pipeline - 1
@@ -699,12 +708,8 @@ class _Step:
         before, so that all stages keep as much as the first. Messages leave on the side.
         """
         layout, n = self.layout, self.layout.micro_batches
-        get_f = [] if first else self._receive(True, start=True)
-        put_f = [] if last else self._message("send", True, False)
-        get_b = [] if last else self._receive(False, start=True)
-        put_b = [] if first else self._message("send", False, False)
-        f = self._block("warm", [*get_f, f"do {self._forward(first, last)}", *put_f])
-        b = self._block("cool", [*get_b, f"do {self._backward(first, last, False)}", *put_b])
+        f = self._on_the_side("warm", self._forward(first, last), first, last, start=True)
+        b = self._on_the_side("cool", self._backward(first, last, False), first, last, start=True)
         weights = [self._weights(last, k == n - 1) for k in (0, n - 1)]
         ahead = min(layout.pipeline - 1 - stage, n)
         done = 0
@@ -729,18 +734,14 @@ class _Step:
         def forward(k: int) -> str:
             chunk = k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
-            get = [] if first else self._receive(True, start=False)
-            put = [] if last else self._message("send", True, False)
-            return self._block("warm", [*get, f"do {self._forward(first, last)}", *put])
+            return self._on_the_side("warm", self._forward(first, last), first, last)
 
         def backward(k: int) -> str:
             chunk = v - 1 - k % (p * v) // p
             first, last = stage == 0 and chunk == 0, stage == p - 1 and chunk == v - 1
-            get = [] if last else self._receive(False, start=False)
-            put = [] if first else self._message("send", False, False)
             # Each chunk reduces its gradients in its last backward pass.
             ends = k >= total - p * v and k % p == p - 1
-            return self._block("cool", [*get, f"do {self._backward(first, last, ends)}", *put])
+            return self._on_the_side("cool", self._backward(first, last, ends), first, last)
 
         yield from map(forward, range(ahead))
         for k in range(total - ahead):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Final
 
 from tisim.errors import InputError
@@ -332,29 +333,30 @@ class Communicator:
         self, operation: str, size: float
     ) -> Iterator[tuple[tuple[str, str], tuple[float, float, float]]]:
         """Algorithms with protocols, and what NCCL estimates: time, latency, bytes/s."""
-        for algorithm in self.algorithms:
-            for protocol in self.protocols:
-                if protocol == "LL128" and self.machine.pcie:
-                    continue
-                if algorithm == "ring":
-                    latency, rate = self._estimate_ring(operation, size, protocol)
-                elif algorithm == "tree":
-                    if operation != "all_reduce":
-                        continue
-                    latency, rate = self._estimate_tree(size, protocol)
-                elif algorithm == "pat":
-                    if protocol != "Simple" or not self._has_pat(operation):
-                        continue
-                    latency, rate = self._estimate_pat()
-                elif algorithm.startswith("collnet"):
-                    if protocol != "Simple" or not self._has_collnet(algorithm, operation):
-                        continue
-                    latency, rate = self._estimate_collnet(algorithm, operation)
-                else:
-                    if protocol != "Simple" or not self._has_nvls(algorithm, operation):
-                        continue
-                    latency, rate = self._estimate_nvls(algorithm, operation)
-                yield (algorithm, protocol), (latency + size / rate, latency, rate)
+        for choice in product(self.algorithms, self.protocols):
+            if (found := self._estimate(*choice, operation, size)) is not None:
+                latency, rate = found
+                yield choice, (latency + size / rate, latency, rate)
+
+    def _estimate(
+        self, algorithm: str, protocol: str, operation: str, size: float
+    ) -> tuple[float, float] | None:
+        """Latency and bytes/s of an operation; None: it is not done so."""
+        if protocol == "LL128" and self.machine.pcie:
+            return None
+        if algorithm == "ring":
+            return self._estimate_ring(operation, size, protocol)
+        if algorithm == "tree":
+            return self._estimate_tree(size, protocol) if operation == "all_reduce" else None
+        if protocol != "Simple":
+            return None
+        if algorithm == "pat":
+            return self._estimate_pat() if self._has_pat(operation) else None
+        if algorithm.startswith("collnet"):
+            has = self._has_collnet(algorithm, operation)
+            return self._estimate_collnet(algorithm, operation) if has else None
+        has = self._has_nvls(algorithm, operation)
+        return self._estimate_nvls(algorithm, operation) if has else None
 
     def _estimate_ring(self, operation: str, size: float, protocol: str) -> tuple[float, float]:
         known, steps = tables(self.version), self.steps(operation)

@@ -194,37 +194,28 @@ def algorithm_time(platform: Platform, group: Communicator, made: Algorithm, siz
         numbers[gpu, own] = len(numbers)
         senders[gpu, block.send, block.channel] = numbers[gpu, own]
         receivers[block.receive, gpu, block.channel] = numbers[gpu, own]
+
+    def lines(gpu: int, own: int, block: _Block) -> Iterator[tuple[str, int]]:
+        """Lines of a thread block; an empty message tells another that it need not wait more."""
+        number, blocks = numbers[gpu, own], made.blocks[gpu]
+        yield f"{number} init\n", 1
+        for index, step in enumerate(block.steps):
+            nbytes = -(-int(size) * step.count // made.chunks)
+            if step.waits_for[0] >= 0:
+                yield f"{number} recv {numbers[gpu, step.waits_for[0]]} 1 0 6\n", 1
+            if step.kind in _RECEIVING:
+                sender = senders[block.receive, gpu, block.channel]
+                yield f"{number} recv {sender} 0 {nbytes} 6\n", 1
+            if step.kind in _SENDING:
+                receiver = receivers[gpu, block.send, block.channel]
+                yield f"{number} send {receiver} 0 {nbytes} 6\n", 1
+            for other, waiting in blocks.items():
+                told = sum(later.waits_for == (own, index) for later in waiting.steps)
+                if told:
+                    yield f"{number} send {numbers[gpu, other]} 1 0 6\n", told
+        yield f"{number} finalize\n", 1
+
     hosts = [platform.hosts[group.ranks[gpu]].name for gpu, _ in numbers]
-    programs = [_lines(made, numbers, senders, receivers, (gpu, own), size) for gpu, own in numbers]
+    programs = [lines(*each) for each in made.each_block()]
     base = tables(group.version).base["ring"]["Simple"]
     return base + message_time(platform, group, hosts, programs)
-
-
-def _lines(
-    made: Algorithm,
-    numbers: Mapping[tuple[int, int], int],
-    senders: Mapping[tuple[int, int, int], int],
-    receivers: Mapping[tuple[int, int, int], int],
-    place: tuple[int, int],
-    size: float,
-) -> Iterator[tuple[str, int]]:
-    """Lines of a thread block; an empty message tells another that it need not wait any more."""
-    (gpu, own), number = place, numbers[place]
-    blocks = made.blocks[gpu]
-    block = blocks[own]
-    yield f"{number} init\n", 1
-    for index, step in enumerate(block.steps):
-        nbytes = -(-int(size) * step.count // made.chunks)
-        if step.waits_for[0] >= 0:
-            yield f"{number} recv {numbers[gpu, step.waits_for[0]]} 1 0 6\n", 1
-        if step.kind in _RECEIVING:
-            sender = senders[block.receive, gpu, block.channel]
-            yield f"{number} recv {sender} 0 {nbytes} 6\n", 1
-        if step.kind in _SENDING:
-            receiver = receivers[gpu, block.send, block.channel]
-            yield f"{number} send {receiver} 0 {nbytes} 6\n", 1
-        for other, waiting in blocks.items():
-            told = sum(later.waits_for == (own, index) for later in waiting.steps)
-            if told:
-                yield f"{number} send {numbers[gpu, other]} 1 0 6\n", told
-    yield f"{number} finalize\n", 1

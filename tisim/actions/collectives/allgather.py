@@ -7,13 +7,10 @@ one rank each.
 
 from __future__ import annotations
 
-from tisim.actions.collectives.allgatherv import (
-    around_a_ring,
-    exchange_with_neighbours,
-    ompi_bruck,
-)
+from tisim.actions.collectives import allgatherv
+from tisim.actions.collectives.allgatherv import around_a_ring
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
-from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.exchanges import around, in_pairs
 from tisim.actions.collectives.halving import (
     demand_power_of_two,
@@ -53,13 +50,18 @@ def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     along_3d(s, "allgather algorithm 3dmesh", scount * ssize, scount * ssize)
 
 
-def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Ceil(log2 P) exchanges of a growing number of blocks.
+def _of_equal_blocks(general: Algorithm) -> Algorithm:
+    """The allgather that an allgatherv is where all blocks are equal."""
 
-    Send all blocks held to ranks 1, 2, 4... behind; the last step carries what is missing.
-    [Bruck]; as in MPICH.
-    """
-    ompi_bruck(s, scount, ssize, [rcount] * s.size, rsize)
+    def write(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+        general(s, scount, ssize, [rcount] * s.size, rsize)
+
+    write.__doc__ = general.__doc__
+    return write
+
+
+bruck = _of_equal_blocks(allgatherv.ompi_bruck)
+ompi_neighborexchange = _of_equal_blocks(allgatherv.ompi_neighborexchange)
 
 
 def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -256,18 +258,6 @@ def spreading_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: i
     requests = [s.irecv(peer, rcount * rsize) for peer in others]
     requests += [s.isend(peer, scount * ssize) for peer in others]
     s.waitall(requests)
-
-
-def ompi_neighborexchange(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
-    """Exchanges with the two neighbours in turn.
-
-    P/2 steps: one block in the first, then the two blocks that came last. [Chen]; as in Open
-    MPI. An odd number of ranks takes `ring`.
-    """
-    if s.size % 2:
-        ring(s, scount, ssize, rcount, rsize)
-    else:
-        exchange_with_neighbours(s, [rcount * rsize] * s.size)
 
 
 def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:

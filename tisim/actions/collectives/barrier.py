@@ -125,10 +125,5 @@ def mpich_smp(s: Endpoint) -> None:
     algorithm("bcast", "mpich")(where.intra, 1, 1, 0)
 
 
-def mvapich2_pair(s: Endpoint) -> None:
-    """MVAPICH2's barrier: pairwise exchange.
-
-    Do what `ompi_recursivedoubling` does. MVAPICH2's `MPIR_Pairwise_Barrier_MV2`; its messages
-    are those of Open MPI's recursive doubling.
-    """
-    ompi_recursivedoubling(s)
+# `MPIR_Pairwise_Barrier_MV2`
+mvapich2_pair = ompi_recursivedoubling

@@ -131,13 +131,8 @@ def _in_segments(
         s.chosen("bcast")(s, count % segment, size, root)
 
 
-def ntsl_isend(s: Endpoint, count: int, size: int, root: int) -> None:
-    """The pipelined linear broadcast under its other name.
-
-    Do what `ntsl` does. STAR-MPI had blocking sends in `NTSL` and non-blocking ones here; in
-    SimGrid both have non-blocking ones and make the same messages.
-    """
-    ntsl(s, count, size, root)
+# STAR-MPI has blocking sends in `NTSL` and others here; in SimGrid both have the latter.
+ntsl_isend = ntsl
 
 
 def scatter_lr_allgather(

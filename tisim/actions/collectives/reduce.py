@@ -74,15 +74,6 @@ def binomial(s: Endpoint, count: int, size: int, root: int) -> None:
         reduce_up(s, count * size, (s.rank - root) % s.size, s.size, root)
 
 
-def flat_tree(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Linear reduction under STAR-MPI's name.
-
-    The root receives from one rank after the other, the last rank first. From [STAR-MPI]; the
-    messages are those of Open MPI's linear reduction.
-    """
-    ompi_basic_linear(s, count, size, root)
-
-
 def ntsl(s: Endpoint, count: int, size: int, root: int) -> None:
     """Reduction along a line of ranks that ignores the topology, in segments of 8 KiB.
 
@@ -216,6 +207,10 @@ def ompi_basic_linear(s: Endpoint, count: int, size: int, root: int) -> None:
     for other in range(s.size - 1, -1, -1):
         if other != root:
             s.recv(other, nbytes)
+
+
+# [STAR-MPI]'s linear reduction, the last rank first
+flat_tree = ompi_basic_linear
 
 
 def ompi_in_order_binary(s: Endpoint, count: int, size: int, root: int) -> None:
