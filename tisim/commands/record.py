@@ -61,11 +61,18 @@ Examples:
     default="auto",
     show_default=True,
     help="How to measure computations: hardware instruction counter (perf), counts compiled "
-    "into the program (register; see tisim cc), instructions executed by QEMU (qemu), or "
-    "CPU time (time). Further counters become attributes of the computations: time, "
-    "cycles, cache-misses, flops and others.",
+    "into the program (register; see tisim cc), instructions executed by QEMU (qemu), "
+    "CPU time (time), or all time between calls, waits for a CPU, pages and files included "
+    "(elapsed). Further counters become attributes of the computations: time, cycles, "
+    "cache-misses, flops and others.",
 )
-@units_option("Units of computation per second of CPU time, for the counter 'time'.")
+@units_option("Units of computation per second, for the counters 'time' and 'elapsed'.")
+@click.option(
+    "--with-init",
+    is_flag=True,
+    help="Add the time of MPI_Init to the first computation of each rank, for the counters 'time' "
+    "and 'elapsed'.",
+)
 @click.option(
     "--tests",
     "failed_tests",
@@ -274,13 +281,14 @@ def report_run(recorded: Recorded) -> None:
     of_empty = ", ".join(f"{name} {count:,.0f}" for name, count in notes.empty.items() if count)
     if of_empty:
         click.echo(f"subtracted from each computation, as reading counts it: {of_empty}", err=True)
-    if notes.init:
-        click.echo(
-            f"not in the trace, mean over ranks: MPI_Init {format_seconds(notes.init)}; waiting "
-            f"for a processor {format_seconds(notes.waited)}, also in calls; {notes.faults:,.0f} "
-            "page faults",
-            err=True,
-        )
+    outside = [f"MPI_Init {format_seconds(notes.init)}"] if notes.init else []
+    if not recorded.recording.counter.startswith("elapsed"):
+        outside += [
+            f"waiting for a processor {format_seconds(notes.waited)}, also in calls",
+            f"{notes.faults:,.0f} page faults",
+        ]
+    if notes.faults and outside:
+        click.echo(f"not in the trace, mean over ranks: {'; '.join(outside)}", err=True)
     _report_uncounted(notes.uncounted)
 
 

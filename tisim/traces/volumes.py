@@ -14,7 +14,7 @@ _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "
 # For files of text, in bytes: recorders write the comment at its beginning.
 _HEAD = 4096
-_TIME = re.compile(r"time, seconds of processor time times (\S+)")
+_TIME = re.compile(r"(?:time, seconds of processor time|elapsed, seconds) times (\S+)")
 #: The counter of a trace whose times are not those of a run, but predicted from others.
 PREDICTED_TIME = "time, seconds of processor time times 1e+09 (predicted)"
 #: The name of a volume where nothing says what it counts.

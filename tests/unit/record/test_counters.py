@@ -6,13 +6,15 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from statistics import median
 
 import pytest
 
 from tests.support import ROOT, tisim_process
-from tests.unit.record.programs import Recorder
+from tests.unit.record.programs import Recorder, tisim_record
+from tests.unit.record.programs import Trace as Recording
 from tisim import Trace
 from tisim.errors import InputError
 from tisim.traces import check, inspect
@@ -20,6 +22,7 @@ from tisim.traces.counts import counter_totals, counts_of
 from tisim.traces.record import events
 from tisim.traces.record.counters import choose_counters
 from tisim.traces.record.events import NAMED, Event, events_of, obstacle
+from tisim.traces.volumes import Volumes, volumes_of
 
 LIBRARY = ROOT / "tisim/traces/record/library"
 # Touches new memory between two barriers, and then computes without doing so.
@@ -203,3 +206,52 @@ def test_events_of_processors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert [*map(str, events_of("flops"))] == ["4:ff03*1"]
     said.write_text("vendor_id\t: another\n")
     assert events_of("flops") == ()
+
+
+# Waits between two barriers without using the processor.
+WAITING = """
+  MPI_Barrier(MPI_COMM_WORLD);
+  usleep(200000);
+  MPI_Barrier(MPI_COMM_WORLD);
+"""
+
+
+def computed(trace: Recording) -> list[float]:
+    """Seconds of the computation before each call of rank 0."""
+    seconds, found = 0.0, []
+    for line in trace.lines[0]:
+        words = line.split()
+        if line.startswith("#"):
+            continue
+        if words[1] == "compute":
+            seconds = float(words[2]) * 1e-9
+        else:
+            found.append(seconds)
+            seconds = 0.0
+    return found
+
+
+def test_waits_are_computation_or_left_out(one_recorder: Recorder) -> None:
+    left_out = one_recorder.record(WAITING, options="--counter time")
+    added = one_recorder.record(WAITING, options="--counter elapsed")
+    assert max(computed(left_out)) < 0.2 <= max(computed(added))
+    assert "waiting for a processor" in left_out.run.stderr
+    assert "waiting for a processor" not in added.run.stderr
+    assert volumes_of(added.file) == Volumes("elapsed, seconds times 1e+09", "ns", 1e9)
+
+
+def test_mpi_init_is_computation_or_left_out(one_recorder: Recorder) -> None:
+    left_out = one_recorder.record(WAITING, options="--counter elapsed")
+    added = one_recorder.record(WAITING, options="--counter elapsed --with-init")
+    assert "not in the trace, mean over ranks: MPI_Init" in left_out.run.stderr
+    assert "not in the trace" not in added.run.stderr
+    # Before the first barrier nothing is done, and MPI_Init takes milliseconds.
+    assert computed(added)[1] > 1e-3
+
+
+def test_mpi_init_has_no_instructions(tmp_path: Path) -> None:
+    run = tisim_record(
+        "-o", tmp_path / "x.tit", "--counter", "qemu", "--with-init", "--", sys.executable
+    )
+    assert run.returncode == 2
+    assert "--with-init adds a time to volumes of the counter qemu" in run.stderr

@@ -180,7 +180,7 @@ def _columns(parts: list[Part]) -> tuple[list[float], list[float]]:
 def _processor_time(trace: Trace) -> float | None:
     """Seconds that all ranks had a processor between their calls; None if the trace has none."""
     volumes = volumes_of(trace.name, trace.files[0])
-    if volumes is not None and volumes.counter == PREDICTED_TIME:
+    if volumes is not None and volumes.counter.startswith((PREDICTED_TIME, "elapsed")):
         return None
     if volumes is not None and volumes.per_second is not None:
         units = sum(

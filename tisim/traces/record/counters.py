@@ -10,7 +10,9 @@ from tisim.errors import InputError
 from tisim.traces.record.events import FLOPS, NAMED, events_of, obstacle
 
 #: Those of volumes.
-COUNTERS = ("auto", "perf", "register", "qemu", "time")
+COUNTERS = ("auto", "perf", "register", "qemu", "time", "elapsed")
+#: Those of them that measure time.
+TIMES = ("time", "elapsed")
 # Symbols of a program that `tisim cc` has linked.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
@@ -77,7 +79,7 @@ def _further(name: str, asked: str) -> str:
 
 def _choose(asked: str, program: Path | None) -> tuple[str, str]:
     """The counter of volumes, and why."""
-    if asked in ("time", "qemu"):
+    if asked in (*TIMES, "qemu"):
         return asked, ""
     if asked == "perf":
         reason = perf_obstacle()

@@ -12,7 +12,7 @@ from pathlib import Path
 from tisim.errors import InputError
 from tisim.support.files import check_writable, replacing
 from tisim.support.mpi import compiler_of_user, find_library
-from tisim.traces.record.counters import choose_counters, is_counting
+from tisim.traces.record.counters import TIMES, choose_counters, is_counting
 from tisim.traces.record.launch import check_program, emulated, find_program, run_program
 from tisim.traces.record.notes import Notes, take_notes
 from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
@@ -60,6 +60,11 @@ def record(
         check_program(*found, library.name)
     program = found[0] if found else None
     counters = choose_counters(settings.counter, program)
+    if settings.with_init and counters.volumes not in TIMES:
+        raise InputError(
+            f"--with-init adds a time to volumes of the counter {counters.volumes}; it needs "
+            f"--counter {' or '.join(TIMES)}"
+        )
     variant = Variant.of(settings.io, arguments=settings.arguments)
     recorder = compiled_recorder(library, variant)
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))

@@ -22,11 +22,13 @@ class Settings:
     not a list such as ``"0-3,7"``, or a number is out of its range.
     """
 
-    #: The counter of computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
+    #: The counter of computations, one of `tisim.traces.record.counters.COUNTERS`; then,
     #: with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
     counter: str = "auto"
-    #: For the counter `time`: units per second of processor time.
+    #: For the counters `time` and `elapsed`: units per second.
     reference_speed: float = 1e9
+    #: For these: the first computation of a rank has the time of MPI_Init, too.
+    with_init: bool = False
     failed_tests: bool = False
     #: Computation between two failed tests of the same requests is polling, and in no volume, if it
     #: is at most so long (in units of the counter); 0: nothing is polling.
@@ -82,6 +84,7 @@ class Settings:
     def variables(self) -> dict[str, str]:
         """The environment that tells the recorder, but for the counters."""
         asked = {
+            "TISIM_RECORD_INIT": self.with_init,
             "TISIM_RECORD_TIMES": self.times,
             "TISIM_RECORD_TIMELINE": self.timeline is not None,
             "TISIM_RECORD_CALL_SITES": self.call_sites,

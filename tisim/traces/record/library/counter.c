@@ -1,6 +1,7 @@
 /* Counters: what a computation between two calls amounts to.
  *
  * time      processor time of the thread, times a reference speed
+ * elapsed   time, waits for processors, pages and files included, times a reference speed
  * perf      instructions in user mode, counted by the processor
  * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
  *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
@@ -21,6 +22,7 @@
 #include "counting.h"
 #include "shared_count.h"
 #include "state.h"
+#include "timeline.h"
 #include "user_page.h"
 
 /* Opening and reading the events of the kernel. */
@@ -72,13 +74,13 @@ uint64_t tisim_read_perf_event(struct tisim_perf_event* event) {
   if ((uint64_t)scaled > event->last) event->last = (uint64_t)scaled;
   return event->last;
 }
-enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER, KIND_QEMU };
+enum kind { KIND_TIME, KIND_ELAPSED, KIND_PERF, KIND_REGISTER, KIND_QEMU };
 
 static enum kind kind;
 static double units_per_nanosecond;
 static uint64_t of_empty; /* what an empty computation counts: reading the counter is in it */
 static _Thread_local uint64_t last;
-static uint64_t last_of_all; /* threads, of which QEMU's plug-in makes no difference */
+static uint64_t last_of_all; /* threads, of which QEMU's plug-in and a clock make no difference */
 static char description[128];
 
 /* Defined by programs that `tisim cc` has linked: their instructions that are not in the register,
@@ -140,27 +142,43 @@ const char* tisim_counter_begin(const char* name, double reference_speed) {
     kind = KIND_QEMU;
     return "qemu, instructions of all code, a repeated one once";
   }
-  kind = KIND_TIME;
+  kind = strcmp(name, "elapsed") == 0 ? KIND_ELAPSED : KIND_TIME;
   units_per_nanosecond = reference_speed * 1e-9;
-  snprintf(description, sizeof description, "time, seconds of processor time times %.9g",
+  snprintf(description, sizeof description, "%s times %.9g",
+           kind == KIND_TIME ? "time, seconds of processor time" : "elapsed, seconds",
            reference_speed);
   return description;
 }
 
-bool tisim_counts_threads(void) { return kind != KIND_QEMU; }
+bool tisim_counts_threads(void) { return kind != KIND_QEMU && kind != KIND_ELAPSED; }
+
+uint64_t tisim_volume_of_time(uint64_t nanoseconds) {
+  return (uint64_t)((double)nanoseconds * units_per_nanosecond + 0.5);
+}
+
+static uint64_t reading(void) {
+  switch (kind) {
+    case KIND_QEMU:
+      return *tisim_qemu_count;
+    case KIND_REGISTER:
+      return *tisim_counted_elsewhere();
+    case KIND_PERF:
+      return read_perf();
+    case KIND_ELAPSED:
+      return tisim_now();
+    case KIND_TIME:
+      break;
+  }
+  return tisim_thread_time();
+}
 
 static uint64_t take(const void* caller) {
-  if (kind == KIND_QEMU) {
-    const uint64_t now = *tisim_qemu_count;
-    const uint64_t units = now - last_of_all;
-    last_of_all = now;
-    return units;
-  }
   if (kind == KIND_REGISTER) return take_register(caller);
-  const uint64_t now = kind == KIND_PERF ? read_perf() : tisim_thread_time();
-  const uint64_t units = now > last ? now - last : 0;
-  last = now;
-  return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
+  uint64_t* const before = tisim_counts_threads() ? &last : &last_of_all;
+  const uint64_t now = reading();
+  const uint64_t units = now > *before ? now - *before : 0;
+  *before = now;
+  return kind == KIND_PERF || kind == KIND_QEMU ? units : tisim_volume_of_time(units);
 }
 
 uint64_t tisim_counter_take(const void* caller) {
@@ -170,14 +188,8 @@ uint64_t tisim_counter_take(const void* caller) {
 
 uint64_t tisim_set_empty_computation(uint64_t units) {
   /* QEMU's plug-in leaves out the recorder, and the register counts code of the program alone. */
-  of_empty = kind == KIND_TIME || kind == KIND_PERF ? units : 0;
+  of_empty = kind == KIND_QEMU || kind == KIND_REGISTER ? 0 : units;
   return of_empty;
-}
-
-static uint64_t reading(void) {
-  if (kind == KIND_QEMU) return *tisim_qemu_count;
-  if (kind == KIND_REGISTER) return *tisim_counted_elsewhere();
-  return kind == KIND_PERF ? read_perf() : tisim_thread_time();
 }
 
 uint64_t tisim_counter_now(void) {
@@ -187,10 +199,10 @@ uint64_t tisim_counter_now(void) {
 }
 
 void tisim_counter_restart(void) {
-  if (kind == KIND_QEMU) {
-    last_of_all = reading();
-  } else if (kind == KIND_REGISTER) {
+  if (kind == KIND_REGISTER) {
     *tisim_counted_elsewhere() = 0;
+  } else if (!tisim_counts_threads()) {
+    last_of_all = reading();
   } else {
     last = reading();
   }
@@ -200,7 +212,7 @@ void tisim_counter_resume(uint64_t before) {
   if (tisim_is_recorded_thread()) tisim_restart_further_counters();
   if (kind == KIND_REGISTER) {
     *tisim_counted_elsewhere() = before;
-  } else if (kind == KIND_QEMU) {
+  } else if (!tisim_counts_threads()) {
     last_of_all += reading() - before;
   } else {
     last += reading() - before;

@@ -12,6 +12,8 @@
 /* Nanoseconds of processor time of the calling thread. */
 uint64_t tisim_thread_time(void);
 const char* tisim_counter_begin(const char* name, double reference_speed);
+/* What so many nanoseconds are, for a counter of time. */
+uint64_t tisim_volume_of_time(uint64_t nanoseconds);
 /* Since the last restart, less what an empty computation counts. A counter in a register is read
  * only where `caller`, which has called the wrapper, is code of the program that counts: elsewhere
  * the register has another meaning. */

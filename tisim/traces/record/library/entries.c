@@ -16,13 +16,13 @@ static void start(const char* function, const int* required, int threads, uint64
                   const void* caller) {
   const uint64_t in_init = tisim_now() - before_init;
   if (!tisim_prepare(threads)) return;
-  tisim_begin_outside(in_init);
+  tisim_begin_outside(tisim_adds_init() ? 0 : in_init);
   const struct tisim_named none = tisim_on(0);
   const void* const values[] = {required, &threads};
   tisim_describe(function, required == NULL ? "" : "irequired,iprovided,", values);
   tisim_write(TISIM_init, NULL, 0, &none, true);
   tisim_begin_communicators();
-  tisim_begin(caller);
+  tisim_begin(caller, in_init);
 }
 
 static int provided_threads(void) {

@@ -28,7 +28,7 @@ static struct costs costs_until_now(void) {
 }
 
 void tisim_begin_outside(uint64_t in_init) {
-  init = in_init;
+  init = in_init; /* 0: it is in the trace */
   first = costs_until_now();
 }
 

@@ -32,6 +32,7 @@ struct settings {
   bool keeps_failed_tests;
   bool has_spawned;      /* spawned processes are ranks too */
   uint64_t longest_poll; /* the volume of a round of polling, at most */
+  bool adds_init;        /* the first computation has the time of MPI_Init, too */
   bool has_arguments;    /* calls say what they are given */
   bool has_call_sites;   /* calls say where in the program they are made */
   bool has_samples;      /* call paths of the computation are sampled */
@@ -97,6 +98,7 @@ static struct settings read_settings(void) {
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
       .has_spawned = is_asked_for("TISIM_RECORD_SPAWN"),
       .longest_poll = poll == NULL ? 1000 : strtoull(poll, NULL, 10),
+      .adds_init = is_asked_for("TISIM_RECORD_INIT"),
       .has_arguments = is_asked_for("TISIM_RECORD_ARGUMENTS"),
       .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
@@ -419,8 +421,11 @@ bool tisim_prepare(int threads) {
   return true;
 }
 
-void tisim_begin(const void* caller) {
+bool tisim_adds_init(void) { return settings.adds_init; }
+
+void tisim_begin(const void* caller, uint64_t in_init) {
   (void)tisim_counter_take(caller);
+  if (settings.adds_init) tisim_add_volume(tisim_volume_of_time(in_init));
   tisim_restart_further_counters();
   tisim_counter_restart();
   tisim_depth = 0;

@@ -52,7 +52,10 @@ bool tisim_records_spawned(void);
 int tisim_claim_ranks(int count);
 /* The number claimed by one of the parents; the children claim -1. A collective of both. */
 int tisim_agree_on_ranks(MPI_Comm between, int claimed);
-void tisim_begin(const void* caller);
+/* True if the first computation has the time of MPI_Init, too. */
+bool tisim_adds_init(void);
+/* After MPI_Init, which took so many nanoseconds. */
+void tisim_begin(const void* caller, uint64_t in_init);
 /* Before MPI_Finalize; before MPI_Abort. */
 void tisim_finish(const char* function, const void* caller);
 void tisim_give_up(void);
