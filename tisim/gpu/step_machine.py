@@ -49,7 +49,7 @@ class Meeting:
     within, between
         So many channels load the NVLinks of a GPU, and a network interface, in each direction.
     pattern
-        Which nodes send to which: a name in `tisim.gpu.step_switches.PATTERNS`.
+        Which nodes send to which: a name in `tisim.gpu.step_traffic.PATTERNS`.
     sms
         Share of the SMs that it takes from kernels.
     traffic
