@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tisim._core import CollectiveCall
+from tisim._core import PROC_NULL, CollectiveCall
 from tisim.actions.collectives.catalogue import Algorithm, nonblocking
 from tisim.actions.script import Script
 
@@ -76,9 +76,7 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     exist or that cannot work on this communicator.
     """
     if call.operation in _NEIGHBOURS:
-        from tisim.actions.collectives.neighbours import exchange  # few traces have any
-
-        exchange(script, call)
+        _exchange_with_neighbours(script, call)
         return
     name, taken = _OPERATIONS[call.operation]
     arguments = [getattr(call, field) for field in taken.split()]
@@ -87,3 +85,24 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
         config.algorithm(name)(script, *arguments)
     script.compute(call.flops)
+
+
+def _exchange_with_neighbours(script: Script, call: CollectiveCall) -> None:
+    """Write the messages of a neighbourhood collective, and their wait if it blocks.
+
+    All receives are posted, then all sends, and then the rank waits, whatever the selector, as in
+    Open MPI 4.1 (``coll/basic``); MPICH 4 posts the sends first (``linear``).
+    """
+    received = _of_each(call.sources, call.receive_count, call.receive_counts, call.receive_width)
+    sent = _of_each(call.destinations, call.send_count, call.send_counts, call.send_width)
+    requests = [script.irecv(source, nbytes) for source, nbytes in received]
+    requests += [script.isend(destination, nbytes) for destination, nbytes in sent]
+    if call.blocking:
+        script.waitall(requests)
+
+
+def _of_each(ranks: list[int], count: int, counts: list[int], width: int) -> list[tuple[int, int]]:
+    """The neighbours that are ranks, with the bytes of their messages."""
+    sizes = counts or [count] * len(ranks)
+    pairs = zip(ranks, sizes, strict=True)
+    return [(rank, number * width) for rank, number in pairs if rank != PROC_NULL]

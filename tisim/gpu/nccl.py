@@ -16,7 +16,7 @@ from typing import Final
 
 from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY, Machine, Primitive
-from tisim.gpu.nccl_rings import find_rings
+from tisim.gpu.nccl_graphs import find_rings, longest_way, tree_chunk
 from tisim.gpu.nccl_tables import (
     CHANNEL_MOST,
     COLLNET_GATHER_SHARE,
@@ -37,7 +37,6 @@ from tisim.gpu.nccl_tables import (
     TREE_CORRECTION,
     tables,
 )
-from tisim.gpu.nccl_trees import longest_way, tree_chunk
 
 #: Operations: by rings, trees or NVLS, by pipelines, and from point to point.
 OPERATIONS: Final = (

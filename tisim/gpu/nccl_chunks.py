@@ -15,9 +15,8 @@ from tisim.errors import InputError
 from tisim.gpu.machines import NIC_EFFICIENCY
 from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import MOST_CHUNK, PIPELINE_CHUNK, Collective, Communicator
-from tisim.gpu.nccl_rings import find_rings
+from tisim.gpu.nccl_graphs import double_tree, find_rings
 from tisim.gpu.nccl_tables import tables
-from tisim.gpu.nccl_trees import double_tree
 from tisim.platform import Platform
 from tisim.simulation.replay import replay
 from tisim.traces.writer import write_trace

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tisim.gpu.nccl_trees import double_tree
+from tisim.gpu.nccl_graphs import double_tree
 from tisim.gpu.step_graph import COLLECTIVES, Graph, Node
 
 if TYPE_CHECKING:

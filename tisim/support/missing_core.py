@@ -12,6 +12,8 @@ from tisim.errors import MissingCoreError
 
 #: A receive that takes a message from any rank.
 ANY_SOURCE = -555
+#: No rank: messages to it and from it do nothing.
+PROC_NULL = -666
 
 
 class StepCode(IntEnum):

@@ -66,6 +66,7 @@ def test_without_a_core_other_commands_say_how_to_get_it(packages: Path) -> None
 
 def test_the_stand_in_has_the_numbers_of_the_core() -> None:
     assert missing_core.ANY_SOURCE == tisim._core.ANY_SOURCE
+    assert missing_core.PROC_NULL == tisim._core.PROC_NULL
     for name in ("StepCode", "Stage"):
         stand_in, real = getattr(missing_core, name), getattr(tisim._core, name)
         assert {one.name: one.value for one in stand_in} == {one.name: one.value for one in real}

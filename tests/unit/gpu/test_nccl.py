@@ -16,9 +16,8 @@ from tisim.gpu import MACHINES, Communicator, collective, machine
 from tisim.gpu.machines_platform import gpu_cluster
 from tisim.gpu.nccl import OPERATIONS
 from tisim.gpu.nccl_chunks import chunk_time, step_scale
-from tisim.gpu.nccl_rings import find_rings
+from tisim.gpu.nccl_graphs import double_tree, find_rings, longest_way
 from tisim.gpu.nccl_tests import network_share
-from tisim.gpu.nccl_trees import double_tree, longest_way
 
 MIB = 1 << 20
 
