@@ -20,7 +20,7 @@ from benchmarks.validation.layouts import NETWORKS, Network, programs_on
 from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
-from benchmarks.validation.testbed import Layout, missing, shaped_nodes
+from benchmarks.validation.testbed import Layout, congestion_controls, missing, shaped_nodes
 from tisim.commands.validate import print_validation
 from tisim.platform import Platform
 from tisim.studies.validation import Case, Study, Thresholds, Validation, validate
@@ -65,6 +65,11 @@ _TIME_LIMIT = 120.0
     show_default=True,
     help="The MPI library that runs the programs.",
 )
+@click.option(
+    "--congestion-control",
+    metavar="NAME",
+    help="TCP's, such as reno, in the place of the machine's.",
+)
 @click.option("--repeat", default=5, show_default=True, help="Runs of each case.")
 @click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
 @click.option("--seeds", default=5, show_default=True, help="Predictions of each case.")
@@ -89,6 +94,7 @@ def main(
     rates: tuple[int, ...],
     networks: tuple[str, ...],
     library: str,
+    congestion_control: str | None,
     repeat: int,
     items: tuple[str, ...],
     seeds: int,
@@ -99,6 +105,11 @@ def main(
     table: str | None,
 ) -> None:
     """Compare predictions with real runs on network namespaces of this machine."""
+    if congestion_control is not None and congestion_control not in congestion_controls():
+        raise click.BadParameter(
+            f"a namespace may have {', '.join(congestion_controls())}, not {congestion_control}",
+            param_hint="--congestion-control",
+        )
     reason = missing(library)
     if reason is not None:
         click.echo(f"skipped: {reason}")
@@ -125,8 +136,8 @@ def main(
     for bed in beds:
         if not bed.programs:
             continue
-        when = document.versions(find_library(f"mpicc.{library}"))
-        found = _validate(bed, library, repeat, config, seeds, few, keep)
+        when = document.versions(find_library(f"mpicc.{library}"), congestion_control)
+        found = _validate(bed, library, congestion_control, repeat, config, seeds, few, keep)
         click.echo(f"{bed.title}, {when}")
         print_validation(found)
         passed = passed and found.passed
@@ -193,6 +204,7 @@ def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
 def _validate(
     bed: Bed,
     library: str,
+    congestion_control: str | None,
     repeat: int,
     config: dict[str, str],
     seeds: int,
@@ -203,7 +215,7 @@ def _validate(
     layout = Layout() if bed.network is None else bed.network.layout
     with (
         _directory(directory) as scratch,
-        shaped_nodes(bed.nodes, bed.rate, scratch, layout, library) as nodes,
+        shaped_nodes(bed.nodes, bed.rate, scratch, layout, library, congestion_control) as nodes,
     ):
         click.echo(f"calibrates {bed.nodes} nodes: {bed.title}", err=True)
         platform = calibrated(nodes, scratch, quickly=few)

@@ -21,6 +21,7 @@ from tisim.studies.validation.page import (
 from tisim.support.mpi import MpiLibrary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
+_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BEGIN = "<!-- written by `make validate` -->\n"
 _END = "<!-- end -->\n"
 #: Relative errors of the cases that the page lists.
@@ -29,14 +30,15 @@ _LARGE = 0.1
 _BUSY = 0.5
 
 
-def versions(library: MpiLibrary) -> str:
+def versions(library: MpiLibrary, congestion_control: str | None) -> str:
     """The date, and what the runs were made with."""
+    control = congestion_control or _CONTROL.read_text().strip()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=PAGE.parent
     ).stdout.strip()
     return (
         f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, tisim {commit or '?'}, "
-        f"{library.name}, Linux {python_platform.release()}"
+        f"{library.name}, Linux {python_platform.release()}, TCP with {control}"
     )
 
 

@@ -54,6 +54,11 @@ def missing(library: str = "openmpi") -> str | None:
     return None if shaped.returncode == 0 else f"links cannot be shaped: {shaped.stderr.strip()}"
 
 
+def congestion_controls() -> list[str]:
+    """TCP's congestion controls that a namespace may have."""
+    return Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
+
+
 @dataclass(frozen=True)
 class Layout:
     """What differs from equal nodes on one switch.
@@ -162,8 +167,11 @@ def shaped_nodes(
     directory: Path,
     layout: Layout | None = None,
     library: str = "openmpi",
+    congestion_control: str | None = None,
 ) -> Iterator[Nodes]:
     """Nodes whose links have so many bits a second; they are gone afterwards, whatever happens.
+
+    Their TCP has the machine's congestion control unless it is named.
 
     Raises
     ------
@@ -175,6 +183,8 @@ def shaped_nodes(
     _write_scripts(made)
     try:
         _make(made, rate)
+        for number in range(1, nodes + 1):
+            _set_tcp(f"{made.name}-{number}", congestion_control)
         with _delayed(made):
             yield made
     finally:
@@ -237,8 +247,6 @@ def _make(made: Nodes, rate: int) -> None:
         ]
     for command in commands:
         subprocess.run(command.split(), check=True, capture_output=True, text=True)
-    for number in range(1, made.nodes + 1):
-        _set_tcp(f"{made.name}-{number}")
 
 
 @contextlib.contextmanager
@@ -281,13 +289,16 @@ def _cable(one: tuple[str, str], other: tuple[str, str], rate: float) -> list[st
     return commands
 
 
-def _set_tcp(node: str) -> None:
+def _set_tcp(node: str, congestion_control: str | None) -> None:
     """Connections keep their windows while they idle, are all alike, and take turns."""
-    for option, value in (
-        ("tcp_slow_start_after_idle", 0),
-        ("tcp_no_metrics_save", 1),
-        ("tcp_limit_output_bytes", _TURN),
-    ):
+    options: dict[str, object] = {
+        "tcp_slow_start_after_idle": 0,
+        "tcp_no_metrics_save": 1,
+        "tcp_limit_output_bytes": _TURN,
+    }
+    if congestion_control is not None:
+        options["tcp_congestion_control"] = congestion_control
+    for option, value in options.items():
         subprocess.run(
             [
                 "ip",

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from benchmarks.validation.__main__ import chosen_at
+from benchmarks.validation.__main__ import chosen_at, main
 from benchmarks.validation.before import pairs_of, results_of, text_of
 from benchmarks.validation.document import tables, write
 from benchmarks.validation.drawn import drawn
@@ -176,6 +177,22 @@ def test_ranks_run_at_rates_that_the_processors_carry() -> None:
     assert max(program.ranks for program in fast) == 8
     assert {program.title for program in fast + slow} == {program.title for program in made}
     assert 20 < len([program for program in slow if program.ranks <= 8]) < len(fast) / 3
+
+
+def test_nodes_have_the_congestion_control_that_is_named(tmp_path: Path) -> None:
+    need_testbed()
+    option = "net.ipv4.tcp_congestion_control"
+    with shaped_nodes(2, 80_000_000, tmp_path, congestion_control="reno") as bed:
+        for node in (1, 2):
+            command = ["ip", "netns", "exec", f"{bed.name}-{node}", "sysctl", "-n", option]
+            said = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert said.stdout == "reno\n"
+
+
+def test_a_congestion_control_that_no_namespace_may_have() -> None:
+    ran = CliRunner().invoke(main, ["--congestion-control", "none such"])
+    assert ran.exit_code == 2
+    assert "a namespace may have " in ran.output
 
 
 def test_a_second_rank_on_a_host_measures_its_loopback(tmp_path: Path) -> None:
