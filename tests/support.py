@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BACKBONE = ROOT / "platforms" / "backbone.xml"  # 1 Gflop/s, 1 Gb/s
 GRAPHENE = ROOT / "platforms" / "graphene.xml"
 RING = ROOT / "traces" / "ring.4"
+NPB = ROOT / "traces" / "npb.S.tar.xz"
+LU = NPB / "lu.S.4"  # 4 ranks
 
 #: What one rank does: its lines without the rank, or a text in which ``;`` parts them.
 Program = str | Iterable[str]

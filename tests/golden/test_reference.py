@@ -93,3 +93,17 @@ def test_the_files_as_simgrid_writes_them_give_the_same(nas_traces: Path) -> Non
     index = nas_traces / "lu.S.4.simgrid" / "lu.S.4"
     result = tisim.replay(index, platform=platform("graphene"))
     assert_agrees(result.finish.tolist(), case)
+
+
+CLASS_A: list[dict[str, Any]] = json.loads((HERE / "class_a.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", CLASS_A, ids=lambda case: f"{case['trace']}-{case['platform']}")
+def test_class_a(case: dict[str, Any]) -> None:
+    platform = ROOT / "platforms" / case["platform"]
+    result = tisim.replay(
+        ROOT / "traces" / f"{case['trace']}.tar.xz",
+        platform=platform.with_suffix(".xml"),
+        hosts=platform.with_suffix(".hosts").read_text().split(),
+    )
+    assert result.finish.tolist() == pytest.approx(case["ends"], rel=1e-6, abs=1e-9)

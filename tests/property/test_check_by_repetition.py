@@ -15,8 +15,7 @@ import tisim
 from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
-from tests.oracle.programs.call_programs import draw_calls
-from tests.oracle.programs.numbered import NumberedAuthor
+from tests.oracle.programs.call_programs import NumberedAuthor, draw_calls
 from tests.support import RING, ROOT, write_ranks
 from tisim import _core
 from tisim.traces import Trace, check, pack

@@ -18,10 +18,14 @@ from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
-from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls
+from tests.oracle.programs.call_programs import (
+    CallAuthor,
+    GivingUpAuthor,
+    NumberedAuthor,
+    draw_calls,
+)
 from tests.oracle.programs.collective_calls import CollectiveAuthor
 from tests.oracle.programs.configs import SELECTORS
-from tests.oracle.programs.numbered import NumberedAuthor
 from tests.oracle.programs.program import WIDTH_OF_TYPE, Each, Line, Peer
 from tisim.kernel import Environment
 

@@ -1,18 +1,18 @@
-"""Random programs of the calls beyond SimGrid's replay: communicators, requests of every kind.
-
-As in `programs.py` the lines stand in an order in which the ranks could execute them one by one.
-"""
+"""Random programs of the calls beyond SimGrid's replay; of requests that numbers alone name."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tests.oracle.cases import Case, keep_to_simgrid, place
 from tests.oracle.platforms.families import FAMILIES, draw_platform
+from tests.oracle.programs.collective_calls import CollectiveAuthor
 from tests.oracle.programs.communicators import Request
 from tests.oracle.programs.configs import draw_config, thresholds
-from tests.oracle.programs.program import Program, Sizes
+from tests.oracle.programs.program import Message, Program, Sizes, Word
+from tests.oracle.programs.program import Request as Pending
 from tests.oracle.programs.request_author import RequestAuthor
 
 #: Methods of an author that write a little, each with its weight, by the character of a program.
@@ -134,3 +134,58 @@ def draw_calls(
         hosts=hosts,
         config=config,
     )
+
+
+class NumberedAuthor(CollectiveAuthor):
+    """As its base, with a number for each request; free numbers are used again."""
+
+    #: Waits for one or some of several requests.
+    some_waits: tuple[str, ...] = ("waitany", "waitsome")
+
+    def remember(self, message: Message, rank: int, key: tuple[Word, Word, int]) -> None:
+        taken = {request.number for request in self.pending[rank]}
+        number = next(n for n in range(len(taken) + 1) if n not in taken)
+        line = self.lines[-1]
+        self.lines[-1] = replace(line, words=(*line.words, f"request={number}"))
+        super().remember(message, rank, key)
+        self.pending[rank][-1].number = number
+
+    def wait(self) -> None:
+        rank = self.any_rank()
+        if met := [request for request in self.pending[rank] if request.met]:
+            request = self.rng.choice(met)
+            self.pending[rank].remove(request)
+            self.write_for(rank, request, "wait")
+
+    def test(self) -> None:
+        rank = self.any_rank()
+        if self.pending[rank]:
+            request = self.rng.choice(self.pending[rank])
+            self.pause(request.event, rank)
+            self.write_for(rank, request, "test")
+
+    def waitall(self) -> None:
+        rank = self.any_rank()
+        met = [request for request in self.pending[rank] if request.met]
+        if not met or self.rng.random() < 0.2:
+            super().waitall()
+            return
+        some = self.rng.sample(met, self.rng.randint(1, len(met)))
+        self.new_event()
+        if self.rng.random() < 0.4:
+            # Whatever is complete afterwards, all of them may be named again.
+            self.pause(self.event, rank)
+            self.write_list(rank, self.rng.choice(self.some_waits), some)
+            return
+        self.write_list(rank, "waitall", some)
+        for request in some:
+            self.pending[rank].remove(request)
+
+    def write_for(self, rank: int, request: Pending, word: str) -> None:
+        self.event, event = request.event, self.event
+        self.write(rank, word, f"request={request.number}")
+        self.event = event
+
+    def write_list(self, rank: int, word: str, requests: list[Pending]) -> None:
+        numbers = ",".join(str(request.number) for request in requests)
+        self.write(rank, word, f"requests={numbers}")

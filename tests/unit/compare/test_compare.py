@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import tisim
-from tests.support import GRAPHENE, RING, ROOT
+from tests.support import GRAPHENE, LU, NPB, RING
 from tests.unit.command_line import CommandLine
 from tisim import InputError
 from tisim.analysis.compare import compare, read_result
@@ -19,7 +19,7 @@ from tisim.analysis.report.charts import Step, waterfall
 from tisim.commands.cli import main
 from tisim.commands.compare import compare_command
 
-CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
+CG = NPB / "cg.S.16"
 
 
 def result(times: list[tuple[float, float]], **more: Any) -> dict[str, Any]:
@@ -292,9 +292,6 @@ def test_a_result_and_its_json_say_the_same() -> None:
 def test_a_run_file_is_no_result(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is a run file, which 'tisim view' shows"):
         tisim.compare(tmp_path / "a.tir", tmp_path / "b.tir")
-
-
-LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 
 
 def test_the_page(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
-from tests.support import ROOT
+from tests.support import LU, NPB, ROOT
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi
 from tisim.errors import InputError
@@ -56,7 +56,7 @@ def test_lines_and_what_stands_in_them(tmp_path: Path) -> None:
 
 
 def test_a_script_says_what_its_trace_says(tmp_path: Path) -> None:
-    trace = Trace.open(ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4")
+    trace = Trace.open(LU)
     for rank, script in enumerate(scripts_of(trace, tmp_path / "scripts")):
         rows = [row for rows in trace.operations(rank) for row in rows if row["kind"] != Kind.NOP]
         empty = [row["kind"] == Kind.COMPUTE and row["amount"] == 0 for row in rows]
@@ -69,7 +69,7 @@ def test_a_script_says_what_its_trace_says(tmp_path: Path) -> None:
 
 
 def test_packed_traces_give_the_same_scripts(tmp_path: Path) -> None:
-    source = ROOT / "traces" / "npb.S.tar.xz" / "is.S.16"
+    source = NPB / "is.S.16"
     pack(source, tmp_path / "is.tit")
     text = scripts_of(Trace.open(source), tmp_path / "text")
     assert scripts_of(Trace.open(tmp_path / "is.tit"), tmp_path / "packed") == text
@@ -97,7 +97,6 @@ def test_what_cannot_be_executed(text: str, message: str, tmp_path: Path) -> Non
 
 # MPICH's ranks spin: on machines with few cores many of them take minutes.
 
-NPB = ROOT / "traces" / "npb.S.tar.xz"
 FEW_RANKS = ["lu.S.4", "dt.S.BH"]
 MANY_RANKS = ["cg.S.16", "is.S.16", "ep.S.16", "ft.S.16", "mg.S.16"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tisim
-from tests.support import ROOT, write_ranks
+from tests.support import NPB, ROOT, write_ranks
 from tisim.kernel import Environment, MpiRank
 
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
@@ -56,7 +56,7 @@ def test_an_action_may_call_mpi_and_use_simpy(tmp_path: Path) -> None:
 
 
 def test_an_action_that_does_what_a_line_does_changes_nothing(tmp_path: Path) -> None:
-    trace = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
+    trace = NPB / "cg.S.16"
     plain = tisim.replay(trace, platform=BACKBONE)
 
     @tisim.action("work")

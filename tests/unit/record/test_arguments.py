@@ -199,10 +199,7 @@ MPI_Request_free(&request);"""
 
 
 def test_persistent_collectives(recorder: Recorder) -> None:
-    try:
-        program = recorder.compile(PERSISTENT)
-    except subprocess.CalledProcessError:
-        pytest.skip(f"{recorder.mpi.name} does not have persistent collectives")
+    program = recorder.compile(PERSISTENT, or_skip="does not have persistent collectives")
     trace = recorder.record(program, options="--arguments all")
     step = ["MPI_Start(request=0)", "MPI_Wait(request=0, status=MPI_STATUS_IGNORE)"]
     assert calls_of(0, trace.file)[3:-1] == [
@@ -251,8 +248,7 @@ for (int i = 0; i < 3000; ++i) {
 
 
 def test_many_calls_between_two_lines(one_recorder: Recorder) -> None:
-    program = one_recorder.compile(MANY, headers=("stdio.h",))
-    trace = one_recorder.record(program, ranks=1, options="--arguments all")
+    trace = one_recorder.record(MANY, ranks=1, options="--arguments all")
     calls = calls_of(0, trace.file)
     assert len(calls) == 4 + 9000
     assert calls[-2] == "MPI_Info_free(info=<key-2999=key-2999>)"

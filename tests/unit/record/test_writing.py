@@ -21,32 +21,23 @@ from tisim.traces.record.source import installed
 
 # A ring, whose messages have sizes that never repeat where there are two arguments.
 RING = """
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-static char sent[1 << 16], received[1 << 16];
-int main(int argc, char **argv) {
-  int rank, ranks, iterations = atoi(argv[1]);
+  static char sent[1 << 16], received[1 << 16];
+  int iterations = atoi(argv[1]);
   unsigned state = 1;
-  MPI_Init(&argc, &argv);
   if (getenv("FILE_LIMIT") != NULL) {
     struct rlimit limit = {(rlim_t)atoi(getenv("FILE_LIMIT")), RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (int i = 0; i < iterations; ++i) {
-    int size = 64;
+    int bytes = 64;
     state = state * 1103515245u + 12345u;
-    if (argc > 2) size = (int)(state >> 16);
-    MPI_Sendrecv(sent, size, MPI_CHAR, (rank + 1) % ranks, 0, received, sizeof received, MPI_CHAR,
-                 (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (argc > 2) bytes = (int)(state >> 16);
+    MPI_Sendrecv(sent, bytes, MPI_CHAR, (rank + 1) % size, 0, received, sizeof received, MPI_CHAR,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
   if (rank == 0) puts("the program is done");
   return 0;
-}
 """
 
 

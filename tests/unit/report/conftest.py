@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tests.unit.report import browser as chromium
 from tisim.analysis.report import write_report
 
@@ -17,7 +17,7 @@ from tisim.analysis.report import write_report
 @pytest.fixture(scope="session")
 def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of NAS LU on four ranks."""
-    trace, platform = ROOT / "traces/npb.S.tar.xz/lu.S.4", GRAPHENE
+    trace, platform = LU, GRAPHENE
     page = tmp_path_factory.mktemp("lu") / "lu.html"
     write_report(tisim.replay(trace, platform=platform, event_log=True), page)
     return page

@@ -15,7 +15,7 @@ from matplotlib import image
 
 import tisim
 from tests.campaign import campaign
-from tests.support import GRAPHENE, RING, ROOT
+from tests.support import GRAPHENE, LU, RING, ROOT
 from tests.unit.command_line import CommandLine
 from tisim.analysis.pictures import draw_gantt
 from tisim.analysis.pictures.colours import COLOURS, MEANINGS, rgb
@@ -90,7 +90,7 @@ def ring() -> tisim.Result:
 
 @pytest.fixture(scope="module")
 def lu() -> tisim.Result:
-    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
+    return tisim.replay(LU, platform=GRAPHENE, event_log=True)
 
 
 def test_few_actions_are_drawn_one_by_one(ring: tisim.Result, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import tisim
 from tests.campaign import campaign
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tests.unit.sweep.conftest import same, write_trace
 from tisim.errors import InputError, TisimError
 from tisim.studies.sweep.store import Table
@@ -27,7 +27,6 @@ distributed = pytest.importorskip("distributed", reason="needs the extra tisim[d
 # The cluster's own threads and sockets outlive it by a moment.
 pytestmark = pytest.mark.filterwarnings("default")
 
-LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 SPEC: dict[str, Any] = {
     "platform": GRAPHENE,
     "vary": {

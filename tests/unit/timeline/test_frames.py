@@ -7,14 +7,14 @@ import importlib.util
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tisim.analysis.timeline.frames import HatchetNode, call_name
 from tisim.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def lu() -> tisim.Result:
-    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
+    return tisim.replay(LU, platform=GRAPHENE, event_log=True)
 
 
 def walked(node: HatchetNode) -> list[HatchetNode]:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, RING, ROOT, write_ranks
+from tests.support import GRAPHENE, LU, RING, write_ranks
 from tisim.analysis.timeline.formats import perfetto
 from tisim.errors import InputError
 
@@ -307,7 +307,6 @@ def test_messages_of_a_custom_action_that_is_one_slice_are_no_arrows(
     assert len(between) == len(result.messages) - 2
 
 
-LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"
 BEGIN, END = 0.0385002, 0.0402003
 
 

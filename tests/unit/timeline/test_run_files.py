@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, RING, ROOT
+from tests.support import GRAPHENE, LU, RING, ROOT
 from tisim.analysis.timeline.formats.parquet import arrow_array
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, writer
 from tisim.analysis.timeline.run_file.reader import numpy_array
 from tisim.errors import InputError
 
 pytest.importorskip("pyarrow")
-LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim import replay
-from tisim.commands.generate import generate_command
+from tisim.commands.generate import _EXAMPLES, generate_command
 from tisim.errors import InputError
 from tisim.traces import Trace, unpack
 from tisim.traces.generate import (
@@ -345,6 +346,15 @@ def test_what_the_command_refuses(
     assert message in outcome.err
     assert "Traceback" not in outcome.err
     assert not (tisim.directory / "x").exists()
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_examples_in_the_help_are_right(tisim: CommandLine, name: str) -> None:
+    shown = tisim("generate", name, "--help").out
+    for example in _EXAMPLES[name]:
+        assert example in shown
+        context = generate_command.commands[name].make_context(name, shlex.split(example))
+        PATTERNS[name](**{k: v for k, v in context.params.items() if k != "output"})
 
 
 @pytest.mark.parametrize("name", PATTERNS)

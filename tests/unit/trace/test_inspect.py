@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import ROOT
+from tests.support import NPB, ROOT
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.platform import new
@@ -218,7 +218,7 @@ def test_every_form_of_a_trace(nas_traces: Path, tmp_path: Path) -> None:
     pack(nas_traces / "cg.S.16", tmp_path / "packed.tit")
     sources = (
         nas_traces / "cg.S.16",
-        ROOT / "traces/npb.S.tar.xz/cg.S.16",
+        NPB / "cg.S.16",
         tmp_path / "packed.tit",
     )
     found = [inspect(source, statistics=True).to_dict() for source in sources]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tests.tit_reader import (
     CODED,
     COPIED,
@@ -171,9 +171,6 @@ def test_volumes_that_repeat_themselves_take_no_column(tmp_path: Path, shared: b
         pack(directory, tmp_path / "x.tit")
         sizes[iterations] = (tmp_path / "x.tit").stat().st_size
     assert sizes[1000] <= sizes[10] + 16
-
-
-LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 
 
 def varint(number: int) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import NPB
 from tests.tit_reader import DamagedError, TitTrace, alias_slots, crc32c, read_sections, volume_text
 from tests.unit.command_line import CommandLine
 from tisim import InputError, _core
@@ -83,7 +84,7 @@ def test_compressed_files_and_archives_come_back_as_text(tmp_path: Path, root: P
     pack(directory, tmp_path / "x.tit")
     unpack(tmp_path / "x.tit", tmp_path / "again")
     assert tree(tmp_path / "again") == {"0.txt": b"0 init\n", "1.txt": b"1 init\n"}
-    pack(root / "traces" / "npb.S.tar.xz" / "ft.S.16", tmp_path / "ft.tit")
+    pack(NPB / "ft.S.16", tmp_path / "ft.tit")
     unpack(tmp_path / "ft.tit", tmp_path / "ft")
     assert sorted(tree(tmp_path / "ft")) == sorted(f"rank-{rank}.txt" for rank in range(16))
 

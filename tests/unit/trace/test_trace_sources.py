@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import NPB
 from tisim.errors import InputError
 from tisim.traces import Trace
 from tisim.traces.sources import natural_key
@@ -177,7 +178,7 @@ def test_an_archive_of_compressed_files(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_several_traces(root: Path) -> None:
-    archive = root / "traces" / "npb.S.tar.xz"
+    archive = NPB
     with pytest.raises(InputError, match=rf"several traces; name one of them: {archive}/cg.S.16, "):
         Trace.open(archive)
     assert Trace.open(archive / "ft.S.16").ranks == 16
@@ -192,13 +193,13 @@ def test_archives_that_cannot_be(tmp_path: Path, plain: Path, root: Path) -> Non
     empty = tar(tmp_path / "empty.tar", "w", {".hidden": "0 init\n"})
     with pytest.raises(InputError, match=r"empty.tar: has no file in it"):
         Trace.open(empty)
-    whole = (root / "traces" / "npb.S.tar.xz").read_bytes()
+    whole = NPB.read_bytes()
     cut = tmp_path / "cut.tar.xz"
     cut.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"cut.tar.xz: is damaged or not whole"):
         Trace.open(cut)
     with pytest.raises(InputError, match="is an archive, which holds a whole trace; name it alone"):
-        Trace.open([root / "traces" / "npb.S.tar.xz", plain / "rank-0.txt"])
+        Trace.open([NPB, plain / "rank-0.txt"])
     index = tar(tmp_path / "index.tar", "w", {"index": "a/0\n", "a/1": RANKS[0]})
     with pytest.raises(
         InputError, match=r"index:1: lists the file 'a/0', which is not in the archive"
@@ -276,6 +277,6 @@ def test_nothing_is_left_behind(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    trace = Trace.open(root / "traces" / "npb.S.tar.xz" / "is.S.16")
+    trace = Trace.open(NPB / "is.S.16")
     assert len(list(tmp_path.iterdir())) == 0
     assert sum(actions(trace)) > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tests.unit.viewer import viewer as viewers
 
 
@@ -18,11 +18,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if reason := viewers.missing():
         pytest.skip(f"needs the viewer: {reason}")
     path = tmp_path_factory.mktemp("run") / "lu.tir"
-    tisim.replay(
-        ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=GRAPHENE,
-        timeline=path,
-    )
+    tisim.replay(LU, platform=GRAPHENE, timeline=path)
     return path
 
 

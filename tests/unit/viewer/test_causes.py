@@ -14,8 +14,8 @@ import tisim
 from tests.support import GRAPHENE, ROOT
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
-from tests.unit.viewer.late_rank import LATE, record_late_rank
 from tests.unit.viewer.test_page import assert_quiet, panel_says, wait_for, window
+from tests.unit.viewer.viewer import LATE, record_late_rank
 from tisim.analysis.report import write_report
 from tisim.analysis.report.findings import findings
 from tisim.analysis.timeline.run_file import RunFile, Window

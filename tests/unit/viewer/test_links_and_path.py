@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, LU
 from tests.unit.command_line import CommandLine
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.report import write_report
@@ -45,12 +45,7 @@ _PAIR = """<platform version="4.1">
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, RunFile]:
     path = tmp_path_factory.mktemp("path") / "run.tir"
-    result = tisim.replay(
-        ROOT / "traces/npb.S.tar.xz/lu.S.4",
-        platform=GRAPHENE,
-        timeline=path,
-        event_log=True,
-    )
+    result = tisim.replay(LU, platform=GRAPHENE, timeline=path, event_log=True)
     return result, RunFile(path)
 
 

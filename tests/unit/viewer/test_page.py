@@ -14,8 +14,7 @@ import tisim
 from tests.support import tisim_process
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
-from tests.unit.viewer.late_rank import LATE, record_late_rank
-from tests.unit.viewer.viewer import Viewer
+from tests.unit.viewer.viewer import LATE, Viewer, record_late_rank
 
 pytestmark = chromium.needs_browser
 
