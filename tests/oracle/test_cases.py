@@ -23,6 +23,7 @@ from tests.oracle.compare import (
     ROUNDING,
     TISIM_FAILED,
     judge,
+    run_tisim,
 )
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.program import Each, Line, Peer, Program
@@ -189,6 +190,20 @@ def test_a_known_program_agrees(seed: int) -> None:
     case = draw_calls(seed, author=WindowAuthor)
     verdict = judge(case)
     assert verdict.kind == AGREES, f"{case.label}: {verdict}"
+
+
+@pytest.mark.parametrize("ordering", ["fair", "fifo"])
+@pytest.mark.parametrize("seed", KNOWN)
+def test_a_known_program_ends_with_locks_by_messages(
+    seed: int, ordering: str, tmp_path: Path
+) -> None:
+    """Nobody waits for ever for a target to read what it was sent."""
+    case = draw_calls(seed, author=WindowAuthor)
+    options = {"smpi/rma": "openmpi", "network/ordering": ordering}
+    case = replace(case, config={**case.config, **options})
+    case.write(tmp_path)
+    ends = run_tisim(case, tmp_path)
+    assert not isinstance(ends, str), ends
 
 
 @pytest.mark.oracle

@@ -142,9 +142,10 @@ def test_a_target_that_computes_reads_neither_requests_nor_data(tmp_path: Path) 
     assert replay(tmp_path, locks, f"{made}; sleep 1", network_ordering="fifo")[0] < 1e-3
     by_messages = {"smpi_rma": "openmpi", "network_ordering": "fifo"}
     # A rank reads when it locks, when a collective waits for all ranks, and at its end.
-    for ends in ("", "; win_lock 0 1 shared; win_unlock 0 1", "; barrier"):
-        other = "; barrier" if ends == "; barrier" else ""
-        late = replay(tmp_path, locks + other, f"{made}; sleep 1{ends}", **by_messages)
+    waits = {**by_messages, "smpi_barrier-collectives": "yes"}
+    for ends in ("", "; win_lock 0 1 shared; win_unlock 0 1", "; barrier", "; bcast 8 0"):
+        other = "" if "lock" in ends else ends
+        late = replay(tmp_path, locks + other, f"{made}; sleep 1{ends}", **waits)
         assert 1 + TOLD + STORED + TOLD < late[0] < 1 + 1e-3
     # Its own lock waits until it has read that the other one has done with it.
     locks = f"{made}; win_lock 0 1 exclusive; sleep 0.5; win_unlock 0 1"
