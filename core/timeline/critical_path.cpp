@@ -60,12 +60,29 @@ StatePaths::Node StatePaths::step(Node node, PathPart& part) const {
 
 std::vector<PathPart> StatePaths::path(std::int32_t rank, double time) const {
   std::vector<PathPart> parts;
-  std::size_t left = size() + first_.size();
+  // Ranks may wait for one another at one instant. Such a circle comes back to a place that is
+  // marked after 1, 2, 4... steps without a part (Brent).
+  std::uint32_t marked = kNone;
+  std::size_t steps = 0, most = 1;
   for (Node node = at(rank, time); !node.is_none();) {
-    if (left-- == 0) throw std::logic_error("a path of states goes round in a circle");
     PathPart part;
-    node = step(node, part);
-    if (part.start < part.end) parts.push_back(part);
+    if (node.place == marked) {
+      const StateRow& row = state_at(node.place);  // what its rank did before decides
+      part = {row.start, node.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
+      node = previous(node.place);
+    } else {
+      if (steps++ == most) {
+        marked = node.place;
+        most *= 2;
+        steps = 0;
+      }
+      node = step(node, part);
+    }
+    if (part.start >= part.end) continue;
+    parts.push_back(part);
+    marked = kNone;
+    steps = 0;
+    most = 1;
   }
   return parts;
 }

@@ -12,6 +12,7 @@ from tests.support import write_ranks
 from tests.unit.command_line import CommandLine
 from tisim.analysis.timeline.outliers import place_of, ranges
 from tisim.platform import new
+from tisim.platform.deployment import Deployment
 
 # Calls cost nothing, and computing so many flops takes so many seconds.
 FREE = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
@@ -191,6 +192,25 @@ def test_exchanges_in_order_have_a_critical_path(
     result = replay(tmp_path, *ranks, **{"network/ordering": "fifo"})
     assert result.critical_path.length == pytest.approx(result.simulated_time, rel=1e-12)
     assert waits(result) == expected
+
+
+def test_ranks_that_wait_for_one_another_have_a_critical_path(tmp_path: Path) -> None:
+    """Those of a node exchange a block before the others have begun."""
+    (tmp_path / "machine.xml").write_text(
+        """<platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-1" speed="1f"
+        bw="4.77MBps" lat="7us" loopback_bw="694MBps" loopback_lat="7us"/></platform>"""
+    )
+    allgather = "allgather 300000 300000 6 6"
+    result = tisim.replay(
+        write_ranks(tmp_path / "traces", *[f"barrier;{allgather};{allgather}"] * 4),
+        platform=tmp_path / "machine.xml",
+        deployment=Deployment.of_hosts(["c-0", "c-0", "c-1", "c-1"]),
+        config=FREE
+        | {"network/ordering": "fifo", "network/send-buffer": "180000", "smpi/allgather": "NTSLR"}
+        | {"tisim/jitter-start": "3e-4", "tisim/jitter-size": "0.005", "tisim/jitter-seed": "1"},
+        event_log=True,
+    )
+    assert result.critical_path.length == pytest.approx(result.simulated_time, rel=1e-12)
 
 
 _STEPS = 20
