@@ -70,13 +70,12 @@ def test_ranks_notice_within_four_round_trips_that_a_barrier_is_over(tmp_path: P
     assert "tisim/jitter-barrier" not in LibraryFacts(OPEN_MPI, 0.1).options()
 
 
-def test_receivers_of_mpich_fetch_long_messages() -> None:
-    """MPICH over UCX; only messages in order have a rendezvous of a library's kind."""
+def test_sends_of_mpich_end_just_before_their_receives() -> None:
     found = LibraryFacts("MPICH Version: 4.0.2", 0.1).options()
-    assert found == {**IN_ORDER, "smpi/coll-selector": "mpich-4", "smpi/rendezvous": "get"}
-    assert "smpi/rendezvous" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
+    expected = {**IN_ORDER, "smpi/coll-selector": "mpich-4", "network/send-buffer": "1000"}
+    assert found == expected
+    assert "network/send-buffer" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
     assert "smpi/rma" not in LibraryFacts(OPEN_MPI, 0.9).options()
-    assert "smpi/rendezvous" not in LibraryFacts(OPEN_MPI, 0.1).options()
 
 
 def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:

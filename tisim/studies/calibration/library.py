@@ -21,14 +21,13 @@ _SELECTORS: Final = (
     (r"MVAPICH2 Version", "mvapich2"),
     (r"Intel\(R\) MPI", "impi"),
 )
-# Libraries whose receivers fetch the body of a long message (UCX): sends do not wait for one
-# another's answers. Others push it, which is the default.
-_FETCHING: Final = {"mpich-4"}
 # Libraries whose locks of windows are messages (osc/pt2pt).
 _TELLING: Final = {"openmpi-4.1"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
-# in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
+# in chains of Open MPI 95 to 250 kB, by what went before. A send of MPICH's (UCX) ends just before
+# its receive (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
+_SEND_BUFFERS: Final = {"mpich-4": 1000}
 # Ranks notice within so many round trips that a barrier is over. A request takes a seventh of one:
 # 93 of 100 exchanges are half duplex, as 278 of 300 were (docs/validation.md).
 _SPREAD: Final = 4.0
@@ -86,9 +85,8 @@ class LibraryFacts:
             if self.round_trip > 0:
                 options["tisim/jitter-barrier"] = f"{_SPREAD * self.round_trip:.3g}"
             options["network/crosstraffic"] = "no"
-            options["network/send-buffer"] = str(_SEND_BUFFER)
-            if self.selector in _FETCHING:
-                options["smpi/rendezvous"] = "get"
+            buffer = _SEND_BUFFERS.get(self.selector or "", _SEND_BUFFER)
+            options["network/send-buffer"] = str(buffer)
             if self.selector in _TELLING:
                 options["smpi/rma"] = "openmpi"
         return options
