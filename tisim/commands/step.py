@@ -265,26 +265,21 @@ def _breakdown_rows(result: StepResult) -> Iterator[tuple[str, ...]]:
 def _chrome_events(result: StepResult) -> Iterator[str]:
     """Trace events of Chrome and Perfetto: a process a lane of GPUs, a thread a stream."""
     yield '{"traceEvents": [\n'
-    names = {span.stream: 0 for span in result.spans}
-    thread = {name: number for number, name in enumerate(names)}
+    streams = dict.fromkeys(span.stream for span in result.spans)
+    thread = {name: number for number, name in enumerate(streams)}
+
+    def head(kind: str, lane: int, number: int, name: str) -> str:
+        place = {"pid": lane, "tid": number}
+        return json.dumps({"ph": "M", "name": f"{kind}_name", **place, "args": {"name": name}})
+
+    counts = zip(result.first_ranks, result.ranks_of_lane, strict=True)
     heads = [
-        {
-            "ph": "M",
-            "name": "process_name",
-            "pid": lane,
-            "tid": 0,
-            "args": {"name": f"GPU {first} ({count} alike)"},
-        }
-        for lane, (first, count) in enumerate(
-            zip(result.first_ranks, result.ranks_of_lane, strict=True)
-        )
+        head("process", lane, 0, f"GPU {first} ({count} alike)")
+        for lane, (first, count) in enumerate(counts)
     ]
-    heads += [
-        {"ph": "M", "name": "thread_name", "pid": lane, "tid": number, "args": {"name": name}}
-        for lane in range(len(result.ends))
-        for name, number in thread.items()
-    ]
-    yield ",\n".join(json.dumps(head, default=int) for head in heads)
+    lanes = range(len(result.ends))
+    heads += [head("thread", lane, thread[name], name) for lane in lanes for name in thread]
+    yield ",\n".join(heads)
     for span in result.spans:
         event = {
             "ph": "X",

@@ -224,41 +224,35 @@ class Tables:
         self, rank: int, node: Node, numbers: dict[str, int]
     ) -> tuple[int, int, int, int, float, float]:
         stream = self.streams.get(node.stream, 0)
-        if node.word in KERNELS:
+        word, number = node.word, node.numbers[0] if node.numbers else 0.0
+        target = count = 0
+        times = 0.0, 0.0
+        if word in KERNELS:
             if node not in self.times:
                 self.times[node] = self.machine.kernel_times(node, self.graph.dtype)
-            return (0, stream, 0, 0, *self.times[node])
-        if node.word in ("record", "wait"):
-            if node.word == "record":
+            word, times = "compute", self.times[node]
+        elif word in ("record", "wait"):
+            if word == "record":
                 self._check_stream(rank, node.name, node, "an event is recorded by one stream")
-            return (_KINDS.index(node.word), stream, self.events[node.name], 0, 0.0, 0.0)
-        if node.word == "host":
-            return (4, 0, 0, 0, node.numbers[0], 0.0)
-        if node.word == "delay":
-            return (7, stream, 0, 0, node.numbers[0], 0.0)
-        if node.word == "copy":
-            seconds = node.numbers[0] / self.machine.hardware.pcie_rate
-            return (7, stream, 0, 0, seconds, 0.0)
-        if node.word == "synchronize":
-            return (5, stream, 0, 0, 0.0, 0.0)
-        if node.word == "do":
-            return (6, 0, numbers[node.name], int(node.numbers[0]), 0.0, 0.0)
-        meeting, call = (
-            self._message(rank, node)
-            if node.word in ("send", "receive")
-            else (self._collective(rank, node))
-        )
-        role = node.word if node.word in ("send", "receive") else ""
-        self._check_stream(
-            rank,
-            (meeting, role),
-            node,
-            (
+            target = self.events[node.name]
+        elif word == "do":
+            word, target, count = "repeat", numbers[node.name], int(number)
+        elif word == "copy":
+            word, times = "delay", (number / self.machine.hardware.pcie_rate, 0.0)
+        elif word in ("host", "delay"):
+            times = number, 0.0
+        elif word != "synchronize":
+            is_message = word in ("send", "receive")
+            target, count = (self._message if is_message else self._collective)(rank, node)
+            self._check_stream(
+                rank,
+                (target, word if is_message else ""),
+                node,
                 "the same ranks communicate on two streams, so that the order of their calls is "
-                "open; give each stream a communicator"
-            ),
-        )
-        return (1, stream, meeting, call, 0.0, 0.0)
+                "open; give each stream a communicator",
+            )
+            word = "meet"
+        return (_KINDS.index(word), stream, target, count, *times)
 
     def _check_stream(self, rank: int, what: object, node: Node, message: str) -> None:
         if self.users.setdefault((rank, what), node.stream) != node.stream:
