@@ -131,7 +131,7 @@ def rdb(s: Endpoint, count: int, size: int) -> None:
 
     Exchange the whole vector with ranks at distance 1, 2, 4... [Thakur].
     """
-    exchange_all(s, count * size, s.rank, s.size)
+    exchange_all(s, count * size, s.size)
 
 
 def redbcast(s: Endpoint, count: int, size: int) -> None:
@@ -186,7 +186,7 @@ def smp_rdb(s: Endpoint, count: int, size: int) -> None:
     blocks = blocks_of_hosts(s)
     blocks.reduce_within(nbytes)
     if blocks.core == 0:
-        exchange_all(s, nbytes, blocks.block, blocks.number, blocks.cores)
+        exchange_all(s, nbytes, blocks.number, blocks.cores)
     blocks.bcast_within(nbytes)
 
 

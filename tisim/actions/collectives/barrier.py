@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.halving import power_of_two_up_to
+from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 from tisim.errors import InputError
@@ -42,19 +43,14 @@ def ompi_tree(s: Endpoint) -> None:
     Hear from the children, tell the parent, hear from it, tell the children. Open MPI's
     `coll/base` (`barrier_intra_tree`).
     """
-    jump = 1
-    while jump < s.size and not s.rank & jump:
-        if s.rank + jump < s.size:
-            s.recv(s.rank + jump, 0)
-        jump <<= 1
-    if s.rank:
-        s.send(s.rank - jump, 0)
-        s.recv(s.rank - jump, 0)
-    jump >>= 1
-    while jump:
-        if s.rank + jump < s.size:
-            s.send(s.rank + jump, 0)
-        jump >>= 1
+    parent, children = in_order_binomial_tree(s.rank, s.size, 0)
+    for child in children:
+        s.recv(child, 0)
+    if parent is not None:
+        s.send(parent, 0)
+        s.recv(parent, 0)
+    for child in reversed(children):
+        s.send(child, 0)
 
 
 def ompi_bruck(s: Endpoint) -> None:

@@ -82,23 +82,24 @@ class Folding(NamedTuple):
         pairs = self.pairs
         return offsets[: 2 * pairs : 2] + offsets[2 * pairs :]
 
-    def hand_over(self, s: Endpoint, nbytes: int) -> int | None:
-        """The idle ranks send their vectors to the workers of their pairs; this rank's `worker`."""
-        worker = self.worker(s.rank)
+    def hand_over(self, s: Endpoint, nbytes: int, stride: int = 1) -> int | None:
+        """The idle ranks send their vectors to the workers of their pairs; this rank's `worker`.
+
+        With a stride, only ranks that are multiples of it count.
+        """
+        place = s.rank // stride
+        worker = self.worker(place)
         if worker is None:
-            s.send(s.rank ^ 1, nbytes)
+            s.send((place ^ 1) * stride, nbytes)
         elif worker < self.pairs:
-            s.recv(s.rank ^ 1, nbytes)
+            s.recv((place ^ 1) * stride, nbytes)
         return worker
 
-    def hand_back(self, s: Endpoint, nbytes: int) -> None:
+    def hand_back(self, s: Endpoint, nbytes: int, stride: int = 1) -> None:
         """The workers of pairs send the result to the idle ranks."""
-        if s.rank >= 2 * self.pairs:
-            return
-        if s.rank % 2 == self.working:
-            s.send(s.rank ^ 1, nbytes)
-        else:
-            s.recv(s.rank ^ 1, nbytes)
+        place = s.rank // stride
+        if place < 2 * self.pairs:
+            (s.send if place % 2 == self.working else s.recv)((place ^ 1) * stride, nbytes)
 
 
 def fold(ranks: int, working: int = 1) -> Folding:
@@ -107,28 +108,16 @@ def fold(ranks: int, working: int = 1) -> Folding:
     return Folding(workers, ranks - workers, working)
 
 
-def exchange_all(s: Endpoint, nbytes: int, place: int, number: int, stride: int = 1) -> None:
-    """Exchange a vector with places at distance 1, 2, 4...
-
-    This rank is at `place` of `number`, and the rank at place p is ``stride * p``. Beyond a power
-    of two, the even place of each of the first pairs hands its vector to the odd one and gets the
-    result back from it.
-    """
+def exchange_all(s: Endpoint, nbytes: int, number: int, stride: int = 1) -> None:
+    """Exchange a vector among `number` ranks, multiples of `stride`, at distance 1, 2, 4..."""
     folding = fold(number)
-    worker = folding.worker(place)
-    if worker is None:
-        s.send((place + 1) * stride, nbytes)
-        s.recv((place + 1) * stride, nbytes)
-        return
-    if worker < folding.pairs:
-        s.recv((place - 1) * stride, nbytes)
+    worker = folding.hand_over(s, nbytes, stride)
     mask = 1
-    while mask < folding.workers:
+    while worker is not None and mask < folding.workers:
         peer = folding.rank(worker ^ mask) * stride
         s.sendrecv(peer, nbytes, 0, peer, nbytes, 0)
         mask <<= 1
-    if worker < folding.pairs:
-        s.send((place - 1) * stride, nbytes)
+    folding.hand_back(s, nbytes, stride)
 
 
 class DoublingStep(NamedTuple):
@@ -260,11 +249,14 @@ def collect(
     worker: int | None,
     root: int,
     steps: Callable[[int], list[HalvingStep]],
+    *,
+    goes_on: bool = False,
 ) -> None:
     """Undo the steps along a binomial tree, for the root alone.
 
     A root that does not work first takes the place of the worker 0 (rank 0, the even rank of a
-    pair). `steps` gives those of a worker.
+    pair). `steps` gives those of a worker; `goes_on`: one that has sent its part away goes on
+    collecting, as if the root were another.
     """
     head = folding.worker(root)
     stands_in = head is None
@@ -279,10 +271,12 @@ def collect(
         return
     for bit, (partner, kept, given) in reversed(list(enumerate(steps(worker)))):
         peer = root if stands_in and partner == 0 else folding.rank(partner)
-        if partner >> bit == (head or 0) >> bit:
-            s.send(peer, kept)
+        if (worker ^ (head or 0)) >> bit & 1 == 0:
+            s.recv(peer, given)
+            continue
+        s.send(peer, kept)
+        if not goes_on:
             return
-        s.recv(peer, given)
 
 
 def reduce_scatter_halves(s: Endpoint, folding: Folding, count: int, size: int) -> int | None:

@@ -16,6 +16,7 @@ from tisim.actions.collectives.allreduce import rab
 from tisim.actions.collectives.barrier import ompi_bruck
 from tisim.actions.collectives.halving import power_of_two_up_to
 from tisim.actions.collectives.reduce import by_halves
+from tisim.actions.collectives.trees import binomial_tree, in_order_binomial_tree
 from tisim.actions.script import Rounds, Script
 
 # An allreduce of so many bytes on so many ranks halves the vector; a broadcast on more ranks than
@@ -49,28 +50,19 @@ def _swapped(rank: int, root: int) -> int:
 
 def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
     """From the parent, then to all children at once, those nearby first."""
-    me = _swapped(s.rank, root)
-    distance = 1
-    if me > 0:
-        distance = 1 << (me.bit_length() - 1)
-        s.waitall([s.irecv(_swapped(me - distance, root), nbytes)])
-        distance *= 2
-    while me + distance < s.size:
-        s.isend(_swapped(me + distance, root), nbytes)
-        distance *= 2
+    parent, children = binomial_tree(_swapped(s.rank, root), s.size, 0)
+    if parent is not None:
+        s.waitall([s.irecv(_swapped(parent, root), nbytes)])
+    for child in children:
+        s.isend(_swapped(child, root), nbytes)
 
 
 def _up_a_tree(s: Script, nbytes: int, root: int) -> int | None:
     """From child after child, then to the parent; the request of that, None for the root."""
-    me = _swapped(s.rank, root)
-    distance = 1
-    while distance < s.size:
-        if me & distance:
-            return s.isend(_swapped(me - distance, root), nbytes)
-        if me + distance < s.size:
-            s.waitall([s.irecv(_swapped(me + distance, root), nbytes)])
-        distance *= 2
-    return None
+    parent, children = in_order_binomial_tree(_swapped(s.rank, root), s.size, 0)
+    for child in children:
+        s.waitall([s.irecv(_swapped(child, root), nbytes)])
+    return None if parent is None else s.isend(_swapped(parent, root), nbytes)
 
 
 def ireduce(s: Script, count: int, size: int, root: int) -> None:
@@ -119,13 +111,11 @@ def _up_and_down(s: Script, nbytes: int) -> None:
     if sent is None:
         _down_a_tree(s, nbytes, 0)
         return
-    parent = s.rank - (1 << (s.rank.bit_length() - 1))
-    received = s.irecv(parent, nbytes)
-    distance = 1 << s.rank.bit_length()
-    s.waitall([sent, received])
-    while s.rank + distance < s.size:
-        s.isend(s.rank + distance, nbytes)
-        distance *= 2
+    parent, children = binomial_tree(s.rank, s.size, 0)
+    assert parent is not None
+    s.waitall([sent, s.irecv(parent, nbytes)])
+    for child in children:
+        s.isend(child, nbytes)
 
 
 def _around_a_ring(s: Script, count: int, size: int) -> None:

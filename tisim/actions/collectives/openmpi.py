@@ -70,14 +70,12 @@ def bcast_scatter_allgather(s: Endpoint, count: int, size: int, root: int) -> No
     def nbytes(first: int, number: int) -> int:
         return pieces.nbytes(first, number) * size
 
-    mask = 1
-    while mask < s.size and not place & mask:
-        mask <<= 1
-    if place and nbytes(place, mask):
-        s.recv((s.rank - mask) % s.size, nbytes(place, mask))
-    while mask := mask >> 1:
-        if place + mask < s.size and nbytes(place + mask, mask):
-            s.send((s.rank + mask) % s.size, nbytes(place + mask, mask))
+    parent, children = in_order_binomial_tree(place, s.size, 0)
+    if parent is not None and (received := nbytes(place, place - parent)):
+        s.recv((parent + root) % s.size, received)
+    for child in reversed(children):
+        if sent := nbytes(child, child - place):
+            s.send((child + root) % s.size, sent)
     for step in recursive_doubling_steps(place, s.size):
         mine, theirs = (nbytes(held.start, len(held)) for held in (step.mine, step.theirs))
         if step.partner is not None:

@@ -104,29 +104,8 @@ def rab(s: Endpoint, count: int, size: int, root: int) -> None:
     [Rabenseifner97]. In the second half his code lets a rank that has sent its part away go on
     collecting, as if the root were another.
     """
-    if count == 0 or s.size == 1:
-        return
-    folding = fold(s.size, working=0)
-    worker = reduce_scatter_halves(s, folding, count, size)
-    head = folding.worker(root)
-    if head is None:  # the root takes the place of the first worker
-        head = 0
-        part = halving_elements(0, folding.workers, count, size)[-1].kept
-        if s.rank == root:
-            worker = 0
-            s.recv(0, part)
-        elif worker == 0:
-            s.send(root, part)
-            return
-    if worker is None:
-        return
-    steps = halving_elements(worker, folding.workers, count, size)
-    for bit, (partner, kept, given) in reversed(list(enumerate(steps))):
-        peer = root if partner == head else folding.rank(partner)
-        if (worker ^ head) >> bit & 1:
-            s.send(peer, kept)
-        else:
-            s.recv(peer, given)
+    if count and s.size > 1:
+        by_halves(s, count, size, root, goes_on=True)
 
 
 def scatter_gather(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -159,11 +138,15 @@ def by_halving(
     collect(s, folding, worker, root, steps)
 
 
-def by_halves(s: Endpoint, count: int, size: int, root: int) -> None:
-    """Halve while reducing, pairs of ranks first, then collect [Thakur]."""
+def by_halves(s: Endpoint, count: int, size: int, root: int, *, goes_on: bool = False) -> None:
+    """Halve while reducing, pairs of ranks first, then collect [Thakur]; `goes_on` as there."""
     folding = fold(s.size, working=0)
+
+    def steps(worker: int) -> list[HalvingStep]:
+        return halving_elements(worker, folding.workers, count, size)
+
     worker = reduce_scatter_halves(s, folding, count, size)
-    collect(s, folding, worker, root, lambda w: halving_elements(w, folding.workers, count, size))
+    collect(s, folding, worker, root, steps, goes_on=goes_on)
 
 
 def ompi_chain(s: Endpoint, count: int, size: int, root: int) -> None:

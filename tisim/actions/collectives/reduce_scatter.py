@@ -29,20 +29,12 @@ def ompi_basic_recursivehalving(s: Endpoint, rcounts: Sequence[int], size: int) 
     if not any(rcounts):
         return
     rank, folding = s.rank, fold(s.size)
-    worker = folding.worker(rank)
-    paired = rank < 2 * folding.pairs
-    if worker is None:
-        s.send(rank + 1, sum(rcounts) * size)
-    else:
-        if paired:
-            s.recv(rank - 1, sum(rcounts) * size)
+    worker = folding.hand_over(s, sum(rcounts) * size)
+    if worker is not None:
         _halve(s, worker, folding, folding.offsets(rcounts, size))
-    if paired:
-        if worker is None:
-            if rcounts[rank]:
-                s.recv(rank + 1, rcounts[rank] * size)
-        elif rcounts[rank - 1]:
-            s.send(rank - 1, rcounts[rank - 1] * size)
+    idle = rank if worker is None else rank - 1  # of the pair
+    if rank < 2 * folding.pairs and rcounts[idle]:
+        folding.hand_back(s, rcounts[idle] * size)
 
 
 def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
@@ -98,13 +90,10 @@ def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     if ranks < 2:
         return
     folding = fold(ranks)
-    worker = folding.worker(rank)
+    worker = folding.hand_over(s, sum(rcounts) * size)
     if worker is None:
-        s.send(rank + 1, sum(rcounts) * size)
         s.recv(folding.rank(reversed_bits(rank // 2, folding.workers)), rcounts[rank] * size)
         return
-    if rank < 2 * folding.pairs:
-        s.recv(rank - 1, sum(rcounts) * size)
     ends = folding.offsets(rcounts, size)
     halve(s, folding, halving_steps(worker, folding.workers, ends.__getitem__))
     _deliver(s, worker, folding, rcounts, size)

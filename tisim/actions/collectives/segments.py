@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint
 
 
@@ -97,16 +98,9 @@ def scatter_pieces(s: Endpoint, pieces: Pieces, root: int) -> None:
     message's end, more than what comes. Empty parts are not sent.
     """
     place = (s.rank - root) % s.size
-    mask = 1
-    while mask < s.size:
-        if place & mask:
-            if pieces.nbytes(place) > 0:
-                s.recv((s.rank - mask) % s.size, pieces.nbytes(place, s.size))
-            break
-        mask <<= 1
-    mask >>= 1
-    while mask:
-        below = place + mask
-        if below < s.size and pieces.nbytes(below) > 0:
-            s.send((s.rank + mask) % s.size, pieces.nbytes(below, mask))
-        mask >>= 1
+    parent, children = in_order_binomial_tree(place, s.size, 0)
+    if parent is not None and pieces.nbytes(place) > 0:
+        s.recv((parent + root) % s.size, pieces.nbytes(place, s.size))
+    for child in reversed(children):
+        if pieces.nbytes(child) > 0:
+            s.send((child + root) % s.size, pieces.nbytes(child, child - place))

@@ -150,17 +150,11 @@ def bcast_down(
     `number`: how many ranks are in the tree. `base`, `stride` are the rank at place p is ``base +
     stride * p``, counted around the communicator.
     """
-    mask = 1
-    while mask < number:
-        if place & mask:
-            s.recv((base + stride * (place - mask)) % s.size, nbytes)
-            break
-        mask <<= 1
-    mask >>= 1
-    while mask:
-        if place + mask < number:
-            s.send((base + stride * (place + mask)) % s.size, nbytes)
-        mask >>= 1
+    parent, children = in_order_binomial_tree(place, number, 0)
+    if parent is not None:
+        s.recv((base + stride * parent) % s.size, nbytes)
+    for child in reversed(children):
+        s.send((base + stride * child) % s.size, nbytes)
 
 
 def reduce_up(
@@ -170,11 +164,8 @@ def reduce_up(
 
     The parameters are those of `bcast_down`.
     """
-    mask = 1
-    while mask < number:
-        if place & mask:
-            s.send((base + stride * (place - mask)) % s.size, nbytes)
-            return
-        if place + mask < number:
-            s.recv((base + stride * (place + mask)) % s.size, nbytes)
-        mask <<= 1
+    parent, children = in_order_binomial_tree(place, number, 0)
+    for child in children:
+        s.recv((base + stride * child) % s.size, nbytes)
+    if parent is not None:
+        s.send((base + stride * parent) % s.size, nbytes)

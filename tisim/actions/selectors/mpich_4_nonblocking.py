@@ -16,6 +16,7 @@ from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_al
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
 from tisim.actions.collectives.segments import Pieces
+from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint, Rounds, Script
 from tisim.actions.selectors import mpich_4
 
@@ -73,16 +74,15 @@ def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
     A rank that is not the root takes all that its buffer holds for received, and hands down more
     than it has.
     """
-    place, distance = (s.rank - root) % s.size, 1
-    while distance < s.size and not place & distance:
-        distance *= 2
+    place = (s.rank - root) % s.size
+    parent, children = in_order_binomial_tree(place, s.size, 0)
     held = pieces.nbytes(place, s.size)
-    if place and held > 0:
-        s.recv((s.rank - distance) % s.size, held)
-    while (distance := distance // 2) > 0:
-        passed = held - pieces.piece * distance
-        if place + distance < s.size and passed > 0:
-            s.send((s.rank + distance) % s.size, passed)
+    if parent is not None and held > 0:
+        s.recv((parent + root) % s.size, held)
+    for child in reversed(children):
+        passed = held - pieces.piece * (child - place)
+        if passed > 0:
+            s.send((child + root) % s.size, passed)
             held -= passed
 
 
@@ -91,16 +91,13 @@ def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
 
     The blocking broadcast sends to one child after the other.
     """
-    place, distance = (s.rank - root) % s.size, 1
-    while distance < s.size and not place & distance:
-        distance *= 2
-    if place:
-        received = s.irecv((s.rank - distance) % s.size, nbytes)
-        if distance > 1 and place + 1 < s.size:
+    parent, children = in_order_binomial_tree(s.rank, s.size, root)
+    if parent is not None:
+        received = s.irecv(parent, nbytes)
+        if children:
             s.waitall([received])
-    while (distance := distance // 2) > 0:
-        if place + distance < s.size:
-            s.isend((s.rank + distance) % s.size, nbytes)
+    for child in reversed(children):
+        s.isend(child, nbytes)
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
