@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, zip_longest
 
 from tisim.actions.collectives.exchanges import around, in_pairs
-from tisim.actions.collectives.halving import recursive_doubling_steps
+from tisim.actions.collectives.halving import exchange_doubling
 from tisim.actions.script import Endpoint
 
 _SMALLEST_PIECE = 262144  # bytes
@@ -108,16 +108,11 @@ def mpich_rdb(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsiz
     total = offsets[-1]
     if not any(rcounts):
         return
-    for step in recursive_doubling_steps(s.rank, s.size):
-        mine = offsets[step.mine.stop] - offsets[step.mine.start]
-        room = total - offsets[min(step.theirs.start, s.size)]
-        if step.partner is not None:
-            s.sendrecv(step.partner, mine, 0, step.partner, room, 0)
-        for is_sent, peer in step.relays:
-            if is_sent:
-                s.send(peer, offsets[step.theirs.stop] - offsets[step.theirs.start])
-            else:
-                s.recv(peer, room)
+    exchange_doubling(
+        s,
+        lambda ranks: offsets[ranks.stop] - offsets[ranks.start],
+        lambda step: total - offsets[step.theirs.start],
+    )
 
 
 def mpich_ring(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tisim.actions.collectives.exchanges import a_few_at_a_time, around, in_pairs, paced
-from tisim.actions.collectives.halving import demand_power_of_two, recursive_doubling_steps
+from tisim.actions.collectives.halving import demand_power_of_two, exchange_doubling
 from tisim.actions.collectives.mesh import along_2d, along_3d
 from tisim.actions.collectives.nonblocking import ialltoall
 from tisim.actions.script import Endpoint
@@ -86,15 +86,7 @@ def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     of one for those of the other, and sends too few or fatally many; here all blocks travel.
     """
     share = rcount * rsize * s.size
-    for step in recursive_doubling_steps(s.rank, s.size):
-        room = step.width * share
-        if step.partner is not None:
-            s.sendrecv(step.partner, len(step.mine) * share, 0, step.partner, room, 0)
-        for is_sent, peer in step.relays:
-            if is_sent:
-                s.send(peer, len(step.theirs) * share)
-            else:
-                s.recv(peer, room)
+    exchange_doubling(s, lambda ranks: len(ranks) * share, lambda step: step.width * share)
 
 
 def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, pace: str = "") -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tisim.actions.collectives.blocks import Blocks
 from tisim.actions.collectives.catalogue import algorithm
-from tisim.actions.collectives.halving import recursive_doubling_steps
+from tisim.actions.collectives.halving import exchange_doubling
 from tisim.actions.collectives.segments import (
     Pieces,
     cut,
@@ -174,19 +174,12 @@ def scatter_rdb_allgather(
         return
     pieces = Pieces(count * size, s.size)
     scatter(s, pieces, root)
-    place = (s.rank - root) % s.size
-    for step in recursive_doubling_steps(place, s.size):
-        theirs = pieces.nbytes(step.theirs.start, len(step.theirs))
-        if step.partner is not None:
-            peer = (step.partner + root) % s.size
-            mine = pieces.nbytes(step.mine.start, len(step.mine))
-            s.sendrecv(peer, mine, 0, peer, pieces.nbytes(step.theirs.start, s.size), 0)
-        for sends, partner in step.relays:
-            peer = (partner + root) % s.size
-            if sends:
-                s.send(peer, theirs)
-            else:
-                s.recv(peer, pieces.nbytes(step.mine.start + step.width, s.size))
+    exchange_doubling(
+        s,
+        lambda ranks: pieces.nbytes(ranks.start, len(ranks)),
+        lambda step: pieces.nbytes(step.theirs.start, s.size),
+        root,
+    )
 
 
 def smp_binary(s: Endpoint, count: int, size: int, root: int) -> None:

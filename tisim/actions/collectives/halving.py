@@ -174,6 +174,32 @@ def _relays(rank: int, width: int, served: int) -> list[tuple[bool, int]]:
     return found
 
 
+def exchange_doubling(
+    s: Endpoint,
+    held: Callable[[range], int],
+    room: Callable[[DoublingStep], int] | None = None,
+    root: int = 0,
+) -> None:
+    """Make the steps of recursive doubling, the ranks being counted from the root.
+
+    `held`: bytes of what some ranks hold; `room`: bytes of a receive, by default those that come.
+    """
+    for step in recursive_doubling_steps((s.rank - root) % s.size, s.size):
+        if step.partner is None and not step.relays:
+            continue
+        theirs = held(step.theirs)
+        space = theirs if room is None else room(step)
+        if step.partner is not None:
+            peer = (step.partner + root) % s.size
+            s.sendrecv(peer, held(step.mine), 0, peer, space, 0)
+        for is_sent, partner in step.relays:
+            peer = (partner + root) % s.size
+            if is_sent:
+                s.send(peer, theirs)
+            else:
+                s.recv(peer, space)
+
+
 class HalvingStep(NamedTuple):
     """One step of one worker: its partner, and the bytes of the half that it keeps and gives away.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tisim.actions.collectives import bcast, reduce
-from tisim.actions.collectives.halving import recursive_doubling_steps
+from tisim.actions.collectives.halving import exchange_doubling
 from tisim.actions.collectives.segments import Pieces
 from tisim.actions.collectives.trees import (
     Place,
@@ -76,13 +76,7 @@ def bcast_scatter_allgather(s: Endpoint, count: int, size: int, root: int) -> No
     for child in reversed(children):
         if sent := nbytes(child, child - place):
             s.send((child + root) % s.size, sent)
-    for step in recursive_doubling_steps(place, s.size):
-        mine, theirs = (nbytes(held.start, len(held)) for held in (step.mine, step.theirs))
-        if step.partner is not None:
-            peer = (step.partner + root) % s.size
-            s.sendrecv(peer, mine, 0, peer, theirs, 0)
-        for is_sent, partner in step.relays:
-            (s.send if is_sent else s.recv)((partner + root) % s.size, theirs)
+    exchange_doubling(s, lambda ranks: nbytes(ranks.start, len(ranks)), root=root)
 
 
 def reduce_tree(s: Endpoint, nbytes: int, root: int, tree: str) -> None:

@@ -8,10 +8,10 @@ from itertools import accumulate
 from tisim.actions.collectives.halving import (
     Folding,
     demand_power_of_two,
+    exchange_doubling,
     fold,
     halve,
     halving_steps,
-    recursive_doubling_steps,
     reversed_bits,
 )
 from tisim.actions.script import Endpoint
@@ -132,14 +132,7 @@ def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """
     offsets = list(accumulate((count * size for count in rcounts), initial=0))
     total = offsets[-1]
-    for step in recursive_doubling_steps(s.rank, s.size):
-        if step.partner is not None:
-            sent = total - offsets[step.mine.stop] + offsets[step.mine.start]
-            received = total - offsets[step.theirs.stop] + offsets[step.theirs.start]
-            s.sendrecv(step.partner, sent, 0, step.partner, received, 0)
-        for is_sent, peer in step.relays:
-            relayed = total - offsets[step.theirs.stop] + offsets[step.theirs.start]
-            (s.send if is_sent else s.recv)(peer, relayed)
+    exchange_doubling(s, lambda ranks: total - offsets[ranks.stop] + offsets[ranks.start])
 
 
 def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
