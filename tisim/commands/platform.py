@@ -362,10 +362,8 @@ def gpu_cluster_command(
     rails: int | None,
     nic: str | None,
     nvlink: str | None,
-    fabric: str,
-    oversubscription: float,
     no_gpudirect: bool,
-    sharp: bool,
+    **network: object,
 ) -> None:
     """Nodes of GPUs with NVLinks and a network; each host is a GPU.
 
@@ -373,8 +371,7 @@ def gpu_cluster_command(
     """
     from tisim.gpu.machines_platform import gpu_cluster
 
-    made = replace(gpus.machine(gpu, nodes), fabric=fabric, oversubscription=oversubscription)
-    made = replace(made, sharp=sharp)
+    made = replace(gpus.machine(gpu, nodes), **network)  # type: ignore[arg-type]
     if rails is not None:
         made = replace(made, nics=rails)
     if nic is not None:

@@ -8,6 +8,7 @@ these do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
@@ -183,10 +184,15 @@ def smp_rdb(s: Endpoint, count: int, size: int) -> None:
     Reduce on each host, exchange among the hosts, broadcast on each host.
     """
     nbytes = count * size
+    _in_two_levels(s, nbytes, lambda hosts: exchange_all(s, nbytes, hosts.number, hosts.cores))
+
+
+def _in_two_levels(s: Endpoint, nbytes: int, among: Callable[[Blocks], None]) -> None:
+    """Reduce on each host, then `among` the first ranks of hosts, then broadcast on each."""
     blocks = blocks_of_hosts(s)
     blocks.reduce_within(nbytes)
     if blocks.core == 0:
-        exchange_all(s, nbytes, blocks.number, blocks.cores)
+        among(blocks)
     blocks.bcast_within(nbytes)
 
 
@@ -196,15 +202,14 @@ def smp_rsag(s: Endpoint, count: int, size: int) -> None:
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. As in
     SimGrid, what the hosts cannot share evenly is not sent.
     """
-    nbytes = count * size
-    blocks = blocks_of_hosts(s)
-    blocks.reduce_within(nbytes)
-    if blocks.core == 0:
+
+    def around(blocks: Blocks) -> None:
         share = count // blocks.number * size
         right, left = blocks.neighbours()
         for _ in range(2 * (blocks.number - 1)):
             s.sendrecv(right, share, 0, left, share, 0)
-    blocks.bcast_within(nbytes)
+
+    _in_two_levels(s, count * size, around)
 
 
 def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
@@ -212,12 +217,7 @@ def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
 
     Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each.
     """
-    nbytes = count * size
-    blocks = blocks_of_hosts(s)
-    blocks.reduce_within(nbytes)
-    if blocks.core == 0:
-        _ring(s, blocks, count, size)
-    blocks.bcast_within(nbytes)
+    _in_two_levels(s, count * size, lambda blocks: _ring(s, blocks, count, size))
 
 
 def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
@@ -243,12 +243,8 @@ def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
     Reduce on each host, halve and double among the hosts, broadcast on each. Raises an `InputError`
     when the number of ranks is not a power of two.
     """
-    blocks = blocks_of_hosts(s)
     demand_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")
-    blocks.reduce_within(count * size)
-    if blocks.core == 0:
-        _halve_and_double(s, blocks, count, size)
-    blocks.bcast_within(count * size)
+    _in_two_levels(s, count * size, lambda blocks: _halve_and_double(s, blocks, count, size))
 
 
 def _halve_and_double(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
