@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 import tisim
-from tests.campaign import campaign
 from tests.oracle import simgrid_exec
+from tests.support import campaign
 
 ROOT = Path(__file__).resolve().parents[1]
 

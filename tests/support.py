@@ -1,7 +1,8 @@
-"""What many tests start from: files of the checkout, and traces of a few lines."""
+"""What many tests start from: files of the checkout, traces and platforms of a few lines."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -16,6 +17,12 @@ GRAPHENE = ROOT / "platforms" / "graphene.xml"
 RING = ROOT / "traces" / "ring.4"
 NPB = ROOT / "traces" / "npb.S.tar.xz"
 LU = NPB / "lu.S.4"  # 4 ranks
+
+
+def campaign(here: int, nightly: int) -> int:
+    """How much a test tries: little in CI, much in `make nightly`, which sets TISIM_NIGHTLY."""
+    return nightly if os.environ.get("TISIM_NIGHTLY") else here
+
 
 #: What one rank does: its lines without the rank, or a text in which ``;`` parts them.
 Program = str | Iterable[str]

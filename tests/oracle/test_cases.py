@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
 from tests.oracle import compare
 from tests.oracle.campaign import Shrinker
 from tests.oracle.cases import Case, run_simgrid
@@ -29,6 +28,7 @@ from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.program import Each, Line, Peer, Program
 from tests.oracle.programs.windows import ACCESSES, MAKERS, WITH_REQUEST, WindowAuthor
 from tests.oracle.simgrid_exec import OracleError, run_oracle
+from tests.support import campaign
 
 
 def test_a_seed_gives_one_case() -> None:

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.campaign import campaign
 from tests.oracle.cases import LATENCY, Case, run_simgrid
 from tests.oracle.compare import RELATIVE, difference, replay_here
 from tests.oracle.simgrid_exec import FIXED, OracleError, program, run_oracle
-from tests.support import write_ranks
+from tests.support import campaign, write_ranks
 from tisim.support.quantities import parse_bandwidth
 
 pytestmark = pytest.mark.oracle

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.actions.collectives.catalogue import algorithm, nonblocking
 from tisim.actions.script import ISEND, SEND, SENDRECV, SSEND, Script
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.campaign import campaign
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
 from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import GivingUpAuthor, NumberedAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.simgrid_exec import run_oracle
+from tests.support import campaign
 from tisim.traces.generate import PATTERNS
 
 pytestmark = pytest.mark.oracle

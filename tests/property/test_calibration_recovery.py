@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.studies.calibration import Measurements, Route, factors_of, fit_overheads, fit_transfer
 
 ENVELOPE = 16

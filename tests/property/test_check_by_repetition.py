@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import tisim
-from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import NumberedAuthor, draw_calls
-from tests.support import RING, ROOT, write_ranks
+from tests.support import RING, ROOT, campaign, write_ranks
 from tisim import _core
 from tisim.traces import Trace, check, pack
 from tisim.traces.generate import PATTERNS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.generate import PATTERNS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.actions.script import ANY_SOURCE, Script
 
 RANKS = 4

@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.campaign import campaign
 from tests.oracle.platforms.families import draw_hard_platform
+from tests.support import campaign
 from tisim import InputError, Platform, PlatformBuilder
 from tisim.platform.hosts import Radical
 from tisim.platform.routing import add_up

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tests.unit.collectives.schedule_checks import PARTIAL, check, execute
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm, algorithm
 from tisim.actions.script import Script

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
 from tests.oracle.cases import Case
 from tests.oracle.platforms.families import FAMILIES
@@ -27,6 +26,7 @@ from tests.oracle.programs.call_programs import (
 from tests.oracle.programs.collective_calls import CollectiveAuthor
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.programs.program import WIDTH_OF_TYPE, Each, Line, Peer
+from tests.support import campaign
 from tisim.kernel import Environment
 
 PROGRAMS = campaign(500, 2000)

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.campaign import campaign
 from tests.property.test_check_by_repetition import Lines, joined
-from tests.support import write_ranks
+from tests.support import campaign, load_platform, write_ranks
 from tisim.traces import pack
 
 # Number of programs in each of eight batches.
@@ -25,15 +24,10 @@ PROGRAMS = campaign(12, 60)
 #: Flops that take 1e-9 s on a host of `CLUSTER`.
 NANOSECOND = 4.0
 
-CLUSTER = """<platform version="4.1">
- <config>
-  <prop id="smpi/os" value="0:1e-6:1e-10"/>
-  <prop id="smpi/or" value="0:2e-6:0"/>
- </config>
- <cluster id="c" prefix="h" suffix="" radical="0-7" speed="4Gf" bw="125MBps" lat="20us"
-          bb_bw="300MBps" bb_lat="5us"/>
-</platform>
-"""
+CLUSTER = """<config>
+<prop id="smpi/os" value="0:1e-6:1e-10"/><prop id="smpi/or" value="0:2e-6:0"/></config>
+<cluster id="c" prefix="h" suffix="" radical="0-7" speed="4Gf" bw="125MBps" lat="20us"
+  bb_bw="300MBps" bb_lat="5us"/>"""
 
 
 def flops(ranks: int, draw: random.Random, near: bool) -> list[float]:
@@ -179,9 +173,7 @@ def skipped(trace: Path, platform: tisim.Platform, tolerance: float = 1e-6) -> i
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> tisim.Platform:
-    file = tmp_path_factory.mktemp("platform") / "cluster.xml"
-    file.write_text(CLUSTER)
-    return tisim.Platform.load(file)
+    return load_platform(tmp_path_factory.mktemp("platform"), CLUSTER)
 
 
 def packed(seed: int, directory: Path) -> Path:

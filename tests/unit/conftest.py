@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tests.unit.command_line import CommandLine
 from tests.unit.record.programs import ENVIRONMENT, Mpi, Recorder, libraries
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
-from tests.support import ROOT
+from tests.support import ROOT, campaign
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
 from tisim.analysis.result_json import COLUMNS
 from tisim.commands import cli

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import ROOT, platform_file
+from tests.support import ROOT, platform_file, write_trace
 from tisim import Config, _core
 from tisim.config.kinds import FACTORS, OverheadTable, StepTable
 from tisim.config.parameter import Parameter
@@ -367,17 +367,16 @@ def test_the_core_refuses_fields_that_are_missing_unknown_or_out_of_range() -> N
 
 def test_the_envelope_reaches_the_core(tmp_path: Path) -> None:
     """A message of 1000 bytes and its envelope at 1000 bytes/s."""
-    (tmp_path / "r0").write_text("0 send 1 0 1000 6\n")
-    (tmp_path / "r1").write_text("1 recv 0 0 1000 6\n")
-    path = tmp_path.with_suffix(".xml")
-    path.write_text(
-        '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1"/>'
-        '<host id="b" speed="1"/><link id="l" bandwidth="1000" latency="0"/>'
-        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>'
+    trace = write_trace(tmp_path, "send 1 0 1000 6", "recv 0 0 1000 6")
+    path = platform_file(
+        tmp_path,
+        '<zone id="z" routing="Full"><host id="a" speed="1"/><host id="b" speed="1"/>'
+        '<link id="l" bandwidth="1000" latency="0"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone>',
     )
     for config, seconds in (({}, 1.016), ({"tisim/envelope": 500}, 1.5)):
         config = {"network/model": "raw", **config}
-        result = tisim.replay(tmp_path, platform=path, config=config)
+        result = tisim.replay(trace, platform=path, config=config)
         assert result.simulated_time == pytest.approx(seconds, rel=1e-9)
 
 

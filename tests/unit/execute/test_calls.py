@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, Recorder
 from tests.unit.record.random_programs.program import Author

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
 from tests.golden.test_cases import CASES, SmallCase
-from tests.support import LU, NPB, ROOT
+from tests.support import LU, NPB, ROOT, campaign
 from tests.unit.execute.scripts import scripts_of
 from tests.unit.record.programs import Mpi
 from tisim.errors import InputError

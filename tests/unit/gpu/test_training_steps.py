@@ -16,7 +16,7 @@ from benchmarks.training_steps import (
     paper_steps,
     read_steps,
 )
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.gpu.step_machine import STEP_MACHINES
 
 A100 = STEP_MACHINES["a100"]

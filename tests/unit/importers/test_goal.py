@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import rank_calls
+from tests.support import platform_file, rank_calls
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError, SimulationError
 from tisim.simulation.goal import GoalResult, check_goal, replay_goal
@@ -182,14 +182,9 @@ def platform(directory: Path, ranks: int, bandwidth: str = "1e27Bps") -> Path:
     hosts = "".join(f'<host id="h{i}" speed="1Gf"/>' for i in range(ranks))
     pairs = [(a, b) for a in range(ranks) for b in range(a, ranks)]
     routes = "".join(f'<route src="h{a}" dst="h{b}"><link_ctn id="l"/></route>' for a, b in pairs)
-    path = directory / "p.xml"
-    path.write_text(
-        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-        f'<platform version="4.1"><zone id="z" routing="Full">{hosts}<link id="l" '
-        f'bandwidth="{bandwidth}" latency="{LATENCY}ns" sharing_policy="FATPIPE"/>{routes}'
-        "</zone></platform>"
-    )
-    return path
+    link = f'bandwidth="{bandwidth}" latency="{LATENCY}ns" sharing_policy="FATPIPE"'
+    inside = f'{hosts}<link id="l" {link}/>{routes}'
+    return platform_file(directory, f'<zone id="z" routing="Full">{inside}</zone>', "p.xml")
 
 
 def replayed(

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tisim.errors import InputError
 from tisim.traces.importers import convert
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.support import platform_file
 from tests.unit.io.conftest import Replay, findings, packed_again
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.platform.deployment import Deployment
@@ -239,11 +240,8 @@ def test_packed_started_accesses_are_replayed_alike(replay: Replay, tmp_path: Pa
     packed_again(tmp_path, replay(*ranks))
 
 
-PLATFORM = """
-<platform version="4.1"><zone id="z" routing="Full">
-  <host id="a" speed="1Gf"><disk id="d" read_bw="400" write_bw="100"/></host>
-</zone></platform>
-"""
+PLATFORM = """<zone id="z" routing="Full"><host id="a" speed="1Gf">
+<disk id="d" read_bw="400" write_bw="100"/></host></zone>"""
 
 
 def text(pattern: Io, rank: int) -> list[str]:
@@ -271,8 +269,7 @@ def test_every_pattern_writes_and_reads_all_bytes(
     tmp_path: Path, access: Access, name: str
 ) -> None:
     """A block at a wrong place would leave the file too short for the reads behind it."""
-    platform = tmp_path / "platform.xml"
-    platform.write_text(PLATFORM)
+    platform = platform_file(tmp_path, PLATFORM)
     pattern = Io(
         ranks=4, iterations=2, compute=0, access=access, written=60, block=20, read_back=True,
         fsync=True,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tisim
-from tests.support import write_trace
+from tests.support import load_platform, platform_file, write_trace
 from tisim.errors import InputError, SimulationError
 from tisim.kernel import Environment, MpiRank
 from tisim.kernel.driver import Progress
@@ -39,21 +39,18 @@ def test_a_wrong_value_is_refused(option: str, value: str, tmp_path: Path) -> No
         tisim.replay(trace, platform=_PLATFORM, config={option: value})
 
 
-_PAIR = """<platform version="4.1"><zone id="w" routing="Full">
+_PAIR = """<zone id="w" routing="Full">
 <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
 <link id="ab" bandwidth="1MBps" latency="1ms" {link}/>
 <route src="a" dst="b"><link_ctn id="ab"/></route>
-</zone></platform>
-"""
+</zone>"""
 _FIFO = {"network/ordering": "fifo", "network/model": "CM02", "network/crosstraffic": "no"}
 
 
 def _replay(folder: Path, profile: str, link: str, *programs: tuple[str, ...]) -> tisim.Result:
     (folder / "profile").write_text(profile)
-    (folder / "platform.xml").write_text(_PAIR.format(link=link))
-    return tisim.replay(
-        write_trace(folder, *programs), platform=folder / "platform.xml", config=_FIFO
-    )
+    platform = platform_file(folder, _PAIR.format(link=link))
+    return tisim.replay(write_trace(folder, *programs), platform=platform, config=_FIFO)
 
 
 _MANY = tuple(f"send 1 {tag} 60000 6" for tag in range(3))
@@ -110,8 +107,7 @@ def test_bandwidth_that_changes_is_that_of_the_messages_that_move_then(tmp_path:
 
 
 def test_processes_exchange_messages_in_order(tmp_path: Path) -> None:
-    (tmp_path / "platform.xml").write_text(_PAIR.format(link=""))
-    env = Environment(tisim.Platform.load(tmp_path / "platform.xml"), _FIFO)
+    env = Environment(load_platform(tmp_path, _PAIR.format(link="")), _FIFO)
 
     def sender(mpi: MpiRank) -> Generator[Any, Any, float]:
         request = yield mpi.isend(1, 200_000, tag=0)

@@ -103,17 +103,10 @@ def test_a_platform_does_not_change(platform: Platform) -> None:
 
 
 def test_router_names(tmp_path: Path) -> None:
-    def make(more: str) -> str:
-        return (
-            '<platform version="4.1"><cluster id="c" prefix="p-" suffix=".s" radical="0-1"'
-            f' speed="1" bw="1" lat="0"{more}/></platform>'
-        )
-
-    path = tmp_path / "p.xml"
-    path.write_text(make(""))
-    assert Platform.load(path).topology.find_point("p-c_router.s") is not None
-    path.write_text(make(' router_id="gate"'))
-    assert Platform.load(path).topology.find_point("gate") is not None
+    start = '<cluster id="c" prefix="p-" suffix=".s" radical="0-1" speed="1" bw="1" lat="0"'
+    for more, name in (("", "p-c_router.s"), (' router_id="gate"', "gate")):
+        platform = load_platform(tmp_path, f"{start}{more}/>")
+        assert platform.topology.find_point(name) is not None
 
 
 Load = Callable[[str], Platform]
@@ -196,15 +189,13 @@ def test_disks_that_make_no_sense_are_refused(load: Load, disks: str, message: s
     assert caught.value.line == 1
 
 
-CLUSTER = """<platform version="4.1">
+CLUSTER = """
 <cluster id="c" prefix="c-" suffix="" radical="0-2" speed="1Gf" bw="1GBps" lat="1us">
-<prop id="tisim/disk" value="{}"/></cluster></platform>"""
+<prop id="tisim/disk" value="{}"/></cluster>"""
 
 
 def cluster(tmp_path: Path, text: str) -> Platform:
-    path = tmp_path / "cluster.xml"
-    path.write_text(CLUSTER.format(text))
-    return Platform.load(path)
+    return load_platform(tmp_path, CLUSTER.format(text))
 
 
 def test_each_host_of_a_cluster_has_the_disk_of_its_property(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
-from tests.support import ROOT
+from tests.support import ROOT, campaign
 from tests.unit.command_line import CommandLine
 
 NAMES = (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT, rank_lines
+from tests.support import GRAPHENE, ROOT, rank_lines, tisim_process
 from tisim.support.mpi import find_library
 from tisim.traces import check, unpack
 from tisim.traces.record.source import compiled_recorder
@@ -121,13 +121,9 @@ def tisim_record(
     *arguments: str | Path, variables: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
     """Run ``tisim record``."""
-    return subprocess.run(
-        [sys.executable, "-m", "tisim", "record", *map(str, arguments)],
-        env={**os.environ, **ENVIRONMENT, **variables},
-        capture_output=True,
-        text=True,
-        timeout=600,  # real ranks on busy processors
-    )
+    settings = {**os.environ, **ENVIRONMENT, **variables}
+    # Real ranks on busy processors.
+    return tisim_process("record", *arguments, env=settings, timeout=600)
 
 
 def lines_of(trace: Path) -> list[list[str]]:
@@ -213,13 +209,18 @@ class Recorder:
     def run(
         self,
         *command: str | Path,
-        output: Path | None = None,
         options: str = "",
         variables: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``tisim record`` on a command; the trace is `output` or ``trace.tit``."""
-        output = output or self.directory / "trace.tit"
-        before = ("-o", output, "--mpicc", self.mpi.cc, *options.split(), "--")
+        """Run ``tisim record`` on a command; the trace is ``trace.tit``."""
+        before = (
+            "-o",
+            self.directory / "trace.tit",
+            "--mpicc",
+            self.mpi.cc,
+            *options.split(),
+            "--",
+        )
         return tisim_record(*before, *command, variables=variables)
 
     def record(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tests.unit.record.programs import (
     ENVIRONMENT,
     EXAMPLES,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import campaign
+from tests.support import campaign
 from tests.unit.record.programs import Mpi, Recorder, replay_on_graphene
 from tests.unit.record.random_programs.program import Author
 

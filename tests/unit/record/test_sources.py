@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.campaign import campaign
-from tests.support import GRAPHENE
+from tests.support import GRAPHENE, campaign
 from tests.unit.record.programs import (
     ROOT,
     Recorder,

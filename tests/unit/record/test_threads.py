@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import GRAPHENE
+from tests.support import GRAPHENE, load_platform
 from tests.unit.record.programs import (
     Recorder,
     replay_on_graphene,
@@ -180,27 +180,24 @@ def test_threads_share_the_cores_of_a_host(tmp_path: Path) -> None:
     packed = tmp_path / "trace.tit"
     pack(trace, packed)
     for cores, expected in seconds.items():
-        platform = tisim.Platform.load(write_cluster(tmp_path, cores))
+        platform = two_hosts(tmp_path, cores)
         for file in (trace, packed):
             result = tisim.replay(file, platform=platform, hosts=["a", "b"])
             assert [*result.finish] == pytest.approx(expected, abs=1e-9)
     # Both ranks on one host: six threads on four cores.
-    platform = tisim.Platform.load(write_cluster(tmp_path, 4))
+    platform = two_hosts(tmp_path, 4)
     trace.write_text("0 compute 1e9 threads=4 sum=4e9\n1 compute 1e9 threads=4 sum=4e9\n")
     result = tisim.replay(trace, platform=platform, hosts=["a", "a"])
     assert [*result.finish] == pytest.approx([2.0, 2.0], abs=1e-9)
 
 
-def write_cluster(directory: Path, cores: int) -> Path:
-    file = directory / f"{cores}.xml"
-    file.write_text(
-        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM '
-        '"https://simgrid.org/simgrid.dtd">\n<platform version="4.1"><zone id="z" routing="Full">'
-        f'<host id="a" speed="1Gf" core="{cores}"/><host id="b" speed="1Gf" core="{cores}"/>'
-        '<link id="l" bandwidth="1GBps" latency="1us"/>'
-        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>\n'
+def two_hosts(directory: Path, cores: int) -> tisim.Platform:
+    return load_platform(
+        directory,
+        f'<zone id="z" routing="Full"><host id="a" speed="1Gf" core="{cores}"/>'
+        f'<host id="b" speed="1Gf" core="{cores}"/><link id="l" bandwidth="1GBps" latency="1us"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone>',
     )
-    return file
 
 
 def test_both_versions_of_packed_traces_keep_threads(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 from matplotlib import image
 
 import tisim
-from tests.campaign import campaign
-from tests.support import GRAPHENE, LU, RING, ROOT
+from tests.support import GRAPHENE, LU, RING, ROOT, campaign
 from tests.unit.command_line import CommandLine
 from tisim.analysis.pictures import draw_gantt
 from tisim.analysis.pictures.colours import COLOURS, MEANINGS, rgb

@@ -182,21 +182,15 @@ def test_a_sample_of_a_grid_draws_nothing_twice() -> None:
     assert points_of(grid, 100, seed=1) == points_of(grid)
 
 
-CLUSTER = """<platform version="4.1">
-  <zone id="w" routing="Full">
-    <cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" core="2" bw="1GBps" lat="1us"
-             bb_bw="2GBps" bb_lat="1us"/>
-  </zone>
-</platform>
-"""
+CLUSTER = """<zone id="w" routing="Full">
+<cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" core="2" bw="1GBps" lat="1us"
+  bb_bw="2GBps" bb_lat="1us"/></zone>"""
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Platform:
     """Four hosts of two cores each."""
-    file = tmp_path / "cluster.xml"
-    file.write_text(CLUSTER)
-    return Platform.load(file)
+    return load_platform(tmp_path, CLUSTER)
 
 
 def placed(
@@ -294,9 +288,7 @@ def test_noise_is_decided_by_the_seed_and_scales_with_the_variation(cluster: Pla
 
 
 def test_noise_has_mean_one_and_the_variation_that_is_asked_for(tmp_path: Path) -> None:
-    file = tmp_path / "large.xml"
-    file.write_text(CLUSTER.replace("0-3", "0-19999"))
-    large = Platform.load(file)
+    large = load_platform(tmp_path, CLUSTER.replace("0-3", "0-19999"))
     factors = with_noise(large, "speed", "*", 0.2, (5, 0)).resources.host_speed / 1e9
     assert factors.mean() == pytest.approx(1, abs=0.005)
     assert factors.std() == pytest.approx(0.2, rel=0.03)

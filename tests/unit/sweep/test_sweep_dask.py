@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 import tisim
-from tests.campaign import campaign
-from tests.support import GRAPHENE, LU
+from tests.support import GRAPHENE, LU, campaign
 from tests.unit.sweep.conftest import same, write_trace
 from tisim.errors import InputError, TisimError
 from tisim.studies.sweep.store import Table

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.campaign import campaign
-from tests.support import ROOT
+from tests.support import ROOT, campaign
 from tisim.commands.sweep import sweep_command
 from tisim.errors import InputError
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front

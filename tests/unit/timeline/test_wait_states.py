@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import write_ranks
+from tests.support import platform_file, write_ranks, write_trace
 from tests.unit.command_line import CommandLine
 from tisim.analysis.timeline.outliers import place_of, ranges
 from tisim.platform import new
@@ -16,19 +16,15 @@ from tisim.platform.deployment import Deployment
 
 # Calls cost nothing, and computing so many flops takes so many seconds.
 FREE = {"smpi/os": "0:0:0", "smpi/ois": "0:0:0", "smpi/or": "0:0:0"}
-MACHINE = """<platform version="4.1">
-  <cluster id="c" prefix="c-" suffix="" radical="0-7" speed="1f" bw="1GBps" lat="1us"/>
-</platform>
-"""
+MACHINE = '<cluster id="c" prefix="c-" suffix="" radical="0-7" speed="1f" bw="1GBps" lat="1us"/>'
 
 Row = tuple[str, str, int, int, float]
 
 
 def replay(directory: Path, *ranks: str, **options: str) -> tisim.Result:
     """Replay programs of one line a rank, their actions parted by ``;``."""
-    (directory / "machine.xml").write_text(MACHINE)
     traces = write_ranks(directory / "traces", *ranks)
-    machine = directory / "machine.xml"
+    machine = platform_file(directory, MACHINE)
     return tisim.replay(traces, platform=machine, config=FREE | options, event_log=True)
 
 
@@ -146,16 +142,11 @@ def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_starts_late(tmp_path: Path) -> None:
-    (tmp_path / "deploy.xml").write_text(
-        "<?xml version='1.0'?><platform version='4.1'><actor host='c-0' function='0' "
-        "start_time='3'/><actor host='c-1' function='1'/></platform>"
-    )
-    (tmp_path / "machine.xml").write_text(MACHINE)
-    (tmp_path / "trace").write_text("0 compute 1\n0 send 1 0 8 6\n1 recv 0 0 8 6\n")
+    late = '<actor host="c-0" function="0" start_time="3"/><actor host="c-1" function="1"/>'
     result = tisim.replay(
-        tmp_path / "trace",
-        platform=tmp_path / "machine.xml",
-        deployment=tmp_path / "deploy.xml",
+        write_trace(tmp_path, "compute 1; send 1 0 8 6", "recv 0 0 8 6"),
+        platform=platform_file(tmp_path, MACHINE),
+        deployment=platform_file(tmp_path, late, "deploy.xml"),
         config=FREE,
         event_log=True,
     )

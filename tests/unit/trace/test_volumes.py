@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tests.support import GRAPHENE, RING
+from tests.support import GRAPHENE, RING, platform_file
 from tests.tit_reader import TitTrace
 from tests.unit.command_line import BACKBONE, CommandLine
 from tisim.errors import InputError
@@ -323,10 +323,7 @@ def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:
         deviation_of(Trace.open(damaged))
 
 
-FOUR_HOSTS = """<platform version="4.1">
-<cluster id="c" prefix="h" suffix="" radical="0-3" speed="1Gf" bw="1GBps" lat="1us"/>
-</platform>
-"""
+FOUR_HOSTS = '<cluster id="c" prefix="h" suffix="" radical="0-3" speed="1Gf" bw="1GBps" lat="1us"/>'
 TRACE = """0 compute 1e9
 0 allreduce 1 5e8
 0 compute 0
@@ -339,7 +336,7 @@ TRACE = """0 compute 1e9
 
 @pytest.fixture
 def trace(tmp_path: Path) -> tisim.Trace:
-    (tmp_path / "platform.xml").write_text(FOUR_HOSTS)
+    platform_file(tmp_path, FOUR_HOSTS)
     (tmp_path / "trace.txt").write_text(TRACE)
     return tisim.Trace.open(tmp_path / "trace.txt")
 

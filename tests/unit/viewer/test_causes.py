@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, ROOT
+from tests.support import GRAPHENE, ROOT, platform_file
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
 from tests.unit.viewer.test_page import assert_quiet, panel_says, wait_for, window
@@ -75,26 +75,23 @@ def test_a_late_rank_that_has_waited_is_no_origin(tmp_path: Path) -> None:
 pytestmark = viewers.needs_viewer
 
 _SLOW, _RANKS = "old-0", (499, 999)
-_PLATFORM = """<platform version="4.1">
-  <zone id="world" routing="Full">
-    <cluster id="new" prefix="new-" suffix="" radical="0-498" speed="3Gf" bw="10Gbps" lat="1us"
-             router_id="n"/>
-    <cluster id="old" prefix="old-" suffix="" radical="0-0" speed="2Gf" bw="10Gbps" lat="1us"
-             router_id="o"/>
-    <link id="between" bandwidth="1Tbps" latency="0us"/>
-    <zoneRoute src="new" dst="old" gw_src="n" gw_dst="o"><link_ctn id="between"/></zoneRoute>
-  </zone>
-</platform>
-"""
+_PLATFORM = """<zone id="world" routing="Full">
+<cluster id="new" prefix="new-" suffix="" radical="0-498" speed="3Gf" bw="10Gbps" lat="1us"
+  router_id="n"/>
+<cluster id="old" prefix="old-" suffix="" radical="0-0" speed="2Gf" bw="10Gbps" lat="1us"
+  router_id="o"/>
+<link id="between" bandwidth="1Tbps" latency="0us"/>
+<zoneRoute src="new" dst="old" gw_src="n" gw_dst="o"><link_ctn id="between"/></zoneRoute>
+</zone>"""
 
 
 @pytest.fixture(scope="module")
 def halo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two ranks a host; the platform of docs/howto/find_a_delay.md."""
     folder = tmp_path_factory.mktemp("halo")
-    (folder / "nodes.xml").write_text(_PLATFORM)
+    nodes = platform_file(folder, _PLATFORM)
     Halo3D(ranks=1000, iterations=20).write(folder / "halo.tit")
-    tisim.replay(folder / "halo.tit", platform=folder / "nodes.xml", timeline=folder / "halo.tir")
+    tisim.replay(folder / "halo.tit", platform=nodes, timeline=folder / "halo.tir")
     return folder / "halo.tir"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, LU
+from tests.support import GRAPHENE, LU, platform_file, write_trace
 from tests.unit.command_line import CommandLine
 from tests.unit.viewer.viewer import needs_viewer
 from tisim.analysis.report import write_report
@@ -31,15 +31,11 @@ from tisim.traces.generate import Wavefront
 
 pytestmark = needs_viewer
 
-_PAIR = """<platform version="4.1">
-  <zone id="world" routing="Full">
-    <host id="a.site.org" speed="1Gf"/><host id="b.site.org" speed="1Gf"/>
-    <link id="cable" bandwidth="1MBps" latency="1ms"/>
-    <link id="wide" bandwidth="4MBps" latency="1ms"/>
-    <route src="a.site.org" dst="b.site.org"><link_ctn id="cable"/><link_ctn id="wide"/></route>
-  </zone>
-</platform>
-"""
+_PAIR = """<zone id="world" routing="Full">
+<host id="a.site.org" speed="1Gf"/><host id="b.site.org" speed="1Gf"/>
+<link id="cable" bandwidth="1MBps" latency="1ms"/><link id="wide" bandwidth="4MBps" latency="1ms"/>
+<route src="a.site.org" dst="b.site.org"><link_ctn id="cable"/><link_ctn id="wide"/></route>
+</zone>"""
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +68,10 @@ def test_links_carry_what_the_core_counts(replayed: tuple[tisim.Result, RunFile]
 
 
 def test_a_message_alone_has_all_of_its_narrowest_link(tmp_path: Path) -> None:
-    (tmp_path / "pair.xml").write_text(_PAIR)
-    for rank, call in ((0, "send 1"), (1, "recv 0")):
-        calls = ["init", f"{call} 0 1000000 6", f"{call} 0 1000000 6", "finalize"]
-        text = "".join(f"{rank} {one}\n" for one in calls)
-        (tmp_path / f"t.{rank}").write_text(text)
-    (tmp_path / "t.txt").write_text("t.0\nt.1\n")
+    calls = (f"{call} 0 1000000 6" for call in ("send 1", "recv 0"))
     tisim.replay(
-        tmp_path / "t.txt",
-        platform=tmp_path / "pair.xml",
+        write_trace(tmp_path, *(f"init; {call}; {call}; finalize" for call in calls)),
+        platform=platform_file(tmp_path, _PAIR),
         config={"network/model": "raw", "network/crosstraffic": False},
         timeline=tmp_path / "run.tir",
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.support import GRAPHENE, RING
+from tests.support import GRAPHENE, RING, platform_file, write_trace
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.report import browser as chromium
 from tests.unit.viewer import viewer as viewers
@@ -118,11 +118,8 @@ def test_what_cannot_be_searched_for(run_file: Path, text: str, message: str) ->
 
 pytestmark = viewers.needs_viewer
 
-_TWO_SWITCHES = """<platform version="4.1">
-  <cluster id="tree" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="1GBps" lat="1us"
-           topology="FAT_TREE" topo_parameters="2;2,2;1,1;1,1"/>
-</platform>
-"""
+_TWO_SWITCHES = """<cluster id="tree" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="1GBps"
+  lat="1us" topology="FAT_TREE" topo_parameters="2;2,2;1,1;1,1"/>"""
 
 
 def _orders(run: RunFile) -> RankOrders:
@@ -162,16 +159,10 @@ def test_ranks_by_what_they_do(run_file: Path) -> None:
 
 
 def test_ranks_by_host_switch_and_communicator(tmp_path: Path) -> None:
-    (tmp_path / "tree.xml").write_text(_TWO_SWITCHES)
     (tmp_path / "hosts").write_text("n0\nn3\nn1\nn0\n")
-    for rank in range(4):
-        calls = ["init", f"comm_split {rank % 2} 0", "compute 1e6", "barrier", "finalize"]
-        calls = [one for one in calls if "split" not in one]
-        (tmp_path / f"t.{rank}").write_text("".join(f"{rank} {one}\n" for one in calls))
-    (tmp_path / "t.txt").write_text("".join(f"t.{rank}\n" for rank in range(4)))
     tisim.replay(
-        tmp_path / "t.txt",
-        platform=tmp_path / "tree.xml",
+        write_trace(tmp_path, *["init; compute 1e6; barrier; finalize"] * 4),
+        platform=platform_file(tmp_path, _TWO_SWITCHES),
         deployment=tisim.Deployment.from_hostfile(tmp_path / "hosts", 4),
         timeline=tmp_path / "run.tir",
     )
@@ -186,14 +177,9 @@ def test_ranks_by_host_switch_and_communicator(tmp_path: Path) -> None:
 
 
 def test_alike_ranks_are_neighbours(tmp_path: Path) -> None:
-    for rank in range(6):
-        work = 5e9 if rank in (1, 4) else 1e6 * (rank + 1)
-        (tmp_path / f"t.{rank}").write_text(f"{rank} init\n{rank} compute {work}\n{rank} barrier\n")
-    (tmp_path / "t.txt").write_text("".join(f"t.{rank}\n" for rank in range(6)))
-    root = Path(__file__).resolve().parents[3]
-    tisim.replay(
-        tmp_path / "t.txt", platform=root / "platforms/graphene.xml", timeline=tmp_path / "run.tir"
-    )
+    work = [5e9 if rank in (1, 4) else 1e6 * (rank + 1) for rank in range(6)]
+    trace = write_trace(tmp_path, *(f"init; compute {flops}; barrier" for flops in work))
+    tisim.replay(trace, platform=GRAPHENE, timeline=tmp_path / "run.tir")
     ranks = _orders(RunFile(tmp_path / "run.tir")).order("similarity").ranks.tolist()
     assert abs(ranks.index(1) - ranks.index(4)) == 1
 

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.campaign import campaign
-from tests.support import GRAPHENE, RING
+from tests.support import GRAPHENE, RING, campaign
 from tests.torture.mutations import mutate
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.viewer import viewer as viewers
