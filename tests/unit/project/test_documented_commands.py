@@ -126,7 +126,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tisim("examples", "")
     hardware = "--speed 3.2Gf --bandwidth 1Gbps --latency 10us"
     tisim(f"platform new cluster --nodes 128 {hardware}", "p.xml")
-    for name in ("cluster.xml", "calibrated.xml", "graphene.xml"):
+    for name in ("cluster.xml", "calibrated.xml", "graphene.xml", "m.xml", "measured.xml"):
         shutil.copy(directory / "p.xml", directory / name)
     shutil.copy(directory / "p.hosts", directory / "hosts.txt")
     wavefront = "generate wavefront --ranks 8 --iterations 20 --planes 5 --compute 500Mf"
