@@ -133,8 +133,8 @@ def test_all_of_it_is_computation_on_request(one_recorder: Recorder) -> None:
     work = sum(volumes(usual.lines[0]))
     trace = one_recorder.record(program, "20000", options="--longest-poll 0")
     assert "polling: " not in trace.run.stderr
-    # Nine loops wait 20 ms each; where processors are busy, MPI_Test gives its own away.
-    assert sum(volumes(trace.lines[0])) > 1.01 * work
+    # How often they ask in nine waits of 20 ms depends on who else computes; the work does not.
+    assert sum(volumes(trace.lines[0])) > work
 
 
 EMULATED = pytest.mark.skipif(
