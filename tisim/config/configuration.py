@@ -120,10 +120,9 @@ class Config:
             If the two together make no sense.
         """
         result = Config()
-        result._values = dict(self._values)
-        for key, value in stronger._values.items():
-            result._values.pop(SAME_TABLE.get(key, key), None)
-            result._values[key] = value
+        replaced = {*stronger._values, *(SAME_TABLE.get(key, key) for key in stronger._values)}
+        kept = {key: value for key, value in self._values.items() if key not in replaced}
+        result._values = {**kept, **stronger._values}
         result._model = str(result._values.get(_MODEL, result._model))
         result.warnings = self.warnings + stronger.warnings
         result._check()

@@ -194,6 +194,16 @@ def test_the_stronger_wins() -> None:
     assert "smpi/bw-factor" not in merged
 
 
+@pytest.mark.parametrize("model", ["SMPI", "LV08"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_each_model_reads_its_own_of_two_names(model: str, order: int) -> None:
+    both = {"smpi/bw-factor": "0:0.5", "network/bandwidth-factor": "0.75"}
+    given = Config({**dict([*both.items()][::order]), "network/model": model})
+    own = {"SMPI": "0:0.5", "LV08": "0.75"}[model]
+    for config in (given, Config().merged(given), given.merged(Config({"smpi/os": "0:1:1"}))):
+        assert config.as_dict()["network/bandwidth-factor"] == own
+
+
 def test_smpi_factors_are_for_the_smpi_model() -> None:
     config = Config({"network/model": "LV08", "smpi/bw-factor": "0:0.5"})
     assert config["network/bandwidth-factor"] == StepTable.constant(0.97)
