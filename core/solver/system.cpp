@@ -80,21 +80,24 @@ std::uint16_t System::weight_number(double weight) {
   return static_cast<std::uint16_t>(number);
 }
 
-// Folds what each constraint does to a variable alone into its bounds. A flow that has no bound of
-// its own does not meet one before a fat pipe saturates, which holds back all flows on it (ADR 3).
+// Folds what each constraint does to a variable alone into its bounds. A flow whose own bound lies
+// above what a fat pipe leaves it, or that has none, does not meet one before the pipe saturates,
+// which holds back all flows on it (ADR 3). A pipe of the reverse route is so.
 void System::fold_constraints(VariableType& type, std::size_t first) const {
-  const double above = type.bound < 0 ? 1 + tolerance::kAboveSaturation : 1.0;
+  constexpr double kAbove = 1 + tolerance::kAboveSaturation;
+  const double own = type.bound;
   type.joint_bound = -1.0;
   for (std::size_t i = first; i < first + type.elements; ++i) {
     const Constraint& constraint = this->constraint(elements_[i].constraint);
     const double alone = constraint.capacity / weight(elements_[i]);
-    const double most = constraint.fatpipe ? alone * above : alone;
+    const bool saturates_first = constraint.fatpipe && (own < 0 || alone < own);
+    const double most = saturates_first ? alone * kAbove : alone;
     double& limited = constraint.fatpipe ? type.bound : type.joint_bound;
     if (limited < 0 || most < limited) limited = most;
   }
   // A shared link of the pipe's capacity saturates together with the pipe, not before it.
-  const bool together = type.joint_bound <= type.bound && type.bound <= type.joint_bound * above;
-  if (above > 1 && together) type.joint_bound = type.bound;
+  const bool together = type.joint_bound <= type.bound && type.bound <= type.joint_bound * kAbove;
+  if (together && type.bound != own) type.joint_bound = type.bound;
 }
 
 std::uint32_t System::type_number(const VariableType& type) {

@@ -109,6 +109,26 @@ def with_profiles(
     return replace(case, platform=platform), author.profiles
 
 
+def test_a_fat_pipe_becomes_narrower_under_its_flows(tmp_path: Path) -> None:
+    """Their bounds stay those of the wider pipe, so that it holds back both (ADR 3)."""
+    (tmp_path / "platform.xml").write_text(
+        HEADER + "".join(f'<host id="{name}" speed="1Gf"/>' for name in "abcd") + "\n"
+        '<link id="pipe" bandwidth="100MBps" latency="19ns" sharing_policy="FATPIPE"'
+        ' bandwidth_file="narrower"/><link id="far" bandwidth="10GBps" latency="500ns"/>\n'
+        '<route src="a" dst="b"><link_ctn id="pipe"/></route>\n'
+        '<route src="c" dst="d"><link_ctn id="pipe"/><link_ctn id="far"/></route>'
+        "</zone></platform>\n"
+    )
+    (tmp_path / "narrower").write_text("0.004 30e6\n")
+    (tmp_path / "hosts").write_text("a\nb\nc\nd\n")
+    programs = ["send 1 1 1e6", "recv 0 1 1e6", "send 3 1 1e6", "recv 2 1 1e6"]
+    traces = write_ranks(tmp_path / "traces", *programs)
+    platform, config = tmp_path / "platform.xml", {"network/weight-S": "1"}
+    theirs = run_oracle(platform, tmp_path / "hosts", traces, ["network/weight-S:1"])
+    ours = tisim.replay(traces, platform=platform, hosts=[*"abcd"], config=config)
+    assert list(ours.finish) == pytest.approx(theirs, rel=RELATIVE)
+
+
 HOSTS = ["a", "b", "c"]
 PLATFORM = f"""{HEADER}<host id="a" speed="1Gf"/><host id="b" speed="2Gf"/>
 <host id="c" speed="3Gf"/><link id="l" bandwidth="100MBps" latency="10us"/>

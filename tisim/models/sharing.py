@@ -119,15 +119,16 @@ class Sharing:
     def _limits(self) -> Floats:
         """The most that each variable gets when it is alone: its bound, and its links.
 
-        A flow without a bound of its own does not meet one before a fat pipe is full (ADR 3): the
-        pipe's lies a thousand roundings above its level.
+        A flow whose own bound lies above what a fat pipe leaves it, or that has none, does not meet
+        one before the pipe is full (ADR 3): the pipe's lies a thousand roundings above its level.
         """
-        above = np.where(np.isinf(self.bound), 1 + _SAME_LEVEL, 1.0)
+        above = 1 + _SAME_LEVEL
         alone = self.capacity[self.link] / self.weight
         pipes = self.fatpipe[self.link]
         bound, joint = self.bound.copy(), np.full(len(self.bound), np.inf)
-        np.minimum.at(bound, self.variable[pipes], (alone * above[self.variable])[pipes])
+        of_pipes = np.where(alone < self.bound[self.variable], alone * above, alone)
+        np.minimum.at(bound, self.variable[pipes], of_pipes[pipes])
         np.minimum.at(joint, self.variable[~pipes], alone[~pipes])
-        together = (above > 1) & (joint <= bound) & (bound <= joint * above)
+        together = (bound != self.bound) & (joint <= bound) & (bound <= joint * above)
         joint[together] = bound[together]
         return np.where(self.count * bound <= joint, bound, joint / self.count)
