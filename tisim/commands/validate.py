@@ -45,6 +45,10 @@ def validate_command(
     from tisim.studies.validation import load_study, validate
     from tisim.support.progress import ProgressBar
 
+    if report_file is not None:
+        from tisim.analysis.report.report import check_report
+
+        check_report(report_file)
     for file in (report_file, json_file):
         if file not in (None, "-"):
             check_writable(str(file))

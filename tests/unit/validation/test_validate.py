@@ -54,6 +54,18 @@ def test_groups_and_thresholds() -> None:
     assert not found.passed
 
 
+def test_without_a_case_that_counts_there_is_no_number(tmp_path: Path) -> None:
+    """JSON has no NaN, and no error is above a threshold that nothing could be compared to."""
+    noisy = case("d", PREDICTED * 0.5, PREDICTED, PREDICTED * 2)
+    found = validate(Study((noisy,), {"": Thresholds(median=0.05)}))
+    assert found.violations == (
+        "the median error of all cases is not known: no case ran whose real times are near enough "
+        "to each other",
+    )
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert json.loads(text)["groups"][-1]["median"] is None
+
+
 def test_the_page_shows_each_case() -> None:
     found = validate(Study((case("ring <1>", PREDICTED, PREDICTED * 1.01),)))
     text = page("a & b", found, ["yesterday"])
@@ -81,6 +93,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     errors = {one["name"]: one["error"] for one in json.loads(result.read_text())["cases"]}
     assert errors == {"ring": pytest.approx(0.05), "slow": pytest.approx(1.0)}
     assert command("validate", str(tmp_path / "none.toml")).status == 2
+    text = command("validate", study, "--report", str(tmp_path / "study.txt"))
+    assert (text.status, text.out) == (2, "")
 
 
 def test_a_real_run(one_mpi: Mpi, tmp_path: Path) -> None:
@@ -152,6 +166,7 @@ def test_everything_that_a_study_may_say(tmp_path: Path) -> None:
         (f'{CASE}repeat = "3"', "the case 'ring': repeat must be a whole number, not '3'"),
         (f"{CASE}repeat = true", "the case 'ring': repeat must be a whole number, not True"),
         (f"{CASE}real = [0]", "real times are positive numbers"),
+        (f"{CASE}real = []", "real has no time; leave it out to execute the case"),
         (f"{CASE}seeds = 0", "seeds must be at least 1"),
         (CASE * 2, "has two cases called 'ring'"),
         (f'real_times = "no.csv"\n{CASE}', "no.csv: cannot read these real times: No such file"),

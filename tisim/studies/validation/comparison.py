@@ -94,6 +94,11 @@ class Summary:
     median: float
     worst: float
 
+    def to_dict(self) -> Mapping[str, str | float | None]:
+        """The numbers, for JSON, which has none that is not a number: None stands there."""
+        numbers = dataclasses.asdict(self)
+        return {key: None if value != value else value for key, value in numbers.items()}
+
 
 def summarize(results: Sequence[CaseResult]) -> list[Summary]:
     """The errors of each group, in the order of their first cases, and of all cases at the end."""

@@ -200,6 +200,8 @@ class _StudyReader:
     def _real_runs(self, name: str, real: object) -> Mapping[str, object]:
         """The real runs of a case: their times, or run files that have them."""
         assert isinstance(real, tuple)
+        if not real:
+            self._fail(f"the case '{name}': real has no time; leave it out to execute the case")
         files = [self._file.parent / one for one in real if isinstance(one, str)]
         if not files:
             return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,7 @@ class Validation:
                 for one in self.results
             ],
             "failed": [{"name": name, "reason": reason} for name, reason in self.failed],
-            "groups": [dataclasses.asdict(summary) for summary in self.summaries],
+            "groups": [summary.to_dict() for summary in self.summaries],
             "violations": [*self.violations],
             "coverage": None if self.coverage is None else self.coverage.to_dict(),
         }
@@ -263,6 +264,11 @@ def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
         whose = f"of '{group}'" if group else "of all cases"
         for name in ("median", "mean", "worst"):
             allowed, error = getattr(thresholds, name), getattr(summary, name)
-            if allowed is not None and not error <= allowed:
+            if allowed is not None and math.isnan(error):
+                found.append(
+                    f"the {name} error {whose} is not known: no case ran whose real times are near "
+                    "enough to each other"
+                )
+            elif allowed is not None and error > allowed:
                 found.append(f"the {name} error {whose} is {error:.1%}, above {allowed:.1%}")
     return found
