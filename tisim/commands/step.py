@@ -12,6 +12,7 @@ import click
 
 from tisim.analysis.timeline.streams import OCCUPATIONS
 from tisim.commands import json_option, print_table, report_written, write_json
+from tisim.errors import InputError
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_graph import MOST_RANKS, has_own_times, read_graph
@@ -131,23 +132,24 @@ def step_command(
     """
     if gantt is not None:
         check_picture(gantt)
-    for file in (timeline, gantt):
-        if file is not None:
-            check_writable(file)
+    if timeline is not None and not timeline.endswith((".json", ".tir")):
+        raise InputError("the suffix of a step's timeline is one of .json, .tir", file=timeline)
+    for file in (timeline, gantt, graph_file, json_file):
+        if file not in (None, "-"):
+            check_writable(str(file))
     chosen = STEP_MACHINES[machine].with_values(values)
     graph = graphs[0]
-    recording = _recording(graphs, ranks, not keep_communication)
+    recording = _recording(graphs, ranks, keep_communication)
     if recording is not None:
         read, chosen = recording.graph, replace(chosen, launch=0.0)  # which gaps of the host are
         if graph_file is not None:
             write_graph(graph_file, recording.text)
             report_written(graph_file)
-    elif ranks is not None:
-        raise click.UsageError("--ranks is for recordings; a graph file says it itself")
     else:
+        _refuse(ranks is not None, "--ranks", "recordings; a graph file says it itself")
+        _refuse(keep_communication, "--keep-communication", "recordings")
+        _refuse(graph_file is not None, "--write-graph", "recordings")
         read = read_graph(graph)
-        if graph_file is not None:
-            raise click.UsageError("--write-graph is for recordings")
     logs = path or timeline is not None or gantt is not None
     result = run_step(read, chosen, logs=logs)
     if timeline is not None:
@@ -213,20 +215,34 @@ def _print(
         )
 
 
-def _recording(paths: tuple[str, ...], ranks: int | None, communicates: bool) -> Recording | None:
-    """The graph that paths name, unless it is a graph file."""
+def _recording(paths: tuple[str, ...], ranks: int | None, kept: bool) -> Recording | None:
+    """The graph that paths name, unless it is a graph file; `kept`: with recorded collectives."""
     if is_kineto(paths):
-        return read_kineto(paths, model=communicates)
+        _refuse(ranks is not None, "--ranks", _OF_ONE)
+        return read_kineto(paths, model=not kept)
     if len(paths) > 1:
         raise click.UsageError("only recordings of PyTorch's profiler are several files")
     (path,) = paths
     if is_chakra(path):
-        return read_chakra(path, ranks=ranks, communicates=communicates)
+        return read_chakra(path, ranks=ranks, communicates=not kept)
     if is_nsys(path):
+        _refuse(ranks is not None, "--ranks", _OF_ONE)
+        _refuse(kept, "--keep-communication", _WITH_TIMES)
         return read_nsys(path)
     if is_simai(path):
+        _refuse(kept, "--keep-communication", _WITH_TIMES)
         return read_simai(path, ranks=ranks)
     return None
+
+
+_OF_ONE = "Chakra's traces and SimAI's tables; this recording says it itself"
+_WITH_TIMES = "recordings of PyTorch's profiler and of Chakra"
+
+
+def _refuse(given: bool, option: str, what: str) -> None:
+    """Refuse an option that would have no effect; `what` it is for."""
+    if given:
+        raise click.UsageError(f"{option} is for {what}")
 
 
 def _summary(graph: Graph, result: StepResult, interval: StepInterval | None) -> dict[str, object]:
@@ -260,6 +276,8 @@ def _breakdown_rows(result: StepResult) -> Iterator[tuple[str, ...]]:
             else (f"{result.first_ranks[lane]}")
         )
         yield (first, f"{counts[lane]:,}", *(f"{100 * value / total:.1f}" for value in row))
+    if (more := len(counts) - _ROWS) > 0:
+        yield (f"and {more:,} more", f"{counts[_ROWS:].sum():,}", *("" for _ in OCCUPATIONS))
 
 
 def _chrome_events(result: StepResult) -> Iterator[str]:

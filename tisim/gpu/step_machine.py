@@ -111,7 +111,8 @@ class StepMachine:
             name = name.replace("-", "_")
             if not equals or name not in (*own, *_HARDWARE):
                 names = ", ".join((*own, *_HARDWARE)).replace("_", "-")
-                raise InputError(f"{text!r} is not NAME=VALUE; names are {names}")
+                what = f"no value {name!r}" if equals else f"{text!r} is not NAME=VALUE"
+                raise InputError(f"{what}; names are {names}")
             if name == "fabric":
                 if value not in FABRICS:
                     raise InputError(f"fabric is one of {', '.join(FABRICS)}, not {value!r}")

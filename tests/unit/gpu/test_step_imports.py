@@ -82,6 +82,10 @@ def test_streams_launches_waits_and_devices(tmp_path: Path, tisim: CommandLine) 
     assert starts == [0, 300, 449, 599]
     outcome = tisim("step", str(path))
     assert "5 nodes, of which 1 communicate, 1 of them as recorded" in outcome.out
+    for option in (("--ranks", "4"), ("--keep-communication",)):
+        outcome = tisim("step", str(path), *option)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert f"{option[0]} is for " in outcome.err
 
 
 def test_what_is_no_export(tmp_path: Path) -> None:

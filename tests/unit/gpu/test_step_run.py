@@ -282,6 +282,12 @@ def test_bad_graphs(text: str, message: str) -> None:
         executed(text)
 
 
+def test_the_table_says_how_many_gpus_it_leaves_out(tisim: CommandLine) -> None:
+    programs = "".join(f"program {n}\nseconds a {n + 1}\nend\n" for n in range(18))
+    graph = tisim.write("x.graph", f"graph 1\nranks 18\n{programs}")
+    assert tisim("step", graph, "--breakdown").out.endswith("  and 2 more     2\n")
+
+
 def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     graph = tmp_path / "x.graph"
     graph.write_text("graph 1\nranks 8\nprogram 0-7\nseconds a 1\nend\n")
@@ -290,6 +296,11 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     assert "8 GPUs, of which 1 differs" in outcome.out
     assert "overlapped" in outcome.out
     assert '"ph": "X"' in (tmp_path / "t.json").read_text()
+    outcome = tisim("step", str(graph), "--timeline", str(tmp_path / "t.csv"))
+    assert (outcome.status, outcome.out) == (2, "")
+    outcome = tisim("step", str(graph), "--keep-communication")
+    assert outcome.err.endswith("Error: --keep-communication is for recordings\n")
     outcome = tisim("step", str(graph), "--set", "wings=2")
     assert outcome.status == 2
+    assert "no value 'wings'" in outcome.err
     assert "names are gemm-efficiency" in outcome.err
