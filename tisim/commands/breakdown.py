@@ -124,17 +124,24 @@ def _outliers(result: Result) -> Iterator[Row]:
 
 
 def _slow_ranks(result: Result) -> Iterator[Row]:
+    found = result.require_event_log().slow_ranks
     yield ("host", "ranks", "of the median")
-    for one in result.require_event_log().slow_ranks[:_ROWS]:
+    for one in found[:_ROWS]:
         yield (one.host, ranges(one.ranks), f"{one.ratio:.2f} times")
+    if len(found) > _ROWS:
+        yield (f"and {len(found) - _ROWS:,} more", "", "")
 
 
 def _path(result: Result) -> Iterator[Row]:
-    table = result.critical_path.by_kind.head(_ROWS)
-    times = time_column("sum", [*table["seconds"]])
+    table = result.critical_path.by_kind
+    shown, rest = table.head(_ROWS), table.iloc[_ROWS:]
+    times = time_column("sum", [*shown["seconds"], float(rest["seconds"].sum())])
     yield ("state", "in", times[0], "share", "parts")
-    for seconds, row in zip(times[1:], table.itertuples(), strict=True):
+    for seconds, row in zip(times[1:], shown.itertuples(), strict=False):
         yield (row.state, row.kind, seconds, _percent(row.share), f"{row.parts:,}")
+    if len(rest):
+        share, parts = _percent(rest["share"].sum()), f"{rest['parts'].sum():,}"
+        yield (f"and {len(rest):,} more", "", times[-1], share, parts)
 
 
 def _gains(result: Result) -> Iterator[Row]:

@@ -16,15 +16,26 @@ def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list
     `left` says which columns are aligned to the left, or how many of the first ones; the others are
     aligned to the right. Two blanks stand between columns.
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     to_the_left = range(left) if isinstance(left, int) else left
     return [
         "  ".join(
-            text.ljust(width) if column in to_the_left else text.rjust(width)
+            text + " " * (width - _width(text))
+            if column in to_the_left
+            else " " * (width - _width(text)) + text
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes: two for a letter of Chinese, for instance."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
 
 
 def time_column(name: str, seconds: Sequence[float]) -> list[str]:

@@ -93,6 +93,12 @@ def test_columns_are_aligned() -> None:
     assert align(rows) == ["name   n  note", "a     10     x"]
     assert align(rows, left=(0, 2)) == ["name   n  note", "a     10  x"]
     assert align([]) == []
+    # A letter of Japanese takes two columns, an accent of its own takes none.
+    assert align([("host", "n"), ("\u7bc0\u70b9", "10"), ("e\u0301", "1")], left=1) == [
+        "host   n",
+        "\u7bc0\u70b9  10",
+        "e\u0301      1",
+    ]
 
 
 def test_a_column_has_one_unit() -> None:

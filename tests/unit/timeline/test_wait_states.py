@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.support import platform_file, write_ranks, write_trace
+from tests.support import ROOT, platform_file, write_ranks, write_trace
 from tests.unit.command_line import CommandLine
 from tisim.analysis.timeline.outliers import place_of, ranges
 from tisim.platform import new
@@ -278,6 +278,19 @@ def test_one_long_computation_makes_no_slow_node(tmp_path: Path) -> None:
     log = result.require_event_log()
     assert [one.rank for one in log.outliers] == [11]
     assert log.slow_ranks == []
+
+
+def test_the_printed_critical_path_is_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is left out of the table is summed in its last row."""
+    command = CommandLine(tmp_path, capsys)
+    mg = str(ROOT / "traces" / "npb.S.tar.xz" / "mg.S.16")
+    graphene = str(ROOT / "platforms" / "graphene.xml")
+    printed = command.replay("--breakdown", mg, platform=graphene).out
+    table = printed.partition("The critical path")[2].partition("\n\n")[0].splitlines()[2:]
+    assert table[-1].startswith("  and 4 more")
+    assert sum(float(line.split()[-2].rstrip("%")) for line in table) == pytest.approx(100, abs=0.5)
 
 
 def test_the_breakdown_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
