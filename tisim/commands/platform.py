@@ -87,7 +87,8 @@ def platform_command(
         report_written(drawing)
     if route is not None:
         src, dst = (platform.host(name) for name in route)
-        click.echo(describe_route(src, dst, platform.route(src, dst)))
+        # What goes to standard output with --json - is JSON alone.
+        click.echo(describe_route(src, dst, platform.route(src, dst)), err=json_file == "-")
     if json_file is not None:
         write_json(asdict(describe(platform)), json_file, indent=2)
     elif route is None and drawing is None:

@@ -147,6 +147,12 @@ def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     assert (row["actions"], row["bytes_sent"], row["messages_sent"]) == (4, 10, 1)
 
 
+def test_a_route_beside_json_goes_to_standard_error(tisim: CommandLine) -> None:
+    outcome = tisim("platform", BACKBONE, "--route", "c-0.me", "c-1.me", "--json", "-")
+    assert json.loads(outcome.out)["hosts"] == 256
+    assert outcome.err.startswith("c-0.me -> c-1.me\n")
+
+
 def test_json_has_full_precision(tisim: CommandLine) -> None:
     target = tisim.directory / "out.json"
     outcome = tisim.replay("--json", str(target), RING)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import load_platform
-from tests.unit.command_line import RING, CommandLine
+from tests.unit.command_line import RING, CommandLine, refused
 from tisim.errors import InputError
 from tisim.platform import Deployment, Platform, new
 from tisim.platform.links import LinkTable
@@ -132,6 +132,15 @@ def simulated(tisim: CommandLine, *options: str) -> str:
     outcome = tisim.replay(*options, RING)
     assert outcome.status == 0, outcome.err
     return outcome.out.splitlines()[0]
+
+
+def test_a_switch_that_carries_nothing_is_refused(tisim: CommandLine) -> None:
+    numbers = ["--nodes", "2", "--bandwidth", "1GBps", "--latency", "1us", "--speed", "1Gf"]
+    output = str(tisim.directory / "p.xml")
+    said = "the backbone must be above zero, not '0'; without one the switch carries all .*"
+    refused(
+        tisim, tisim("platform", "new", "cluster", *numbers, "--backbone", "0", "-o", output), said
+    )
 
 
 def test_what_if_options_scale_the_platform(tisim: CommandLine, root: Path) -> None:

@@ -321,8 +321,17 @@ def _of_python(given: object, name: str, what: str) -> float:
     return number
 
 
+# A list of two speeds, the first of which would be below 1,000 flop/s and has no unit.
+_DECIMAL_COMMA = re.compile(r"\s*(\d{1,3}),(\d+\s*[A-Za-z]+)\s*")
+
+
 def _speed(text: str, what: str, values: Mapping[str, Value]) -> float:
     """The first speed of a list, or that of the ``pstate``, times the ``availability``."""
+    if (decimal := _DECIMAL_COMMA.fullmatch(text)) is not None:
+        raise InputError(
+            f"{what}: {text!r} would be the list of the speeds {decimal[1]}f and {decimal[2]}; "
+            f"a decimal number has a point: {text.strip().replace(',', '.')}"
+        )
     speeds = [parse_speed(part, what) for part in text.split(",")]
     state = int(_plain(text_of(values.get("pstate", "0")), "pstate"))
     if not 0 <= state < len(speeds):

@@ -23,6 +23,7 @@ from tisim.platform.description.xml import quoted
 from tisim.platform.new.shapes import checked_count, dragonfly_shape, fat_tree_shape, torus_sizes
 from tisim.platform.platform import Platform
 from tisim.support.files import write_file
+from tisim.support.quantities import parse_bandwidth
 
 __all__ = ["cluster", "dragonfly", "fat_tree", "torus"]
 
@@ -219,8 +220,19 @@ def cluster(
     <Platform a new cluster: 64 hosts, 128 links>
     """
     checked_count(nodes, "the number of hosts")
-    centre = None if backbone is None else (backbone, 0.0)
+    centre = None if backbone is None else (_backbone(backbone), 0.0)
     return _built("cluster", nodes, hardware, "flat", "", name, centre)
+
+
+def _backbone(bandwidth: Quantity) -> Quantity:
+    """The bandwidth of a switch, which platform files would take for none if it was 0."""
+    given = parse_bandwidth(bandwidth, "backbone") if isinstance(bandwidth, str) else bandwidth
+    if given == 0:
+        raise InputError(
+            f"the backbone must be above zero, not {bandwidth!r}; without one the "
+            "switch carries all that its links do"
+        )
+    return bandwidth
 
 
 def fat_tree(
