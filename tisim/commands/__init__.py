@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tisim.errors import InputError
 from tisim.platform.description.node import WRITTEN_BY_CALIBRATE, WRITTEN_BY_NEW
@@ -114,7 +115,7 @@ digits_option = click.option(
     metavar="N",
     expose_value=False,
     callback=_use_digits,
-    help="Significant digits of printed results (default: 6); --json always has all.",
+    help="Significant digits of printed results (default: 6); files and --json have all.",
 )
 
 
@@ -163,6 +164,12 @@ def number_option(
     )
 
 
+def is_given(parameter: str) -> bool:
+    """True if the command line has an option, and not its default alone."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
+
+
 def units_option(text: str) -> Callable[[_F], _F]:
     """The option ``--speed``: units of computation in a second."""
     return click.option(
@@ -199,7 +206,15 @@ def opened_name(traces: tuple[str, ...]) -> str | list[str]:
 
 def named_hosts(text: str) -> str | list[str]:
     """The value of ``--hosts``: the name of a file, or names of hosts between commas."""
-    return text.split(",") if "," in text and not Path(text).exists() else text
+    # False for what cannot be a name. A file that is missing is an error where it is read.
+    if os.path.exists(text) or ("," not in text and os.sep in text):  # noqa: PTH110
+        return text
+    if "," not in text:
+        raise InputError(
+            f"there is no such file of hosts; a single host has a comma behind it: {text},",
+            file=text,
+        )
+    return text.removesuffix(",").split(",")
 
 
 _TYPES: dict[str, type] = {"int": int, "float": float}

@@ -157,8 +157,9 @@ def calibrate_command(
     nominal values come from the measurements where none are given. Without -o the <config>
     block is printed.
 
-    See 'tisim calibrate cpu --help' for the speed of hosts, and 'tisim calibrate disk --help'
-    for disks.
+    See 'tisim calibrate cpu --help' for the speed of hosts, 'tisim calibrate regions --help' for
+    that of each part of a program, 'tisim calibrate host --help' for cores that share a memory, and
+    'tisim calibrate disk --help' for disks.
     """
     from tisim.studies.calibration.measurements import read_measurements
     from tisim.studies.calibration.procedure import calibrate

@@ -16,6 +16,7 @@ from tisim.actions.registry import ignoring_unsupported
 from tisim.analysis.result import words_of
 from tisim.commands import (
     digits_option,
+    is_given,
     json_option,
     named_hosts,
     number_option,
@@ -217,6 +218,8 @@ def replay_command(
 
         replay_schedule(click.get_current_context())
         return 0
+    if uncertainty is None and is_given("seed"):
+        raise InputError("--seed is for --uncertainty, which is not asked for")
     if jitter is not None and uncertainty is not None:
         raise InputError("give --jitter or --uncertainty, not both")
     if skip_steady is not None:
@@ -230,6 +233,8 @@ def replay_command(
                 "--begin and --end are a part of --gantt, --report or --timeline: give one too"
             )
         part = begin or 0.0, math.inf if end is None else end
+        if part[0] >= part[1]:
+            raise InputError(f"--begin is before --end, not {part[0]:g} s and {part[1]:g} s")
     pictures = _pictures(gantt_files, report_file, begin, end)
     event_log = bool(breakdown or pictures or uncertainty is not None)
     if event_log:
@@ -305,16 +310,22 @@ def replay_command(
 
         streams = graph_file is not None
         report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
+    wrong: InputError | None = None
     for path, draw in pictures:
-        draw(result)
-        report_written(path)
-    if json_file is not None and write_pieces(result.json_pieces(), json_file):
-        return 0
-    print_summary(result, "; ".join(filter(None, words)))
-    if breakdown:
-        from tisim.commands.breakdown import print_breakdown
+        try:
+            draw(result)
+            report_written(path)
+        except InputError as error:  # the numbers of a long replay are not lost for a picture
+            wrong = wrong or error
+    printed = json_file is not None and write_pieces(result.json_pieces(), json_file)
+    if not printed:
+        print_summary(result, "; ".join(filter(None, words)))
+        if breakdown:
+            from tisim.commands.breakdown import print_breakdown
 
-        print_breakdown(result)
+            print_breakdown(result)
+    if wrong is not None:
+        raise wrong
     return 0
 
 

@@ -108,9 +108,12 @@ def _content(file: BufferedReader, most: int) -> bytes:
 
 
 def read_text(path: _Path, what: str = "this file") -> str:
-    """The text of a file, which is in UTF-8; raises `InputError` if it is not."""
+    """The text of a file, which is in UTF-8; raises `InputError` if it is not.
+
+    A byte order mark before it, as editors and spreadsheets of Windows write it, is left out.
+    """
     try:
-        return read_input(path, what).decode("utf-8")
+        return read_input(path, what).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"cannot read {what}: not text in UTF-8", file=path) from None
 

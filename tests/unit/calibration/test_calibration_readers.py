@@ -104,6 +104,12 @@ def rows(tmp_path: Path, *texts: str) -> list[tuple[object, ...]]:
     ]
 
 
+def test_files_of_windows_begin_with_a_mark(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"\xef\xbb\xbf" + ROWS.replace("\n", "\r\n").encode())
+    assert len(read_measurements([file]).frame) == 6
+
+
 def test_skampi_times_are_round_trips_in_microseconds(tmp_path: Path) -> None:
     assert rows(tmp_path, SKAMPI) == [
         ("pingpong", 4, 54.6e-6, 1, 1),

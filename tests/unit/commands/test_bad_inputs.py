@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 
 import click
@@ -48,6 +49,11 @@ HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>'
             r"DIR/platform.xml:4: unknown unit 'XBps' in the bandwidth of link l '1XBps': did .*",
         ),
         (['<zone id="z" routing="Full"/>'], r"DIR/platform.xml:2: the platform has no host"),
+        (
+            ['<zone id="z" routing="Full"><host id="a" speed="1,5Gf"/></zone>'],
+            r"DIR/platform.xml:3: speed of host a: '1,5Gf' would be the list of the speeds 1f and "
+            r"5Gf; a decimal number has a point: 1.5Gf",
+        ),
         (
             [f'<zone id="z" routing="Full">{HOSTS}</zone>'],
             r"DIR/platform.xml: there is no route from host 'a' to host 'b': .*",
@@ -122,6 +128,20 @@ def test_a_deployment_with_a_gap(tisim: CommandLine) -> None:
     lines = [f'<actor host="c-0.me" function="{rank}"/>' for rank in (0, 1, 3)]
     outcome = tisim.replay("--deployment", tisim.platform(*lines), RING)
     refused(tisim, outcome, "DIR/platform.xml: rank 2 is missing: .*")
+
+
+def test_one_host_is_named_with_a_comma(tisim: CommandLine) -> None:
+    said = "c-1.me: there is no such file of hosts; a single host has a comma behind it: c-1.me,"
+    refused(tisim, tisim.replay("--hosts", "c-1.me", RING), said)
+    assert "rank 0 on c-1.me" in tisim.replay("--hosts", "c-1.me,", RING).out
+
+
+def test_texts_of_windows_begin_with_a_mark(tisim: CommandLine) -> None:
+    hosts = tisim.write("hosts", b"\xef\xbb\xbfc-1.me\r\n")
+    assert "rank 0 on c-1.me" in tisim.replay("--hosts", hosts, RING).out
+    text = f'trace = "{RING}"\nplatform = "{BACKBONE}"\nvary = []\n'
+    study = tisim.write("study.toml", b"\xef\xbb\xbf" + text.encode())
+    refused(tisim, tisim("sweep", study), "the list of points is empty; .*")
 
 
 def test_host_files(tisim: CommandLine) -> None:
@@ -202,6 +222,24 @@ def test_the_command_line_itself(tisim: CommandLine, arguments: list[str], messa
 
 
 # Outputs of failed runs
+
+
+def test_options_without_effect(tisim: CommandLine) -> None:
+    refused(tisim, tisim.replay("--seed", "3", RING), "--seed is for --uncertainty, .*")
+    part = ("--gantt", str(tisim.directory / "x.svg"), "--begin", "3s", "--end", "2s")
+    refused(tisim, tisim.replay(*part, RING), "--begin is before --end, not 3 s and 2 s")
+
+
+def test_a_picture_that_cannot_be_drawn_costs_no_numbers(tisim: CommandLine) -> None:
+    """A part behind the end of the run is known when the run is over."""
+    svg, result = tisim.directory / "x.svg", tisim.directory / "x.json"
+    late = ("--gantt", str(svg), "--begin", "3s", "--json", str(result))
+    outcome = tisim.replay(*late, RING)
+    assert outcome.status == 2
+    assert outcome.out.startswith("simulated time")
+    assert outcome.err.splitlines()[-1].startswith("tisim: the simulation lasts from 0 to 0.06")
+    assert json.loads(result.read_text())["actions"] == 20
+    assert not svg.exists()
 
 
 def test_nothing_is_left_behind(tisim: CommandLine) -> None:

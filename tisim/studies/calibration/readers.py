@@ -114,7 +114,7 @@ def read_text(path: Path) -> Text:
         raise InputError(
             "a binary file, not measurements; unpack it if it is an archive", file=path
         )
-    lines = content.decode("utf-8", errors="replace").splitlines()
+    lines = content.decode("utf-8-sig", errors="replace").splitlines()  # of Windows too
     text = Text(path, lines, content.endswith((b"\n", b"\r")))
     if not any(line.strip() for line in text.lines):
         raise InputError("the file is empty: no measurement in it", file=path)
