@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from tisim.commands import compiler_option, number_option, refuse_option, report_written
+from tisim.commands import (
+    compiler_option,
+    is_given,
+    number_option,
+    refuse_option,
+    report_written,
+)
 from tisim.errors import InputError
 
 
@@ -91,10 +97,14 @@ def benchmark_command(
         click.echo(benchmark_source(), nl=False)
     elif runs:
         _run(command, output, largest, (sizes, repetitions, seconds), mpicc)
-    elif command:
-        raise InputError("a command needs --run")
+    elif command or any(map(is_given, _OF_RUNS)):
+        raise InputError("a command, and the options that say 'With --run', need --run")
     else:
         click.echo(click.get_current_context().get_help())
+
+
+# Parameters that only runs have.
+_OF_RUNS = ("output", "largest", "sizes", "repetitions", "seconds", "mpicc")
 
 
 def _run(

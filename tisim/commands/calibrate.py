@@ -17,6 +17,7 @@ from tisim.commands import (
     write_json,
     write_pieces,
 )
+from tisim.support.files import check_writable
 from tisim.support.quantities import (
     format_bytes,
     parse_bandwidth,
@@ -61,8 +62,8 @@ def _pair(
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or not all(names):
-        raise click.BadParameter("two host names, separated by a comma", param=parameter)
+    if len({*names}) != 2 or len(names) != 2 or not all(names):
+        raise click.BadParameter("two different host names, separated by a comma", param=parameter)
     return names[0], names[1]
 
 
@@ -101,7 +102,11 @@ Examples:
     help="Nominal latency of a link, such as 15us (default: from the measurements).",
 )
 @click.option(
-    "--links", type=int, default=2, show_default=True, help="Number of links between the two hosts."
+    "--links",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Number of links between the two hosts.",
 )
 @click.option(
     "--breakpoints",
@@ -165,6 +170,13 @@ def calibrate_command(
     from tisim.studies.calibration.procedure import calibrate
     from tisim.support.progress import ProgressBar
 
+    if plot is not None:
+        from tisim.studies.calibration.report import check_plot
+
+        check_plot(plot)
+    for file in (output, plot, json_file):
+        if file not in (None, "-"):
+            check_writable(str(file))
     with ProgressBar("calibrate") as bar:
 
         def show(step: str, done: int, steps: int) -> None:

@@ -26,6 +26,9 @@ def test_print_and_print_source(
     assert tisim("benchmark", "--print-source", "source").status == 0
     assert (tmp_path / "source" / "benchmark.c").read_text() == printed.out
     assert "mpicc -O2 *.c -o benchmark -lm" in (tmp_path / "source" / "README").read_text()
+    nothing = tisim("benchmark", "-o", "measured.csv")
+    assert (nothing.status, nothing.out) == (2, "")
+    assert nothing.err.endswith("need --run\n")
 
 
 def test_run(one_mpi: Mpi, tmp_path: Path) -> None:

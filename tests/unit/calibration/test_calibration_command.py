@@ -14,6 +14,7 @@ import tisim
 from tisim.commands.benchmark import benchmark_command
 from tisim.commands.calibrate import calibrate_command
 from tisim.errors import InputError
+from tisim.studies.calibration import calibrate, read_measurements
 
 # Factors in examples/calibration/truth.xml: one of latency and one of bandwidth a segment.
 LATENCY_FACTORS, BANDWIDTH_FACTORS = [0.9, 2.2, 9], [0.45, 0.9, 0.94]
@@ -117,7 +118,13 @@ def test_a_picture(examples: Path, tmp_path: Path, suffix: str) -> None:
 def test_a_picture_of_no_format(examples: Path, tmp_path: Path) -> None:
     arguments = [examples / "imb.txt", "--platform", examples / "nominal.xml", "--plot"]
     with pytest.raises(InputError, match=r"no picture format of the name '\.txt'; use one of"):
-        run(*arguments, tmp_path / "fit.txt")
+        run(*arguments, tmp_path / "fit.txt", "-o", tmp_path / "found.xml")
+    assert not [*tmp_path.iterdir()]  # it is said before the work
+
+
+def test_hosts_without_a_link_between_them(examples: Path) -> None:
+    with pytest.raises(InputError, match="at least one link between the two hosts, not 0"):
+        calibrate(read_measurements([examples / "imb.txt"]), links=0)
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,8 @@ def calibrate(
     def begin(step: str) -> None:
         progress(step, steps.index(step), len(steps) - 1)
 
+    if links < 1:
+        raise InputError(f"there is at least one link between the two hosts, not {links}")
     if nodes == 1:
         if cores < 2:
             raise InputError("one node exchanges messages between its cores; say how many: --cores")

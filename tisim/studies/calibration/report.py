@@ -256,18 +256,23 @@ def _on_log(nbytes: Floats) -> Floats:
     return np.where(nbytes > 0, nbytes, 0.5)
 
 
+def check_plot(path: str | PathLike[str]) -> None:
+    """Raise an `InputError` unless the suffix of a file is that of a picture."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    suffix, known = Path(path).suffix, sorted(FigureCanvasBase.get_supported_filetypes())
+    if suffix.removeprefix(".").lower() not in known:
+        raise InputError(
+            f"no picture format of the name {suffix!r}; use one of {', '.join(known)}", file=path
+        )
+
+
 def save(calibration: Calibration, path: str | PathLike[str]) -> None:
     """Write the picture; the suffix of the file says in which format.
 
     Raises `InputError` if the format is unknown or nothing can be written there.
     """
-    target = Path(path)
+    check_plot(path)
     drawing = figure(calibration)
-    known = sorted(drawing.canvas.get_supported_filetypes())
-    if target.suffix.removeprefix(".").lower() not in known:
-        raise InputError(
-            f"no picture format of the name {target.suffix!r}; use one of {', '.join(known)}",
-            file=target,
-        )
-    with replacing(target) as temporary:
+    with replacing(path) as temporary:
         drawing.savefig(temporary, dpi=150)
