@@ -136,6 +136,50 @@ TEST("cpu: the threads of a computation take shares of the cores and are told of
   CHECK(left.empty());
 }
 
+TEST("cpu: probes that use half a core leave the rest to computations") {
+  PlatformData platform;
+  platform.host_speed = {1e9, 1e9};
+  platform.host_cores = {1, 1};
+  platform.disk_host = {0};  // its events lie between those of hosts and of probes
+  constexpr double kShare = 0.5;
+  Agenda agenda(platform.resources() + Cpu::probe_events(platform, kShare));
+  Cpu cpu(platform, 1e-9, agenda, kShare);
+  Stack<std::int32_t> owners;
+  const auto ends = [&](double date) {
+    cpu.verify(date);
+    CHECK(test::close(agenda.next(), date, 1e-12));
+    const std::int32_t event = Agenda::index(agenda.top());
+    agenda.pop();
+    owners.clear();
+    cpu.collect_ended(event, date, owners);
+    cpu.settle(date);
+    CHECK(owners.size() == 1);
+    return owners[0];
+  };
+  // Alone at half the speed; beside one computation both at half; beside two all at a third.
+  cpu.start_probe(1, 0.5e9, 0, 0.0);
+  cpu.settle(0.0);
+  CHECK(ends(1.0) == 0);
+  cpu.start_probe(1, 1e9, 1, 1.0);
+  cpu.start(1, 0.5e9, 2, 1.0);
+  cpu.settle(1.0);
+  CHECK(ends(2.0) == 2);
+  cpu.start(1, 0.2e9, 3, 2.0);
+  cpu.start(1, 0.3e9, 4, 2.0);
+  cpu.settle(2.0);
+  CHECK(ends(2.6) == 3);
+  CHECK(ends(2.8) == 4);
+  CHECK(ends(3.2) == 1);
+  // What is dropped leaves its part to the others, on either side.
+  cpu.start_probe(1, 1e9, 5, 4.0);
+  cpu.start(1, 1e9, 6, 4.0);
+  cpu.settle(4.0);
+  CHECK(cpu.drop(1, 5, 4.5));
+  cpu.settle(4.5);
+  CHECK(ends(5.25) == 6);
+  CHECK(!cpu.drop(1, 5, 5.25));
+}
+
 namespace {
 
 // One disk on the second of two hosts; accesses that all start at 0, and when they end.

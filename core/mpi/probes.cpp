@@ -7,7 +7,8 @@ bool Probes::begin(Rank& rank, std::int32_t index) {
   messages_.make_progress(index);
   const double flops = cost_.probe_flops(runtime_.cpu.speed(rank.host));
   if (flops <= 0) return look_up(rank, index);
-  runtime_.compute(rank, index, flops, Phase::probing);
+  rank.phase = Phase::probing;
+  runtime_.cpu.start_probe(rank.host, flops, index, runtime_.clock.now());
   return false;
 }
 

@@ -91,6 +91,7 @@ class SharedResources {
   }
 
   const Policy& policy() const { return policy_; }
+  std::size_t actions(std::int32_t index) const { return at(index).actions.size(); }
 
   // Takes the action of an owner out; nobody is told. False: there is none.
   bool drop(std::int32_t index, std::int32_t owner, double now) {

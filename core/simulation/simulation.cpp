@@ -50,8 +50,9 @@ Model prepared(Model model) {
 Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform)
     : model_(prepared(std::move(model))),
       platform_(std::move(platform)),
-      clock_(platform_->resources(), model_.precision_timing),
-      cpu_(*platform_, model_.precision_timing, clock_.agenda()),
+      clock_(platform_->resources() + Cpu::probe_events(*platform_, model_.iprobe_cpu_usage),
+             model_.precision_timing),
+      cpu_(*platform_, model_.precision_timing, clock_.agenda(), model_.iprobe_cpu_usage),
       disks_(*platform_, model_.precision_timing, clock_.agenda()),
       network_(model_, *platform_),
       transfers_(clock_, network_),
