@@ -16,6 +16,7 @@ Examples:
   cd first-steps
   tisim replay --platform platforms/graphene.xml traces/npb.S.tar.xz/lu.S.4
 """
+_FOLDERS = ("traces", "platforms", "examples")
 _NO_TRACES_OF_USE = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 
 
@@ -32,6 +33,15 @@ def examples_command(directory: Path) -> None:
     package = Path(__file__).parents[1]
     # A checkout has them beside the package, an installed package inside.
     home = package / "_data" if (package / "_data").is_dir() else package.parent
-    for name in ("traces", "platforms", "examples"):
-        shutil.copytree(home / name, directory / name, ignore=_NO_TRACES_OF_USE)
+    try:
+        for name in _FOLDERS:
+            shutil.copytree(home / name, directory / name, ignore=_NO_TRACES_OF_USE)
+    except BaseException as error:
+        for name in _FOLDERS:
+            shutil.rmtree(directory / name, ignore_errors=True)
+        if not isinstance(error, shutil.Error):
+            raise
+        _, _, why = error.args[0][0]  # a text for each file
+        reason = str(why).partition(": ")[0].rpartition("] ")[2]
+        raise InputError(f"cannot be written: {reason}", file=directory) from None
     report_written(directory)

@@ -123,6 +123,10 @@ def execute_command(
         return 0
     if opened is None:
         raise InputError("TRACE is missing: what is to be executed")
+    if timeline is not None and Path(timeline).suffix not in (".csv", ".tir"):
+        raise InputError(
+            "the suffix of an execution's timeline is one of .csv, .tir", file=timeline
+        )
     for file in (json_file, timeline):
         if file not in (None, "-"):
             check_writable(file)

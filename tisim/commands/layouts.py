@@ -82,7 +82,8 @@ Examples:
               help="Parts of a stage when interleaved (default: all up to 8).")  # fmt: skip
 @click.option("--recompute", callback=_names(get_args(Recompute)), metavar="NAME,...",
               default="none,full", show_default=True,
-              help="What the backward pass computes again.")  # fmt: skip
+              help="What the backward pass computes again, of "
+              f"{', '.join(get_args(Recompute))}.")  # fmt: skip
 @click.option("--dtype", type=click.Choice(DTYPES), default="bf16", show_default=True,
               help="Of matrices.")  # fmt: skip
 @click.option("--zero", type=click.IntRange(0, 1), default=1, show_default=True,

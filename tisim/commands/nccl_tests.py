@@ -45,12 +45,15 @@ def _bytes(_ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     help="The first N GPUs (default: all).",
 )
 @click.option("-b", "--minbytes", "first", default="32M", show_default=True, callback=_bytes,
-              help="Smallest size.")  # fmt: skip
+              metavar="SIZE",
+              help="Smallest size in bytes; K, M and G are powers of 1024.")  # fmt: skip
 @click.option("-e", "--maxbytes", "last", default="32M", show_default=True, callback=_bytes,
+              metavar="SIZE",
               help="Largest size.")  # fmt: skip
 @click.option("-f", "--stepfactor", type=click.IntRange(min=2), help="Factor between sizes.")
 @click.option("-i", "--stepbytes", "step", default="1M", show_default=True, callback=_bytes,
-              help="Step without -f.")  # fmt: skip
+              metavar="SIZE",
+              help="Step between sizes, without -f.")  # fmt: skip
 @click.option(
     "-d",
     "--datatype",

@@ -13,6 +13,7 @@ from tisim.kernel.file_sums import FileUseDict, accesses
 from tisim.traces.call_sites import modules_of, named_paths
 from tisim.traces.checking import ActionCount
 from tisim.traces.counts import CounterTotal, counter_names, counter_totals
+from tisim.traces.dialects import dialect_number
 from tisim.traces.extrapolated import SECTION
 from tisim.traces.given_calls import lines_with
 from tisim.traces.inspection_parts import (
@@ -26,7 +27,7 @@ from tisim.traces.inspection_parts import (
     Section,
     Signature,
 )
-from tisim.traces.packed import pack
+from tisim.traces.packed import pack_found
 from tisim.traces.progress import Progress, part_of
 from tisim.traces.samples import Samples, read_samples
 from tisim.traces.sources import Part, find_source
@@ -183,8 +184,10 @@ def inspect(
         is_packed = len(found.parts) == 1 and _core.is_packed(part.for_core())
         if not is_packed:
             packed = Path(room, "trace.tit")
-            pack(source, packed, dialect=dialect, progress=part_of(progress, 0.0, _PACKED))
-            part = Part(found.name, str(packed))
+            # Not what `source` names, which is read to its end if it is a pipe.
+            number = dialect_number(dialect)
+            pack_found(found, packed, number, "exact", part_of(progress, 0.0, _PACKED))
+            source, part = packed, Part(found.name, str(packed))
             progress = part_of(progress, _PACKED, 1.0)
         inspected = _inspected(found.name, part, is_packed, statistics, progress)
         names = {section.name for section in inspected.sections}

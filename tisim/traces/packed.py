@@ -72,20 +72,31 @@ def pack(
         source = source.source
     with Spool(part_of(progress, 0.0, _FOUND)) as spool:
         found = find_source(source, spool)
-        names, index_name = _names(found)
-        text = found.index[1] if found.index and index_name else b""
-        with replacing(output) as unfinished:
-            nbytes: int = _core.pack(
-                [part.for_core() for part in found.parts],
-                os.fsencode(found.name),
-                [os.fsencode(name) for name in names],
-                os.fsencode(index_name),
-                text,
-                number,
-                volumes,
-                os.fsencode(unfinished),
-                part_of(progress, _FOUND, 1.0),
-            )
+        return pack_found(found, output, number, volumes, part_of(progress, _FOUND, 1.0))
+
+
+def pack_found(
+    found: Source,
+    output: str | os.PathLike[str],
+    dialect: _core.Dialect,
+    volumes: str,
+    progress: Progress | None,
+) -> int:
+    """Write files that were found as one packed file; see `pack`."""
+    names, index_name = _names(found)
+    text = found.index[1] if found.index and index_name else b""
+    with replacing(output) as unfinished:
+        nbytes: int = _core.pack(
+            [part.for_core() for part in found.parts],
+            os.fsencode(found.name),
+            [os.fsencode(name) for name in names],
+            os.fsencode(index_name),
+            text,
+            dialect,
+            volumes,
+            os.fsencode(unfinished),
+            progress,
+        )
     return nbytes
 
 

@@ -125,6 +125,10 @@ def test_a_picture_of_no_format(examples: Path, tmp_path: Path) -> None:
 def test_hosts_without_a_link_between_them(examples: Path) -> None:
     with pytest.raises(InputError, match="at least one link between the two hosts, not 0"):
         calibrate(read_measurements([examples / "imb.txt"]), links=0)
+    with pytest.raises(InputError, match="speed of a core must be above zero, not 0"):
+        calibrate(read_measurements([examples / "imb.txt"]), speed=0.0)
+    said = run(examples / "imb.txt", "--hosts", "a,a")
+    assert (said.exit_code, "two different host names" in said.output) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
 import json
@@ -388,6 +389,18 @@ def test_the_samples_are_written_and_replay(tisim: CommandLine, tmp_path: Path) 
     platform = str(directory / "platforms/graphene.xml")
     outcome = tisim.replay(str(directory / "traces/npb.S.tar.xz/lu.S.4"), platform=platform)
     assert outcome.out.startswith("simulated time    0.0793505 s\n")
+
+
+def test_samples_that_have_no_room_are_not_left_in_parts(
+    tisim: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "traces/README.md")
+
+    monkeypatch.setattr("shutil.copyfile", fail)
+    outcome = tisim("examples", str(tisim.directory / "new"))
+    refused(tisim, outcome, "DIR/new: cannot be written: No space left on device")
+    assert not [*(tisim.directory / "new").iterdir()]
 
 
 def test_a_directory_with_files_is_left_alone(tisim: CommandLine, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import RING, open_trace, tisim_process
+from tests.unit.command_line import CommandLine, refused
 from tests.unit.record.programs import Mpi
 from tisim.errors import ExecutionError, InputError
 from tisim.studies.execute import execute
@@ -127,6 +128,11 @@ def test_ctrl_c(mpi: Mpi, tmp_path: Path) -> None:
 def test_bad_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         execute(Trace.open(RING), **options)  # type: ignore[arg-type]
+
+
+def test_a_timeline_of_no_format_is_refused_before(tisim: CommandLine) -> None:
+    outcome = tisim("execute", str(RING), "--timeline", "x.prv", "--", "no-such-launcher")
+    refused(tisim, outcome, "x.prv: the suffix of an execution's timeline is one of .csv, .tir")
 
 
 def test_the_command(one_mpi: Mpi, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,6 +230,16 @@ def test_every_form_of_a_trace(nas_traces: Path, tmp_path: Path) -> None:
     for said in found:
         del said["nbytes"], said["sections"]
     assert all(said == found[0] for said in found)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    text = "0 open 0 f\n0 write 0 10\n0 close 0\n0 compute 5\n"
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text(text))
+    writer.start()
+    found = inspect(tmp_path / "pipe")
+    writer.join()
+    assert (found.actions, len(found.files)) == (4, 1)
 
 
 def test_messages_of_type_double(tmp_path: Path) -> None:

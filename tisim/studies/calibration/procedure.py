@@ -94,6 +94,8 @@ def calibrate(
     def begin(step: str) -> None:
         progress(step, steps.index(step), len(steps) - 1)
 
+    if speed is not None and speed <= 0:
+        raise InputError(f"the speed of a core must be above zero, not {speed:g}")
     if links < 1:
         raise InputError(f"there is at least one link between the two hosts, not {links}")
     if nodes == 1:
@@ -270,8 +272,6 @@ def _nominal(
         return file, pair, route_between(loaded, pair)
     assert bandwidth is not None
     assert latency is not None
-    if links < 1:
-        raise InputError(f"there is at least one link between two hosts, not {links}")
     if hosts is not None:
         raise InputError("hosts are those of a platform file; give --platform too")
     route = Route(links * latency, bandwidth)
