@@ -147,14 +147,21 @@ def _read_flag(text: str) -> bool:
 def _read_count(text: str) -> int:
     if not text.isdecimal():
         raise InputError(f"it is a whole number that is not negative, not {text!r}")
-    return int(text)
+    return _whole(int(text), text)
 
 
 def _read_bytes(text: str) -> int:
     size = parse_size(text, "it")
     if size != int(size):
         raise InputError(f"it is a whole number of bytes, not {text!r}")
-    return int(size)
+    return _whole(int(size), text)
+
+
+def _whole(number: int, text: str) -> int:
+    """A number that the core can hold."""
+    if number >= 1 << 63:
+        raise InputError(f"it must be below 2^63, not {text!r}")
+    return number
 
 
 def _read_bandwidth(text: str) -> float:

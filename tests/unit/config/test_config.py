@@ -131,6 +131,8 @@ def test_yes(word: str) -> None:
         ("network/weight-S", "-1", "not negative, not '-1'"),
         ("network/TCP-gamma", "big", "not 'big'"),
         ("smpi/async-small-thresh", "1.5", "whole number of bytes"),
+        ("smpi/send-is-detached-thresh", "9223372036854775808", r"must be below 2\^63"),
+        ("tisim/jitter-seed", "18446744073709551616", r"must be below 2\^63"),
         ("smpi/os", "0:1", "a row of the table is boundary:seconds:seconds a byte, not '0:1'"),
         ("smpi/os", "0:1:2;0:3:4", "boundary 0 comes twice"),
         ("smpi/or", "0:1x:2", "unknown unit 'x'"),
