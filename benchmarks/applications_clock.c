@@ -1,12 +1,15 @@
 /* A library to be preloaded (LD_PRELOAD) into the ranks of a program that is not recorded. Each
    rank adds a line to the file $TISIM_CLOCK: when MPI_Init returned and when MPI_Finalize was
-   called, in seconds of the host's clock, and the processor time of the process in between. */
+   called, in seconds of the host's clock, the processor time of the process in between, and by how
+   many bytes its memory had grown at most. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double began, used;
+static long memory;
 
 static double seconds(clockid_t clock) {
   struct timespec now;
@@ -14,7 +17,24 @@ static double seconds(clockid_t clock) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static long bytes_of_status(const char* name) {
+  FILE* const file = fopen("/proc/self/status", "r");
+  long found = 0;
+  for (char line[256]; file != NULL && found == 0 && fgets(line, sizeof line, file) != NULL;) {
+    if (strncmp(line, name, strlen(name)) == 0) found = atol(line + strlen(name)) << 10;
+  }
+  if (file != NULL) fclose(file);
+  return found;
+}
+
 static void begin(void) {
+  /* The most memory so far is then what is used now. */
+  FILE* const file = fopen("/proc/self/clear_refs", "w");
+  if (file != NULL) {
+    fputs("5", file);
+    fclose(file);
+  }
+  memory = bytes_of_status("VmRSS:");
   used = seconds(CLOCK_PROCESS_CPUTIME_ID);
   began = seconds(CLOCK_MONOTONIC);
 }
@@ -22,9 +42,10 @@ static void begin(void) {
 static void end(void) {
   const double ended = seconds(CLOCK_MONOTONIC);
   const double spent = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+  const long grown = bytes_of_status("VmHWM:") - memory;
   FILE* file = fopen(getenv("TISIM_CLOCK"), "a");
   if (file != NULL) {
-    fprintf(file, "%.9f %.9f %.9f\n", began, ended, spent);
+    fprintf(file, "%.9f %.9f %.9f %ld\n", began, ended, spent, grown);
     fclose(file);
   }
 }

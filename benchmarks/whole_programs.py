@@ -8,7 +8,9 @@ counting its instructions, in copies below FOLDER. Of each case, the program tha
 once: that gives volumes, and no times. In each of N rounds (5) every case is then run as it is, and
 recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
 the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
-of the case is used. The network within this node is measured once (`benchmark`, `calibrate`).
+of the case is used. Where its data do not fit into the last cache, and those of the first case that
+it is predicted from do, that one is also recorded with the counter `cold`. The network within this
+node is measured once (`benchmark`, `calibrate`).
 
 What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
 FOLDER/whole/table.md has all programs.
@@ -25,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.applications import programs
 from benchmarks.process import ROOT, TISIM, ProgramError, run
@@ -41,9 +43,9 @@ _LEAST_SHARE = 0.95
 # Cases beyond it are explained.
 _LARGE = 0.1
 _HEAD = (
-    "| program | case | ranks | from | real | smallest | largest | predicted | error | computing "
-    "| of its own times | counting | had |",
-    "|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    "| program | case | ranks | memory | from | real | smallest | largest | predicted | error "
+    "| computing | of its own times | counting | had |",
+    "|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
 )
 
 
@@ -53,8 +55,12 @@ class Prediction:
 
     Attributes
     ----------
+    memory
+        Bytes that all ranks together use.
     origins
         The cases whose rates it is predicted from.
+    cold
+        True where the slowdown of the first by cold caches was measured.
     real
         From MPI_Init to MPI_Finalize, of each round.
     had
@@ -72,7 +78,9 @@ class Prediction:
     program: str
     case: str
     ranks: int
+    memory: float
     origins: list[str]
+    cold: bool
     real: list[float]
     had: list[float]
     predicted: float
@@ -95,7 +103,10 @@ class Prediction:
         real = median(self.real)
         times = (f"{seconds:.3f} s" for seconds in (real, min(self.real), max(self.real)))
         computing = self.computing[0] / self.computing[1] - 1
-        cells = [self.program, self.case, str(self.ranks), ", ".join(self.origins), *times]
+        first, *others = self.origins
+        origins = [f"{first} and cold" if self.cold else first, *others]
+        memory = f"{self.memory / 1e6:.0f} MB"
+        cells = [self.program, self.case, str(self.ranks), memory, ", ".join(origins), *times]
         error = f"{self.error:+.1%}" if self.counts else f"({self.error:+.1%})"
         cells += [f"{self.predicted:.3f} s", error, f"{computing:+.1%}"]
         cells += [f"{self.own / real - 1:+.1%}", f"x{self.bias:.2f}" if self.bias else "-"]
@@ -155,6 +166,25 @@ def _write_table(results: Path) -> None:
     print(summary)
 
 
+class _Run(NamedTuple):
+    """A run of a program as it is: from MPI_Init to MPI_Finalize.
+
+    `share` is that of the cores that its ranks had, `memory` is in bytes, of all ranks.
+    """
+
+    seconds: float
+    share: float
+    memory: float
+
+
+def _last_cache() -> float:
+    """Bytes of the last cache that all cores share; none where the kernel does not say."""
+    caches = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    return max(
+        (float(file.read_text().strip().removesuffix("K")) for file in caches), default=0
+    ) * (1 << 10)
+
+
 class _Campaign:
     """The cases of one program."""
 
@@ -176,13 +206,24 @@ class _Campaign:
             counters = ["--counter", "register,time"]
         for case in self.cases:
             self._record(counted, case, self._trace(case, "counted"), *counters, "--call-sites")
-        real: dict[str, list[tuple[float, float]]] = {case: [] for case in self.cases}
+        real: dict[str, list[_Run]] = {case: [] for case in self.cases}
         for number in range(rounds):
             for case in self.cases:
                 real[case].append(self._real(plain, case))
                 trace = self._trace(case, str(number))
                 self._record(plain, case, trace, "--counter", "time", "--call-sites")
-        return [self._predicted(case, real[case], rounds) for case in self.cases]
+        memory = {case: median(run.memory for run in runs) for case, runs in real.items()}
+        fits = {case: used <= _last_cache() for case, used in memory.items()}
+        cold = {case for case in self.cases if not fits[case] and fits[self._origins(case)[0]]}
+        for origin in {self._origins(case)[0] for case in cold}:
+            for number in range(rounds):
+                trace = self._trace(origin, f"cold.{number}")
+                self._record(plain, origin, trace, "--counter", "cold", "--call-sites")
+        return [self._predicted(case, real[case], rounds, cold=case in cold) for case in self.cases]
+
+    def _origins(self, case: str) -> list[str]:
+        """The cases that a case is predicted from."""
+        return self.cases[case].get("from") or [of for of in self.cases if of != case]
 
     def _trace(self, case: str, what: str) -> Path:
         return self.results / f"{self.name}.{case}.{what}.tit"
@@ -219,8 +260,8 @@ class _Campaign:
         command = [*TISIM, "record", *options, "-o", str(trace), "--"]
         run(self._started(place, case, command), environment=path)
 
-    def _real(self, place: Path, case: str) -> tuple[float, float]:
-        """Run the program as it is: the time from MPI_Init to MPI_Finalize, and their share."""
+    def _real(self, place: Path, case: str) -> _Run:
+        """Run the program as it is."""
         times = self.results / "clock.txt"
         times.unlink(missing_ok=True)
         loaded = {"LD_PRELOAD": str(self.clock), "TISIM_CLOCK": str(times)}
@@ -231,18 +272,28 @@ class _Campaign:
             raise ProgramError(f"{case}: {len(rows)} ranks called MPI_Finalize")
         seconds = max(row[1] for row in rows) - min(row[0] for row in rows)
         cores = min(len(rows), os.cpu_count() or 1)
-        return seconds, sum(row[2] for row in rows) / (cores * seconds)
+        share = sum(row[2] for row in rows) / (cores * seconds)
+        return _Run(seconds, share, sum(row[3] for row in rows))
 
-    def _predicted(self, case: str, real: Sequence[tuple[float, float]], rounds: int) -> Prediction:
-        origins = self.cases[case].get("from") or [of for of in self.cases if of != case]
+    def _predicted(self, case: str, real: Sequence[_Run], rounds: int, *, cold: bool) -> Prediction:
+        origins = self._origins(case)
         runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in self.cases}
         first, *further = origins
-        times = [word for timed in runs[first] for word in ("--times", timed)]
+        times: list[str | Path] = [word for timed in runs[first] for word in ("--times", timed)]
         for of in further:
             counted = self._trace(of, "counted")
             times += [word for timed in runs[of] for word in ("--also", counted, timed)]
+        for number in range(rounds) if cold else ():
+            times += ["--cold", self._trace(first, f"cold.{number}")]
         output, rates = self._trace(case, "predicted"), self.results / "rates.json"
-        volumes = ["--apply", self._trace(case, "counted"), "-o", output, "--json", rates]
+        volumes: list[str | Path] = [
+            "--apply",
+            self._trace(case, "counted"),
+            "-o",
+            output,
+            "--json",
+            rates,
+        ]
         run([*TISIM, "calibrate", "regions", self._trace(first, "counted"), *times, *volumes])
         ranks = int(self.cases[case]["ranks"])
         middle = sorted(runs[case], key=_computing)[rounds // 2]
@@ -250,9 +301,11 @@ class _Campaign:
             self.name,
             case,
             ranks,
+            median(run.memory for run in real),
             origins,
-            [seconds for seconds, _ in real],
-            [share for _, share in real],
+            cold,
+            [run.seconds for run in real],
+            [run.share for run in real],
             self._replayed(output),
             (_computing(output) / ranks, _computing(middle) / ranks),
             self._replayed(middle),

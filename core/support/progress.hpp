@@ -5,10 +5,10 @@
 
 namespace tisim {
 
-// Is told often, from 0 to 1; throws to stop the work. May be empty.
+// Called often with the part that is done, 0 to 1; throws to stop the work. May be empty.
 using Progress = std::function<void(double)>;
 
-inline void tell(const Progress& progress, double fraction) {
+inline void report_progress(const Progress& progress, double fraction) {
   if (progress) progress(fraction);
 }
 

@@ -313,6 +313,9 @@ Examples:
   tisim calibrate regions small.tit --times plain.tit --apply large.tit -o large.times.tit
   tisim calibrate regions small.tit --times plain.tit --also tiny.tit plain.tiny.tit \\
       --apply large.tit -o large.times.tit
+  tisim record -o cold.tit --counter cold -- mpirun -n 4 ./program 100
+  tisim calibrate regions small.tit --times plain.tit --cold cold.tit \\
+      --apply large.tit -o large.times.tit
   tisim replay --platform here.xml --speed 1Gf large.times.tit
 """,
 )
@@ -337,6 +340,16 @@ Examples:
     "TIMES of one TRACE the median counts.",
 )
 @click.option(
+    "--cold",
+    multiple=True,
+    type=_FILE,
+    metavar="TRACE",
+    help="The same as --times, recorded with --counter cold, for an input of --apply whose data no "
+    "longer fit into the last cache ('tisim record' says how much memory ranks use): regions whose "
+    "visits compute more than twice as much as was measured take as much longer as with cold "
+    "caches. Repeatable.",
+)
+@click.option(
     "--apply",
     "other",
     type=_FILE,
@@ -349,6 +362,7 @@ def _regions(
     trace: Path,
     times: tuple[Path, ...],
     also: tuple[tuple[Path, Path], ...],
+    cold: tuple[Path, ...],
     other: Path | None,
     output: Path | None,
     json_file: str | None,
@@ -367,9 +381,11 @@ def _regions(
         raise click.UsageError("--apply and -o go together: the trace, and its name in times")
     if also and other is None:
         raise click.UsageError("--also is for --apply: the rates shown are those of TRACE")
+    if cold and other is None:
+        raise click.UsageError("--cold is for --apply: the rates shown are those of --times")
     if output is not None:
         check_trace_output(str(output))
-    rates = measure_regions(trace, times)
+    rates = measure_regions(trace, times, cold)
     regions = [
         {"before": region.before, "after": region.after, **vars(rate)}
         for region, rate in largest(rates, len(rates.regions))
@@ -397,6 +413,8 @@ def _regions(
         further = [measure_regions(counted, of_input) for counted, of_input in runs.items()]
         timed = write_timed(other, [rates, *further], output)
         said = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
+        if cold:
+            said += f"; {timed.warm:.5g} s if its data fit into the caches"
         click.echo(said, err=json_file == "-")
         _warn_of_regions(timed, [trace, *runs])
         report_written(output)
@@ -415,7 +433,7 @@ def _warn_of_regions(timed: TimedTrace, measured: Sequence[Path]) -> None:
         click.echo(
             f"warning: {timed.larger:.0%} of it is in regions that compute more than twice as "
             "much a visit as was measured: predicted too fast where their data leave a cache; "
-            "measure a larger input (--also)",
+            "measure a larger input (--also), or cold caches (--cold)",
             err=True,
         )
 

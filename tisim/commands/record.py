@@ -62,16 +62,17 @@ Examples:
     show_default=True,
     help="How to measure computations: hardware instruction counter (perf), counts compiled "
     "into the program (register; see tisim cc), instructions executed by QEMU (qemu), "
-    "CPU time (time), or all time between calls, waits for a CPU, pages and files included "
+    "CPU time (time), CPU time of computations whose data were in no cache (cold; see tisim "
+    "calibrate regions), or all time between calls, waits for a CPU, pages and files included "
     "(elapsed). Further counters become attributes of the computations: time, cycles, "
     "cache-misses, flops and others.",
 )
-@units_option("Units of computation per second, for the counters 'time' and 'elapsed'.")
+@units_option("Units of computation per second, for the counters 'time', 'elapsed' and 'cold'.")
 @click.option(
     "--with-init",
     is_flag=True,
-    help="Add the time of MPI_Init to the first computation of each rank, for the counters 'time' "
-    "and 'elapsed'.",
+    help="Add the time of MPI_Init to the first computation of each rank, for the counters 'time', "
+    "'elapsed' and 'cold'.",
 )
 @click.option(
     "--tests",
@@ -287,6 +288,10 @@ def report_run(recorded: Recorded) -> None:
             f"waiting for a processor {format_seconds(notes.waited)}, also in calls",
             f"{notes.faults:,.0f} page faults",
         ]
+    if notes.memory:
+        click.echo(
+            f"memory: {format_bytes(notes.memory)} a rank, beyond that of MPI_Init", err=True
+        )
     if notes.faults and outside:
         click.echo(f"not in the trace, mean over ranks: {'; '.join(outside)}", err=True)
     _report_uncounted(notes.uncounted)

@@ -14,7 +14,8 @@ _PACKED = b"\x89TIT"
 _COUNTER = "# counter: "
 # For files of text, in bytes: recorders write the comment at its beginning.
 _HEAD = 4096
-_TIME = re.compile(r"(?:time, seconds of processor time|elapsed, seconds) times (\S+)")
+_TIME = re.compile(r"(?:time, seconds of processor time|elapsed, seconds) times ([^ ,]+)")
+_COLD = "with cold caches"
 #: The counter of a trace whose times are not those of a run, but predicted from others.
 PREDICTED_TIME = "time, seconds of processor time times 1e+09 (predicted)"
 #: The name of a volume where nothing says what it counts.
@@ -38,6 +39,11 @@ class Volumes:
     counter: str
     unit: str
     per_second: float | None
+
+    @property
+    def is_cold(self) -> bool:
+        """True for times of computations whose data were in no cache."""
+        return self.counter.endswith(_COLD)
 
     @classmethod
     def of_counter(cls, counter: str) -> Volumes:

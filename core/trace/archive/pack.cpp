@@ -45,7 +45,7 @@ class PackProgress {
   PackProgress(const Progress& progress, double all) : progress_(progress), all_(all) {}
 
   void at(std::uint64_t position) const {
-    tell(progress_, (before_ + static_cast<double>(position)) / all_);
+    report_progress(progress_, (before_ + static_cast<double>(position)) / all_);
   }
   void end_file(std::uint64_t size) { before_ += static_cast<double>(size); }
 
@@ -198,7 +198,7 @@ std::string with_precision(const PackedFile& file, const tit::Precision& precisi
     const tit::RankPart part = copy_of(file, rank, shapes, attributes);
     writer.add(tit::program_of(part, is_mean, grammars), file.name(rank),
                file.has_last_newline(rank));
-    tell(progress, static_cast<double>(rank + 1) / file.ranks());
+    report_progress(progress, static_cast<double>(rank + 1) / file.ranks());
   }
   tit::FileLayout layout;
   layout.legacy = tables.layout.legacy;

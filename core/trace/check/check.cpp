@@ -77,12 +77,12 @@ class Pass {
     if (loops_ == Loops::by_repetition) walk.stop_at_loops();
     RankCheck of_rank(walk, rank, sums_, findings_);
     for (std::uint64_t count = 1; of_rank.next(); ++count) {
-      if (count % kOpsBetweenReports == 0) tell_read(walk);
+      if (count % kOpsBetweenReports == 0) report_read(walk);
       const Kind kind = walk.op().kind;
       if (makes_communicator(kind) && makings == Makings::stop) return false;
       of_rank.take();
     }
-    if (++ranks_read_ % kRanksBetweenReports == 0 || rank + 1 == set_.ranks()) tell_read(walk);
+    if (++ranks_read_ % kRanksBetweenReports == 0 || rank + 1 == set_.ranks()) report_read(walk);
     bytes_before_ += walk.reader().bytes_read();
     of_rank.finish(ends_, decisions_, is_cut_);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
@@ -90,8 +90,9 @@ class Pass {
     return true;
   }
 
-  void tell_read(const RankWalk& walk) const {
-    tell(progress_, static_cast<double>(bytes_before_ + walk.reader().bytes_read()) / bytes_);
+  void report_read(const RankWalk& walk) const {
+    report_progress(progress_,
+                    static_cast<double>(bytes_before_ + walk.reader().bytes_read()) / bytes_);
   }
 
   void warn() {

@@ -183,7 +183,7 @@ std::vector<MessageLedger::Pair> MessageLedger::take_open() {
   open_ = {};
   std::uint64_t compared = 0;
   std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
-    if (++compared % kComparisonsBetweenReports == 0) tell(*progress_, 1.0);
+    if (++compared % kComparisonsBetweenReports == 0) report_progress(*progress_, 1.0);
     return a.channel < b.channel;
   });
   return pairs;
@@ -198,7 +198,7 @@ void MessageLedger::report(Findings& findings) {
       ++last;
     }
     report_destination(pairs.data() + first, pairs.data() + last, findings);
-    tell(*progress_, 1.0);
+    report_progress(*progress_, 1.0);
     first = last;
   }
 }

@@ -45,7 +45,7 @@ bool PermissiveRun::run() {
     if (ranks_.size() > kManyRanks) state.walk->save_memory();
     state.queued = true;
     ready_.push_back(rank);
-    if (rank % kWalksBetweenReports == 0) tell(*progress_, 1.0);
+    if (rank % kWalksBetweenReports == 0) report_progress(*progress_, 1.0);
   }
   for (execute(); understood_ && !held_.empty(); execute()) release();
   return understood_;
@@ -60,7 +60,7 @@ void PermissiveRun::execute() {
     state.queued = false;
     if (!state.held) advance(rank);
     // The trace has been read to its end before; this only asks for Ctrl-C.
-    if (++turns % kTurnsBetweenReports == 0) tell(*progress_, 1.0);
+    if (++turns % kTurnsBetweenReports == 0) report_progress(*progress_, 1.0);
   }
 }
 

@@ -223,7 +223,7 @@ class Inspector {
         for (const tit::Block& block : file_.column_of(rank).column->blocks) {
           values_read_ += static_cast<double>(block.values);
         }
-        tell(progress_, values_read_ / values_);
+        report_progress(progress_, values_read_ / values_);
       }
     }
     call_paths_.take(number, counter);

@@ -108,7 +108,8 @@ std::vector<FileUse> traced_files(const TraceSet& set, const Progress& progress)
     RankWalk walk(set, communicators, rank, nullptr, RankWalk::kUsualBatch, calls);
     RankFiles files(habits);
     while (walk.next()) files.take(walk);
-    tell(progress, 0.5 + 0.5 * static_cast<double>(rank + 1) / static_cast<double>(ranks));
+    report_progress(progress,
+                    0.5 + 0.5 * static_cast<double>(rank + 1) / static_cast<double>(ranks));
   }
   return habits.uses();
 }

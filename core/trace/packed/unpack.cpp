@@ -106,7 +106,7 @@ class LineProgress {
       : progress_(&progress), all_(static_cast<double>(lines == 0 ? 1 : lines)) {}
 
   void count_line() {
-    if (++lines_ % kInterval == 0) tell(*progress_, static_cast<double>(lines_) / all_);
+    if (++lines_ % kInterval == 0) report_progress(*progress_, static_cast<double>(lines_) / all_);
   }
 
  private:

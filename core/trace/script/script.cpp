@@ -356,7 +356,7 @@ void write_scripts(const TraceSet& set, const std::string& directory, bool files
       script.add(walk);
       if (steps % kStepsBetweenReports == 0) {
         const auto done = static_cast<double>(before + walk.reader().bytes_read());
-        tell(progress, kFollowed + (1 - kFollowed) * done / all);
+        report_progress(progress, kFollowed + (1 - kFollowed) * done / all);
       }
     }
     script.finish();

@@ -64,7 +64,8 @@ std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::
   ranks.reserve(files.size());
   for (const TraceFile& file : files) {
     ranks.push_back(rank_of(file));
-    tell(progress, static_cast<double>(ranks.size()) / static_cast<double>(files.size()));
+    report_progress(progress,
+                    static_cast<double>(ranks.size()) / static_cast<double>(files.size()));
   }
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -113,7 +114,7 @@ void for_each_line(const TraceFile& file, MergedFile::Comments comments, const P
       const bool cut = lines.is_cut(line.data() + line.size());
       take(rank, number, std::string_view(line.data(), line.size() + (cut ? 0 : 1)));
     }
-    tell(progress, static_cast<double>(lines.position()) / size);
+    report_progress(progress, static_cast<double>(lines.position()) / size);
   }
 }
 

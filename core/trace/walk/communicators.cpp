@@ -93,7 +93,7 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
                          is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0, kNone});
       made[id] = makings.size();
     }
-    tell(progress, 0.5);
+    report_progress(progress, 0.5);
   }
   RankMakings result = by_parent(std::move(makings));
   result.of_groups = std::move(of_groups);

@@ -123,7 +123,7 @@ std::int32_t RankRequests::post(const RankWalk& walk, const Request& like, const
 
 void RankRequests::post_message(const RankWalk& walk) {
   const Op& op = walk.op();
-  tell_message(walk, op, walk.group());
+  describe_message(walk, op, walk.group());
   const KindTraits& traits = traits_of(op.kind);
   if (!traits.makes_request) return;
   const std::int32_t me = walk.group().rank;
@@ -134,7 +134,8 @@ void RankRequests::post_message(const RankWalk& walk) {
 }
 
 // The message of an operation, or of the persistent request that it starts.
-void RankRequests::tell_message(const RankWalk& walk, const Op& op, const CommunicatorView& group) {
+void RankRequests::describe_message(const RankWalk& walk, const Op& op,
+                                    const CommunicatorView& group) {
   if (group.group == kNoGroup || op.peer == kProcNull) return;
   const bool receives = traits_of(op.kind).receives;
   messages_.push_back(
@@ -201,7 +202,7 @@ void RankRequests::start(const RankWalk& walk, std::int32_t place) {
     numbered.pending = made.pending;
     numbered.may_be_complete = false;
   }
-  tell_message(walk, op, made.group);
+  describe_message(walk, op, made.group);
 }
 
 // One that is not known here, as in a trace that begins later, is pending all the same.

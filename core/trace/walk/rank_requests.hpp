@@ -63,7 +63,7 @@ class RankRequests {
   std::int32_t post(const RankWalk& walk, const Request& like, const RequestKey& key,
                     std::uint16_t comm);
   void post_message(const RankWalk& walk);
-  void tell_message(const RankWalk& walk, const Op& op, const CommunicatorView& group);
+  void describe_message(const RankWalk& walk, const Op& op, const CommunicatorView& group);
   void make_persistent(const RankWalk& walk);
   void free_persistent(std::int32_t place);
   void start(const RankWalk& walk, std::int32_t place);

@@ -70,7 +70,7 @@ std::uint64_t RankWalk::signature() const {
 bool RankWalk::refill() {
   at_ = 0;
   count_ = reader_->read(ops_, batch_);
-  if (again_ != nullptr) tell(*again_, 1.0);
+  if (again_ != nullptr) report_progress(*again_, 1.0);
   return count_ > 0;
 }
 

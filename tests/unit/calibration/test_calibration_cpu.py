@@ -284,6 +284,31 @@ def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
     assert found.larger == 0
 
 
+COLD = TIME + ", with cold caches"
+
+
+def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -> None:
+    """Of three regions one has larger visits, and one was visited once: its data were not there."""
+
+    def body(first: int, second: int, last: int) -> dict[int, str]:
+        rounds = f"0 compute {first}\n0 barrier\n0 compute {second}\n0 bcast 8 0 1\n" * 4
+        return {0: f"0 init\n{rounds}0 compute {last}\n0 finalize\n"}
+
+    counted = packed(tmp_path / "counted.tit", INSTRUCTIONS, body(1000, 1000, 1000))
+    timed = packed(tmp_path / "timed.tit", TIME, body(500, 500, 500))
+    cold = packed(tmp_path / "cold.tit", COLD, body(700, 800, 900))
+    large = packed(tmp_path / "large.tit", INSTRUCTIONS, body(1500, 3000, 3000))
+    rates = measure_regions(counted, [timed], [cold])
+    found = write_timed(large, [rates], tmp_path / "times.tit")
+    assert found.warm == pytest.approx((4 * (750 + 1500) + 1500) * 1e-9)
+    assert found.seconds == pytest.approx((4 * (750 + 1500 * 1.6) + 1500) * 1e-9)
+    # Only of the last region is not known how much longer larger visits take.
+    assert found.larger == pytest.approx(1500e-9 / found.seconds)
+    for runs in ([timed], [timed]), ([cold], []):
+        with pytest.raises(InputError, match="from cold caches"):
+            measure_regions(counted, *runs)
+
+
 def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
     tmp_path: Path,
 ) -> None:

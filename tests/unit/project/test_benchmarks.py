@@ -158,7 +158,7 @@ def test_whole_programs_count_where_nobody_else_used_the_cores(
 ) -> None:
     def case(name: str, real: list[float], had: list[float]) -> dict[str, object]:
         found = whole_programs.Prediction(
-            "LU", name, 2, "large", real, had, 0.9, (0.8, 1.0), 0.95, 1.2
+            "LU", name, 2, 4e7, ["small", "four"], True, real, had, 0.9, (0.8, 1.0), 0.95, 1.2
         )
         return asdict(found)
 
@@ -174,8 +174,9 @@ def test_whole_programs_count_where_nobody_else_used_the_cores(
         "10.0%, worst 10.0%"
     )
     rows = (tmp_path / "whole" / "table.md").read_text().splitlines()
-    assert rows[2].split(" | ")[7:] == ["0.900 s", "-10.0%", "-20.0%", "-5.0%", "x1.20", "97% |"]
-    assert rows[3].split(" | ")[8] == "(-55.0%)"
+    assert rows[2].split(" | ")[3:5] == ["40 MB", "small and cold, four"]
+    assert rows[2].split(" | ")[8:] == ["0.900 s", "-10.0%", "-20.0%", "-5.0%", "x1.20", "97% |"]
+    assert rows[3].split(" | ")[9] == "(-55.0%)"
 
 
 def test_applications_say_what_they_need(

@@ -249,6 +249,40 @@ def test_mpi_init_is_computation_or_left_out(one_recorder: Recorder) -> None:
     assert computed(added)[1] > 1e-3
 
 
+# Computes often enough to find its data gone; ends with 3 where they are, and with 4 where memory
+# that it never used was.
+COLD = """
+  enum { WORDS = 1 << 20, PAGE = 4096, UNUSED = 64 * PAGE };
+  double *const data = malloc(WORDS * sizeof *data);
+  char *const unused = mmap(NULL, UNUSED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            0);
+  for (int i = 0; i < WORDS; ++i) data[i] = i;
+  for (int step = 0; step < 20; ++step) {
+    for (int i = 0; i < WORDS; ++i) data[i] += 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < WORDS; ++i) if (data[i] != i + 20) exit(3);
+  unsigned char pages[UNUSED / PAGE];
+  if (mincore(unused, UNUSED, pages) != 0) exit(5);
+  for (int i = 0; i < UNUSED / PAGE; ++i) if (pages[i] & 1) exit(4);
+"""
+
+
+def test_times_of_cold_caches_are_those_of_the_same_calls(one_recorder: Recorder) -> None:
+    if "clflushopt" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("needs a processor with clflushopt")
+    warm = one_recorder.record(COLD, options="--counter time")
+    cold = one_recorder.record(COLD, options="--counter cold")
+    assert cold.run.returncode == 0
+    assert cold.calls(0) == warm.calls(0)
+    assert len(computed(cold)) == len(computed(warm)) >= 20
+    found = volumes_of(cold.file)
+    assert found == Volumes(
+        "time, seconds of processor time times 1e+09, with cold caches", "ns", 1e9
+    )
+    assert re.search(r"^memory: \S+ [kM]B a rank, beyond that of MPI_Init$", cold.run.stderr, re.M)
+
+
 def test_mpi_init_has_no_instructions(tmp_path: Path) -> None:
     run = tisim_record(
         "-o", tmp_path / "x.tit", "--counter", "qemu", "--with-init", "--", sys.executable

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile, zip_longest
 from os import PathLike
@@ -36,6 +36,8 @@ _ALIKE = 0.7
 _BRIEF = 1e-3
 # Visits of that many times the measured volume may have data that no longer fit into a cache.
 _LARGER = 2.0
+# What a rank computes less often finds no data of its last visit in a cache anyway.
+_OFTEN = 3
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -99,10 +101,14 @@ class RegionRates:
         By region.
     counted_seconds
         What the program that counts took for all of them, where its trace says so.
+    slowdowns
+        How many times as long regions take that find no data in the caches, where that was
+        measured.
     """
 
     regions: dict[Region, RegionRate]
     counted_seconds: float | None
+    slowdowns: Mapping[Region, float] = field(default_factory=dict)
 
     @cached_property
     def seconds(self) -> float:
@@ -165,43 +171,56 @@ class TimedTrace:
     unknown
         The part of `seconds` that is in regions whose rate was not measured.
     larger
-        The part in regions whose visits have more than twice the measured volume.
+        The part in regions whose visits have more than twice the measured volume, and which may
+        find less in the caches.
+    warm
+        `seconds`, with all regions as fast as they were measured.
     """
 
     seconds: float
     unknown: float
     larger: float
+    warm: float
 
 
-def measure_regions(counted: _Name, timed: Sequence[_Name]) -> RegionRates:
+def measure_regions(
+    counted: _Name, timed: Sequence[_Name], cold: Sequence[_Name] = ()
+) -> RegionRates:
     """Find the rate of each region.
 
     `counted` is a trace whose volumes are instructions, `timed` are runs of the same program with
-    the same input, as users have compiled it, recorded with the counter ``time``. Raises
-    `InputError` where they are something else, or do not make the same calls.
+    the same input, as users have compiled it, recorded with the counter ``time``, and `cold` with
+    the counter ``cold``. Raises `InputError` where they are something else, or do not make the same
+    calls.
     """
     from tisim.traces.counts import counter_totals
 
     regions: dict[Region, RegionRate] = {}
     with _opened(counted, timed=False) as trace, ExitStack() as stack:
-        runs = [stack.enter_context(_opened(name, timed=True)) for name in timed]
+        ranks = trace.trace.ranks
+        runs = [stack.enter_context(_opened(name, timed=True)) for name in (*timed, *cold)]
         times: dict[Region, list[float]] = {}
-        for run in runs:
-            if run.trace.ranks != trace.trace.ranks:
+        for number, run in enumerate(runs):
+            if run.trace.ranks != ranks:
                 raise InputError(
-                    f"has {run.trace.ranks} ranks, {trace.trace.name} has {trace.trace.ranks}",
+                    f"has {run.trace.ranks} ranks, {trace.trace.name} has {ranks}",
                     file=run.trace.name,
                 )
-        for rank in range(trace.trace.ranks):
+            run.check_caches(cold=number >= len(timed))
+        for rank in range(ranks):
             computations = trace.computations(rank)
             _add(regions, computations)
             for number, run in enumerate(runs):
                 for region, seconds in run.seconds(rank, computations).items():
                     times.setdefault(region, [0.0] * len(runs))[number] += seconds
+        slowdowns: dict[Region, float] = {}
         for region, of_runs in times.items():
-            regions[region].seconds = median(of_runs)
+            rate = regions[region]
+            rate.seconds = median(of_runs[: len(timed)])
+            if cold and rate.seconds and rate.visits >= _OFTEN * ranks:
+                slowdowns[region] = max(1.0, median(of_runs[len(timed) :]) / rate.seconds)
         found = [one.total * 1e-9 for one in counter_totals(trace.trace) if one.name == "time"]
-    return RegionRates(regions, found[0] if found else None)
+    return RegionRates(regions, found[0] if found else None, slowdowns)
 
 
 def _add(regions: dict[Region, RegionRate], computations: Iterable[_Computation]) -> None:
@@ -216,12 +235,14 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
     """Write a packed trace whose volumes are nanoseconds, from one whose volumes are counted.
 
     Each region of it takes as long for each instruction as with the input, of those that were
-    measured, whose visits have volumes most like its own. What the recorder has noted beside calls,
-    such as call sites, is left out. Raises `InputError` where a file cannot be read or written.
+    measured, whose visits have volumes most like its own. Where that is the first input, and visits
+    have more than twice its volume, the slowdown of cold caches is multiplied in, if it was
+    measured. What the recorder has noted beside calls, such as call sites, is left out. Raises
+    `InputError` where a file cannot be read or written.
     """
     from tisim.traces.packed import pack
 
-    total = unknown = larger = 0.0
+    total = unknown = larger = warm = 0.0
     with _opened(trace, timed=False) as source, tempfile.TemporaryDirectory() as changed:
         visited: dict[Region, RegionRate] = {}
         for rank in range(source.trace.ranks):
@@ -232,27 +253,35 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
             region: known is not None and visited[region].mean_volume > _LARGER * known.mean_volume
             for region, known in measured.items()
         }
+        known = inputs[0].slowdowns
+        slowdowns = {
+            region: known[region]
+            for region, of in rates.items()
+            if of is inputs[0] and region in known and is_larger[region]
+        }
         for rank in range(source.trace.ranks):
-            computations = source.computations(rank)
-            for one in computations:
-                seconds = rates[one.region].seconds_of(one.region, one.volume)
+            times: list[float] = []
+            for one in source.computations(rank):
+                as_measured = rates[one.region].seconds_of(one.region, one.volume)
+                seconds = as_measured * slowdowns.get(one.region, 1.0)
+                times.append(seconds)
                 total += seconds
+                warm += as_measured
                 unknown += seconds if measured[one.region] is None else 0.0
-                larger += seconds if is_larger[one.region] else 0.0
+                may_differ = is_larger[one.region] and one.region not in slowdowns
+                larger += seconds if may_differ else 0.0
             with (
                 source.file(rank).open() as lines,
                 Path(changed, f"rank-{rank}.txt").open("w") as out,
             ):
-                out.writelines(_with_times(lines, computations, rates))
+                out.writelines(_with_times(lines, times))
         pack(changed, output)
-    return TimedTrace(total, unknown / (total or 1.0), larger / (total or 1.0))
+    return TimedTrace(total, unknown / (total or 1.0), larger / (total or 1.0), warm)
 
 
-def _with_times(
-    lines: Iterable[str], computations: Iterable[_Computation], rates: Mapping[Region, RegionRates]
-) -> Iterator[str]:
-    """The lines of a rank with times: a computation in front of each call."""
-    upcoming = iter(computations)
+def _with_times(lines: Iterable[str], times: Iterable[float]) -> Iterator[str]:
+    """The lines of a rank with times: a computation in front of each call, and one at the end."""
+    upcoming = iter(times)
     rank = ""
     for line in lines:
         if line.startswith(_COUNTER):
@@ -263,13 +292,13 @@ def _with_times(
         else:
             rank, action = line.split(maxsplit=2)[:2]
             if action != _COMPUTE:
-                yield from _compute(rank, next(upcoming), rates)
+                yield from _compute(rank, next(upcoming))
                 yield line
-    yield from _compute(rank, next(upcoming), rates)
+    yield from _compute(rank, next(upcoming))
 
 
-def _compute(rank: str, one: _Computation, rates: Mapping[Region, RegionRates]) -> Iterator[str]:
-    nanoseconds = round(1e9 * rates[one.region].seconds_of(one.region, one.volume))
+def _compute(rank: str, seconds: float) -> Iterator[str]:
+    nanoseconds = round(1e9 * seconds)
     if nanoseconds:
         yield f"{rank} {_COMPUTE} {nanoseconds}\n"
 
@@ -298,9 +327,22 @@ class _Text:
             )
         #: Units of its volumes in a second, if they are times.
         self.per_second = rate or math.nan
+        self._is_cold = volumes is not None and volumes.is_cold
         self._folder = folder / "text"
         self._names: dict[str, str] = {}
         unpack(name, self._folder)
+
+    def check_caches(self, *, cold: bool) -> None:
+        """Refuse times from cold caches in place of others, and the other way round."""
+        if self._is_cold == cold:
+            return
+        raise InputError(
+            "its times are not from cold caches; record it with --counter cold"
+            if cold
+            else "its times are from cold caches; --times needs those of --counter time, and "
+            "--cold takes this one",
+            file=self.trace.name,
+        )
 
     def file(self, rank: int) -> Path:
         """The lines of a rank, as the recorder names them."""

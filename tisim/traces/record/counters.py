@@ -10,9 +10,9 @@ from tisim.errors import InputError
 from tisim.traces.record.events import FLOPS, NAMED, events_of, obstacle
 
 #: Those of volumes.
-COUNTERS = ("auto", "perf", "register", "qemu", "time", "elapsed")
+COUNTERS = ("auto", "perf", "register", "qemu", "time", "elapsed", "cold")
 #: Those of them that measure time.
-TIMES = ("time", "elapsed")
+TIMES = ("time", "elapsed", "cold")
 # Symbols of a program that `tisim cc` has linked.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 

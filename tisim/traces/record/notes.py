@@ -32,6 +32,8 @@ class Notes:
     init: float = 0.0
     waited: float = 0.0
     faults: float = 0.0
+    #: Bytes that a rank's memory has grown by after ``MPI_Init``, at most; the mean over ranks.
+    memory: float = 0.0
 
 
 def take_notes(directory: Path) -> Notes:
@@ -57,6 +59,7 @@ def take_notes(directory: Path) -> Notes:
         init=1e-9 * numbers["init"] / ranks,
         waited=1e-9 * numbers["waited"] / ranks,
         faults=numbers["faults"] / ranks,
+        memory=numbers["memory"] / ranks,
     )
     samples = numbers["samples"]
     if samples:

@@ -47,7 +47,7 @@ the installed package. Then the ranks merge their parts themselves: all that is 
         -x TISIM_RECORD_LIBRARY=$PWD/libtisim_trace.so \\
         -x TISIM_RECORD_OUTPUT=$PWD/program.tit -n 8 ./program
 
-TISIM_RECORD_COUNTER   time (the default), perf or register
+TISIM_RECORD_COUNTER   time (the default), elapsed, cold, perf or register
 TISIM_RECORD_FURTHER_COUNTERS  beside it: NAME=time, or NAME=TYPE:CONFIG*WEIGHT+... of events as
                        perf_event_open has them, CONFIG in hexadecimal; with commas between them
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default

@@ -2,6 +2,7 @@
  *
  * time      processor time of the thread, times a reference speed
  * elapsed   time, waits for processors, pages and files included, times a reference speed
+ * cold      time with data in memory: before a computation they leave the caches
  * perf      instructions in user mode, counted by the processor
  * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
  *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
@@ -78,6 +79,11 @@ enum kind { KIND_TIME, KIND_ELAPSED, KIND_PERF, KIND_REGISTER, KIND_QEMU };
 
 static enum kind kind;
 static double units_per_nanosecond;
+/* What fits into the cache of a core stays there, in programs of any size. */
+#define NEAR_CACHES_NANOSECONDS 200000
+
+static bool is_cold;                          /* the counter `cold`, which is one of time */
+static _Thread_local uint64_t since_emptying; /* nanoseconds of computing */
 static uint64_t of_empty; /* what an empty computation counts: reading the counter is in it */
 static _Thread_local uint64_t last;
 static uint64_t last_of_all; /* threads, of which QEMU's plug-in and a clock make no difference */
@@ -143,10 +149,12 @@ const char* tisim_counter_begin(const char* name, double reference_speed) {
     return "qemu, instructions of all code, a repeated one once";
   }
   kind = strcmp(name, "elapsed") == 0 ? KIND_ELAPSED : KIND_TIME;
+  is_cold = strcmp(name, "cold") == 0;
+  if (is_cold && !tisim_can_empty_caches()) return NULL;
   units_per_nanosecond = reference_speed * 1e-9;
-  snprintf(description, sizeof description, "%s times %.9g",
+  snprintf(description, sizeof description, "%s times %.9g%s",
            kind == KIND_TIME ? "time, seconds of processor time" : "elapsed, seconds",
-           reference_speed);
+           reference_speed, is_cold ? ", with cold caches" : "");
   return description;
 }
 
@@ -178,6 +186,7 @@ static uint64_t take(const void* caller) {
   const uint64_t now = reading();
   const uint64_t units = now > *before ? now - *before : 0;
   *before = now;
+  if (is_cold) since_emptying += units;
   return kind == KIND_PERF || kind == KIND_QEMU ? units : tisim_volume_of_time(units);
 }
 
@@ -199,6 +208,10 @@ uint64_t tisim_counter_now(void) {
 }
 
 void tisim_counter_restart(void) {
+  if (is_cold && since_emptying >= NEAR_CACHES_NANOSECONDS) {
+    since_emptying = 0;
+    tisim_empty_caches();
+  }
   if (kind == KIND_REGISTER) {
     *tisim_counted_elsewhere() = 0;
   } else if (!tisim_counts_threads()) {

@@ -97,6 +97,10 @@ void tisim_end_uncounted(FILE* notes);
 void tisim_begin_outside(uint64_t in_init);
 void tisim_note_outside(FILE* notes);
 
+/* cold_caches.c: takes the rank's data out of the caches, where the processor can. */
+bool tisim_can_empty_caches(void);
+void tisim_empty_caches(void);
+
 /* accelerators.c: how much of the time since the beginning the rank has waited for accelerators. */
 void tisim_begin_accelerators(void);
 int tisim_accelerator_percent(void);
