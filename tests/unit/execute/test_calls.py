@@ -200,6 +200,22 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     assert all(time >= 0.0011 for time in done.times)  # computations and sleeps of each rank
 
 
+def test_requests_that_are_all_persistent(one_mpi: Mpi, tmp_path: Path) -> None:
+    """Their first start makes the table of pending requests, and later ones enlarge it."""
+    lines = []
+    for rank, peer in ((0, 1), (1, 0)):
+        lines += [f"{rank} init"]
+        for tag in range(800):
+            lines += [f"{rank} recv_init {peer} {tag} 8", f"{rank} send_init {peer} {tag} 8"]
+        for tag in range(800):
+            lines += [f"{rank} start {peer} {rank} {tag}", f"{rank} start {rank} {peer} {tag}"]
+        lines += [f"{rank} waitall", f"{rank} finalize"]
+    (tmp_path / "trace.txt").write_text("\n".join(lines) + "\n")
+    trace = Trace.open(tmp_path / "trace.txt")
+    done = execute(trace, [one_mpi.run], repeat=1, compiler=one_mpi.cc, time_limit=120)
+    assert len(done.repetitions) == 1
+
+
 def test_recording_an_execution(one_mpi: Mpi, tmp_path: Path) -> None:
     program = tmp_path / "tisim_execute"
     print_source(tmp_path, None)

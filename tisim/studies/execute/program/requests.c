@@ -169,7 +169,8 @@ static void activate(struct persistent* persistent) {
   if (persistent->buffered >= 0) reserve_buffered(persistent->buffered);
   struct request started = persistent->request;
   started.number = persistent->number;
-  handles[add(&started)] = persistent->handle;
+  const int index = add(&started); /* first: it may move the handles */
+  handles[index] = persistent->handle;
 }
 
 static void start(struct persistent* persistent) {
