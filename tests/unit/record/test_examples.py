@@ -150,6 +150,29 @@ def test_conjugate_gradient_in_fortran(one_recorder: Recorder) -> None:
     replay_on_graphene(trace)
 
 
+@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
+def test_calls_that_fail_in_fortran(module: str, one_recorder: Recorder) -> None:
+    """They have sent nothing, whether or not the program asks for their error."""
+    unasked = "" if module == "mpi" else "call MPI_Send(value, 1, MPI_INTEGER, 99, 0, world)"
+    trace = one_recorder.record(f"""
+        program failing
+          use {module}
+          implicit none
+          integer :: value = 1, error
+          call MPI_Init(error)
+          associate (world => MPI_COMM_WORLD)
+            call MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN, error)
+            {unasked}
+            call MPI_Send(value, 1, MPI_INTEGER, 99, 0, world, error)
+            if (error == MPI_SUCCESS) error stop
+            call MPI_Bcast(value, 1, MPI_INTEGER, 0, world, error)
+          end associate
+          call MPI_Finalize(error)
+        end program
+    """)
+    assert trace.calls(0) == ["init", "bcast 1 0 1", "finalize"]
+
+
 def test_transpose_in_fortran_2008(recorder: Recorder) -> None:
     trace = recorded("transpose.f90", recorder)
     iteration = ["alltoall 4096 4096 0 0", "iallreduce 1 0 0 comm=1 request=0", "wait request=0"]

@@ -34,6 +34,8 @@ _CONVERSIONS = {
     "MPI_Errhandler": "PMPI_Errhandler_f2c",
 }
 _NUMBERS = ("int", "MPI_Count", "MPI_Aint", "MPI_Offset")
+# Programs of ``use mpi_f08`` need not ask for the error.
+_OWN_ERROR = ("MPI_Fint error;", "if (f_ierror == NULL) f_ierror = &error;")
 
 
 def fortran_wrappers(functions: list[Function]) -> str:
@@ -178,6 +180,7 @@ def _around(function: Function, arguments: str) -> list[str]:
     condition = statuses.condition if statuses is not None else ""
     before, after = _words(f"{function.before} {condition}"), _words(function.after)
     lines = [
+        *(_OWN_ERROR if function.after else []),
         *(one.declaration for one in found if one.declaration),
         *(one.given for one in found if one.given and one.name in before | after),
         *_described(function, found, before | after),
@@ -197,14 +200,22 @@ def _around(function: Function, arguments: str) -> list[str]:
     elif function.returns != "int":
         call = f"const {function.returns} result = {call}"
     lines += [*around_mpi_io(function, [call]), *_returned(function, found)]
-    lines += [one.behind for one in found if one.behind and one.name in after]
-    if statuses is not None and statuses.name in after:
+    lines += _recorded_after(function, found, after)
+    return [f"  {line.strip()}" for line in lines]
+
+
+def _recorded_after(function: Function, found: list[_Local], used: set[str]) -> list[str]:
+    """What the recorder does after a subroutine that has not failed."""
+    if not function.after:
+        return []
+    lines = [one.behind for one in found if one.behind and one.name in used]
+    statuses = function.statuses
+    if statuses is not None and statuses.name in used:
         lines.append(
             f"const MPI_Status *const {statuses.name} = "
             f"tisim_statuses_from_fortran(passed, {_status_count(statuses)}, needed);"
         )
-    lines += [_fortran(function.after)] if function.after else []
-    return [f"  {line.strip()}" for line in lines]
+    return ["if (*f_ierror == MPI_SUCCESS) {", *lines, _fortran(function.after), "}"]
 
 
 def _described(function: Function, found: list[_Local], converted: set[str]) -> list[str]:
