@@ -264,6 +264,12 @@ _LEAST_NAMED = 0.01
 def report_run(recorded: Recorded) -> None:
     """Say what was recorded of a program's run."""
     report_recording(str(recorded.output), recorded.recording, recorded.reason)
+    if recorded.unseen:
+        click.echo(
+            f"warning: the program calls {', '.join(recorded.unseen)} itself; such calls pass the "
+            "recorder by and are not in the trace",
+            err=True,
+        )
     if recorded.timeline is not None:
         error = recorded.timeline.clock_error
         click.echo(

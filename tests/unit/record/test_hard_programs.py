@@ -121,6 +121,17 @@ def test_a_program_that_others_start(recorder: Recorder, tmp_path: Path) -> None
         assert [line for line in lines if line.endswith("barrier")] == [f"{rank} barrier"]
 
 
+def test_calls_by_names_of_the_profiling_interface(one_recorder: Recorder) -> None:
+    """They pass the recorder by, which the command says; those that no trace has do not matter."""
+    body = """if (rank == 0) PMPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else PMPI_Recv(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);"""
+    trace = one_recorder.record(body)
+    assert "warning: the program calls PMPI_Recv, PMPI_Send itself" in trace.run.stderr
+    assert trace.calls(0) == ["init", "barrier", "finalize"]
+
+
 def test_several_programs_in_one_run(one_recorder: Recorder, tmp_path: Path) -> None:
     message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
     first = one_recorder.compile(message, name="first")

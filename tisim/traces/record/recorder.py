@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -19,10 +20,13 @@ from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, rec
 from tisim.traces.record.qemu.emulator import emulating_command
 from tisim.traces.record.settings import Settings
 from tisim.traces.record.source import Variant, compiled_recorder, installed
+from tisim.traces.record.table import read_table
 from tisim.traces.record.timeline import RecordedTimeline, check_timeline, write_timeline
 
 # Where the counts of QEMU's plug-in lie while a program runs: memory.
 _COUNTS = "/dev/shm"
+# Names of MPI's profiling interface in a program's table of symbols: of C, and of Fortran.
+_PROFILING = re.compile(rb"\0P(MPI_\w+)(?=\0)|\0p(mpi_\w+?)_(?:f08_|f08ts_)?(?=\0)")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Recorded:
     notes: Notes
     #: The timeline, if one was asked for.
     timeline: RecordedTimeline | None = None
+    #: The functions that the program performs by their `PMPI_` names, which no recorder sees.
+    unseen: tuple[str, ...] = ()
 
 
 def record(
@@ -98,7 +104,18 @@ def record(
         None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
     )
     shutil.rmtree(parts)
-    return Recorded(output, status, recording, counters.reason, notes, timeline)
+    unseen = () if program is None else _unseen(program)
+    return Recorded(output, status, recording, counters.reason, notes, timeline, unseen)
+
+
+def _unseen(program: Path) -> tuple[str, ...]:
+    """The recorded functions that a program also performs by their names with a P."""
+    recorded = {function.name.lower(): f"P{function.name}" for function in read_table()}
+    found = {
+        (in_c or in_fortran).decode().lower()
+        for in_c, in_fortran in _PROFILING.findall(program.read_bytes())
+    }
+    return tuple(sorted(recorded[name] for name in found & recorded.keys()))
 
 
 def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:
