@@ -242,9 +242,15 @@ void tisim_before_completion(int count, const MPI_Request* requests, const void*
   }
 }
 
+/* NULL also where there is no such place: with `use mpi_f08`, MPICH 4.0 gives indices from 0. */
+static struct tisim_request* listed_at(int index) {
+  return index < 0 || index >= listed_count ? NULL : listed[index];
+}
+
 bool tisim_status_is_empty(int place) {
   const int index = told == NULL ? place : told[place] - told_first;
-  return index < listed_count && listed[index] != NULL && !listed[index]->is_receive;
+  const struct tisim_request* const request = listed_at(index);
+  return request != NULL && !request->is_receive;
 }
 
 bool tisim_needs_statuses(void) { return needs_statuses; }
@@ -315,7 +321,7 @@ static void write_list_of(enum tisim_layer layer, enum tisim_word word, int64_t 
   if (named.request_count == 0) return;
   int64_t* const done = numbers + named.request_count;
   for (int i = 0; i < completed.count; ++i) {
-    const struct tisim_request* const request = listed[completed.indices[i] - completed.first];
+    const struct tisim_request* const request = listed_at(completed.indices[i] - completed.first);
     if (request == NULL || !is_one(request) || !is_in_layer(request, layer)) continue;
     done[named.completed_count++] = request->number;
   }
@@ -419,7 +425,7 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* statu
     if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testany, -1, nothing);
     return;
   }
-  if (index < 0 || index >= listed_count || listed[index] == NULL) return;
+  if (listed_at(index) == NULL) return;
   static int place;
   place = index;
   told = &place;
@@ -447,7 +453,7 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
   bool known = false;
   for (int i = 0; i < count; ++i) {
     const int index = indices[i] - first;
-    if (listed[index] == NULL) continue;
+    if (listed_at(index) == NULL) continue;
     if (!is_one(listed[index])) {
       write_parts(listed[index]);
       continue;
@@ -460,9 +466,10 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
   const struct completed completed = {indices, count, first};
   if (known) write_list(TISIM_waitsome, source, completed);
   for (int i = 0; i < count; ++i) {
-    struct tisim_request** const request = &listed[indices[i] - first];
-    if (*request != NULL) tisim_request_done(*request);
-    *request = NULL;
+    struct tisim_request* const request = listed_at(indices[i] - first);
+    if (request == NULL) continue;
+    tisim_request_done(request);
+    listed[indices[i] - first] = NULL;
   }
 }
 
