@@ -70,12 +70,15 @@ def draw_layouts(frame: pd.DataFrame, figure: Figure | None = None) -> Figure:
     """
     figure = figure or _figure(12, 5)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.3))
-    best = frame.groupby(["tp", "pp"])["seconds"].min().unstack()
+    groups = frame.groupby(["tp", "pp"])
+    best, tried = groups["seconds"].min().unstack(), groups.size().unstack().to_numpy()
     seconds = best.to_numpy()
     left.imshow(seconds, cmap="viridis_r", aspect="auto", vmax=2 * np.nanmin(seconds))
     middle = 1.4 * np.nanmin(seconds)
     for (row, column), value in np.ndenumerate(seconds):
-        text = "does not\nfit" if np.isnan(value) else f"{value:.3g}"
+        # Layouts that there are, and those that would need other numbers of GPUs or layers.
+        none = "no\nlayout" if np.isnan(tried[row, column]) else "needs more\nmemory"
+        text = none if np.isnan(value) else f"{value:.3g}"
         colour = "#777777" if np.isnan(value) else "white" if value > middle else "black"
         left.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
     left.set_xticks(range(len(best.columns)), best.columns)

@@ -151,6 +151,18 @@ def test_whatever_else_both_have_is_compared() -> None:
     assert "most of all differs breakdown: wait: late sender (+1 s)" in comparison.reasons
 
 
+def test_how_a_time_was_found_is_no_difference_in_time() -> None:
+    a = result([(1, 1)], jitter={"seeds": [1, 2]}, steady={"iterations": 20})
+    b = result([(1, 1)], uncertainty={"validated_programs": 340})
+    assert len(compare(a, b).details) == 4
+    assert "most of all" not in reasons(a, b)
+
+
+def test_ranks_that_end_at_the_same_time_but_for_rounding_are_left_out() -> None:
+    a, b = result([(0.3, 0.3), (1, 1)]), result([(0.3, 0.1 + 0.2), (1, 2)])
+    assert [one.rank for one in compare(a, b).ranks] == [1]
+
+
 def test_tables_in_results_are_compared_row_by_row() -> None:
     a = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 1.0}])
     b = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 3.0}])

@@ -251,3 +251,9 @@ MPI_Barrier returning at walltime 1.800000000, cputime 0.4 seconds in thread 0.
 MPI_Finalize entering at walltime 1.900000000, cputime 0.5 seconds in thread 0.
 MPI_Finalize returning at walltime 2.000000000, cputime 0.6 seconds in thread 0.
 """
+
+
+def test_another_text_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("0 init\n0 compute 1e6\n")
+    with pytest.raises(InputError, match="has no call of MPI as dumpi2ascii prints them"):
+        convert([tmp_path / "notes.txt"], tmp_path / "t.tit", format="dumpi", speed=1e9)

@@ -332,7 +332,12 @@ def _details(comparison: Comparison) -> Iterator[str]:
 
 
 def _is_time(one: Difference) -> bool:
-    """True for a number that can be part of the seconds that ranks spend."""
+    """True for a number that can be part of the seconds that ranks spend.
+
+    Seeds, skipped iterations and intervals are not: they say how the time was found.
+    """
+    if one.name.partition(":")[0] in ("jitter", "steady", "uncertainty"):
+        return False
     known = [abs(value) for value in (one.a, one.b) if value is not None]
     words = ("bytes", "count", "messages", "number", "actions", "rank:")
     return math.isfinite(sum(known)) and not any(word in one.name for word in words)
@@ -488,7 +493,8 @@ def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
             *(row_b[name] - row_a[name] for name in _RANK_TIMES),
         )
         for row_a, row_b in zip(rows_a, rows_b, strict=True)
-        if row_a["finish"] != row_b["finish"] or row_a["host"] != row_b["host"]
+        if not math.isclose(row_a["finish"], row_b["finish"], rel_tol=_SAME)
+        or row_a["host"] != row_b["host"]
     ]
     return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
 

@@ -50,7 +50,7 @@ class TextFile:
         within a call.
         """
         call: MpiCall | None = None
-        number = 0
+        number, calls = 0, 0
         with self.path.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 if (entering := _ENTERING.match(line)) is not None:
@@ -61,12 +61,15 @@ class TextFile:
                     if call is None or returning[1] != call.function:
                         raise self._error(f"MPI_{returning[1]} returns without entering", number)
                     call.end = _nanoseconds(returning[2])
+                    calls += 1
                     yield call
                     call = None
                 elif call is not None and (found := _FIELD.match(line)) is not None:
                     _set(call, found[1], found[2])
         if call is not None:
             raise self._error(f"ends within MPI_{call.function}", number)
+        if not calls:
+            raise InputError("has no call of MPI as dumpi2ascii prints them", file=self.path)
 
     def _error(self, message: str, line: int) -> InputError:
         return InputError(message, file=self.path, line=line)
