@@ -50,13 +50,18 @@ class Agenda {
   void push(double date, EventType type, std::int32_t index) {
     if (index < 0 || index >= kMostIndices) [[unlikely]]
       throw std::length_error("the agenda cannot number that many ranks or flows");
+    ++dated_;
     heap_.push(date, id(type, index));
   }
   // Moves the only event of a resource.
   void update(double date, EventType type, std::int32_t resource) {
+    ++dated_;
     heap_.update(date, id(type, resource));
   }
   void remove(EventType type, std::int32_t resource) { heap_.remove(id(type, resource)); }
+
+  // How many times an event has been dated.
+  std::uint64_t dated() const { return dated_; }
 
   bool has_between(double first, double last) const { return heap_.has_between(first, last); }
   // Calls f(date, id) for each event, in no particular order.
@@ -83,6 +88,7 @@ class Agenda {
   // that moves cannot be predicted.
   std::vector<std::int32_t> positions_;
   EventHeap<Positions> heap_;
+  std::uint64_t dated_ = 0;
 };
 
 }  // namespace tisim

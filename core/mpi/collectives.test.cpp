@@ -40,6 +40,48 @@ TEST("a schedule sends its messages between the ranks of the communicator") {
   CHECK(close(replay.finish(1), 2.0, 1e-9));
 }
 
+TEST(
+    "an all-to-all at once needs no requests of its own, and few events while latencies are paid") {
+  constexpr std::int32_t kRanks = 4;
+  Replay replay(std::vector<Program>(kRanks, {"alltoall 100000 100000"}));
+  Stop stop = replay.simulation.run(0.5);
+  for (; stop == Stop::need_schedule; stop = replay.simulation.run(0.5)) {
+    const std::int32_t me = replay.simulation.question().number;
+    std::vector<std::int32_t> codes, peers, slots;
+    std::vector<double> sizes;
+    const auto add = [&](StepCode code, std::int32_t peer, double bytes, std::int32_t slot) {
+      codes.push_back(static_cast<std::int32_t>(code));
+      peers.push_back(peer);
+      sizes.push_back(bytes);
+      slots.push_back(slot);
+    };
+    constexpr std::int32_t kRequests = 2 * (kRanks - 1);
+    for (std::int32_t i = 1; i < kRanks; ++i) {
+      add(StepCode::irecv, (me + i) % kRanks, 100000, i - 1);
+    }
+    for (std::int32_t i = 1; i < kRanks; ++i) {
+      add(StepCode::isend, (me - i + kRanks) % kRanks, 100000, kRanks + i - 2);
+    }
+    add(StepCode::waitall, kRequests, 0, -1);
+    for (std::int32_t slot = 0; slot < kRequests; ++slot) add(StepCode::waitall, 0, 0, slot);
+    const std::vector<std::int32_t> tags(codes.size());
+    replay.simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+  }
+  CHECK(stop == Stop::time);
+  replay.simulation.verify();
+  CHECK(SimulationTesting::mpi(replay.simulation).requests.in_use() == 0);
+  std::size_t events = 0;
+  SimulationTesting::clock(replay.simulation).agenda().for_each([&](double, std::uint32_t) {
+    ++events;
+  });
+  CHECK(events > 0 && events < kRanks);
+  CHECK(replay.run().stop == Stop::done);
+  for (std::int32_t rank = 0; rank < kRanks; ++rank) {
+    CHECK(close(replay.finish(rank), 101.0, 1e-9));
+  }
+  CHECK(replay.simulation.schedules().shapes() == 1);
+}
+
 TEST("a schedule is kept for calls that are the same") {
   Replay replay({{"barrier", "barrier", "barrier"}});
   CHECK(replay.run().stop == Stop::done);

@@ -1,17 +1,26 @@
 #include "mpi/completion.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace tisim {
 
+namespace {
+constexpr std::size_t kMany = 256;  // slots of a schedule
+}  // namespace
+
 bool Waits::wait(Rank& rank, std::int32_t index) {
   if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
   const std::int32_t request =
-      rank.schedule >= 0 ? rank.slots[rank.op.line] : requests_.named(rank);
-  return request < 0 || wait_for(rank, index, request);
+      rank.schedule >= 0 ? std::exchange(rank.slots[rank.op.line], -1) : requests_.named(rank);
+  return request == -1 || wait_for(rank, index, request);
 }
 
 bool Waits::wait_for(Rank& rank, std::int32_t index, std::int32_t found) {
+  if (RequestTable::is_held(found)) {
+    const Request request = requests_.take(rank, found);
+    return messages_.block(rank, index, request.message, request.side);
+  }
   const Request request = requests_[found];
   if (request.type == RequestType::collective && !request.complete) {  // it has rounds
     requests_.await(rank, found);
@@ -41,13 +50,12 @@ bool Waits::finish(Rank& rank, std::int32_t index, std::int32_t found) {
 bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
   while (rank.awaited > 0) {
     const std::int32_t found = requests_.take_complete(rank);
-    if (found < 0) {
+    if (found == -1) {
       rank.phase = Phase::waiting_all;
       messages_.make_progress(index);
       return false;
     }
-    const Request request = requests_[found];
-    requests_.drop(rank, found);
+    const Request request = requests_.take(rank, found);
     if (request.message < 0) continue;  // a collective with rounds
     if (request.side == kSender) {
       messages_.release(request.message);
@@ -69,7 +77,13 @@ bool Waits::wait_pending(Rank& rank, std::int32_t index) {
   }
   if (rank.schedule >= 0) {
     for (std::int32_t left = rank.op.peer; left > 0; --left) {
-      requests_.await(rank, rank.slots[schedules_.op(rank.schedule, rank.step++).line]);
+      std::int32_t& slot = rank.slots[schedules_.op(rank.schedule, rank.step++).line];
+      const std::int32_t request = std::exchange(slot, -1);
+      if (request != -1) requests_.await(rank, request);
+    }
+    // Nothing follows the waitall of an all-to-all, which has many slots.
+    if (rank.slots.size() >= kMany && rank.step == schedules_.size(rank.schedule)) {
+      rank.slots = {};
     }
   } else {
     requests_.find_listed(rank, [&](std::int32_t at) {

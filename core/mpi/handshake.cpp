@@ -38,6 +38,8 @@ void Deliveries::arrive(std::int32_t found) {
 
 void Deliveries::notify(std::int32_t found, Side side) {
   const Message& message = matcher_.message(found);
+  if (message.holds_request != 0 && message.holds(side))
+    return requests_.complete_held(found, side);
   const std::int32_t request = message.request[side];
   if (request == kNoRequest) return;
   const std::int32_t index = side == kSender ? message.source : message.destination;

@@ -44,10 +44,15 @@ struct Message {
   std::int32_t older = -1;
   std::int32_t newer = -1;
   std::uint32_t posted = 0;  // order of posting
+  // Of each end: its request, or one of the constants above. Where the message holds the request:
+  // the order in which its rank has posted it.
   std::int32_t request[2] = {kNoRequest, kNoRequest};
   MessageState state = MessageState::posted_receive;
   Side first_waiter = kSender;  // whose wait was registered first
-  std::uint8_t holders = 0;
+  std::uint8_t holders : 2 = 0;
+  // Bits of the ends: the request of the schedule of a blocking collective has nothing of its own.
+  std::uint8_t holds_request : 2 = 0;
+  std::uint8_t awaited : 2 = 0;  // such a request is awaited
   bool waited : 1 = false;
   bool detached : 1 = false;  // the sender went on at once
   bool flowing : 1 = false;   // its transfer has started, or is queued
@@ -57,6 +62,9 @@ struct Message {
   bool started : 1 = false;       // the first of its body was first in its connection
   bool sent : 1 = false;          // the sender needs it no more, although it has not arrived
   bool withdrawn : 1 = false;     // its send was cancelled
+
+  bool holds(Side side) const { return (holds_request >> side & 1) != 0; }
+  bool is_complete(Side side) const { return arrived || (sent && side == kSender); }
 };
 static_assert(sizeof(Message) == 56);
 

@@ -11,6 +11,11 @@ namespace tisim {
 
 void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
   const Op& op = rank.op;
+  const Role role = role_of(op.kind);
+  const bool is_awaited_at_once = role == Role::exchange || role == Role::receive_half;
+  if (rank.schedule >= 0 && rank.collective.kind == Kind::collective && !is_awaited_at_once) {
+    return hold(rank, side, message);
+  }
   const std::int32_t index = requests_.acquire();
   Request& request = requests_[index];
   request.message = message;
@@ -18,8 +23,7 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
   request.order = rank.pending.order++;
   request.complete = message < 0 || matcher_.message(message).arrived;
   if (message >= 0) matcher_.message(message).request[side] = index;
-  const Role role = role_of(op.kind);
-  if (role == Role::exchange || role == Role::receive_half) {
+  if (is_awaited_at_once) {
     await(rank, index);
   } else if (rank.schedule >= 0) {
     rank.slots[op.line] = index;
@@ -40,6 +44,15 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
     const bool sends = side == kSender;
     list(rank, index, {sends ? me : op.peer, sends ? op.peer : me, op.tag});
   }
+}
+
+void RequestTable::hold(Rank& rank, Side side, std::int32_t index) {
+  const std::uint32_t order = rank.pending.order++;
+  if (index < 0) return;  // it is complete: its slot stays empty
+  Message& message = matcher_.message(index);
+  message.request[side] = static_cast<std::int32_t>(order);
+  message.holds_request = (message.holds_request | 1U << side) & 3;
+  rank.slots[rank.op.line] = held(index, side);
 }
 
 void RequestTable::add_unnamed(Rank& rank, Side side, std::int32_t message) {
@@ -172,6 +185,23 @@ void RequestTable::drop(Rank& rank, std::int32_t index) {
   requests_.release(index);
 }
 
+Request RequestTable::take(Rank& rank, std::int32_t index) {
+  if (!is_held(index)) {
+    const Request request = requests_[index];
+    drop(rank, index);
+    return request;
+  }
+  Request request;
+  request.message = message_of(index);
+  request.side = side_of(index);
+  Message& message = matcher_.message(request.message);
+  const unsigned others = ~(1U << request.side);
+  message.holds_request = (message.holds_request & others) & 3;
+  message.awaited = (message.awaited & others) & 3;
+  message.request[request.side] = kNoRequest;
+  return request;
+}
+
 // The request is pending no longer.
 void RequestTable::unlist(Rank& rank, std::int32_t index) {
   const Request& request = requests_[index];
@@ -195,6 +225,7 @@ void RequestTable::forget_origin(Rank& rank, const Request& request) {
 }
 
 void RequestTable::await(Rank& rank, std::int32_t index) {
+  if (is_held(index)) return await_held(rank, index);
   Request& request = requests_[index];
   if (request.message < 0 && request.complete) {
     drop(rank, index);
@@ -207,11 +238,33 @@ void RequestTable::await(Rank& rank, std::int32_t index) {
     return;
   }
   if (request.message < 0) return;  // a collective with rounds
-  Message& message = matcher_.message(request.message);
-  if (!message.waited) {
-    message.waited = true;
-    message.first_waiter = static_cast<Side>(request.side);
+  register_wait(request.message, request.side);
+}
+
+void RequestTable::await_held(Rank& rank, std::int32_t index) {
+  const std::int32_t found = message_of(index);
+  const Side side = side_of(index);
+  Message& message = matcher_.message(found);
+  message.awaited = (message.awaited | 1U << side) & 3;
+  ++rank.awaited;
+  if (message.is_complete(side)) {
+    push_complete(rank, index);
+  } else {
+    register_wait(found, side);
   }
+}
+
+void RequestTable::register_wait(std::int32_t index, Side side) {
+  Message& message = matcher_.message(index);
+  if (message.waited) return;
+  message.waited = true;
+  message.first_waiter = side;
+}
+
+bool RequestTable::is_awaited(const Message& message, Side side) const {
+  if (message.holds(side)) return (message.awaited >> side & 1) != 0;
+  const std::int32_t request = message.request[side];
+  return request == kBlockingCall || (request >= 0 && requests_[request].awaited);
 }
 
 void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
@@ -223,8 +276,7 @@ void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
   Message& message = matcher_.message(request.message);
   const Side other = request.side == kSender ? kReceiver : kSender;
   const bool is_gone = message.sent && other == kSender;
-  const std::int32_t theirs = is_gone ? kNoRequest : message.request[other];
-  message.waited = theirs == kBlockingCall || (theirs >= 0 && requests_[theirs].awaited);
+  message.waited = !is_gone && is_awaited(message, other);
   message.first_waiter = other;
 }
 
@@ -261,6 +313,15 @@ bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
   push_complete(rank, index);
   if (wake_awaiting(rank, index)) runtime_.wake_by(message, owner);
   return false;
+}
+
+void RequestTable::complete_held(std::int32_t index, Side side) {
+  const Message& message = matcher_.message(index);
+  if (!is_awaited(message, side)) return;
+  const std::int32_t owner = side == kSender ? message.source : message.destination;
+  Rank& rank = runtime_.ranks[owner];
+  push_complete(rank, held(index, side));
+  if (wake_awaiting(rank, held(index, side))) runtime_.wake_by(index, owner);
 }
 
 // A request that a rank awaits is complete. True: the rank goes on.
@@ -325,6 +386,13 @@ void RequestTable::verify(const Rank& rank) const {
   ensure(rank.ready.size() <= static_cast<std::size_t>(rank.awaited),
          "complete requests are awaited");
   for (const std::int32_t at : rank.ready) {
+    if (is_held(at)) {
+      const Message& message = matcher_.message(message_of(at));
+      ensure(is_awaited(message, side_of(at)) && message.holds(side_of(at)) &&
+                 message.is_complete(side_of(at)),
+             "complete requests are awaited");
+      continue;
+    }
     ensure(requests_[at].awaited && requests_[at].complete, "complete requests are awaited");
   }
 }

@@ -68,6 +68,14 @@ class RequestTable {
   Listing& listing(std::int32_t index) { return requests_.listing(index); }
   const Listing& listing(std::int32_t index) const { return requests_.listing(index); }
 
+  // The request of a blocking collective's schedule, which nobody but its wait asks for, is held by
+  // its message: it has a number below -1 instead of a place in the table. An all-to-all has two
+  // for each message.
+  static bool is_held(std::int32_t request) { return request < -1; }
+  static std::int32_t held(std::int32_t message, Side side) { return -2 - (2 * message + side); }
+  static std::int32_t message_of(std::int32_t held) { return (-2 - held) >> 1; }
+  static Side side_of(std::int32_t held) { return static_cast<Side>((-2 - held) & 1); }
+
   // A new request for the operation that the rank executes; message -1: nothing to wait for. In a
   // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
   // pending under the key that a later wait or test names.
@@ -103,6 +111,8 @@ class RequestTable {
 
   // The request is finished: its number is free.
   void drop(Rank& rank, std::int32_t request);
+  // The same for one that may be held; what it was.
+  Request take(Rank& rank, std::int32_t request);
 
   // The request that a wait or test of the trace is about, -1: none.
   std::int32_t named(Rank& rank);
@@ -171,6 +181,8 @@ class RequestTable {
   // The message of a request has arrived: whoever waits for it goes on. True: nobody ever will, and
   // the message is the caller's.
   bool complete(std::int32_t request, std::int32_t rank);
+  // The same for a held request.
+  void complete_held(std::int32_t message, Side side);
 
   // Lists, counters and the index agree. Throws BrokenInvariant.
   void verify() const;
@@ -182,6 +194,10 @@ class RequestTable {
   void list(Rank& rank, std::int32_t request, const RequestKey& key) {
     requests_.list(rank.pending, rank.first + rank.number, request, key, rank.op.comm);
   }
+  void hold(Rank& rank, Side side, std::int32_t message);
+  void await_held(Rank& rank, std::int32_t request);
+  bool is_awaited(const Message& message, Side side) const;
+  void register_wait(std::int32_t message, Side side);
   void push_complete(Rank& rank, std::int32_t request);
   bool wake_awaiting(Rank& rank, std::int32_t request);
   void leave_round(std::int32_t request);
@@ -200,9 +216,13 @@ class RequestTable {
   void name_request(Rank& rank, std::int32_t number, bool waits);
   void forget_origin(Rank& rank, const Request& request);
   void verify(const Rank& rank) const;
+  std::uint32_t order_of(std::int32_t request) const {
+    if (!is_held(request)) return requests_[request].order;
+    const Message& message = matcher_.message(message_of(request));
+    return static_cast<std::uint32_t>(message.request[side_of(request)]);
+  }
   auto posted_later() const {
-    return
-        [this](std::int32_t a, std::int32_t b) { return requests_[a].order > requests_[b].order; };
+    return [this](std::int32_t a, std::int32_t b) { return order_of(a) > order_of(b); };
   }
 
   Runtime runtime_;

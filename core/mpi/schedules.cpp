@@ -25,17 +25,26 @@ std::uint64_t hash_of(const std::vector<Op>& ops) {
   return hash;
 }
 
+// The operations up to the last one whose peer is a rank.
+std::size_t count_peers(const std::vector<Op>& ops) {
+  std::size_t count = ops.size();
+  const auto has_none = [](Kind kind) { return kind == Kind::wait || kind == Kind::waitall; };
+  while (count > 0 && has_none(ops[count - 1].kind)) --count;
+  return count;
+}
+
 }  // namespace
 
 std::int32_t ScheduleShapes::take(std::vector<Op> ops, std::size_t in_call, std::int32_t slots) {
-  for (Op& op : ops) op.peer = 0;
+  const std::size_t peers = count_peers(ops);
+  for (std::size_t i = 0; i < peers; ++i) ops[i].peer = 0;
   const std::uint64_t hash = hash_of(ops);
   std::int32_t index = index_.find(hash, [&](std::int32_t other) {
     return shapes_[other].in_call == in_call && same(shapes_[other].ops, ops);
   });
   if (index < 0) {
     index = shapes_.acquire();
-    shapes_[index] = {std::move(ops), in_call, slots, 0, hash};
+    shapes_[index] = {std::move(ops), peers, in_call, slots, 0, hash};
     index_.insert(index, [this](std::int32_t number) { return hash_at(number); });
   }
   ++shapes_[index].users;
@@ -74,8 +83,9 @@ std::int32_t Schedules::add(Schedule schedule) {
   if (operations_ > most_) make_room();
   const std::int32_t index = schedules_.acquire();
   Record& record = schedules_[index];
-  record.peers = std::make_unique_for_overwrite<std::int32_t[]>(schedule.ops.size());
-  for (std::size_t i = 0; i < schedule.ops.size(); ++i) record.peers[i] = schedule.ops[i].peer;
+  const std::size_t peers = count_peers(schedule.ops);
+  record.peers = std::make_unique_for_overwrite<std::int32_t[]>(peers);
+  for (std::size_t i = 0; i < peers; ++i) record.peers[i] = schedule.ops[i].peer;
   record.key = schedule.key;
   record.shape = shapes_.take(std::move(schedule.ops), schedule.in_call, schedule.slots);
   record.context = schedule.context;

@@ -15,9 +15,11 @@ namespace tisim {
 // The common form of many schedules: their operations but for the peers.
 //
 // The ranks of a collective often do the same with different peers; all of a ring or of a recursive
-// doubling do. So each shape is held once, and a rank's schedule is its peers.
+// doubling do. So each shape is held once, and a rank's schedule is its peers, up to the last
+// operation that has one: the waitall at the end of many a schedule has as many rows as requests.
 struct ScheduleShape {
-  std::vector<Op> ops;      // of the peer 0
+  std::vector<Op> ops;      // the first `peers` of the peer 0
+  std::size_t peers = 0;    // how many of them have peers of their rank
   std::size_t in_call = 0;  // how many of them the call carries out
   std::int32_t slots = 0;   // requests it uses
   std::uint32_t users = 0;
@@ -85,8 +87,9 @@ class Schedules {
   std::size_t in_call(std::int32_t index) const { return shape_of(index).in_call; }
   bool has_rounds(std::int32_t index) const { return in_call(index) < size(index); }
   Op op(std::int32_t index, std::size_t step) const {
-    Op op = shape_of(index).ops[step];
-    op.peer = schedules_[index].peers[step];
+    const ScheduleShape& shape = shape_of(index);
+    Op op = shape.ops[step];
+    if (step < shape.peers) op.peer = schedules_[index].peers[step];
     return op;
   }
   std::int32_t slots(std::int32_t index) const { return shape_of(index).slots; }
@@ -100,7 +103,7 @@ class Schedules {
  private:
   // There may be a million of them.
   struct Record {
-    std::unique_ptr<std::int32_t[]> peers;  // of its operations
+    std::unique_ptr<std::int32_t[]> peers;  // of its first operations
     std::uint64_t key = 0;
     std::int32_t shape = -1;
     std::int32_t context = 0;

@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "network/load.hpp"
@@ -33,7 +34,9 @@ struct Flow {
   std::int32_t pair = -1;
   std::int32_t owner = 0;   // whoever is told of the end
   std::uint64_t order = 0;  // flows that end together are reported in the order of their start
-  std::int32_t child = -1, sibling = -1;  // in the heap of its pair's flows
+  // In the heap of its pair's flows; before, `sibling` is the next one that pays its latency until
+  // the same date.
+  std::int32_t child = -1, sibling = -1;
 };
 
 // An active flow: when it ends as things are.
@@ -56,6 +59,12 @@ class Flows final : public max_min::ShareListener {
   // A flow that is not active yet.
   std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner);
   void activate(std::int32_t flow, double now);
+
+  // Flows that pay their latencies until one date form a list.
+  void follow(std::int32_t flow, std::int32_t other) { flows_[other].sibling = flow; }
+  std::int32_t follower(std::int32_t flow) const { return flows_[flow].sibling; }
+  // The flow leaves the front of its list; who follows it, -1: nobody.
+  std::int32_t leave_front(std::int32_t flow) { return std::exchange(flows_[flow].sibling, -1); }
 
   bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();

@@ -51,6 +51,10 @@ class Network {
   std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner, double now,
                       double* latency);
   void activate(std::int32_t flow, double now) { flows_.activate(flow, now); }
+  // Flows that are activated at one date form lists (`Flows::follow`).
+  void follow(std::int32_t flow, std::int32_t other) { flows_.follow(flow, other); }
+  std::int32_t follower(std::int32_t flow) const { return flows_.follower(flow); }
+  std::int32_t leave_front(std::int32_t flow) { return flows_.leave_front(flow); }
 
   // The variable of hosts that move bytes in step over many links: its share is bytes/s at most
   // `bound`, of which it takes so many times as much on each link, and weighs as that of the pair.

@@ -28,10 +28,12 @@ class StateHash {
 };
 
 void add(StateHash& hash, const Message& message) {
-  const auto waits = [&](Side side) { return message.request[side] != kNoRequest; };
+  const auto waits = [&](Side side) {
+    return message.holds(side) || message.request[side] != kNoRequest;
+  };
   hash.add(message.source, message.destination, message.tag, message.context, message.bytes);
   hash.add(message.state, waits(kSender), waits(kReceiver), message.holders, message.waited,
-           message.detached, message.flowing, message.arrived);
+           message.detached, message.flowing, message.arrived, message.awaited);
 }
 
 std::uint64_t message_hash(const Message& message) {
@@ -41,6 +43,10 @@ std::uint64_t message_hash(const Message& message) {
 }
 
 void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
+  if (RequestTable::is_held(request)) {
+    hash.add(2, RequestTable::side_of(request));
+    return add(hash, mpi.matcher.message(RequestTable::message_of(request)));
+  }
   if (request < 0) return hash.add(0);
   const Request& r = mpi.requests[request];
   hash.add(1, r.side, r.comm, r.type, r.complete, r.awaited, r.listed);
@@ -122,9 +128,11 @@ void BoundaryState::add_ends(const StateSource& source) {
         ends_.push_back({key_of(Ending::wake, index), date - now});
         break;
       case EventType::latency:
-        ends_.push_back({key_of(Ending::latency, source.network.pair_of(index),
-                                message_key(source.network.owner_of(index))),
-                         date - now});
+        for (std::int32_t flow = index; flow >= 0; flow = source.network.follower(flow)) {
+          ends_.push_back({key_of(Ending::latency, source.network.pair_of(flow),
+                                  message_key(source.network.owner_of(flow))),
+                           date - now});
+        }
         break;
       case EventType::cpu:
         source.cpu.for_each_end(index, now, [&](std::int32_t owner, double seconds) {

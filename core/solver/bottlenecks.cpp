@@ -214,7 +214,8 @@ bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.bottleneck == number) {
-      constraint.usage += system_.weight(member) * system_.priority(variable) * variable.count;
+      constraint.usage +=
+          system_.weight(constraint, member) * system_.priority(variable) * variable.count;
     } else if (variable.count > 0) {
       return false;
     }
@@ -248,18 +249,18 @@ void Bottlenecks::verify(const Bottleneck& bottleneck, std::int32_t members) con
   ensure(!bottleneck.adjusted && !bottleneck.broken, "a bottleneck has not been adjusted");
   if (!bottleneck.in_use) return;
   const auto number = static_cast<std::int32_t>(&bottleneck - bottlenecks_.data());
-  ensure(system_.constraint(bottleneck.constraint).pipe_or_bottleneck == number,
-         "a constraint does not know its bottleneck");
+  const Constraint& constraint = system_.constraint(bottleneck.constraint);
+  ensure(constraint.pipe_or_bottleneck == number, "a constraint does not know its bottleneck");
   ensure(bottleneck.range.contains(bottleneck.level), "a bottleneck has left its range of levels");
   double usage = 0.0;
   for (const std::int32_t held : bottleneck.constraints) {
     ensure(system_.constraint(held).bottleneck == number,
            "a bottleneck does not hold a constraint");
   }
-  for (const Member& member : system_.constraint(bottleneck.constraint).members) {
+  for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.bottleneck != number) continue;
-    usage += system_.weight(member) * system_.priority(variable) * variable.count;
+    usage += system_.weight(constraint, member) * system_.priority(variable) * variable.count;
   }
   ensure(std::abs(usage - bottleneck.usage) <= tolerance::kVerified * usage,
          "the weights of a bottleneck are not those of its members");

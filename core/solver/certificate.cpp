@@ -46,7 +46,7 @@ double Certificate::saturation_level(std::int32_t index) {
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.count == 0) continue;
-    const double weight = system_.weight(member) * variable.count;
+    const double weight = system_.weight(constraint, member) * variable.count;
     uses_.push_back({level(member.variable), weight * share(member.variable),
                      weight * system_.priority(variable)});
     left += uses_.back().usage;
@@ -81,7 +81,7 @@ double Certificate::saturation_level_of_pipe(std::int32_t index) {
   double highest = kNotSaturated;
   for (const Member& member : constraint.members) {
     if (system_.variable(member.variable).count == 0) continue;
-    const double used = system_.weight(member) * share(member.variable);
+    const double used = system_.weight(constraint, member) * share(member.variable);
     if (used > constraint.capacity * more_) refute("constraint ", index, "a flow exceeds the pipe");
     if (used < constraint.capacity * less_) continue;
     highest = highest == kNotSaturated ? level(member.variable)

@@ -102,7 +102,6 @@ void Component::gather_all(double resume_level) {
     if (System::has_many_idle_members(constraint)) to_clean_.push_back(&constraint);
   }
   Constraint* const constraints = system_.constraint_array();
-  const double* const weights = system_.weight_array();
   for (std::size_t i = 0; i < system_.variables(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     const Variable& variable = system_.variable(index);
@@ -116,9 +115,9 @@ void Component::gather_all(double resume_level) {
       if (!contains(reached)) continue;
       is_member = true;
       if (keeps) {
-        reached.remaining -= weights[element.weight] * variable.share * variable.count;
+        reached.remaining -= system_.weight(element) * variable.share * variable.count;
       } else {
-        reached.usage += weights[element.weight] * usage;
+        reached.usage += system_.weight(element) * usage;
         ++reached.unfixed;
       }
     }
@@ -152,7 +151,6 @@ void Component::leave_out_kept() {
 bool Component::gather_members(Constraint& constraint, double& resume_level,
                                Bottlenecks& bottlenecks) {
   Constraint* const constraints = system_.constraint_array();
-  const double* const weights = system_.weight_array();
   const std::uint32_t first_mark = first_mark_;
   for (const Member member : constraint.members) {
     Variable& variable = system_.variable(member.variable);
@@ -167,7 +165,7 @@ bool Component::gather_members(Constraint& constraint, double& resume_level,
     const VariableType& type = system_.type_of(variable);
     if (!variable.stale && variable.share * type.penalty < resume_level) {
       ++kept_;
-      constraint.remaining -= weights[member.weight] * variable.share * variable.count;
+      constraint.remaining -= system_.weight(constraint, member) * variable.share * variable.count;
       continue;
     }
     add_variable(member.variable);
@@ -179,7 +177,7 @@ bool Component::gather_members(Constraint& constraint, double& resume_level,
         if (system_.slack(reached)) continue;
         reach(element.constraint);
       }
-      reached.usage += weights[element.weight] * usage;
+      reached.usage += system_.weight(element) * usage;
       ++reached.unfixed;
     }
   }

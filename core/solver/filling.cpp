@@ -14,10 +14,15 @@ constexpr std::size_t kWorthResuming = 32;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
+void ProgressiveFilling::set_many(std::size_t variables) {
+  many_ = std::max(variables, ShareCache::kLargest + 1);  // the cache reads lists
+}
+
 void ProgressiveFilling::fill(Extent extent) {
   extent_ = extent;
   proposal_.constraint = -1;
   unfixed_ = component_.variables().size();
+  in_place_ = unfixed_ >= many_;
   lowest_limit_ = component_.lowest_limit();
   highest_fixed_ = 0.0;
   closed_early_ = false;
@@ -31,7 +36,8 @@ void ProgressiveFilling::fill(Extent extent) {
   }
   for (const std::int32_t index : component_.variables()) {
     if (component_.is_fixed(index)) continue;
-    component_.shares().push_back({index, system_.variable(index).limit});
+    Variable& variable = system_.variable(index);
+    put(index, variable, variable.limit);
     sums_hold_ = false;
   }
   if (sums_hold_ && keeps_levels_) keep_sums();
@@ -68,8 +74,8 @@ double ProgressiveFilling::fatpipe_usage(const Constraint& constraint) const {
   double usage = 0.0;
   for (const Member& member : constraint.members) {
     if (component_.is_fixed(member.variable)) continue;
-    usage = std::max(usage,
-                     system_.weight(member) * system_.priority(system_.variable(member.variable)));
+    usage = std::max(usage, system_.weight(constraint, member) *
+                                system_.priority(system_.variable(member.variable)));
   }
   return usage;
 }
@@ -197,11 +203,17 @@ bool ProgressiveFilling::saturate_last(Constraint& constraint, double level) {
     if (extent_ == Extent::resumed) constraint.saturation_level = kUnknownLevel;
     if (size > ShareCache::kLargest) propose(constraint, level);
   }
+  const bool lists = proposal_.constraint >= 0;
   for (const std::int32_t index : component_.variables()) {
     if (component_.is_fixed(index)) continue;
     Variable& variable = system_.variable(index);
     component_.mark_fixed(variable);
-    component_.shares().push_back({index, level * system_.priority(variable)});
+    const double share = level * system_.priority(variable);
+    if (lists) {
+      component_.shares().push_back({index, share});
+    } else {
+      put(index, variable, share);
+    }
   }
   open_.clear();
   levels_.clear();
@@ -234,12 +246,11 @@ void ProgressiveFilling::fix(std::int32_t index, double share) {
   const VariableType& type = system_.type_of(variable);
   component_.mark_fixed(variable);
   --unfixed_;
-  component_.shares().push_back({index, share});
+  put(index, variable, share);
   highest_fixed_ = std::max(highest_fixed_, share * type.penalty);
   const double taken = share * variable.count;
   const double usage = type.priority * variable.count;
   Constraint* const constraints = system_.constraint_array();
-  const double* const weights = system_.weight_array();
   const std::uint32_t mark = component_.mark();
   for (const Element& element : system_.elements(variable, type)) {
     Constraint& constraint = constraints[element.constraint];
@@ -250,7 +261,7 @@ void ProgressiveFilling::fix(std::int32_t index, double share) {
       constraint.usage = fatpipe_usage(constraint);
       continue;
     }
-    const double weight = weights[element.weight];
+    const double weight = system_.weight(element);
     constraint.remaining -= weight * taken;
     constraint.usage -= weight * usage;
   }

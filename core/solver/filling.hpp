@@ -6,8 +6,8 @@
 // those of SimGrid's solver (kernel/lmm/maxmin.cpp).
 //
 // The class promises: afterwards every variable of the component has one share, listed in the order
-// in which they were fixed, and (where that is kept) each constraint knows at which level it
-// saturated.
+// in which they were fixed or put in place, and (where that is kept) each constraint knows at which
+// level it saturated.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +53,11 @@ class ProgressiveFilling {
       : system_(system), component_(component), known_(known), precision_(precision) {}
 
   void fill(Extent extent);
+  // From how many variables on shares are put in place; tests have small components.
+  void set_many(std::size_t variables);
+  // True if the last filling has left each share in place of the limit of its variable, but for
+  // those that a bottleneck is made of: there are too many for a list.
+  bool in_place() const { return in_place_; }
   // The bottleneck that the last filling ended with, if any.
   const BottleneckProposal& proposal() const { return proposal_; }
 
@@ -71,6 +76,13 @@ class ProgressiveFilling {
   bool saturate_last(Constraint& constraint, double level);
   void propose(const Constraint& constraint, double level);
   void fix(std::int32_t variable, double share);
+  void put(std::int32_t index, Variable& variable, double share) {
+    if (in_place_) {
+      variable.limit = share;
+    } else {
+      component_.shares().push_back({index, share});
+    }
+  }
   double fatpipe_usage(const Constraint& constraint) const;
 
   System& system_;
@@ -79,6 +91,8 @@ class ProgressiveFilling {
   double precision_;
   Extent extent_ = Extent::whole;
   bool keeps_levels_ = false;  // for the next time
+  bool in_place_ = false;
+  std::size_t many_ = 1U << 13;  // variables: too many for a list
   BottleneckProposal proposal_;
   std::size_t unfixed_ = 0;      // variables without a share
   double lowest_limit_ = 0.0;    // none of these has its limit at a lower level

@@ -146,7 +146,8 @@ void LocalSolver::examine(Constraint& constraint) {
       possible_ = false;
       return;
     }
-    const double taken = system_.weight(member) * variable.share * variable.solved_count;
+    const double taken =
+        system_.weight(constraint, member) * variable.share * variable.solved_count;
     (variable.count > 0 ? used : left_behind) += taken;
     if (taken > 0) top = std::max(top, level(variable));
     departs |= variable.count == 0 && variable.stale;
@@ -361,7 +362,8 @@ double LocalSolver::saturates_at(const LocalPart::Link& link) {
   for (const Member& member : constraint.members) {
     const Variable& variable = system_.variable(member.variable);
     if (variable.count == 0 || in_part(variable)) continue;
-    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
+    const double weight =
+        system_.weight(constraint, member) * system_.priority(variable) * variable.count;
     demands_.push_back({weight, level(variable)});
   }
   for (std::int32_t i = link.last_use; i >= 0; i = part_.use(i).next) {
@@ -415,7 +417,7 @@ void LocalSolver::verify() const {
     double left = constraint.capacity;
     for (const Member& member : constraint.members) {
       const Variable& variable = system_.variable(member.variable);
-      left -= system_.weight(member) * variable.share * variable.count;
+      left -= system_.weight(constraint, member) * variable.share * variable.count;
     }
     ensure(std::abs(left - constraint.remaining) <= tolerance::kVerified * constraint.capacity,
            "the rest of an idle constraint is not what its variables leave");

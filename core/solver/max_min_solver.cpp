@@ -1,5 +1,6 @@
 #include "solver/max_min_solver.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -16,6 +17,8 @@ using max_min::Variable;
 
 namespace {
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+// Shares that the listener is told of together.
+constexpr std::ptrdiff_t kTogether = 1 << 12;
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
@@ -133,8 +136,10 @@ void MaxMinSolver::fill_component() {
   ++solves_;
   Stack<Share>& shares = component_.shares();
   shares.clear();
+  bool in_place = false;
   if (resume_level_ > 0) {
     filling_.fill(Extent::resumed);
+    in_place = filling_.in_place();
   } else if (size == 1) {
     const std::int32_t only = component_.variables()[0];
     shares.push_back({only, system_.variable(only).limit});
@@ -146,9 +151,35 @@ void MaxMinSolver::fill_component() {
     }
   } else {
     filling_.fill(Extent::whole);
+    in_place = filling_.in_place();
     if (filling_.proposal().constraint >= 0) bottlenecks_.form(filling_.proposal(), component_);
   }
-  publish(shares);
+  if (in_place) {
+    publish_in_place();
+  } else {
+    publish(shares);
+  }
+}
+
+// The same for shares that lie in place of limits, which come back. Most components of so many
+// variables have them in the order of memory.
+void MaxMinSolver::publish_in_place() {
+  Stack<Share>& before = component_.shares();
+  const Stack<std::int32_t>& variables = component_.variables();
+  for (std::size_t first = 0; first < variables.size(); first += kTogether) {
+    const std::size_t end = std::min(variables.size(), first + kTogether);
+    before.clear();
+    before.make_room(end - first);
+    Share* next = before.begin();
+    for (std::size_t i = first; i < end; ++i) {
+      Variable& variable = system_.variable(variables[i]);
+      if (variable.bottleneck >= 0) continue;
+      const double share = variable.limit;
+      system_.restore_limit(variable);
+      next += accept({variables[i], share}, *next) ? 1 : 0;
+    }
+    tell(before, next);
+  }
 }
 
 // Puts shares into the system, and tells of those that are new.
@@ -177,16 +208,25 @@ void MaxMinSolver::tell(const Stack<Share>& before, const Share* end) {
 // Variables that no constraint holds back run at their limits.
 void MaxMinSolver::publish_unconstrained() {
   Stack<std::int32_t>& touched = system_.touched();
+  const std::int32_t* first = touched.begin();
+  while (touched.end() - first > kTogether) {
+    publish_unconstrained(first, first + kTogether);
+    first += kTogether;
+  }
+  publish_unconstrained(first, touched.end());
+  touched.clear();
+}
+
+void MaxMinSolver::publish_unconstrained(const std::int32_t* first, const std::int32_t* last) {
   Stack<Share>& before = component_.shares();
   before.clear();
-  before.make_room(touched.size());
+  before.make_room(static_cast<std::size_t>(last - first));
   Share* next = before.begin();
-  for (const std::int32_t index : touched) {
-    const Variable& variable = system_.variable(index);
+  for (; first != last; ++first) {
+    const Variable& variable = system_.variable(*first);
     if (!variable.stale) continue;
-    next += accept({index, variable.count > 0 ? variable.limit : 0.0}, *next) ? 1 : 0;
+    next += accept({*first, variable.count > 0 ? variable.limit : 0.0}, *next) ? 1 : 0;
   }
-  touched.clear();
   tell(before, next);
 }
 

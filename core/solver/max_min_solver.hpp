@@ -64,6 +64,7 @@ class MaxMinSolver {
   void set_large(std::size_t variables) {
     local_.set_large(variables);
     component_.set_few_visits(variables);
+    filling_.set_many(variables);
   }
   // Components that have been filled up, or found in the cache.
   std::size_t solves() const { return solves_ + local_.solves(); }
@@ -83,9 +84,11 @@ class MaxMinSolver {
   void solve_component(std::int32_t seed);
   void fill_component();
   void publish(Stack<max_min::Share>& shares);
+  void publish_in_place();
   bool accept(max_min::Share share, max_min::Share& before);
   void tell(const Stack<max_min::Share>& before, const max_min::Share* end);
   void publish_unconstrained();
+  void publish_unconstrained(const std::int32_t* first, const std::int32_t* last);
 
   max_min::System& system_;
   max_min::ShareListener& listener_;

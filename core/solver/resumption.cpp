@@ -68,7 +68,8 @@ double Resumption::saturates_at(const Constraint& constraint, double most) {
     if (variable.bottleneck >= 0) return 0.0;
     if (variable.count == 0) continue;
     const double share = variable.stale ? variable.limit : variable.share;
-    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
+    const double weight =
+        system_.weight(constraint, member) * system_.priority(variable) * variable.count;
     demands_.push_back({weight, share * system_.penalty(variable)});
   }
   return room_up_to(constraint.capacity, demands_, most);

@@ -31,14 +31,10 @@ void ensure_of(bool holds, const char* kind, std::int32_t index, const char* wha
   if (!holds) throw BrokenInvariant(kind + std::to_string(index) + ": " + what);
 }
 
-Element make_element(std::int32_t constraint, std::uint16_t weight) {
-  Element element{.constraint = constraint, .weight = 0};
-  element.weight = weight & 0x7fffU;  // it fits: `weight_number` sees to it
-  return element;
-}
 }  // namespace
 
 void System::add_constraint(double capacity, bool fatpipe) {
+  check_room(constraints_.size() < std::size_t{1} << 28, "more than 2^28 links");
   Constraint& made = constraints_.emplace_back();
   idle_.push_back(false);
   made.capacity = capacity;
@@ -53,12 +49,23 @@ void System::add_element(std::int32_t constraint, double more) {
     if (elements_[i].constraint == constraint) {
       const double had = weight(elements_[i]);
       const bool fatpipe = this->constraint(constraint).fatpipe;
-      elements_[i] =
-          make_element(constraint, weight_number(fatpipe ? std::max(had, more) : had + more));
+      set_element(i, constraint, fatpipe ? std::max(had, more) : had + more);
       return;
     }
   }
-  elements_.push_back(make_element(constraint, weight_number(more)));
+  elements_.push_back({});
+  set_element(elements_.size() - 1, constraint, more);
+}
+
+void System::set_element(std::size_t place, std::int32_t constraint, double weight) {
+  Element& element = elements_[place];
+  element.constraint = static_cast<std::uint32_t>(constraint) & 0xfffffffU;  // it fits: checked
+  element.weight = weight_number(weight) & kRareWeight;
+  if (element.weight == kRareWeight) {
+    rare_weights_[place] = weight;
+  } else if (!rare_weights_.empty()) {
+    rare_weights_.erase(place);
+  }
 }
 
 // Those of a variable with the same way.
@@ -66,18 +73,28 @@ void System::copy_elements(std::int32_t variable) {
   const auto from = static_cast<std::size_t>(this->variable(variable).elements);
   const std::size_t count = elements(this->variable(variable)).size();
   for (std::size_t i = from; i < from + count; ++i) {
-    elements_.push_back(make_element(elements_[i].constraint, elements_[i].weight));
+    elements_.push_back({});
+    set_element(elements_.size() - 1, elements_[i].constraint, weight(elements_[i]));
   }
 }
 
-// Few numbers are weights: how often routes lead over one link, there and back.
-std::uint16_t System::weight_number(double weight) {
-  const auto found = std::find(weights_.begin(), weights_.end(), weight);
-  const auto number = std::distance(weights_.begin(), found);
-  check_room(number <= std::numeric_limits<std::int16_t>::max(),
-             "routes lead over single links in more than 32768 different numbers of times");
-  if (found == weights_.end()) weights_.push_back(weight);
-  return static_cast<std::uint16_t>(number);
+// The first weights that there are get numbers.
+std::uint32_t System::weight_number(double weight) {
+  const auto end = weights_.begin() + static_cast<std::ptrdiff_t>(weights_known_);
+  const auto found = std::find(weights_.begin(), end, weight);
+  if (found == end && weights_known_ < kRareWeight) weights_[weights_known_++] = weight;
+  return static_cast<std::uint32_t>(std::distance(weights_.begin(), found));
+}
+
+double System::rare_weight(const Element& element) const {
+  return rare_weights_.at(static_cast<std::size_t>(&element - elements_.begin()));
+}
+
+double System::rare_weight(const Constraint& constraint, Member member) const {
+  const std::int32_t index = index_of(constraint);
+  const Element* element = elements_.begin() + variable(member.variable).elements;
+  while (element->constraint != index) ++element;
+  return weight(*element);
 }
 
 // Folds what each constraint does to a variable alone into its bounds. A flow whose own bound lies
@@ -121,7 +138,8 @@ std::int32_t System::add_variable(VariableType type) {
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
   type.elements = elements_.size() - pending_;
   check_room(elements_.size() <= kMost, "all routes together have more than 2^31 links");
-  check_room(types_.size() < kMost && variables_.size() < kMost, "more than 2^31 pairs of hosts");
+  check_room(types_.size() < kMost, "more than 2^31 kinds of routes");
+  check_room(variables_.size() < std::size_t{1} << 29, "more than 2^29 pairs of hosts");
   fold_constraints(type, pending_);
   Variable variable;
   variable.elements = static_cast<std::int32_t>(pending_);
@@ -139,6 +157,40 @@ double System::demand(std::int32_t count, const VariableType& type) {
   return jointly ? type.joint_bound : most;
 }
 
+// The bound of one of `count` flows that want so much together.
+double System::limit(std::int32_t count, const VariableType& type, double demand) {
+  if (count * type.bound == demand) return type.bound;
+  return count > 1 ? demand / count : demand;
+}
+
+// The links of a variable have `step` variables with flows more, which want so much more of each.
+template <bool kAnyRare>
+void System::change_demands(std::int32_t index, std::span<Element> elements, std::int32_t step,
+                            double more) {
+  Constraint* const constraints = constraints_.data();
+  dirty_.make_room(elements.size());
+  // It cannot be predicted whether a link becomes idle, or matters: no branch depends on it.
+  for (Element& element : elements) {
+    const Element known = element;  // read once
+    Constraint& constraint = constraints[known.constraint];
+    constraint.count += step;
+    bool matters;
+    if (constraint.fatpipe) [[unlikely]] {
+      matters = change_pipe(constraint, type_of(variable(index)), weight(element));
+    } else {
+      const double most = most_demand(constraint);
+      const double before_change = constraint.demand;
+      const double is_used = std::min(constraint.count, 1);
+      constraint.demand =
+          (before_change + (kAnyRare ? weight(element) : weights_[known.weight]) * more) * is_used;
+      matters = !((before_change <= most) & (constraint.demand <= most));
+    }
+    if (!known.listed) enlist(index, element);
+    dirty_.append_if(matters & !constraint.dirty, known.constraint);
+    constraint.dirty |= matters;
+  }
+}
+
 void System::change_count(std::int32_t index, std::int32_t by) {
   Variable& variable = this->variable(index);
   const VariableType& type = type_of(variable);
@@ -152,31 +204,14 @@ void System::change_count(std::int32_t index, std::int32_t by) {
   }
   const double after = demand(variable.count, type);
   const double more = after - before;
-  variable.limit = variable.count > 1 ? after / variable.count : after;
-  if (variable.count * type.bound == after) variable.limit = type.bound;
+  variable.limit = limit(variable.count, type, after);
   const std::int32_t step =
       static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
   const std::span<Element> elements = own_elements(variable);
-  Constraint* const constraints = constraints_.data();
-  const double* const weights = weights_.data();
-  dirty_.make_room(elements.size());
-  // It cannot be predicted whether a link becomes idle, or matters: no branch depends on it.
-  for (Element& element : elements) {
-    Constraint& constraint = constraints[element.constraint];
-    constraint.count += step;
-    bool matters;
-    if (constraint.fatpipe) [[unlikely]] {
-      matters = change_pipe(constraint, type, weight(element));
-    } else {
-      const double most = most_demand(constraint);
-      const double before_change = constraint.demand;
-      const double is_used = std::min(constraint.count, 1);
-      constraint.demand = (before_change + weights[element.weight] * more) * is_used;
-      matters = !((before_change <= most) & (constraint.demand <= most));
-    }
-    if (!element.listed) enlist(index, element);
-    dirty_.append_if(matters & !constraint.dirty, element.constraint);
-    constraint.dirty |= matters;
+  if (rare_weights_.empty()) [[likely]] {
+    change_demands<false>(index, elements, step, more);
+  } else {
+    change_demands<true>(index, elements, step, more);
   }
 }
 
@@ -193,7 +228,10 @@ bool System::change_pipe(const Constraint& constraint, const VariableType& type,
 // Makes a variable a member of a constraint.
 void System::enlist(std::int32_t variable, Element& element) {
   element.listed = true;
-  constraint(element.constraint).members.push_back({variable, element.weight});
+  Member member;
+  member.variable = static_cast<std::uint32_t>(variable) & 0x1fffffffU;  // it fits: checked
+  member.weight = element.weight;
+  constraint(element.constraint).members.push_back(member);
 }
 
 void System::remove_idle_members(Constraint& constraint) {
@@ -262,7 +300,10 @@ void System::verify_variable(std::int32_t index, std::vector<std::size_t>& liste
   ensure_of(type.penalty > 0 && type.priority == 1.0 / type.penalty, "variable ", index,
             "its priority is not the inverse of its penalty");
   for (const Element& element : elements(variable)) {
-    ensure_of(element.weight < weights_.size(), "variable ", index, "a weight does not exist");
+    const bool is_rare = element.weight == kRareWeight;
+    const auto place = static_cast<std::size_t>(&element - elements_.begin());
+    ensure_of(is_rare ? rare_weights_.contains(place) : element.weight < weights_known_,
+              "variable ", index, "a weight does not exist");
     ensure_of(element.listed || variable.count == 0, "variable ", index,
               "it has flows but is not a member of a constraint");
     if (element.listed) ++listed[static_cast<std::size_t>(element.constraint)];
@@ -288,12 +329,12 @@ void System::verify_constraint(std::int32_t index) const {
               "constraint ", index, "a member has no such element");
     if (variable.count == 0) continue;
     ++count;
-    most += weight(member) * demand(variable.count, type_of(variable));
+    most += weight(constraint, member) * demand(variable.count, type_of(variable));
     if (!constraint.fatpipe) continue;
     const FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
     const VariableType& type = type_of(variable);
     ensure_of(pipe.highest_level >= type.bound / type.priority &&
-                  pipe.weight_bound >= weight(member) * type.priority,
+                  pipe.weight_bound >= weight(constraint, member) * type.priority,
               "constraint ", index, "a flow exceeds the bounds of the fat pipe");
   }
   ensure_of(constraint.count == count, "constraint ", index,

@@ -17,10 +17,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "solver/tolerances.hpp"
@@ -29,11 +31,15 @@
 
 namespace tisim::max_min {
 
+// Weights are known by a number below this, but for rare ones: few numbers are weights, how often
+// routes lead over one link, there and back.
+inline constexpr std::uint32_t kRareWeight = 7;
+
 // The coefficient of a variable in a constraint. There may be hundreds of millions of them.
-struct [[gnu::packed, gnu::aligned(2)]] Element {
-  std::int32_t constraint;
-  std::uint16_t weight : 15;         // number in the system's list of weights
-  std::uint16_t listed : 1 = false;  // among the members of the constraint
+struct Element {
+  std::uint32_t constraint : 28 = 0;
+  std::uint32_t listed : 1 = false;  // among the members of the constraint
+  std::uint32_t weight : 3 = 0;      // its number
 };
 
 // The common properties of variables with like routes. Where capacities change, each variable has a
@@ -51,7 +57,9 @@ struct VariableType {
 // The flows from one host to another: `count` of them, each with the same share. There may be
 // many millions of variables.
 struct Variable {
-  double limit = 0.0;               // bytes/s: the bound of one flow when there are `count`
+  // bytes/s: the bound of one flow when there are `count`. While a filling puts shares in place
+  // (filling.hpp): the new share, once it is found.
+  double limit = 0.0;
   double share = 0.0;               // bytes/s of one flow
   std::int32_t count = 0;           // flows
   std::int32_t solved_count = 0;    // flows when the share was found; known to the bottleneck
@@ -68,9 +76,9 @@ inline constexpr double kUnknownLevel = -1.0;
 inline constexpr double kNeverSaturated = -2.0;  // slack: never a bottleneck
 
 // A variable with an element in the constraint. There may be as many.
-struct [[gnu::packed, gnu::aligned(2)]] Member {
-  std::int32_t variable;
-  std::uint16_t weight;  // as of that element
+struct Member {
+  std::uint32_t variable : 29 = 0;
+  std::uint32_t weight : 3 = 0;  // as of that element
 };
 
 // A link. Shared: the sum of what flows use is at most its capacity. Fat pipe: each is.
@@ -101,7 +109,7 @@ struct alignas(32) Constraint {
   std::int32_t pipe_or_bottleneck = -1;
 };
 
-static_assert(sizeof(Element) == 6 && sizeof(Member) == 6 && sizeof(Variable) == 40 &&
+static_assert(sizeof(Element) == 4 && sizeof(Member) == 4 && sizeof(Variable) == 40 &&
               sizeof(Constraint) == 96);
 
 // Further properties of a fat pipe, accumulated since it was idle.
@@ -130,6 +138,11 @@ class System {
 
   // So many flows more, or fewer.
   void change_count(std::int32_t variable, std::int32_t by);
+  // Computes the limit of a variable anew.
+  void restore_limit(Variable& variable) const {
+    const VariableType& type = type_of(variable);
+    variable.limit = limit(variable.count, type, demand(variable.count, type));
+  }
 
   // Where capacities change.
   void set_capacity(std::int32_t constraint, double capacity);
@@ -180,13 +193,20 @@ class System {
   void prefetch_elements(const Variable& variable) const {
     const Element* const first = elements_.begin() + variable.elements;
     __builtin_prefetch(first);
-    __builtin_prefetch(first + 10);
+    __builtin_prefetch(first + 15);
   }
-  // For inner loops: the first constraint, and the first weight that elements have a number of.
+  // For inner loops: the first constraint.
   Constraint* constraint_array() { return constraints_.data(); }
-  const double* weight_array() const { return weights_.data(); }
-  double weight(const Element& element) const { return weights_[element.weight]; }
-  double weight(const Member& member) const { return weights_[member.weight]; }
+  double weight(const Element& element) const {
+    if (element.weight == kRareWeight) [[unlikely]]
+      return rare_weight(element);
+    return weights_[element.weight];
+  }
+  double weight(const Constraint& constraint, Member member) const {
+    if (member.weight == kRareWeight) [[unlikely]]
+      return rare_weight(constraint, member);
+    return weights_[member.weight];
+  }
 
   bool slack(const Constraint& constraint) const {
     // Shared: all variables at their limits do not fill it. Fat pipe: every flow reaches its bound
@@ -224,13 +244,21 @@ class System {
     return {elements_.begin() + variable.elements, type_of(variable).elements};
   }
   static double demand(std::int32_t count, const VariableType& type);
+  static double limit(std::int32_t count, const VariableType& type, double demand);
   static double most_demand(const Constraint& constraint) {
     return constraint.capacity * (1 + tolerance::kRunningSum);
   }
   [[gnu::noinline]] bool change_pipe(const Constraint& constraint, const VariableType& type,
                                      double weight);
   void fold_constraints(VariableType& type, std::size_t first) const;
-  std::uint16_t weight_number(double weight);
+  template <bool kAnyRare>
+  [[gnu::always_inline]] inline void change_demands(std::int32_t variable,
+                                                    std::span<Element> elements, std::int32_t step,
+                                                    double more);
+  std::uint32_t weight_number(double weight);
+  void set_element(std::size_t place, std::int32_t constraint, double weight);
+  [[gnu::noinline]] double rare_weight(const Element& element) const;
+  [[gnu::noinline]] double rare_weight(const Constraint& constraint, Member member) const;
   std::uint32_t type_number(const VariableType& type);
   void enlist(std::int32_t variable, Element& element);
   void verify_variable(std::int32_t variable, std::vector<std::size_t>& listed) const;
@@ -242,9 +270,11 @@ class System {
   Stack<Variable> variables_;
   std::vector<VariableType> types_;
   NumberIndex type_index_;
-  Stack<Element> elements_;  // of all variables
-  std::size_t pending_ = 0;  // the first element of the next variable
-  std::vector<double> weights_;
+  Stack<Element> elements_;                           // of all variables
+  std::size_t pending_ = 0;                           // the first element of the next variable
+  std::array<double, kRareWeight + 1> weights_ = {};  // the last is none
+  std::size_t weights_known_ = 0;
+  std::unordered_map<std::size_t, double> rare_weights_;  // of elements, by their places
   bool changes_ = false;
   Stack<std::int32_t> dirty_;
   Stack<std::int32_t> touched_;

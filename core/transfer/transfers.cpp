@@ -52,6 +52,14 @@ std::vector<std::int32_t> Transfers::of_messages() const {
   return owners([](std::int32_t owner, const Flight&) { return owner >= 0; });
 }
 
+void Transfers::activate_all(std::int32_t first) {
+  for (std::int32_t flow = first; flow >= 0;) {
+    const std::int32_t next = network_.leave_front(flow);
+    activate_one(flow);
+    flow = next;
+  }
+}
+
 std::int32_t Transfers::queue(std::int32_t connection, PacketType type, std::int32_t message,
                               double bytes) {
   const std::int32_t packet = connections_->append(connection, type, message);
