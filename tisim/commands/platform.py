@@ -28,6 +28,7 @@ from tisim.support.quantities import parse_bandwidth
 
 if TYPE_CHECKING:
     from tisim.platform.drawing import RunLoad
+    from tisim.studies.uncertainty import ParameterSets
 
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -195,25 +196,26 @@ def _numbers(
 
 
 def _write(platform: Platform, output: str, comment: str = "") -> None:
+    calibrated = click.get_current_context().params.get("calibrated")
+    sets = None if calibrated is None else _sets_of(calibrated)  # damaged ones are said before
     comments = [WRITTEN_BY_NEW, comment] if comment else [WRITTEN_BY_NEW]
     written = write_with_deployment(platform, Path(output), "\n".join(comments))
     click.echo(describe(platform).text())
     report_written(*written)
-    calibrated = click.get_current_context().params.get("calibrated")
-    if calibrated is not None:
-        _copy_sets(calibrated, output)
+    if sets is not None:
+        report_written(sets.write(output))
 
 
-def _copy_sets(calibrated: str, output: str) -> None:
-    """Write the parameter sets of a calibrated platform beside a new one, if there are any.
+def _sets_of(calibrated: str) -> ParameterSets | None:
+    """The parameter sets of a calibrated platform for one that is made of it; None: it has none.
 
     The errors of programs that were validated there are not those of another platform.
     """
     from tisim.studies.uncertainty import ParameterSets
 
-    if ParameterSets.path_beside(calibrated).exists():
-        sets = ParameterSets.beside(calibrated)
-        report_written(replace(sets, validated=()).write(output))
+    if not ParameterSets.path_beside(calibrated).exists():
+        return None
+    return replace(ParameterSets.beside(calibrated), validated=())
 
 
 @click.group("new", cls=SentenceGroup, epilog=_EPILOG)

@@ -198,6 +198,10 @@ def test_a_new_platform_has_the_parameter_sets_of_the_calibrated_one(tisim: Comm
     outcome = tisim.replay("--uncertainty", "3", RING, platform=made)
     assert outcome.status == 0, outcome.err
     assert "with 3 sets of parameters" in outcome.out
+    Path(calibrated).with_suffix(".sets.json").write_text("[")
+    Path(made).unlink()
+    assert tisim(*words).status == 2
+    assert not Path(made).exists()
 
 
 def test_the_list_names_all_machines_with_their_sources(tisim: CommandLine) -> None:
