@@ -21,6 +21,7 @@ from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, Verdict, judge
 from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
+from tests.oracle.wide import draw_wide
 
 #: Numbers of cases between the first case of one seed and of the next.
 STRIDE = 1_000_000
@@ -33,12 +34,15 @@ class Plan:
     families: tuple[str, ...]
     selectors: tuple[str, ...]
     out: Path
+    wide: bool = False
 
     def case(self, number: int) -> Case:
         """The case of a number: one in four has the calls beyond SimGrid's traces.
 
-        Half of these give requests up.
+        Half of these give requests up. With `wide` all are of rarer forms.
         """
+        if self.wide:
+            return draw_wide(number, selectors=self.selectors)
         if number % 4 < 3:
             return Case.draw(number, families=self.families, selectors=self.selectors)
         author = GivingUpAuthor if number % 8 == 7 else CallAuthor
@@ -93,6 +97,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which cases")
     parser.add_argument("--families", default=",".join(FAMILIES), help="kinds of platform")
     parser.add_argument("--selectors", default=",".join(SELECTORS), help="collective selectors")
+    parser.add_argument("--wide", action="store_true", help="rarer forms, of all families")
     parser.add_argument("--out", type=Path, default=Path("build/verify"), help="directory")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     return parser.parse_args(words)
@@ -104,7 +109,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if reason := simgrid_exec.missing():
         print(f"campaign: {reason}", file=sys.stderr)
         return 2
-    plan = Plan(tuple(chosen.families.split(",")), tuple(chosen.selectors.split(",")), chosen.out)
+    families, selectors = chosen.families.split(","), chosen.selectors.split(",")
+    plan = Plan(tuple(families), tuple(selectors), chosen.out, chosen.wide)
     plan.out.mkdir(parents=True, exist_ok=True)
     simgrid_exec.program()
     numbers = range(chosen.seed * STRIDE, chosen.seed * STRIDE + chosen.cases)

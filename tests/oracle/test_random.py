@@ -15,6 +15,7 @@ from tests.oracle.platforms.families import FAMILIES
 from tests.oracle.programs.call_programs import GivingUpAuthor, NumberedAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.simgrid_exec import run_oracle
+from tests.oracle.wide import draw_wide
 from tests.support import campaign
 from tisim.traces.generate import PATTERNS
 
@@ -68,6 +69,11 @@ def test_a_fresh_case_agrees(family: str, draw: int) -> None:
 def test_a_fresh_program_agrees(draw: Callable[[int], Case]) -> None:
     for _ in range(DRAWS):
         a_fresh_case_agrees(draw)
+
+
+def test_a_fresh_case_of_rarer_forms_agrees() -> None:
+    for _ in range(DRAWS):
+        a_fresh_case_agrees(draw_wide)
 
 
 @pytest.mark.parametrize(
