@@ -5,17 +5,26 @@
  * preloaded, makes the next one a wait of at most two milliseconds. A program that computes between
  * two tests does not wait.
  *
+ * From its first wait on, a rank goes before processes of ordinary priority, as those of Open MPI
+ * do. Before, in MPI_Init, it spins, and others would never begin. UCX's threads, which hold locks
+ * that ranks spin for, go before them. Time slices (SCHED_RR) end what spins all the same.
+ *
  * Closing a connection also asks its other side to answer (UCX 1.13 over TCP), which may already
  * wait for the launcher and read nothing any more: MPI_Finalize of MPICH 4.0 then never ends. All
  * messages have been received by then, so connections are left to the end of the process. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
+#include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LOOKS_BEFORE = 20, LONGEST_WAIT = 2 /* ms */ };
+enum { RANK_PRIORITY = 10, THREAD_PRIORITY = 20 };
 static const double AT_ONCE = 20e-6; /* seconds from one look to the next, at most */
 
 static double now(void) {
@@ -24,9 +33,20 @@ static double now(void) {
   return (double)date.tv_sec + 1e-9 * (double)date.tv_nsec;
 }
 
+static void go_first(void) {
+  DIR* threads = opendir("/proc/self/task");
+  struct dirent* one;
+  while (threads != NULL && (one = readdir(threads)) != NULL) {
+    int thread = atoi(one->d_name);
+    struct sched_param wanted = {thread == gettid() ? RANK_PRIORITY : THREAD_PRIORITY};
+    if (thread > 0) sched_setscheduler(thread, SCHED_RR, &wanted);
+  }
+  if (threads != NULL) closedir(threads);
+}
+
 int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
   static int (*next)(int, struct epoll_event*, int, int);
-  static __thread int looks;
+  static __thread int looks, has_waited;
   static __thread double last;
   if (next == NULL) {
     next = (int (*)(int, struct epoll_event*, int, int))dlsym(RTLD_NEXT, "epoll_wait");
@@ -37,6 +57,8 @@ int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
   looks = ready == 0 && now() - last < AT_ONCE ? looks + 1 : 0;
   if (looks > LOOKS_BEFORE) {
     looks = 0;
+    if (!has_waited) go_first();
+    has_waited = 1;
     ready = next(set, events, most, LONGEST_WAIT);
   }
   last = now();

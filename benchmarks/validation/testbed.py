@@ -196,7 +196,7 @@ def _write_scripts(made: Nodes) -> None:
     waiting = _WAITING[made.library]
     source, library = Path(__file__).with_name(f"{waiting}.c"), made.directory / f"{waiting}.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
-    # Hydra's ranks cannot be real-time processes: UCX's threads would wait for ranks that spin.
+    # Hydra's ranks cannot begin as real-time processes: in MPI_Init they spin.
     _write_program(
         made.directory / "first", 'echo -20 2>/dev/null > /proc/self/autogroup\nexec "$@"\n'
     )
