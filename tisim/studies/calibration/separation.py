@@ -1,13 +1,13 @@
 """Software overheads and the network's part of a message, told apart by all measurements together.
 
 A message of ``k`` bytes from MPI_Send to MPI_Recv takes ``os(k) + wire(k) + or(k)``, where the
-network takes at least ``(k + 16) / bandwidth``. A stream of messages takes, for each, the longest
-of the three, since they overlap from message to message. Calls that are timed on their own take
-longer than in a program: a receiver that idled is slow at first, a sender copies while the network
-carries. So where ``send + recv + (k + 16) / bandwidth`` exceeds the ping-pong, the overheads give
-way. They are the least-squares solution, at each size, of
+network takes at least ``(k + e) / bandwidth``, with ``e`` bytes of envelope. A stream of messages
+takes, for each, the longest of the three, since they overlap from message to message. Calls that
+are timed on their own take longer than in a program: a receiver that idled is slow at first, a
+sender copies while the network carries. So where ``send + recv + (k + e) / bandwidth`` exceeds the
+ping-pong, the overheads give way. They are the least-squares solution, at each size, of
 
-    os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + 16) / bandwidth) = stream
+    os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + e) / bandwidth) = stream
 
 with the errors of their measurements: the ping-pong and the stream are what a program sees, and
 hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, after idling.
@@ -16,14 +16,19 @@ hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, afte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
 from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
+
+if TYPE_CHECKING:
+    from tisim.studies.calibration.factors import Route
 
 # Relative errors of the calls as a program would see them: of MPI_Send in the ping-pong, and of
 # MPI_Recv alone.
@@ -44,18 +49,16 @@ class Network:
 
     bandwidth: float  # of the route, in bytes/s
     latency: float  # least latency, in seconds
-    envelope: int  # bytes that a message carries beside its payload
+    headers: Headers  # what messages have on the wire beside their bytes
     burst: float = 0.0  # bytes that the links pass at once
     startup: float = 0.0  # one way of the shortest message, in seconds
 
     @classmethod
-    def of(
-        cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
-    ) -> Network:
+    def of(cls, route: Route, ping_pong: Curve, burst: float = 0.0) -> Network:
         """The bounds that nominal values and the shortest message give."""
         startup = float(ping_pong.seconds.min())
-        least = _LEAST_LATENCY * min(latency, startup)
-        return cls(bandwidth, least, envelope, burst, startup)
+        least = _LEAST_LATENCY * min(route.latency, startup)
+        return cls(route.bandwidth, least, route.headers, burst, startup)
 
     def saved(self, nbytes: Floats) -> Floats:
         """The time that a message saves by the bytes that pass at once, in seconds.
@@ -63,7 +66,7 @@ class Network:
         Before the ping-pong that is timed, others have spent bytes that the links get back only
         at their bandwidth (`ADR 29`).
         """
-        whole = nbytes + self.envelope
+        whole = self.headers.moved(nbytes)
         left = np.full((2, len(whole)), self.burst)  # on the way there, and back
         for _ in range(ROUND_TRIPS_BEFORE + 1):
             at_once = np.zeros_like(left)
@@ -74,13 +77,17 @@ class Network:
                 left = np.minimum(left + self.bandwidth * seconds, self.burst)
         return np.asarray(at_once.mean(axis=0) / self.bandwidth)
 
+    def beside(self, nbytes: Floats) -> Floats:
+        """Seconds beside a line over the size: for headers of packets, less what is saved."""
+        return np.asarray(self.headers.of_packets(nbytes) / self.bandwidth - self.saved(nbytes))
+
     def least_seconds(self, nbytes: Floats) -> Floats:
         """The least time of a message in the network."""
         return np.asarray(self.carried(nbytes) - self.saved(nbytes))
 
     def carried(self, nbytes: Floats) -> Floats:
         """The same in a stream, which has spent the bytes that pass at once."""
-        return self.latency + (nbytes + self.envelope) / self.bandwidth
+        return self.latency + self.headers.moved(nbytes) / self.bandwidth
 
 
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:
