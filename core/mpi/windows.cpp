@@ -17,12 +17,8 @@ constexpr std::uint8_t kRest = 128;  // the rest of its steps
 constexpr std::int32_t kAccessTag = -6666;
 constexpr std::int32_t kPostTag = -6662;
 constexpr std::int32_t kCompleteTag = -6661;
-// With smpi/rma:openmpi: the tag and the bytes of messages about locks, and the bytes of headers
-// before what is stored: of the fragment, of the access, and of the unlock that goes with it (Open
-// MPI 4.1, osc_pt2pt_header.h).
+// Locks by messages: their tag.
 constexpr std::int32_t kLockTag = -6660;
-constexpr std::int64_t kLockBytes = 16;
-constexpr std::int64_t kHeaderBytes = 16 + 32 + 24;
 
 // Calls of SimGrid's kernel in which a send or a receive is posted: a mutex taken and given back, a
 // look, the post; or the post alone, where messages are never on their way before their receive.
@@ -30,6 +26,15 @@ constexpr std::int32_t kTurnsOfPost = 4;
 constexpr std::int32_t kTurnsOfPlainPost = 1;
 
 }  // namespace
+
+// Headers before what is stored with smpi/rma:openmpi are those of the fragment, of the access, and
+// of the unlock that goes with it (Open MPI 4.1, osc_pt2pt_header.h). MPICH's were counted on the
+// wire (4.0, ch4:ucx).
+Windows::LockMessages Windows::lock_messages(const std::string& rma) {
+  if (rma == "openmpi") return {.bytes = 16, .headers = 16 + 32 + 24};
+  if (rma == "mpich") return {.bytes = 32, .headers = 88, .answers_accesses = true};
+  return {};
+}
 
 Windows::Windows(const Runtime& runtime, CommunicatorTable& communicators, RequestTable& requests,
                  PointToPoint& messages, Waits& waits, OperationSource& source)
@@ -40,7 +45,8 @@ Windows::Windows(const Runtime& runtime, CommunicatorTable& communicators, Reque
       waits_(waits),
       source_(source),
       rdma_(runtime.model.rma == "rdma"),
-      tells_(runtime.model.rma == "openmpi") {}
+      lock_messages_(lock_messages(runtime.model.rma)),
+      tells_(lock_messages_.bytes > 0) {}
 
 bool Windows::begin(Rank& rank, std::int32_t index) {
   const Op op = rank.op;
@@ -254,7 +260,8 @@ void Windows::plan_told(std::int32_t source, std::int32_t destination, Progress&
   call.steps.push_back({Step::await});
 }
 
-// The rank says so behind its last access, in the fragment of that, or else by a message.
+// The rank says so behind its last access, in the fragment of that, or else by a message. MPICH's
+// waits for the answer of the access, and then unlocks by a message.
 void Windows::plan_done(std::int32_t target, bool unlocks, Progress& call) const {
   const std::int32_t me = call.me;
   if (target != me) {
@@ -264,7 +271,12 @@ void Windows::plan_done(std::int32_t target, bool unlocks, Progress& call) const
                               std::ranges::any_of(member->second.list, [&](const Listed& one) {
                                 return one.source == me;
                               });
-    if (!has_accesses) plan_told(me, target, call);
+    const bool unlocks_apart = lock_messages_.answers_accesses && unlocks && has_accesses;
+    if (unlocks_apart) {
+      plan_flush(target, call);
+      plan_told(target, me, call);
+    }
+    if (!has_accesses || unlocks_apart) plan_told(me, target, call);
   }
   plan_flush(target, call);
   if (unlocks) call.steps.push_back({Step::unlock, target});
@@ -359,7 +371,8 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
 bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
   const bool tells = step.step == Step::tell;
   const bool is_read = tells_ && step.b != call.me;
-  const std::int64_t bytes = tells ? kLockBytes : call.bytes + (is_read ? kHeaderBytes : 0);
+  const std::int64_t bytes =
+      tells ? lock_messages_.bytes : call.bytes + (is_read ? lock_messages_.headers : 0);
   const double seconds = rdma_ || call.paid ? 0 : messages_.access_overhead(rank, bytes);
   call.paid = true;
   if (seconds > 0) {

@@ -27,7 +27,7 @@ namespace tisim {
 // enters in it or waits for what stands in it holds the list, and others wait for him.
 //
 // With smpi/rma:rdma the network moves the data, and nobody computes for it: an access is one
-// transfer that its origin alone waits for. With smpi/rma:openmpi locks are messages, too, and the
+// transfer that its origin alone waits for. With openmpi and mpich locks are messages, too, and the
 // target has to read what is sent to it (docs/reference/one_sided.md).
 class Windows {
  public:
@@ -47,6 +47,13 @@ class Windows {
   void verify() const;
 
  private:
+  // What a library sends about locks, in bytes; none: locks are not messages.
+  struct LockMessages {
+    std::int64_t bytes = 0;
+    std::int64_t headers = 0;       // before what is stored
+    bool answers_accesses = false;  // before the request to unlock
+  };
+  static LockMessages lock_messages(const std::string& rma);
   enum class Step : std::uint8_t {
     send,          // a message from member a to member b
     tell,          // the same that says something of a lock
@@ -153,6 +160,7 @@ class Windows {
   Waits& waits_;
   OperationSource& source_;
   bool rdma_;
+  LockMessages lock_messages_;
   bool tells_;  // of locks, by messages
   std::deque<Window> windows_;
   std::vector<std::int32_t> free_;                                        // places in it

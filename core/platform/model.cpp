@@ -1,8 +1,11 @@
 #include "platform/model.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 namespace tisim {
@@ -76,8 +79,9 @@ void check(const Model& model) {
   if (model.rendezvous != "put" && model.rendezvous != "get" && model.rendezvous != "send") {
     refuse("rendezvous", "is put, get or send, not " + model.rendezvous);
   }
-  if (model.rma != "simgrid" && model.rma != "rdma" && model.rma != "openmpi") {
-    refuse("rma", "is simgrid, rdma or openmpi, not " + model.rma);
+  constexpr std::array<std::string_view, 4> kKnown{"simgrid", "rdma", "openmpi", "mpich"};
+  if (std::ranges::find(kKnown, model.rma) == kKnown.end()) {
+    refuse("rma", "is simgrid, rdma, openmpi or mpich, not " + model.rma);
   }
   if (model.fragment_bytes <= 0 || model.fragments_queued <= 0) {
     refuse("fragments", "have at least one byte, and one of them is queued");

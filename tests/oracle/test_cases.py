@@ -193,13 +193,14 @@ def test_a_known_program_agrees(seed: int) -> None:
 
 
 @pytest.mark.parametrize("ordering", ["fair", "fifo"])
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
 @pytest.mark.parametrize("seed", KNOWN)
 def test_a_known_program_ends_with_locks_by_messages(
-    seed: int, ordering: str, tmp_path: Path
+    seed: int, library: str, ordering: str, tmp_path: Path
 ) -> None:
     """Nobody waits for ever for a target to read what it was sent."""
     case = draw_calls(seed, author=WindowAuthor)
-    options = {"smpi/rma": "openmpi", "network/ordering": ordering}
+    options = {"smpi/rma": library, "network/ordering": ordering}
     case = replace(case, config={**case.config, **options})
     case.write(tmp_path)
     ends = run_tisim(case, tmp_path)

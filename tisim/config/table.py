@@ -142,7 +142,9 @@ class Protocol(Record):
     )
     fragment_bytes: int = row(Parameter("smpi/fragment-size", BYTES, "131072", above_zero=True))
     fragments_queued: int = row(Parameter("smpi/pipeline-depth", COUNT, "3", above_zero=True))
-    rma: str = row(Parameter("smpi/rma", CHOICE, "simgrid", choices=("simgrid", "rdma", "openmpi")))
+    rma: str = row(
+        Parameter("smpi/rma", CHOICE, "simgrid", choices=("simgrid", "rdma", "openmpi", "mpich"))
+    )
     test_sleep: float = row(Parameter("smpi/test", SECONDS, "1e-4"))
     iprobe_sleep: float = row(Parameter("smpi/iprobe", SECONDS, "1e-4"))
     iprobe_cpu_usage: float = row(Parameter("smpi/iprobe-cpu-usage", NUMBER, "1"))

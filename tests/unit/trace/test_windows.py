@@ -52,7 +52,7 @@ def replay(tmp_path: Path, *ranks: str, **config: str) -> list[float]:
     return [float(end) for end in result.finish]
 
 
-@pytest.mark.parametrize("model", ["simgrid", "rdma", "openmpi"])
+@pytest.mark.parametrize("model", ["simgrid", "rdma", "openmpi", "mpich"])
 def test_every_call_is_sound_packed_and_replayed(tmp_path: Path, model: str) -> None:
     traces = tmp_path / "t"
     ends = replay(tmp_path, *both(ALL), smpi_rma=model)
@@ -134,6 +134,22 @@ def test_locks_by_messages_take_two_round_trips(
     # A rank needs no message for its own lock, nor for what it accumulates in its own memory.
     own = f"{made}; win_lock 0 0 exclusive; accumulate 0 0 1 0; win_flush 0 0; win_unlock 0 0"
     assert replay(tmp_path, own, made, **by_messages) == empty
+
+
+@pytest.mark.parametrize("ordering", ["fair", "fifo"])
+def test_mpich_answers_what_is_stored_before_it_unlocks(tmp_path: Path, ordering: str) -> None:
+    by_messages = {"smpi_rma": "mpich", "network_ordering": ordering}
+    made, told = "win_create 0 8", 1e-5 + (32 + 16) / 1e9
+    stored = 1e-5 + (8 + 88 + 16) / 1e9
+    empty = replay(tmp_path, made, made, **by_messages)
+    for calls, seconds in (
+        ("", 4 * told),
+        ("put 0 1 1 0; ", 5 * told + stored),
+        ("put 0 1 1 0; win_flush 0 1; ", 5 * told + stored),
+    ):
+        locked = f"{made}; win_lock 0 1 exclusive; {calls}win_unlock 0 1"
+        ends = replay(tmp_path, locked, made, **by_messages)
+        assert ends[0] - empty[0] == pytest.approx(seconds, rel=1e-9)
 
 
 def test_a_target_that_computes_reads_neither_requests_nor_data(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ _SELECTORS: Final = (
     (r"MVAPICH2 Version", "mvapich2"),
     (r"Intel\(R\) MPI", "impi"),
 )
-# Libraries whose locks of windows are messages (osc/pt2pt).
-_TELLING: Final = {"openmpi-4.1"}
+# Libraries whose locks of windows are messages (osc/pt2pt, ch4:ucx), and `smpi/rma` for them.
+_TELLING: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
 # in chains of Open MPI 95 to 250 kB, by what went before. A send of MPICH's (UCX) ends just before
 # its receive (docs/validation.md).
@@ -100,8 +100,8 @@ class LibraryFacts:
             options["network/crosstraffic"] = "no"
             buffer = _SEND_BUFFERS.get(self.selector or "", _SEND_BUFFER)
             options["network/send-buffer"] = str(buffer)
-            if self.selector in _TELLING:
-                options["smpi/rma"] = "openmpi"
+            if (rma := _TELLING.get(self.selector or "")) is not None:
+                options["smpi/rma"] = rma
         return options
 
     def text(self) -> str:
