@@ -180,7 +180,8 @@ def test_a_calibration_from_what_it_prints(benchmark: Path, tmp_path: Path) -> N
 @needs_open_mpi
 def test_headers_of_tcp_are_measured_and_memory_has_none(benchmark: Path) -> None:
     comment = "# headers: 22 bytes of a message, 66 of a packet of "
-    assert comment in run(benchmark, 2, 64, 2, 1, btl="tcp,self").stdout
+    done = run(benchmark, 2, 64, 2, 1, btl="tcp,self")
+    assert comment in done.stdout, done.stderr
     assert "# headers" not in run(benchmark, 2, 64, 2, 1, btl="vader,self").stdout
 
 
