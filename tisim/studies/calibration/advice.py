@@ -113,7 +113,7 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     rows = frame[frame["operation"] == "pingpong"]
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
     route, curve = calibration.route, calibration.measurements.curve("pingpong")
-    network = Network.of(route, curve, calibration.burst)
+    network = Network.of(route.bandwidth, route.latency, curve, route.headers, calibration.burst)
     fitted = calibration.transfer.seconds(nbytes) + network.beside(nbytes)
     fitted += calibration.overheads.in_a_message(nbytes)
     ratio = fitted / rows["seconds"].to_numpy()

@@ -119,7 +119,7 @@ def calibrate(
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     measurements, burst = _with_burst(measurements, file, pair, route)
-    network = Network.of(route, ping_pong, burst)
+    network = Network.of(route.bandwidth, route.latency, ping_pong, route.headers, burst)
     overheads = separate(measurements, overheads, network)
     gap = seconds_a_message(measurements, ping_pong.nbytes)
     transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap)

@@ -16,7 +16,6 @@ hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, afte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,6 @@ from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
 from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
-
-if TYPE_CHECKING:
-    from tisim.studies.calibration.factors import Route
 
 # Relative errors of the calls as a program would see them: of MPI_Send in the ping-pong, and of
 # MPI_Recv alone.
@@ -54,11 +50,13 @@ class Network:
     startup: float = 0.0  # one way of the shortest message, in seconds
 
     @classmethod
-    def of(cls, route: Route, ping_pong: Curve, burst: float = 0.0) -> Network:
+    def of(
+        cls, bandwidth: float, latency: float, ping_pong: Curve, headers: Headers, burst: float
+    ) -> Network:
         """The bounds that nominal values and the shortest message give."""
         startup = float(ping_pong.seconds.min())
-        least = _LEAST_LATENCY * min(route.latency, startup)
-        return cls(route.bandwidth, least, route.headers, burst, startup)
+        least = _LEAST_LATENCY * min(latency, startup)
+        return cls(bandwidth, least, headers, burst, startup)
 
     def saved(self, nbytes: Floats) -> Floats:
         """The time that a message saves by the bytes that pass at once, in seconds.

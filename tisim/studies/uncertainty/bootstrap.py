@@ -100,7 +100,9 @@ def _refitted(
     )
     curve = measured.curve("pingpong")
     lines = found.transfer
-    network = Network.of(found.route, curve, found.burst)
+    network = Network.of(
+        found.route.bandwidth, found.route.latency, curve, found.route.headers, found.burst
+    )
     if all(segment.line.sizes >= _LEAST_SIZES for segment in lines.segments):
         lines = fit_piecewise(
             curve,
