@@ -132,6 +132,26 @@ def test_calls_by_names_of_the_profiling_interface(one_recorder: Recorder) -> No
     assert trace.calls(0) == ["init", "barrier", "finalize"]
 
 
+def test_a_program_that_looks_its_calls_up_in_the_library(one_recorder: Recorder) -> None:
+    """No recorder can be put between the two."""
+    program = one_recorder.compile("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <mpi.h>
+        int main(void) {
+          Dl_info where;
+          if (!dladdr((void *)MPI_Get_version, &where)) return 1;
+          void *library = dlopen(where.dli_fname, RTLD_NOW);
+          int (*init)(int *, char ***) = (int (*)(int *, char ***))dlsym(library, "MPI_Init");
+          int (*finalize)(void) = (int (*)(void))dlsym(library, "MPI_Finalize");
+          return init(NULL, NULL) || finalize();
+        }
+    """)
+    run = one_recorder.run(*one_recorder.launched(program))
+    assert run.returncode == 2, run.stderr
+    assert "looked that up in the MPI library itself (dlsym)" in run.stderr
+
+
 def test_several_programs_in_one_run(one_recorder: Recorder, tmp_path: Path) -> None:
     message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
     first = one_recorder.compile(message, name="first")

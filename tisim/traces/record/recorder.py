@@ -98,7 +98,8 @@ def record(
         failed = f" (its exit status was {status})" if status else ""
         raise InputError(
             f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
-            "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
+            "call MPI_Init, or it looked that up in the MPI library itself (dlsym), or what starts "
+            "it does not pass LD_PRELOAD on to its ranks"
         )
     timeline = (
         None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
