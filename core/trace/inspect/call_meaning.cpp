@@ -208,6 +208,12 @@ void CallReader::measure(const Op& op, CallMeaning& meaning) const {
     meaning.size = std::max<std::int64_t>(op.bytes, 0);
     // Calls that make a persistent request send nothing yet: its start does.
     meaning.sends = sends(op.kind) && op.peer != kProcNull;
+  } else if (op.kind == Kind::window &&
+             window_traits_of(operation_of(op, *calls_)).form == WindowForm::access) {
+    // An access of a window is a message of its origin.
+    meaning.has_size = true;
+    meaning.size = op.bytes;
+    meaning.sends = op.peer >= 0;
   }
 }
 

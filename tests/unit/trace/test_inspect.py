@@ -272,6 +272,22 @@ def test_persistent_requests(tmp_path: Path) -> None:
     assert found.messages == 4 * 11
 
 
+def test_accesses_of_windows_are_messages(tmp_path: Path) -> None:
+    """Those of nobody's part are not."""
+    lines = []
+    for rank in range(4):
+        lines += [
+            *(f"{rank} win_create 0 4096", f"{rank} win_fence 0"),
+            *(f"{rank} put 0 {(rank + 1) % 4} 10 0", f"{rank} put 0 -666 10 0"),
+            *(f"{rank} get 0 {rank} 7 6", f"{rank} accumulate 0 {(rank + 2) % 4} {1 + rank} 6"),
+            *(f"{rank} win_fence 0", f"{rank} win_free 0"),
+        ]
+    (tmp_path / "x").write_text("\n".join(lines) + "\n")
+    found = inspect(tmp_path / "x", statistics=True)
+    agrees_with_check(found, Trace.open(tmp_path / "x"))
+    assert found.messages == 4 * 3
+
+
 def test_actions_of_the_users_own_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("0 checkpoint 5\n1 checkpoint 5\n0 barrier\n1 barrier\n")
     found = inspect(tmp_path / "x")
