@@ -14,16 +14,25 @@ namespace tisim {
 
 namespace {
 
-// A TraceError becomes tisim.errors.InputError.
+void set_input_error(const TraceError& wrong) {
+  const nb::object type = nb::module_::import_("tisim.errors").attr("InputError");
+  const nb::object line = wrong.line == 0 ? nb::none() : nb::cast(wrong.line);
+  const nb::object file = wrong.file.empty() ? nb::none() : decoded(wrong.file);
+  const nb::object raised = type(decoded(wrong.message), "file"_a = file, "line"_a = line);
+  PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
+// A TraceError becomes tisim.errors.InputError, or KeyboardInterrupt, if Ctrl-C comes while that is
+// made: what a translator throws would become a RuntimeError.
 void translate_trace_error(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const TraceError& wrong) {
-    const nb::object type = nb::module_::import_("tisim.errors").attr("InputError");
-    const nb::object line = wrong.line == 0 ? nb::none() : nb::cast(wrong.line);
-    const nb::object file = wrong.file.empty() ? nb::none() : decoded(wrong.file);
-    const nb::object raised = type(decoded(wrong.message), "file"_a = file, "line"_a = line);
-    PyErr_SetObject(type.ptr(), raised.ptr());
+    try {
+      set_input_error(wrong);
+    } catch (nb::python_error& interrupt) {
+      interrupt.restore();
+    }
   }
 }
 

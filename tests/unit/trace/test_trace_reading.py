@@ -337,3 +337,17 @@ def test_the_order_of_lists_does_not_matter(tmp_path: Path) -> None:
         last = f"waitsome requests={','.join(order)} completed=1,2"
         ends.add(tuple(replay(UNPACKED.replace("LAST", last), tmp_path, config=FREE)))
     assert len(ends) == 1
+
+
+def test_ctrl_c_while_an_error_of_the_core_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays Ctrl-C: what interrupts the translation of an error is no error of tisim itself."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "t.txt").write_text("x init\n")
+    monkeypatch.setattr(InputError, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Trace.open(tmp_path / "t.txt")
