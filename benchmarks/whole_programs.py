@@ -8,9 +8,9 @@ counting its instructions, in copies below FOLDER. Of each case, the program tha
 once: that gives volumes, and no times. In each of N rounds (5) every case is then run as it is, and
 recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
 the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
-of the case is used. Where its data do not fit into the last cache, and those of the first case that
-it is predicted from do, that one is also recorded with the counter `cold`. The network within this
-node is measured once (`benchmark`, `calibrate`).
+of the case is used. Cases whose data fit into the last cache are predicted from such ones where
+there are any, others from others; where none are, the first is also recorded with the counter
+`cold`. The network within this node is measured once (`benchmark`, `calibrate`).
 
 What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
 FOLDER/whole/table.md has all programs.
@@ -212,18 +212,26 @@ class _Campaign:
                 real[case].append(self._real(plain, case))
                 trace = self._trace(case, str(number))
                 self._record(plain, case, trace, "--counter", "time", "--call-sites")
-        memory = {case: median(run.memory for run in runs) for case, runs in real.items()}
-        fits = {case: used <= _last_cache() for case, used in memory.items()}
-        cold = {case for case in self.cases if not fits[case] and fits[self._origins(case)[0]]}
-        for origin in {self._origins(case)[0] for case in cold}:
+        fits = {
+            case: median(run.memory for run in runs) <= _last_cache() for case, runs in real.items()
+        }
+        origins = {case: self._origins(case, fits) for case in self.cases}
+        cold = {case for case, (first, *_) in origins.items() if fits[first] and not fits[case]}
+        for origin in {origins[case][0] for case in cold}:
             for number in range(rounds):
                 trace = self._trace(origin, f"cold.{number}")
                 self._record(plain, origin, trace, "--counter", "cold", "--call-sites")
-        return [self._predicted(case, real[case], rounds, cold=case in cold) for case in self.cases]
+        return [
+            self._predicted(case, origins[case], real[case], rounds, cold=case in cold)
+            for case in self.cases
+        ]
 
-    def _origins(self, case: str) -> list[str]:
-        """The cases that a case is predicted from."""
-        return self.cases[case].get("from") or [of for of in self.cases if of != case]
+    def _origins(self, case: str, fits: Mapping[str, bool]) -> list[str]:
+        """The cases that a case is predicted from: where there are some, those on its side of the
+        last cache.
+        """
+        others = self.cases[case].get("from") or [of for of in self.cases if of != case]
+        return [of for of in others if fits[of] == fits[case]] or others
 
     def _trace(self, case: str, what: str) -> Path:
         return self.results / f"{self.name}.{case}.{what}.tit"
@@ -275,8 +283,9 @@ class _Campaign:
         share = sum(row[2] for row in rows) / (cores * seconds)
         return _Run(seconds, share, sum(row[3] for row in rows))
 
-    def _predicted(self, case: str, real: Sequence[_Run], rounds: int, *, cold: bool) -> Prediction:
-        origins = self._origins(case)
+    def _predicted(
+        self, case: str, origins: list[str], real: Sequence[_Run], rounds: int, *, cold: bool
+    ) -> Prediction:
         runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in self.cases}
         first, *further = origins
         times: list[str | Path] = [word for timed in runs[first] for word in ("--times", timed)]

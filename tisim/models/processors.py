@@ -38,9 +38,6 @@ class HostModel:
     need :math:`d` bytes per flop, :math:`c` is :math:`\min\left(c, \frac{B}{d\,s}\right)`: all get
     an equal share of the bandwidth, and none more than it can use. A model of your own overrides
     `rate`.
-
-    Probes may use a share of a core at most (``smpi/iprobe-cpu-usage``). What they leave of it, the
-    computations beside them share.
     """
 
     def rate(self, speed: float, cores: float, computations: int) -> float:
@@ -52,11 +49,10 @@ class HostModel:
         self._clock = clock
         columns = settings.routes
         memory = settings.memory_speeds or repeat(math.inf)
-        speeds, cores = columns.floats("host_speed"), columns.integers("host_cores")
-        rows = list(zip(speeds, cores, memory, strict=False))
+        rows = zip(
+            columns.floats("host_speed"), columns.integers("host_cores"), memory, strict=False
+        )
         self._hosts = [_Host(*row) for row in rows]
-        self._share = settings.protocol.iprobe_cpu_usage
-        self._probing = [_Host(*row) for row in rows] if self._share < 1 else self._hosts
         self._orders = count()
         self._stale: dict[int, None] = {}
 
@@ -78,45 +74,23 @@ class HostModel:
         self._stale[host] = None
         return event
 
-    def probe(self, host: int, flops: float) -> simpy.Event:
-        """Compute as a probe does; an event of the end."""
-        event = self._clock.env.event()
-        self._probing[host].start(self._clock.now, flops, -next(self._orders), event)
-        self._stale[host] = None
-        return event
-
     def settle(self) -> None:
         """Date the next end on each host that something began or ended on."""
         for number in self._stale:
-            host, probing = self._hosts[number], self._probing[number]
-            probes = len(probing.ends) if probing is not host else 0
-            if not probes:
-                self._date(host, number, self._rate(host, host.busy, len(host.ends)))
-                continue
-            together = self._rate(host, host.busy, len(host.ends) + probes)
-            rate = min(self._share * host.speed, together)
-            self._date(probing, number, rate)
-            left = host.busy - probes * rate / host.speed
-            self._date(host, number, self._rate(host, left, len(host.ends)))
+            host = self._hosts[number]
+            if host.end is not None:
+                self._clock.cancelled.add(host.end)
+                host.end = None
+            if host.ends:
+                rate = self.rate(host.speed, host.busy, len(host.ends))
+                host.rate = checked(self, "rate", rate)
+                date = host.next_end(self._clock.now)
+                host.end = self._clock.at(date, partial(self._end, number))
         self._stale.clear()
 
-    def _rate(self, host: _Host, cores: float, computations: int) -> float:
-        rate = self.rate(host.speed, cores, computations) if computations else 0.0
-        return checked(self, "rate", rate)
-
-    def _date(self, host: _Host, number: int, rate: float) -> None:
-        """Give what runs a rate from now on, and date its next end."""
-        if host.end is not None:
-            self._clock.cancelled.add(host.end)
-            host.end = None
-        host.advance(self._clock.now)
-        host.rate = rate
-        if host.ends:
-            date = host.next_end(self._clock.now)
-            host.end = self._clock.at(date, partial(self._end, host, number))
-
-    def _end(self, host: _Host, number: int) -> None:
+    def _end(self, number: int) -> None:
         """End what ends now on a host, or within the precision."""
+        host = self._hosts[number]
         host.end = None
         host.advance(self._clock.now)
         limit = host.reading + self._clock.precision * host.rate

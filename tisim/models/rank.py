@@ -416,7 +416,7 @@ class Rank:
         """
         flops = self._probe_flops()
         if flops > 0:
-            yield self._hosts.probe(self.host, flops)
+            yield self._hosts.execute(self.host, flops)
         found = self._messages.find(wanted)
         is_short = found is not None and found.is_flowing
         if self._world.protocol.eager_threshold > 0 and not is_short:

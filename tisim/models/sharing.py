@@ -122,13 +122,12 @@ class Sharing:
         A flow whose own bound lies above what a fat pipe leaves it, or that has none, does not meet
         one before the pipe is full (ADR 3): the pipe's lies a thousand roundings above its level.
         """
-        above = 1 + _SAME_LEVEL
         alone = self.capacity[self.link] / self.weight
         pipes = self.fatpipe[self.link]
         bound, joint = self.bound.copy(), np.full(len(self.bound), np.inf)
-        of_pipes = np.where(alone < self.bound[self.variable], alone * above, alone)
-        np.minimum.at(bound, self.variable[pipes], of_pipes[pipes])
+        alone[pipes & (alone < self.bound[self.variable])] *= 1 + _SAME_LEVEL
+        np.minimum.at(bound, self.variable[pipes], alone[pipes])
         np.minimum.at(joint, self.variable[~pipes], alone[~pipes])
-        together = (bound != self.bound) & (joint <= bound) & (bound <= joint * above)
+        together = (bound != self.bound) & (joint <= bound) & (bound <= joint * (1 + _SAME_LEVEL))
         joint[together] = bound[together]
         return np.where(self.count * bound <= joint, bound, joint / self.count)

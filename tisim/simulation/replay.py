@@ -253,6 +253,8 @@ def _check_readable_kernel(settings: Settings, placements: Deployment) -> None:
         reason = "receives from any source take the messages that they matched when recorded"
     if reason is None and settings.protocol.completions == "free":
         reason = "calls complete whichever of their requests come first"
+    if reason is None and settings.protocol.iprobe_cpu_usage < 1:
+        reason = "smpi/iprobe-cpu-usage leaves a part of a core to computations"
     if reason is None and settings.registry.actions:
         reason = "actions of your own are registered"
     if reason is not None:

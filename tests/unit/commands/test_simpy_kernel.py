@@ -78,6 +78,7 @@ def test_the_stand_in_has_the_numbers_of_the_core() -> None:
         ({"event_log": True}, "writes no event logs"),
         ({"jitter": 5}, "has neither jitter nor"),
         ({"config": {"network/ordering": "fifo"}}, "network/ordering is fifo"),
+        ({"config": {"smpi/iprobe-cpu-usage": "0.5"}}, "smpi/iprobe-cpu-usage leaves a part"),
         ({"kernel": "fast"}, "kernel is core or simpy, not 'fast'"),
         ({"ranks": 5}, "is a trace of 4 ranks, not of 5"),
     ],
