@@ -138,10 +138,7 @@ void Handshake::send_fragment(std::int32_t found) {
 void Handshake::queue(std::int32_t connection, PacketType type, std::int32_t found, double bytes) {
   Connections& connections = *transfers_.connections();
   if (deliveries_.is_lost(found, connections.pair(connection))) return;
-  // Behind others, TCP joins it to them.
-  const bool is_alone = connections.first(connection) < 0;
-  const double moved = is_alone ? protocol_.in_packets(bytes) : bytes;
-  const std::int32_t packet = transfers_.queue(connection, type, found, moved);
+  const std::int32_t packet = transfers_.queue(connection, type, found, bytes);
   if (connections.first(connection) == packet) come_first(connections.packet(packet));
 }
 

@@ -27,15 +27,6 @@ TEST("fifo: messages of one connection go one after the other, with their latenc
   CHECK(finishes({kTwoSends, kTwoReceives}, {0, 2.8}));  // the second starts when it is received
 }
 
-TEST("fifo: a message that is alone has packets of its own") {
-  Model model = fifo_model();
-  model.packet_header = 100;
-  model.packet_payload = 300;
-  // (400 + 2 * 100) * 300 / 400 bytes, and the second is joined to the first
-  CHECK(finishes({kTwoSends, kTwoReceives}, {0, 1.85}, model));
-  CHECK(finishes({{"send 1 0 0"}, {"recv 0 0 0"}}, {0, 1.075}, model));
-}
-
 TEST("fifo: messages to others do not wait") {
   CHECK(finishes({{"send 1 0 400", "send 2 0 400"}, {"recv 0 0 400"}, {"recv 0 0 400"}},
                  {0, 1.4, 1.4}, fifo_model()));

@@ -6,8 +6,6 @@
 // starts when both sides have come.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -79,15 +77,6 @@ class Protocol {
   // Bytes that a message of so many moves.
   double with_envelope(std::int64_t bytes) const {
     return static_cast<double>(bytes) + model_.envelope;
-  }
-
-  // What is alone on its connection has packets of its own, of which the last is not full.
-  // Bandwidth is that of full ones: bytes that it moves.
-  double in_packets(double bytes) const {
-    if (model_.packet_header == 0) return bytes;
-    const double payload = model_.packet_payload;
-    const double packets = std::max(std::ceil(bytes / payload), 1.0);
-    return (bytes + packets * model_.packet_header) * payload / (payload + model_.packet_header);
   }
 
   // Messages of two ranks are in order: network/ordering.

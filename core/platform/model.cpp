@@ -87,10 +87,6 @@ void check(const Model& model) {
     refuse("fragments", "have at least one byte, and one of them is queued");
   }
   if (model.send_buffer < 0) refuse("send_buffer", "must not be negative");
-  if (!(model.packet_header >= 0)) refuse("packet_header", "must not be negative");
-  if (model.packet_header > 0 && !(model.packet_payload > 0)) {
-    refuse("packet_payload", "must be positive");
-  }
   if (model.jitter_size >= 1) refuse("jitter_size", "must be below 1");
   if (model.sieve_reads < 0) refuse("sieve_reads", "must not be negative");
   if (model.sieve_writes < 0) refuse("sieve_writes", "must not be negative");

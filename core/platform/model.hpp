@@ -68,9 +68,6 @@ struct Model {
   double envelope{};           // bytes added to every MPI message
   std::string ordering;        // of the messages of two ranks: "fair" or "fifo"
   std::int64_t send_buffer{};  // bytes that a FIFO connection takes over from its sender at once
-  // In front of each packet of a FIFO connection, and what a full one carries behind them: bytes.
-  double packet_header{};
-  double packet_payload{};
   double precision_timing{};   // seconds; dates closer than this are one instant
   double precision_maxmin{};   // shares closer than this are equal
   double network_tolerance{};  // the part of a bandwidth by which use may differ before it matters
@@ -82,11 +79,11 @@ struct Model {
   std::string rendezvous;             // over FIFO connections: "put", "get" or "send"
   std::int64_t fragment_bytes{};      // of a body that is sent in fragments
   std::int64_t fragments_queued{};    // at most, at a time
-  std::string rma;             // how windows are accessed: "simgrid", "rdma", "openmpi", "mpich"
-  double test_sleep{};         // seconds of a failed test
-  double iprobe_sleep{};       // seconds of a failed probe
-  double iprobe_cpu_usage{};   // share of a core that a probe takes
-  bool grow_injected_times{};  // failed tests and probes take longer and longer
+  std::string rma;                    // how windows are accessed: "simgrid", "rdma", "openmpi"
+  double test_sleep{};                // seconds of a failed test
+  double iprobe_sleep{};              // seconds of a failed probe
+  double iprobe_cpu_usage{};          // share of a core that a probe takes
+  bool grow_injected_times{};         // failed tests and probes take longer and longer
   bool simulate_computation{};
   double init_sleep{};           // seconds, before a rank's first action
   bool barrier_finalization{};   // a barrier after a rank's last action
@@ -113,12 +110,12 @@ struct Model {
 template <class AnyModel, class Visit>
 void for_each_field(AnyModel& model, Visit&& visit) {
   auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope, ordering,
-         send_buffer, packet_header, packet_payload, precision_timing, precision_maxmin,
-         network_tolerance, eager_threshold, detached_threshold, overheads, rendezvous,
-         fragment_bytes, fragments_queued, rma, test_sleep, iprobe_sleep, iprobe_cpu_usage,
-         grow_injected_times, simulate_computation, init_sleep, barrier_finalization, synchronised,
-         two_phase, overlaps_splits, sieve_reads, sieve_writes, jitter_start, jitter_barrier,
-         jitter_size, jitter_seed, kept_operations] = model;
+         send_buffer, precision_timing, precision_maxmin, network_tolerance, eager_threshold,
+         detached_threshold, overheads, rendezvous, fragment_bytes, fragments_queued, rma,
+         test_sleep, iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation,
+         init_sleep, barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads,
+         sieve_writes, jitter_start, jitter_barrier, jitter_size, jitter_seed, kept_operations] =
+      model;
   visit("latency_factor", latency_factor);
   visit("bandwidth_factor", bandwidth_factor);
   visit("weight_s", weight_s);
@@ -127,8 +124,6 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("envelope", envelope);
   visit("ordering", ordering);
   visit("send_buffer", send_buffer);
-  visit("packet_header", packet_header);
-  visit("packet_payload", packet_payload);
   visit("precision_timing", precision_timing);
   visit("precision_maxmin", precision_maxmin);
   visit("network_tolerance", network_tolerance);

@@ -92,8 +92,6 @@ class NetworkModel(Record):
     envelope: int = row(Parameter("tisim/envelope", BYTES, "16"))
     ordering: str = row(Parameter("network/ordering", CHOICE, "fair", choices=("fair", "fifo")))
     send_buffer: int = row(Parameter("network/send-buffer", BYTES, "524288"))
-    packet_header: int = row(Parameter("network/packet-header", BYTES, "0"))
-    packet_payload: int = row(Parameter("network/packet-payload", BYTES, "1448", above_zero=True))
     precision_timing: float = row(
         Parameter(
             "precision/timing", SECONDS, "1e-9", above_zero=True, spellings=("surf/precision",)

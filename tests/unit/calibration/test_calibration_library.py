@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.support import platform_file
@@ -16,7 +15,6 @@ from tisim.platform import Platform, new
 from tisim.studies.calibration import calibrate, read_measurements
 from tisim.studies.calibration.library import LibraryFacts, library_facts
 from tisim.studies.calibration.platform_file import PlatformFile
-from tisim.studies.uncertainty.bootstrap import draw_sets
 
 OPEN_MPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 IN_ORDER = {
@@ -117,61 +115,6 @@ def test_without_either_nothing_is_set(tmp_path: Path) -> None:
     found = calibrate(read_measurements([written(tmp_path, shift=1.0)]))
     assert found.library.options() == {}
     assert "smpi/coll-selector is not set" in found.library.text()
-
-
-def _of_slow_ethernet(folder: Path) -> Path:
-    """A file of measurements at 5 MB/s, where headers take longer than the network needs to begin.
-
-    A message is alone in its packets; the headers are those of TCP and of Open MPI.
-    """
-    rows = ["operation,bytes,pairs,directions,seconds,host,peer,pattern,messages"]
-    for nbytes in np.unique(np.geomspace(1, 6e4, 60).astype(int)).tolist():
-        packets = -(-(nbytes + 22) // 1448)
-        seconds = 2e-5 + (nbytes + 22 + 66 * packets) / 5e6
-        rows += [f"pingpong,{nbytes},1,1,{2 * seconds},a,b,pair,1"] * 7
-    for messages, seconds in ((1, 0.002), (8, 0.02)):
-        rows.append(f"arrival,8192,1,1,{seconds},a,b,pair,{messages}")
-    file = folder / "ethernet.csv"
-    file.write_text("\n".join([f"# library: {OPEN_MPI}", HEADERS, *rows, ""]))
-    return file
-
-
-HEADERS = "# headers: 22 bytes of a message, 66 of a packet of 1448"
-WIRE = {
-    "tisim/envelope": "22",
-    "network/packet-header": "66",
-    "network/packet-payload": "1448",
-}
-
-
-def test_headers_are_simulated_as_they_were_measured(tmp_path: Path) -> None:
-    file = _of_slow_ethernet(tmp_path)
-    found = calibrate(read_measurements([file]), bandwidth=5e6 * 1448 / 1514, latency=1e-5)
-    assert WIRE.items() <= found.library.options().items()
-    assert "Headers: 22 bytes of a message, 66 of a packet of 1448." in found.library.text()
-    assert [factor.above for factor in found.factors] == [0]
-    assert found.factors[0].latency == pytest.approx(1, rel=0.01)
-    errors = found.errors()
-    assert errors.loc[errors["operation"] == "pingpong", "error"].abs().max() < 0.005
-    # The sets are fitted with the same headers.
-    for one in draw_sets(found, 2).sets:
-        assert float(one["smpi/lat-factor"].partition(":")[2]) == pytest.approx(1, rel=0.01)
-
-
-def test_headers_of_an_earlier_calibration_do_not_stay(tmp_path: Path) -> None:
-    file = _of_slow_ethernet(tmp_path)
-    first, second = tmp_path / "first.xml", tmp_path / "second.xml"
-    calibrate(read_measurements([file])).platform.write(first)
-    assert WIRE.items() <= Platform.load(first).config.items()
-    file.write_text(file.read_text().replace(HEADERS, "#"))
-    calibrate(read_measurements([file]), platform=first).platform.write(second)
-    assert not WIRE.keys() & Platform.load(second).config.keys()
-
-
-def test_headers_of_messages_without_an_order_are_not_simulated(tmp_path: Path) -> None:
-    file = measured(tmp_path, first=1.0)
-    file.write_text(f"{HEADERS}\n{file.read_text()}")
-    assert not WIRE.keys() & calibrate(read_measurements([file])).library.options().keys()
 
 
 def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:

@@ -392,22 +392,6 @@ def test_the_envelope_reaches_the_core(tmp_path: Path) -> None:
         assert result.simulated_time == pytest.approx(seconds, rel=1e-9)
 
 
-def test_headers_of_packets_reach_the_core(tmp_path: Path) -> None:
-    """A message that is alone has packets of its own, one behind another is joined to it."""
-    trace = write_trace(tmp_path, ["send 1 0 1000 6"] * 2, ["recv 0 0 1000 6"] * 2)
-    path = platform_file(
-        tmp_path,
-        '<zone id="z" routing="Full"><host id="a" speed="1"/><host id="b" speed="1"/>'
-        '<link id="l" bandwidth="1000" latency="0"/>'
-        '<route src="a" dst="b"><link_ctn id="l"/></route></zone>',
-    )
-    fifo = {"network/model": "raw", "network/ordering": "fifo", "tisim/envelope": 0}
-    packets = {"network/packet-header": 100, "network/packet-payload": 400}
-    for config, seconds in (({}, 2.0), (packets, (1000 + 3 * 100) * 400 / 500 / 1000 + 1)):
-        result = tisim.replay(trace, platform=path, config={**fifo, **config})
-        assert result.simulated_time == pytest.approx(seconds, rel=1e-9)
-
-
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 # Each line of the tables: names of options, kind and unit, default, meaning.
 LINES = [

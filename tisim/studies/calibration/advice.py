@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.studies.calibration.headers import Headers
+from tisim.studies.calibration.factors import ENVELOPE
 from tisim.studies.calibration.separation import Network
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     rows = frame[frame["operation"] == "pingpong"]
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
     route, curve = calibration.route, calibration.measurements.curve("pingpong")
-    network = Network.of(route.bandwidth, route.latency, curve, route.headers, calibration.burst)
-    fitted = calibration.transfer.seconds(nbytes) + network.beside(nbytes)
+    network = Network.of(route.bandwidth, route.latency, curve, ENVELOPE, calibration.burst)
+    fitted = calibration.transfer.seconds(nbytes) - network.saved(nbytes)
     fitted += calibration.overheads.in_a_message(nbytes)
     ratio = fitted / rows["seconds"].to_numpy()
     quick, slow = np.mean(ratio > _SHORTER), np.mean(ratio < 1 / _SHORTER)
@@ -363,7 +363,7 @@ def _range(calibration: Calibration) -> Iterator[str]:
         "messages"
     )
     smallest = calibration.transfer.segments[0].first
-    if smallest > 4 * Headers().message:
+    if smallest > 4 * ENVELOPE:
         yield (
             f"no ping-pong below {smallest} bytes was measured: the first segment is taken for "
             "smaller messages"

@@ -14,7 +14,6 @@ import numpy as np
 
 from tisim.studies.calibration.contention import Contention
 from tisim.studies.calibration.factors import Factor, Route, factors_of, tables
-from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.library import LibraryFacts, library_facts
 from tisim.studies.calibration.loopback import Loopback
 from tisim.studies.calibration.measurements import AGREEMENT, Measurements
@@ -164,7 +163,7 @@ class Calibration:
     @cached_property
     def config(self) -> dict[str, str]:
         """Configuration keys and values, as they stand in a ``<config>``."""
-        return settings(self.overheads, self.factors, self.loopback, self.route.headers.message)
+        return settings(self.overheads, self.factors, self.loopback)
 
     @property
     def config_block(self) -> str:
@@ -302,10 +301,7 @@ def _known(row: dict[str, object]) -> dict[str, object]:
 
 
 def settings(
-    overheads: Overheads,
-    found: Sequence[Factor],
-    loopback: Loopback | None = None,
-    envelope: int = Headers().message,
+    overheads: Overheads, found: Sequence[Factor], loopback: Loopback | None = None
 ) -> dict[str, str]:
     """The configuration that overheads and factors amount to, in the order of a ``<config>``."""
     thresholds = overheads.thresholds
@@ -322,6 +318,6 @@ def settings(
         "network/model": "SMPI",
         **protocol,
         **overheads.tables(),
-        **tables(found, envelope),
+        **tables(found),
         **inside,
     }

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Measurements
 
@@ -241,7 +240,7 @@ def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float
 
 
 # Where single messages are faster than the bandwidth that streams of them reach, the link has a
-# burst of ``b`` bytes (`ADR 27`): a message of ``k`` bytes takes ``t + (k + e - b) / bandwidth``
+# burst of ``b`` bytes (`ADR 27`): a message of ``k`` bytes takes ``t + (k + 16 - b) / bandwidth``
 # if ``k`` is large, and ``t`` if it is small. Without streams the two cannot be told from a faster
 # link.
 
@@ -260,7 +259,7 @@ _LONG = 1.5
 _UPPER = 0.75
 
 
-def fit_burst(measured: Measurements, bandwidth: float, headers: Headers) -> float:
+def fit_burst(measured: Measurements, bandwidth: float, envelope: int) -> float:
     """The burst of the links of a route, in bytes; 0 where nothing shows one.
 
     `bandwidth` is what streams and long messages reach, in bytes/s.
@@ -268,10 +267,9 @@ def fit_burst(measured: Measurements, bandwidth: float, headers: Headers) -> flo
     if not measured.has("stream"):
         return 0.0
     curve, stream = measured.curve("pingpong"), measured.curve("stream")
-    wire = headers.moved(curve.nbytes) / bandwidth
+    wire = (curve.nbytes + envelope) / bandwidth
     inside = (curve.nbytes >= stream.nbytes[0]) & (curve.nbytes <= stream.nbytes[-1])
-    joined = (curve.nbytes + headers.message) / bandwidth
-    sustained = stream.at(curve.nbytes) > _SUSTAINED * joined
+    sustained = stream.at(curve.nbytes) > _SUSTAINED * wire
     faster = curve.is_well_known & inside & sustained & (curve.seconds < _FASTER * wire)
     if faster.sum() < _LEAST_SIZES:
         return 0.0

@@ -1,20 +1,19 @@
 """Latency and bandwidth factors: what a message takes on the wire, relative to the nominal values.
 
 In SimGrid's SMPI model the transfer of ``k`` bytes over a route takes
-``latency * lat_factor(k + e) + (k + e) / (bandwidth * bw_factor(k + e))``: messages carry an
-envelope of e bytes, 16 in SimGrid, and the factors are looked up for the size with it (Clauss et
-al. 2011).
+``latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16))``: messages carry 16
+bytes of envelope, and the factors are looked up for the size with it (Clauss et al. 2011).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from tisim.config.table import NetworkModel
 from tisim.errors import InputError
-from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve
 from tisim.studies.calibration.overheads import Overheads
@@ -27,6 +26,8 @@ from tisim.studies.calibration.piecewise import (
 )
 from tisim.studies.calibration.separation import Network
 
+#: Bytes that a message carries beside its payload.
+ENVELOPE = NetworkModel().envelope
 # Within a segment, bytes do not move faster than this many times the best rate ever measured: a
 # flatter line is a step in the data, and would take bandwidth out of the model.
 _FASTEST = 4.0
@@ -45,13 +46,10 @@ class Route:
         Sum of the latencies of its links, in seconds.
     bandwidth
         What a single large message gets, in bytes/s.
-    headers
-        What messages have on the wire beside their bytes.
     """
 
     latency: float
     bandwidth: float
-    headers: Headers = field(default_factory=Headers)
 
     def __post_init__(self) -> None:
         if self.latency <= 0:
@@ -115,11 +113,10 @@ def fit_transfer(
     thresholds = overheads.thresholds
     changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
     offset = overheads.in_a_message(ping_pong.nbytes)
-    if network is not None:
-        # The lines are those of a message none of whose bytes passes at once, or is of a packet.
-        offset = offset + network.beside(ping_pong.nbytes)
-        if network.burst > 0:
-            changes = [*changes, int(network.burst) - network.headers.message]
+    if network is not None and network.burst > 0:
+        # The lines are those of a message none of whose bytes passes at once.
+        offset = offset - network.saved(ping_pong.nbytes)
+        changes = [*changes, int(network.burst) - ENVELOPE]
     lines = fit_piecewise(
         ping_pong,
         breakpoints=breakpoints,
@@ -127,9 +124,7 @@ def fit_transfer(
         hints=overheads.breakpoints,
         offset=offset,
         least_slope=1.0 / (_FASTEST * rate if network is None else network.bandwidth),
-        least_intercept=0.0
-        if network is None
-        else network.latency + network.headers.message / network.bandwidth,
+        least_intercept=0.0 if network is None else network.latency + ENVELOPE / network.bandwidth,
     )
     if network is None or breakpoints is not None:
         return lines
@@ -141,14 +136,12 @@ def fit_transfer(
         _TOLERANCE,
         least_slope=1.0 / network.bandwidth,
         floor=network.latency,
-        envelope=network.headers.message,
+        envelope=ENVELOPE,
     )
     if gap is not None and network.burst == 0:
         lines = no_steeper(lines, target, ping_pong.counts, gap)
     # Messages shorter than the burst pass at once, whatever their bandwidth factor.
-    return refined(
-        lines, target, ping_pong.counts, steepest_from=network.burst - network.headers.message
-    )
+    return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 
 
 def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
@@ -156,17 +149,16 @@ def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
     return tuple(
         Factor(
             segment.above,
-            max(segment.line.intercept - route.headers.message * segment.line.slope, 0.0)
-            / route.latency,
+            max(segment.line.intercept - ENVELOPE * segment.line.slope, 0.0) / route.latency,
             1.0 / (segment.line.slope * route.bandwidth),
         )
         for segment in transfer.segments
     )
 
 
-def tables(found: Sequence[Factor], envelope: int = Headers().message) -> dict[str, str]:
+def tables(found: Sequence[Factor]) -> dict[str, str]:
     """The two configuration tables ``boundary:factor;...``; boundaries include the envelope."""
-    bounds = [factor.above + envelope if factor.above else 0 for factor in found]
+    bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
 
     def table(factors: Iterable[float]) -> str:
         return ";".join(f"{bound}:{one:.6g}" for bound, one in zip(bounds, factors, strict=True))

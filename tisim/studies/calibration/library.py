@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tisim.simulation.jitter import DEFAULT_SIZE, DEFAULT_START
-from tisim.studies.calibration.headers import Headers
 
 if TYPE_CHECKING:
     from tisim.studies.calibration.measurements import Measurements
@@ -52,19 +51,11 @@ class LibraryFacts:
         size where it is least; None if that was not measured.
     round_trip
         Seconds that a short message takes there and back; 0 if that was not measured.
-    headers
-        What messages and packets have on the wire beside their bytes; None if that is not known.
     """
 
     name: str | None
     first: float | None
     round_trip: float = 0.0
-    headers: Headers | None = None
-
-    @property
-    def headers_of_flows(self) -> Headers:
-        """Headers that are simulated: those of connections that keep their order."""
-        return self.headers if self.headers and self.ordering == "fifo" else Headers()
 
     @property
     def selector(self) -> str | None:
@@ -89,10 +80,6 @@ class LibraryFacts:
         found = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
         options = {name: value for name, value in found.items() if value is not None}
         if self.ordering == "fifo":
-            if self.headers is not None:
-                options["tisim/envelope"] = str(self.headers.message)
-                options["network/packet-header"] = str(self.headers.packet)
-                options["network/packet-payload"] = str(self.headers.payload)
             options["tisim/jitter-start"] = str(DEFAULT_START)
             options["tisim/jitter-size"] = str(DEFAULT_SIZE)
             if self.round_trip > 0:
@@ -126,13 +113,7 @@ class LibraryFacts:
                     else "."
                 )
             )
-        lines = [f"MPI library: {first}.", collectives, order]
-        if self.headers is not None:
-            lines.append(
-                f"Headers: {self.headers.message} bytes of a message, {self.headers.packet} of a "
-                f"packet of {self.headers.payload}."
-            )
-        return "\n".join(lines)
+        return f"MPI library: {first}.\n{collectives}\n{order}"
 
 
 def library_facts(measured: Measurements) -> LibraryFacts:
@@ -140,14 +121,13 @@ def library_facts(measured: Measurements) -> LibraryFacts:
     round_trip = _round_trip(measured)
     rows = measured.frame[measured.frame["operation"] == "arrival"]
     if rows.empty:
-        return LibraryFacts(measured.library, None, round_trip, measured.headers)
+        return LibraryFacts(measured.library, None, round_trip)
     is_first = rows["messages"] == 1
     first, every = (
         part.groupby("bytes")["seconds"].median() for part in (rows[is_first], rows[~is_first])
     )
     least = (first / every).min()
-    known = None if math.isnan(least) else float(least)
-    return LibraryFacts(measured.library, known, round_trip, measured.headers)
+    return LibraryFacts(measured.library, None if math.isnan(least) else float(least), round_trip)
 
 
 def _round_trip(measured: Measurements) -> float:

@@ -3,9 +3,9 @@
 Messages inside a host have the overheads and factors of all others, and a link of their own, whose
 latency and bandwidth are fitted to ping-pongs inside a host: the least-squares solution of
 
-    overheads(k) + latency * lat_factor(k + e) + (k + e) / (bandwidth * bw_factor(k + e)) = time
+    overheads(k) + latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16)) = time
 
-for messages of k bytes and an envelope of e, relative to the times, with neither below zero.
+relative to the times, with neither below zero.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.config.table import NetworkModel
-from tisim.studies.calibration.factors import Factor
-from tisim.studies.calibration.headers import Headers
+from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
 
@@ -47,13 +46,11 @@ class Loopback:
         }
 
 
-def fit_loopback(
-    local: Curve, overheads: Overheads, found: Sequence[Factor], headers: Headers
-) -> Loopback:
+def fit_loopback(local: Curve, overheads: Overheads, found: Sequence[Factor]) -> Loopback:
     """The link that comes nearest to ping-pongs inside a host.
 
-    `local` are one-way times; overheads, factors and headers are those of messages between hosts,
-    which hold inside a host too.
+    `local` are one-way times; overheads and factors are those of messages between hosts, which hold
+    inside a host too.
     """
     from scipy.optimize import nnls
 
@@ -63,7 +60,7 @@ def fit_loopback(
     terms = np.column_stack(
         [
             [factor.latency for factor in of_size],
-            headers.moved(local.nbytes) / [factor.bandwidth for factor in of_size],
+            (local.nbytes + ENVELOPE) / [factor.bandwidth for factor in of_size],
         ]
     )
     # Where the overheads alone take longer, nothing is left to tell.
@@ -83,7 +80,6 @@ def with_loopback(
     measurements: Measurements,
     overheads: Overheads,
     found: Sequence[Factor],
-    headers: Headers,
     file: PlatformFile,
     host: str,
 ) -> tuple[Measurements, Loopback | None]:
@@ -97,8 +93,7 @@ def with_loopback(
         network = NetworkModel()
         file.set_loopback(host, network.loopback_bandwidth, network.loopback_latency, keep=True)
         return measurements, None
-    local = Measurements(inside).curve("pingpong")
-    loopback = fit_loopback(local, overheads, found, headers)
+    loopback = fit_loopback(Measurements(inside).curve("pingpong"), overheads, found)
     file.set_loopback(host, loopback.bandwidth, loopback.latency)
     if loopback.error > _LARGE_ERROR:
         measurements = measurements.with_remark(

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.errors import InputError
-from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.readers import read_file
 
@@ -137,15 +136,12 @@ class Measurements:
         Such rows of two processes on one host, where there are others.
     library
         What the MPI library that measured says of itself; None if no file says.
-    headers
-        Bytes on the wire beside those of messages; None if no file says.
     """
 
     frame: pd.DataFrame
     remarks: tuple[str, ...] = ()
     inside: pd.DataFrame | None = None
     library: str | None = None
-    headers: Headers | None = None
 
     def with_remark(self, remark: str) -> Measurements:
         """The same with a remark more."""
@@ -198,17 +194,14 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
     """
     import pandas as pd
 
-    frames: list[pd.DataFrame] = []
-    remarks: list[str] = []
+    frames, remarks = [], []
     libraries: dict[str, None] = {}
-    headers: Headers | None = None
     for file in files:
         path = Path(file)
-        samples, said = read_file(path)
-        remarks.extend(said.known)
-        headers = headers or said.headers
-        if said.library is not None:
-            libraries[said.library] = None
+        samples, own_remarks, library = read_file(path)
+        remarks.extend(own_remarks)
+        if library is not None:
+            libraries[library] = None
         if samples:
             part = pd.DataFrame(samples).rename(columns={"nbytes": "bytes"})
             frames.append(part.assign(file=str(path)))
@@ -224,11 +217,7 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
     frame, inside = _between_hosts(frame, remarks)
     between, within = (_each_message(part).drop(columns="same_host") for part in (frame, inside))
     return Measurements(
-        between,
-        tuple(remarks),
-        None if within.empty else within,
-        next(iter(libraries), None),
-        headers,
+        between, tuple(remarks), None if within.empty else within, next(iter(libraries), None)
     )
 
 

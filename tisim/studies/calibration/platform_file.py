@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.switches import Switches
 
 _DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-# Options of the headers of messages.
-_HEADERS = ("tisim/envelope", "network/packet-header", "network/packet-payload")
 #: The first two hosts of `PlatformFile.nominal`.
 NOMINAL_HOSTS = ("host-0", "host-1")
 
@@ -154,18 +152,17 @@ class PlatformFile:
     def set_options(self, options: Mapping[str, str]) -> bool:
         """Give the outermost zone options that SimGrid does not have, as its properties.
 
-        Headers that earlier factors were fitted with do not stay. False, and nothing done, if the
-        file has no zone: it includes one.
+        False, and nothing done, if the file has none: it includes one.
         """
         from lxml import etree
 
+        if not options:
+            return True
         zones = ("zone", "AS", "cluster", "peer")
         zone = next((one for one in self._tree.getroot() if one.tag in zones), None)
         if zone is None:
-            return not options
-        _remove_properties(zone, {*options, *_HEADERS}, OPTION)
-        if not options:
-            return True
+            return False
+        _remove_properties(zone, options, OPTION)
         _add_properties(zone, {OPTION + name: value for name, value in options.items()})
         behind = zone.tail
         etree.indent(zone, level=1)

@@ -17,7 +17,7 @@ from tisim.studies.calibration.contention import (
     limiter_bandwidth,
     measure_contention,
 )
-from tisim.studies.calibration.factors import Route, factors_of, fit_transfer
+from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.studies.calibration.library import library_facts
 from tisim.studies.calibration.loopback import with_loopback
 from tisim.studies.calibration.measurements import Measurements
@@ -113,22 +113,18 @@ def calibrate(
         bandwidth, latency = nominal
     machine = (nodes, speed, cores)
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine, switches)
-    route = dataclasses.replace(route, headers=library_facts(measurements).headers_of_flows)
     if switches is not None and not switches.is_uniform and not file.is_measured:
         measurements = measurements.with_remark(_said_uniform(switches))
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     measurements, burst = _with_burst(measurements, file, pair, route)
-    network = Network.of(route.bandwidth, route.latency, ping_pong, route.headers, burst)
+    network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
     gap = seconds_a_message(measurements, ping_pong.nbytes)
     transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap)
     factors = factors_of(transfer, route)
-    measurements, loopback = with_loopback(
-        measurements, overheads, factors, route.headers, file, pair[0]
-    )
-    configured = settings(overheads, factors, loopback, route.headers.message)
-    file.configure({**configured, **_polling(measurements)})
+    measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
+    file.configure({**settings(overheads, factors, loopback), **_polling(measurements)})
     begin("contention")
     measurements = _with_options(measurements, file)
     contention, limiter = _fit_contention(measurements, file, pair, route, switches)
@@ -336,7 +332,7 @@ def _with_burst(
     measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
 ) -> tuple[Measurements, float]:
     """Find the links' burst in bytes and set it; a remark if the platform has no place for it."""
-    burst = fit_burst(measurements, route.bandwidth, route.headers)
+    burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
     if burst == 0 or file.set_burst(hosts, burst):
         return measurements, burst
     remark = (
@@ -357,7 +353,7 @@ def _polling(measurements: Measurements) -> dict[str, str]:
 def _with_options(measurements: Measurements, file: PlatformFile) -> Measurements:
     """Set what follows from the MPI library; a remark if the platform has no place for it."""
     options = library_facts(measurements).options()
-    if file.set_options(options):
+    if not options or file.set_options(options):
         return measurements
     words = " ".join(f"--config {name}={value}" for name, value in options.items())
     return measurements.with_remark(

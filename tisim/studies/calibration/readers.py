@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tisim.errors import InputError
-from tisim.studies.calibration.headers import Headers
 from tisim.support.reading import read_input
 
 #: The timed operation: a ping-pong one way, back to back or after both sides slept; MPI_Send, with
@@ -342,7 +341,7 @@ def _imb_sample(
 # one receiver, until the first of them is there and until all are: ``messages`` of 1 and more) and
 # ``transfer`` (until the last of the concurrent messages is there).
 # Lines that begin with ``#`` are comments; ``# library:`` is followed by what the MPI library says
-# of itself, ``# headers:`` by what messages and packets have on the wire beside their bytes.
+# of itself.
 
 OWN = "tisim's CSV with the header operation,bytes,seconds,..."
 _REQUIRED = ("operation", "bytes", "seconds")
@@ -354,27 +353,12 @@ _ROUND_TRIPS = ("pingpong", "idle_pingpong", "short_trip")
 _LIBRARY = "# library:"
 
 
-_HEADERS = re.compile(r"# headers: (\d+) bytes of a message, (\d+) of a packet of (\d+)$")
-
-
-@dataclass(frozen=True)
-class FileRemarks:
-    """What a measurement file says about all of its times."""
-
-    known: tuple[str, ...] = ()  # what the user should know
-    library: str | None = None  # the MPI library's own name
-    headers: Headers | None = None
-
-
-def _of_comments(text: Text, known: Sequence[str]) -> FileRemarks:
-    """What the comments of a file say."""
-    library = headers = None
+def library_of(text: Text) -> str | None:
+    """The MPI library's own name, from the file; None if the file does not say."""
     for line in text.lines:
         if line.startswith(_LIBRARY):
-            library = library or line.removeprefix(_LIBRARY).strip()
-        elif found := _HEADERS.match(line):
-            headers = Headers(*map(int, found.groups()))
-    return FileRemarks(tuple(known), library, headers)
+            return line.removeprefix(_LIBRARY).strip()
+    return None
 
 
 def _header(text: Text) -> tuple[int, str]:
@@ -529,16 +513,17 @@ def _first(text: Text) -> str:
     return next(line for line in text.lines if line.strip())
 
 
-def read_file(path: Path) -> tuple[list[Sample], FileRemarks]:
-    """Read one measurement file, whatever its format: the measured times, and what it says of them.
+def read_file(path: Path) -> tuple[list[Sample], list[str], str | None]:
+    """Read one measurement file, whatever its format.
 
-    Raises `InputError` if the file is of no known format, or a line of it cannot be read.
+    Returns the measured times, what the user should know about the file, and the MPI library that
+    measured, if the file says. Raises `InputError` if the file is of no known format, or a line of
+    it cannot be read.
     """
     text = read_text(path)
     for _, recognises, read in READERS:
         if recognises(text):
-            samples, remarks = read(text)
-            return samples, _of_comments(text, remarks)
+            return *read(text), library_of(text)
     known = "; ".join(name for name, *_ in READERS)
     raise text.error(
         f"not a measurement file that is known (it begins with {_first(text).strip()[:60]!r}); "

@@ -1,13 +1,13 @@
 """Software overheads and the network's part of a message, told apart by all measurements together.
 
 A message of ``k`` bytes from MPI_Send to MPI_Recv takes ``os(k) + wire(k) + or(k)``, where the
-network takes at least ``(k + e) / bandwidth``, with ``e`` bytes of envelope. A stream of messages
-takes, for each, the longest of the three, since they overlap from message to message. Calls that
-are timed on their own take longer than in a program: a receiver that idled is slow at first, a
-sender copies while the network carries. So where ``send + recv + (k + e) / bandwidth`` exceeds the
-ping-pong, the overheads give way. They are the least-squares solution, at each size, of
+network takes at least ``(k + 16) / bandwidth``. A stream of messages takes, for each, the longest
+of the three, since they overlap from message to message. Calls that are timed on their own take
+longer than in a program: a receiver that idled is slow at first, a sender copies while the network
+carries. So where ``send + recv + (k + 16) / bandwidth`` exceeds the ping-pong, the overheads give
+way. They are the least-squares solution, at each size, of
 
-    os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + e) / bandwidth) = stream
+    os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + 16) / bandwidth) = stream
 
 with the errors of their measurements: the ping-pong and the stream are what a program sees, and
 hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, after idling.
@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.studies.calibration.headers import Headers
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
@@ -45,18 +44,18 @@ class Network:
 
     bandwidth: float  # of the route, in bytes/s
     latency: float  # least latency, in seconds
-    headers: Headers  # what messages have on the wire beside their bytes
+    envelope: int  # bytes that a message carries beside its payload
     burst: float = 0.0  # bytes that the links pass at once
     startup: float = 0.0  # one way of the shortest message, in seconds
 
     @classmethod
     def of(
-        cls, bandwidth: float, latency: float, ping_pong: Curve, headers: Headers, burst: float
+        cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
     ) -> Network:
         """The bounds that nominal values and the shortest message give."""
         startup = float(ping_pong.seconds.min())
         least = _LEAST_LATENCY * min(latency, startup)
-        return cls(bandwidth, least, headers, burst, startup)
+        return cls(bandwidth, least, envelope, burst, startup)
 
     def saved(self, nbytes: Floats) -> Floats:
         """The time that a message saves by the bytes that pass at once, in seconds.
@@ -64,7 +63,7 @@ class Network:
         Before the ping-pong that is timed, others have spent bytes that the links get back only
         at their bandwidth (`ADR 29`).
         """
-        whole = self.headers.moved(nbytes)
+        whole = nbytes + self.envelope
         left = np.full((2, len(whole)), self.burst)  # on the way there, and back
         for _ in range(ROUND_TRIPS_BEFORE + 1):
             at_once = np.zeros_like(left)
@@ -75,17 +74,13 @@ class Network:
                 left = np.minimum(left + self.bandwidth * seconds, self.burst)
         return np.asarray(at_once.mean(axis=0) / self.bandwidth)
 
-    def beside(self, nbytes: Floats) -> Floats:
-        """Seconds beside a line over the size: for headers of packets, less what is saved."""
-        return np.asarray(self.headers.of_packets(nbytes) / self.bandwidth - self.saved(nbytes))
-
     def least_seconds(self, nbytes: Floats) -> Floats:
         """The least time of a message in the network."""
         return np.asarray(self.carried(nbytes) - self.saved(nbytes))
 
     def carried(self, nbytes: Floats) -> Floats:
         """The same in a stream, which has spent the bytes that pass at once."""
-        return self.latency + self.headers.moved(nbytes) / self.bandwidth
+        return self.latency + (nbytes + self.envelope) / self.bandwidth
 
 
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.studies.calibration.factors import Route
-from tisim.studies.calibration.headers import Headers
+from tisim.studies.calibration.factors import ENVELOPE, Route
 from tisim.studies.calibration.separation import ROUND_TRIPS_BEFORE
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _NOMINAL = {
     "smpi/ois": "0:0:0",
     "smpi/or": "0:0:0",
     "network/ordering": "fair",
-    "tisim/envelope": str(Headers().message),
 }
 _SIZES = (1 << 10, 1 << 24)
 
@@ -207,7 +205,7 @@ def route_between(platform: Platform, hosts: tuple[str, str]) -> Route:
         If a host is unknown, or the route has no latency that a factor could scale.
     """
     times = simulate(platform, hosts, _SIZES, _NOMINAL)["pingpong"].to_numpy()
-    sizes = np.array(_SIZES) + Headers().message
+    sizes = np.array(_SIZES) + ENVELOPE
     slope = float((times[1] - times[0]) / (sizes[1] - sizes[0]))
     latency = float(times[0] - slope * sizes[0])
     # A route without latency leaves the rounding of the difference.

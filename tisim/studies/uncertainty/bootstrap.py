@@ -19,7 +19,7 @@ import numpy as np
 
 from tisim.studies.calibration.calibration import settings
 from tisim.studies.calibration.contention import two_modes
-from tisim.studies.calibration.factors import Factor
+from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
 from tisim.studies.calibration.separation import Network
 from tisim.studies.uncertainty.replays import ParameterSets
@@ -100,22 +100,19 @@ def _refitted(
     )
     curve = measured.curve("pingpong")
     lines = found.transfer
-    network = Network.of(
-        found.route.bandwidth, found.route.latency, curve, found.route.headers, found.burst
-    )
+    network = Network.of(found.route.bandwidth, found.route.latency, curve, ENVELOPE, found.burst)
     if all(segment.line.sizes >= _LEAST_SIZES for segment in lines.segments):
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
-            offset=drawn.in_a_message(curve.nbytes) + network.beside(curve.nbytes),
+            offset=drawn.in_a_message(curve.nbytes) - network.saved(curve.nbytes),
             least_slope=1.0 / network.bandwidth,
         )
     else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians
         scaled = _scaled(lines, ratios["pingpong"])
         assert scaled is not None
         lines = scaled
-    factors = [_factor(found, segment, rate, startup) for segment in lines.segments]
-    return settings(drawn, factors, envelope=found.route.headers.message)
+    return settings(drawn, [_factor(found, segment, rate, startup) for segment in lines.segments])
 
 
 # A line through fewer sizes than this is not fitted anew.
@@ -124,7 +121,7 @@ _LEAST_SIZES = 4
 
 def _factor(found: Calibration, segment: Segment, rate: float, startup: float) -> Factor:
     route, line = found.route, segment.line
-    latency = max(line.intercept - route.headers.message * line.slope, 0.0) / route.latency
+    latency = max(line.intercept - ENVELOPE * line.slope, 0.0) / route.latency
     bandwidth = min(1.0 / (line.slope * route.bandwidth), 1.0) if line.slope > 0 else 1.0
     return Factor(segment.above, latency * startup, min(bandwidth * rate, 1.0))
 

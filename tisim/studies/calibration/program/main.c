@@ -159,7 +159,6 @@ static void measure_outside(int largest, int count, int repetitions) {
   measure_streams(largest);
   measure_polling();
   measure_arrivals(largest);
-  print_headers();
   order(END, 0, 0, 0);
   free(sizes);
 }

@@ -28,9 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef __linux__
-#include <sys/socket.h>
-#endif
 
 enum { DATA, CONTROL, NEVER };
 enum { WARM_UP = 50, MOST_REPETITIONS = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
@@ -38,12 +35,12 @@ enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, LONGEST_STREAM = 64, STREAM_BY
 enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
 enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
-enum { POLLING_REPETITIONS = 51, HEADER_MESSAGES = 100 };
+enum { POLLING_REPETITIONS = 51 };
 /* Sizes and seconds inside a host, and seconds for all pairs of hosts and for patterns, as a part
    of those between two hosts. */
 enum { INSIDE_PART = 4, NETWORK_PART = 4, PATTERN_PART = 2 };
 
-enum task { PING_PONG, STREAM, ARRIVAL, HEADERS, END }; /* what the partner is to do */
+enum task { PING_PONG, STREAM, ARRIVAL, END }; /* what the partner is to do */
 
 static int rank, ranks, partner;
 static MPI_Comm all; /* the ranks of the patterns, one a host */
@@ -173,81 +170,6 @@ static double measure(int bytes, int idle, int print) {
   return round_trip;
 }
 
-/* What the process has sent over a TCP connection of its own.  Linux tells everybody (tcp_info in
-   linux/tcp.h, whose places never change; older headers lack the last). */
-struct sent {
-  double bytes, segments; /* of TCP: without the headers of packets, and how many packets */
-  int headers,
-      payload; /* of each packet: Ethernet's, IP's and TCP's bytes; the most that follows */
-};
-enum { MOST_FILES = 1024 };
-
-#ifdef __linux__
-static struct sent sent_over_tcp(int file) {
-  enum { TCP = 6, INFO = 11, ESTABLISHED = 1, TIMESTAMPS = 1 };
-  enum { STATE = 0, OPTIONS = 5, PAYLOAD = 16, SEGMENTS = 136, BYTES = 200, END_OF_BYTES = 208 };
-  struct sent found = {0, 0, 0, 0};
-  unsigned char info[512] = {0};
-  struct sockaddr_storage address;
-  socklen_t length = sizeof info, of_address = sizeof address;
-  unsigned long long bytes;
-  unsigned segments, payload;
-  if (getsockopt(file, TCP, INFO, info, &length) || length < END_OF_BYTES) return found;
-  if (info[STATE] != ESTABLISHED) return found;
-  if (getsockname(file, (struct sockaddr*)&address, &of_address)) return found;
-  memcpy(&segments, info + SEGMENTS, sizeof segments);
-  memcpy(&bytes, info + BYTES, sizeof bytes);
-  memcpy(&payload, info + PAYLOAD, sizeof payload);
-  found.bytes = (double)bytes;
-  found.segments = segments;
-  found.headers = 14 + (address.ss_family == AF_INET6 ? 40 : 20) + 20;
-  if (info[OPTIONS] & TIMESTAMPS) found.headers += 12;
-  found.payload = (int)payload;
-  return found;
-}
-#else
-static struct sent sent_over_tcp(int file) {
-  struct sent nothing = {0, 0, 0, 0};
-  (void)file;
-  return nothing;
-}
-#endif
-
-/* What a message has on the wire beside its bytes, as a comment: of the library, and in front of
-   each of its packets.  Nothing if messages are not sent over TCP. */
-static void print_headers(void) {
-  static struct sent before_all[MOST_FILES];
-  struct sent most = {0, 0, 0, 0};
-  double library, packets;
-  int i;
-  for (i = 0; i < MOST_FILES; i++) before_all[i] = sent_over_tcp(i);
-  order(HEADERS, 0, 0, 0);
-  for (i = 0; i < HEADER_MESSAGES; i++) {
-    send_data(0);
-    receive_data(0);
-  }
-  for (i = 0; i < MOST_FILES; i++) {
-    struct sent now = sent_over_tcp(i);
-    now.bytes -= before_all[i].bytes;
-    now.segments -= before_all[i].segments;
-    if (now.bytes > most.bytes) most = now;
-  }
-  /* The order was sent, too. */
-  library = floor(most.bytes / HEADER_MESSAGES);
-  packets = most.segments / HEADER_MESSAGES;
-  if (library >= 1 && packets >= 0.9)
-    printf("# headers: %.0f bytes of a message, %d of a packet of %d\n", library, most.headers,
-           most.payload);
-}
-
-static void answer_empty(void) {
-  int i;
-  for (i = 0; i < HEADER_MESSAGES; i++) {
-    receive_data(0);
-    send_data(0);
-  }
-}
-
 /* Waits as long as it is told to, inside MPI or outside. */
 static void be_late(int probes) {
   double late = receive_number(), start = MPI_Wtime();
@@ -345,8 +267,6 @@ static void follow(void) {
       receive_stream(next[1], next[2]);
     else if (next[0] == ARRIVAL)
       receive_arrivals(next[1]);
-    else if (next[0] == HEADERS)
-      answer_empty();
     else
       answer(next[1], next[3]);
   }
