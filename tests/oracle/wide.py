@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tests.oracle.cases import Case, keep_to_simgrid, place, write_program
-from tests.oracle.platforms.families import HEAD, SPEEDS, Builder, Zone
+from tests.oracle.platforms.families import FAMILIES, HEAD, SPEEDS, Builder, Zone
 from tests.oracle.programs.call_programs import CallAuthor, GivingUpAuthor, NumberedAuthor
 from tests.oracle.programs.collective_calls import CollectiveAuthor
 from tests.oracle.programs.configs import SELECTORS, draw_config, overheads, thresholds
@@ -90,40 +90,26 @@ class WideBuilder(Builder):
 
     def torus(self) -> Zone:
         sides = self.sides(self.rng.randint(1, 5), 2, 7, 300)
-        words = ",".join(map(str, sides))
-        topology = f'topology="TORUS" topo_parameters="{words}"'
-        return self.cluster(topology=topology, size=math.prod(sides))
+        return self.topology("TORUS", math.prod(sides), sides)
 
     def fat_tree(self) -> Zone:
         levels = self.rng.randint(1, 4)
         down = self.sides(levels, 1, 6, 200)
         up = [self.rng.choice([1, 1, 1, 2]), *self.rng.choices(range(1, 5), k=levels - 1)]
-        rows = (down, up, self.rng.choices(range(1, 5), k=levels))
-        words = ";".join(",".join(map(str, row)) for row in rows)
-        topology = f'topology="FAT_TREE" topo_parameters="{levels};{words}"'
-        return self.cluster(topology=topology, size=math.prod(down))
+        parallel = self.rng.choices(range(1, 5), k=levels)
+        return self.topology("FAT_TREE", math.prod(down), [levels], down, up, parallel)
 
     def dragonfly(self) -> Zone:
         groups, chassis, nodes = self.sides(3, 1, 4, 48)
-        blades = self.rng.randint(groups, 6)  # one leads to each group
-        counts = (f"{n},{self.rng.randint(1, 4)}" for n in (groups, chassis, blades))
-        topology = f'topology="DRAGONFLY" topo_parameters="{";".join(counts)};{nodes}"'
-        return self.cluster(topology=topology, size=groups * chassis * blades * nodes)
+        counts = (groups, chassis, self.rng.randint(groups, 6))  # a blade leads to each group
+        rows = [(count, self.rng.randint(1, 4)) for count in counts]
+        return self.topology("DRAGONFLY", math.prod(counts) * nodes, *rows, [nodes])
 
 
-FAMILIES: dict[str, Callable[[WideBuilder], Zone]] = {
-    "cluster": lambda build: build.cluster(),
-    "full": lambda build: build.full(),
-    "floyd": lambda build: build.graph("Floyd"),
-    "dijkstra": lambda build: build.graph("Dijkstra"),
+WIDE_FAMILIES: dict[str, Callable[[Builder], Zone]] = {
+    **FAMILIES,
     "cache": lambda build: build.graph("DijkstraCache"),
     "zones": lambda build: build.zones(depth=2),
-    "nested": lambda build: build.zones(depth=3),
-    "host_links": lambda build: build.host_links(),
-    "vivaldi": lambda build: build.vivaldi(),
-    "torus": lambda build: build.torus(),
-    "fat_tree": lambda build: build.fat_tree(),
-    "dragonfly": lambda build: build.dragonfly(),
 }
 #: Those that a builder can make hard on routing, with one-way routes and ties.
 CAN_BE_HARD = ("floyd", "dijkstra", "cache", "zones", "nested", "host_links")
@@ -165,9 +151,9 @@ def wide_config(
 def draw_wide(number: int, *, selectors: Sequence[str] = SELECTORS) -> Case:
     """The case of a number."""
     rng = random.Random(f"wide {number}")
-    family = rng.choice(list(FAMILIES))
+    family = rng.choice(list(WIDE_FAMILIES))
     hard = family in CAN_BE_HARD and rng.random() < 0.6
-    zone = FAMILIES[family](WideBuilder(rng, hard))
+    zone = WIDE_FAMILIES[family](WideBuilder(rng, hard))
     text = "\n".join(zone.xml)
     author = rng.choice(AUTHORS)
     ranks = min(

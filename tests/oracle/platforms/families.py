@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 
@@ -309,31 +309,31 @@ class Builder:
         """By which host or router a route enters or leaves a zone."""
         return self.rng.choice(zone.hosts) if self.hard else zone.gateway
 
+    def topology(self, name: str, size: int, *rows: Sequence[int]) -> Zone:
+        """A cluster with a topology, whose parameters are rows of numbers."""
+        words = ";".join(",".join(map(str, row)) for row in rows)
+        return self.cluster(topology=f'topology="{name}" topo_parameters="{words}"', size=size)
+
     def torus(self) -> Zone:
         # SimGrid refuses a platform with two sides of length 1: two links get the same name.
         sides = [self.rng.randint(2, 4) for _ in range(self.rng.randint(1, 3))]
         if self.rng.random() < 0.2:
             sides.insert(self.rng.randint(0, len(sides)), 1)
-        size = math.prod(sides)
-        parameters = ",".join(str(side) for side in sides)
-        return self.cluster(topology=f'topology="TORUS" topo_parameters="{parameters}"', size=size)
+        return self.topology("TORUS", math.prod(sides), sides)
 
     def fat_tree(self) -> Zone:
         levels = self.rng.randint(1, 3)
         down = [self.rng.randint(2, 4) for _ in range(levels)]
         up = [1, *(self.rng.randint(1, 3) for _ in range(levels - 1))]
         parallel = [self.rng.randint(1, 2) for _ in range(levels)]
-        words = ";".join(",".join(map(str, row)) for row in (down, up, parallel))
-        topology = f'topology="FAT_TREE" topo_parameters="{levels};{words}"'
-        return self.cluster(topology=topology, size=math.prod(down))
+        return self.topology("FAT_TREE", math.prod(down), [levels], down, up, parallel)
 
     def dragonfly(self) -> Zone:
         # The router of a chassis that leads to group g is its g-th; SimGrid crashes without it.
         groups, chassis, nodes = (self.rng.randint(1, 3) for _ in range(3))
-        routers = self.rng.randint(max(groups, 2), 4)
-        counts = (f"{n},{self.rng.randint(1, 3)}" for n in (groups, chassis, routers))
-        topology = f'topology="DRAGONFLY" topo_parameters="{";".join(counts)};{nodes}"'
-        return self.cluster(topology=topology, size=groups * chassis * routers * nodes)
+        counts = (groups, chassis, self.rng.randint(max(groups, 2), 4))
+        rows = [(count, self.rng.randint(1, 3)) for count in counts]
+        return self.topology("DRAGONFLY", math.prod(counts) * nodes, *rows, [nodes])
 
 
 FAMILIES: dict[str, Callable[[Builder], Zone]] = {
