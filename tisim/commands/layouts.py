@@ -14,6 +14,7 @@ from tisim.gpu.layouts import Space, layouts
 from tisim.gpu.llm import MODELS, Layout, Recompute, Schedule, read_model
 from tisim.gpu.pictures import check_picture, draw_layouts, write_picture
 from tisim.gpu.step_graph import DTYPES
+from tisim.gpu.step_interval import has_values_of
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
@@ -119,12 +120,14 @@ def layouts_command(
         if path is not None:
             check_writable(path)
     described = read_model(model)
+    own = STEP_MACHINES[machine]
+    chosen = own.with_values(values)
     with ProgressBar("layouts") as bar:
         frame = layouts(
             described,
             gpus=gpus,
             global_batch=global_batch,
-            machine=STEP_MACHINES[machine].with_values(values),
+            machine=chosen,
             space=Space(**space),  # type: ignore[arg-type]
             base=Layout(zero=zero, dtype=dtype, overlap_gradients=overlap, overlap_tensor=overlap),
             progress=lambda done, all_of_them: bar.show(done / all_of_them),
@@ -144,9 +147,11 @@ def layouts_command(
         report_written(picture)
     if write_pieces([frame.to_json(orient="records", indent=1)], json_file):
         return
+    note = "" if has_values_of(chosen, own) else " with tisim's values, not those of --set"
     click.echo(
         f"{described.name} on {gpus:,} GPUs: {len(frame):,} layouts, of which {len(fitting):,} fit "
-        "into memory; the fastest (s, with the interval of measured steps; what GPUs do, %)"
+        f"into memory; the fastest (s, with the interval of steps measured on A100{note}; what "
+        "GPUs do, %)"
     )
     print_table(list(_rows(fitting.head(_ROWS))), 0)
 

@@ -16,7 +16,7 @@ from tisim.errors import InputError
 from tisim.gpu.pictures import check_picture, draw_step, write_picture
 from tisim.gpu.step_chakra import is_chakra, read_chakra
 from tisim.gpu.step_graph import MOST_RANKS, has_own_times, read_graph
-from tisim.gpu.step_interval import LEVEL, step_interval
+from tisim.gpu.step_interval import LEVEL, has_values_of, step_interval
 from tisim.gpu.step_kineto import is_kineto, read_kineto
 from tisim.gpu.step_machine import STEP_MACHINES
 from tisim.gpu.step_nsys import is_nsys, read_nsys
@@ -138,6 +138,7 @@ def step_command(
         if file not in (None, "-"):
             check_writable(str(file))
     chosen = STEP_MACHINES[machine].with_values(values)
+    is_fitted = has_values_of(chosen, STEP_MACHINES[machine])
     graph = graphs[0]
     recording = _recording(graphs, ranks, keep_communication)
     if recording is not None:
@@ -175,7 +176,7 @@ def step_command(
         tables["what if"] = gains(read, chosen, result)
     summary = {**_summary(read, result, interval), **tables}
     if not write_json(summary, json_file):
-        _print(graph, result, read.ranks, recording, interval)
+        _print(graph, result, read.ranks, recording, interval, is_fitted=is_fitted)
         if breakdown:
             click.echo("\nWhat GPUs do, % of the step")
             print_table(list(_breakdown_rows(result)), 1, indent="  ")
@@ -192,6 +193,8 @@ def _print(
     ranks: int,
     recording: Recording | None,
     interval: StepInterval | None,
+    *,
+    is_fitted: bool,
 ) -> None:
     lanes = len(result.ends)
     click.echo(
@@ -212,6 +215,7 @@ def _print(
             f"interval: {low:.4g} to {high:.4g} s; of {interval.steps:,} measured training steps "
             f"on {interval.where}, {LEVEL:.0%} lay within these {interval.low:.3g} to "
             f"{interval.high:.3g} times the prediction"
+            + ("" if is_fitted else " with tisim's values, not those of --set")
         )
 
 

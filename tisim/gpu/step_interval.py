@@ -6,7 +6,11 @@ The factors are measured over predicted times of the steps that docs/ai_validati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.gpu.step_machine import StepMachine
 
 #: The share of measured steps that the intervals hold.
 LEVEL = 0.9
@@ -54,3 +58,8 @@ SEVERAL_NODES = StepInterval(0.923, 1.313, 109, "64 to 512 A100")
 def step_interval(ranks: int, gpus: int) -> StepInterval:
     """The interval of a step on so many ranks, in nodes of so many GPUs."""
     return ONE_NODE if ranks <= gpus else SEVERAL_NODES
+
+
+def has_values_of(machine: StepMachine, own: StepMachine) -> bool:
+    """True if a machine has the efficiencies and delays of one of tisim's own."""
+    return replace(machine, hardware=own.hardware) == own

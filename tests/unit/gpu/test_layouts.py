@@ -78,6 +78,7 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     outcome = tisim(*words, *few, "-o", str(table), "--picture", str(picture))
     assert outcome.status == 0, outcome.err
     assert "10 layouts, of which 10 fit" in outcome.out
+    assert "the interval of steps measured on A100; what" in outcome.out
     assert len(table.read_text().splitlines()) == 11
     text = picture.read_text()
     assert "tp2 pp2 dp4 mb1" in text
@@ -112,6 +113,9 @@ def test_each_step_has_an_interval(tisim: CommandLine, tmp_path: Path) -> None:
         "interval: 7.647 to 10.88 s; of 109 measured training steps on 64 to 512 A100, 90%"
         in outcome.out
     )
+    values = "times the prediction with tisim's values, not those of --set"
+    assert values in outcome.out
+    assert values not in tisim("step", str(graph), "--set", "nics=4").out
     found = json.loads(tisim("step", str(graph), "--set", "launch=0", "--json", "-").out)
     assert found["interval"]["low"] == pytest.approx(0.923 * found["seconds"])
     assert found["interval"]["measured steps"] == 109
