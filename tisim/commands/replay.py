@@ -31,7 +31,7 @@ from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
-from tisim.simulation.replay import choose_kernel, placed, replay
+from tisim.simulation.replay import OutsideRunError, choose_kernel, placed, replay
 from tisim.support.extras import check_installed
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
@@ -261,23 +261,27 @@ def replay_command(
         gpus = LaunchedGraph(graph_file)
     chosen_hosts = None if hosts is None else named_hosts(hosts)
     deployment = placed(platform, trace.ranks, deployment_file, chosen_hosts, mapping_rule)
+    wrong: InputError | None = None
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
-        result = replay(
-            trace,
-            platform=platform,
-            deployment=deployment,
-            config=config,
-            ranks=ranks,
-            progress=bar.show_simulation if bar.is_shown else None,
-            timeline=timelines,
-            timeline_part=part if timelines else None,
-            event_log=event_log,
-            registry=ignoring_unsupported() if ignore_unsupported else None,
-            jitter=jitter,
-            skip_steady=None if uncertainty else skip_steady,
-            kernel=kernel,
-            gpus=gpus,
-        )
+        try:
+            result = replay(
+                trace,
+                platform=platform,
+                deployment=deployment,
+                config=config,
+                ranks=ranks,
+                progress=bar.show_simulation if bar.is_shown else None,
+                timeline=timelines,
+                timeline_part=part if timelines else None,
+                event_log=event_log,
+                registry=ignoring_unsupported() if ignore_unsupported else None,
+                jitter=jitter,
+                skip_steady=None if uncertainty else skip_steady,
+                kernel=kernel,
+                gpus=gpus,
+            )
+        except OutsideRunError as error:  # the numbers of a long replay are not lost for a picture
+            result, wrong, timelines = error.result, error, ()
     result.warnings += notes
     if isinstance(trace, Trace):
         result.volumes = relation_of_volumes(trace, platform, deployment, config, speed is not None)
@@ -310,12 +314,11 @@ def replay_command(
 
         streams = graph_file is not None
         report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
-    wrong: InputError | None = None
     for path, draw in pictures:
         try:
             draw(result)
             report_written(path)
-        except InputError as error:  # the numbers of a long replay are not lost for a picture
+        except InputError as error:
             wrong = wrong or error
     printed = json_file is not None and write_pieces(result.json_pieces(), json_file)
     if not printed:

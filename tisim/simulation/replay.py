@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 _Path = str | os.PathLike[str]
 
 
+class OutsideRunError(InputError):
+    """A timeline of a part of the time in which nothing was simulated; the result is there."""
+
+    def __init__(self, error: InputError, result: Result) -> None:
+        super().__init__(error.message)
+        self.result = result
+
+
 def replay(
     trace: TraceLike | TextTrace,
     *,
@@ -187,6 +195,8 @@ def replay(
         result = _simulate(opened, settings, placements, progress, capture, skip_steady, gpus)
     result.jitter = spread
     result.wall_time = time.perf_counter() - start
+    if logged is not None and logged.errors:
+        raise OutsideRunError(logged.errors[0], result)
     return result
 
 

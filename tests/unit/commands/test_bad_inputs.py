@@ -230,16 +230,21 @@ def test_options_without_effect(tisim: CommandLine) -> None:
     refused(tisim, tisim.replay(*part, RING), "--begin is before --end, not 3 s and 2 s")
 
 
-def test_a_picture_that_cannot_be_drawn_costs_no_numbers(tisim: CommandLine) -> None:
+@pytest.mark.parametrize(
+    ("option", "name"), [("--gantt", "x.svg"), ("--timeline", "x.perfetto-trace")]
+)
+def test_a_picture_that_cannot_be_drawn_costs_no_numbers(
+    tisim: CommandLine, option: str, name: str
+) -> None:
     """A part behind the end of the run is known when the run is over."""
-    svg, result = tisim.directory / "x.svg", tisim.directory / "x.json"
-    late = ("--gantt", str(svg), "--begin", "3s", "--json", str(result))
+    picture, result = tisim.directory / name, tisim.directory / "x.json"
+    late = (option, str(picture), "--begin", "3s", "--json", str(result))
     outcome = tisim.replay(*late, RING)
     assert outcome.status == 2
     assert outcome.out.startswith("simulated time")
     assert outcome.err.splitlines()[-1].startswith("tisim: the simulation lasts from 0 to 0.06")
     assert json.loads(result.read_text())["actions"] == 20
-    assert not svg.exists()
+    assert not picture.exists()
 
 
 def test_nothing_is_left_behind(tisim: CommandLine) -> None:

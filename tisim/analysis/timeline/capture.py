@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tisim.analysis.timeline.event_store import EventStore
     from tisim.analysis.timeline.run import Output
     from tisim.analysis.timeline.streams import Streams
+    from tisim.errors import InputError
     from tisim.simulation.settings import Settings
 
 # Events that the core collects before it hands them over, and how many such batches may wait for
@@ -110,6 +111,11 @@ class EventCapture:
     def warnings(self) -> list[str]:
         """Observations that may matter."""
         return self._run.warnings
+
+    @property
+    def errors(self) -> list[InputError]:
+        """Why outputs have written nothing, once the simulation is over."""
+        return self._run.errors
 
     @property
     def wants_lanes(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tisim import _core
+from tisim.errors import InputError
 from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Run:
     wants_lanes: bool = False
     streams: Streams | None = None
     warnings: list[str] = field(default_factory=list)  # what outputs have noticed
+    errors: list[InputError] = field(default_factory=list)  # why outputs have written nothing
 
     def send_states_to(self, sink: _core.StateSink) -> None:
         """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""

@@ -53,8 +53,14 @@ class PerfettoOutput(FileOutput):
         return [self._listener]
 
     def drain(self, last: bool) -> None:
+        part, end = self._run.part, self._run.end
+        if last and part is not None and not 0.0 <= part[0] < min(part[1], end):
+            text = f"the simulation lasts from 0 to {end:.9g} s; show a part of that"
+            self._run.errors.append(InputError(text))
+            self.discard()
+            self._files = []
+            return
         if last:
-            self._check_part()
             self._write_streams()
             self._write_load()
         self._write(last)
@@ -67,11 +73,6 @@ class PerfettoOutput(FileOutput):
     @property
     def _file(self) -> OutputFile:
         return self._files[0]
-
-    def _check_part(self) -> None:
-        part, end = self._run.part, self._run.end
-        if part is not None and not 0.0 <= part[0] < min(part[1], end):
-            raise InputError(f"the simulation lasts from 0 to {end:.9g} s; show a part of that")
 
     def _write(self, last: bool) -> None:
         if written := self._writer.take(last):
