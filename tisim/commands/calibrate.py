@@ -12,6 +12,7 @@ from tisim.commands import (
     Branching,
     force_option,
     json_option,
+    number_option,
     print_table,
     report_written,
     write_json,
@@ -101,13 +102,7 @@ Examples:
     metavar="TIME",
     help="Nominal latency of a link, such as 15us (default: from the measurements).",
 )
-@click.option(
-    "--links",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Number of links between the two hosts.",
-)
+@number_option("--links", default=2, text="Number of links between the two hosts.")
 @click.option(
     "--breakpoints",
     callback=_breakpoints,
@@ -125,20 +120,13 @@ Examples:
     "--speed", callback=_value(parse_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
 )
 @click.option("--cores", type=click.IntRange(min=1), default=1, help="Cores per host (default: 1).")
-@click.option(
+@number_option(
     "--sets",
-    type=click.IntRange(min=0),
     default=20,
-    show_default=True,
-    help="Number of parameter sets to write beside -o, for 'tisim replay --uncertainty'.",
+    least=0,
+    text="Number of parameter sets to write beside -o, for 'tisim replay --uncertainty'.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed for --sets.",
-)
+@number_option("--seed", default=0, least=0, text="Random seed for --sets.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @force_option
 @click.option(

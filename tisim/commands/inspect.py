@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 import click
 
 from tisim.analysis.file_tables import habit_rows
-from tisim.commands import json_option, opened_name, write_json
+from tisim.commands import json_option, number_option, opened_name, write_json
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
@@ -39,13 +39,7 @@ Examples:
     is_flag=True,
     help="Also print calls, bytes and volumes by call site, with histograms.",
 )
-@click.option(
-    "--rows",
-    type=click.IntRange(min=1),
-    default=_ROWS,
-    show_default=True,
-    help="Maximum number of rows per table.",
-)
+@number_option("--rows", default=_ROWS, text="Maximum number of rows per table.")
 @json_option("everything", ", in place of the tables")
 @click.argument("traces", nargs=-1, required=True)
 def inspect_command(
