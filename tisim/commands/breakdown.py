@@ -111,23 +111,23 @@ def _outliers(result: Result) -> Iterator[Row]:
     begins, lasts, usual, waited = (
         time_column(name, seconds)
         for name, seconds in (
-            ("begins", [one.start for one in found]),
-            ("lasts", [one.seconds for one in found]),
-            ("usually", [one.usual for one in found]),
-            ("others wait", [one.waited for one in found]),
+            ("begins", [outlier.start for outlier in found]),
+            ("lasts", [outlier.seconds for outlier in found]),
+            ("usually", [outlier.usual for outlier in found]),
+            ("others wait", [outlier.waited for outlier in found]),
         )
     )
     yield ("rank", begins[0], lasts[0], usual[0], waited[0], "ranks", "where")
-    for place, one in enumerate(found, 1):
+    for place, outlier in enumerate(found, 1):
         times = begins[place], lasts[place], usual[place], waited[place]
-        yield (str(one.rank), *times, f"{one.waiting:,}", place_of(one, paths))
+        yield (str(outlier.rank), *times, f"{outlier.waiting:,}", place_of(outlier, paths))
 
 
 def _slow_ranks(result: Result) -> Iterator[Row]:
     found = result.require_event_log().slow_ranks
     yield ("host", "ranks", "of the median")
-    for one in found[:_ROWS]:
-        yield (one.host, ranges(one.ranks), f"{one.ratio:.2f} times")
+    for slow in found[:_ROWS]:
+        yield (slow.host, ranges(slow.ranks), f"{slow.ratio:.2f} times")
     if len(found) > _ROWS:
         yield (f"and {len(found) - _ROWS:,} more", "", "")
 

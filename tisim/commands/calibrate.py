@@ -392,18 +392,18 @@ def _regions(
         total = ["100.0%", f"{rates.per_second:.4g}", "", "all"]
         print_table([["time", "per second", "visits", "region"], total, *rows], left={3})
     if bias is not None:
-        said = f"The program that counts takes {bias:.3g} times as long as the timed one."
-        click.echo(said, err=json_file == "-")
+        message = f"The program that counts takes {bias:.3g} times as long as the timed one."
+        click.echo(message, err=json_file == "-")
     if other is not None and output is not None:
         runs: dict[Path, list[Path]] = {}
         for counted, run in also:
             runs.setdefault(counted, []).append(run)
         further = [measure_regions(counted, of_input) for counted, of_input in runs.items()]
         timed = write_timed(other, [rates, *further], output)
-        said = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
+        message = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
         if cold:
-            said += f"; {timed.warm:.5g} s if its data fit into the caches"
-        click.echo(said, err=json_file == "-")
+            message += f"; {timed.warm:.5g} s if its data fit into the caches"
+        click.echo(message, err=json_file == "-")
         _warn_of_regions(timed, [trace, *runs])
         report_written(output)
 

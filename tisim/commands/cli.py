@@ -194,10 +194,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             sys.exit(_fail("stopped by Ctrl-C", 130))
         lacking = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if isinstance(error, ModuleNotFoundError) and lacking not in ("", "tisim"):
-            said = str(error)  # tisim.support.extras names the extra
-            if "pip install" not in said:
-                said = f"{lacking} is not installed, which this needs: pip install {lacking}"
-            status = _fail(said, 2)
+            message = str(error)  # tisim.support.extras names the extra
+            if "pip install" not in message:
+                message = f"{lacking} is not installed, which this needs: pip install {lacking}"
+            status = _fail(message, 2)
         else:
             status = _fail(_report(error), INTERNAL_ERROR)
     sys.exit(status)

@@ -82,7 +82,7 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
         ("Time in each state, mean over ranks", comparison.states),
         ("Time waited for a rank, mean over ranks", comparison.causes),
     ):
-        _print_times(title, [one for one in differences if abs(one.change) > least])
+        _print_times(title, [diff for diff in differences if abs(diff.change) > least])
     _print_inputs(comparison)
     _print_ranks(comparison)
     _print_details(comparison)
@@ -96,32 +96,32 @@ def _print(title: str, rows: list[tuple[str, ...]], left: int = 1) -> None:
 
 def _print_numbers(comparison: Comparison) -> None:
     rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
-    times = [one for one in comparison.times if one.a or one.b]
+    times = [diff for diff in comparison.times if diff.a or diff.b]
     rows.append(_numbers("simulated time", comparison.simulated_time, seconds=True))
-    rows += [_numbers(_LABELS[one.name], one, seconds=True) for one in times]
-    rows += [_numbers(_LABELS[one.name], one, seconds=False) for one in comparison.counts]
+    rows += [_numbers(_LABELS[diff.name], diff, seconds=True) for diff in times]
+    rows += [_numbers(_LABELS[diff.name], diff, seconds=False) for diff in comparison.counts]
     _print("", rows)
 
 
 def _print_times(title: str, differences: Sequence[Difference]) -> None:
     rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
-    rows += [_numbers(one.name, one, seconds=True) for one in differences[:_MOST_RANKS]]
+    rows += [_numbers(diff.name, diff, seconds=True) for diff in differences[:_MOST_RANKS]]
     _print(title, rows)
 
 
-def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:
+def _numbers(label: str, diff: Difference, *, seconds: bool) -> tuple[str, ...]:
     def shown(value: float | None) -> str:
         if value is None:
             return "-"
         return format_seconds(value) if seconds else format_number(value)
 
-    ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else "-"
-    if not one.differs:
-        return (label, shown(one.a), shown(one.b), "", "")
-    sign = "+" if one.change > 0 else ""
-    number = sign + format_number(one.change)
-    change = format_result_time(one.change, signed=True) if seconds else number
-    return (label, shown(one.a), shown(one.b), change, ratio)
+    ratio = f"{diff.b / diff.a:.4f}" if diff.a and diff.b is not None else "-"
+    if not diff.differs:
+        return (label, shown(diff.a), shown(diff.b), "", "")
+    sign = "+" if diff.change > 0 else ""
+    number = sign + format_number(diff.change)
+    change = format_result_time(diff.change, signed=True) if seconds else number
+    return (label, shown(diff.a), shown(diff.b), change, ratio)
 
 
 def _print_inputs(comparison: Comparison) -> None:
@@ -134,11 +134,13 @@ def _print_ranks(comparison: Comparison) -> None:
     rows: list[tuple[str, ...]] = [
         ("rank", "host", "end in b", "difference", "compute", "communication", "other")
     ]
-    for one in comparison.ranks[:_MOST_RANKS]:
-        host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
-        parts = (_part(time, one.finish) for time in (one.compute, one.communication, one.other))
-        change = format_result_time(one.finish, signed=True)
-        rows.append((str(one.rank), host, format_result_time(one.finish_b), change, *parts))
+    for rank in comparison.ranks[:_MOST_RANKS]:
+        host = rank.host_a if rank.host_a == rank.host_b else f"{rank.host_a} -> {rank.host_b}"
+        parts = (
+            _part(time, rank.finish) for time in (rank.compute, rank.communication, rank.other)
+        )
+        change = format_result_time(rank.finish, signed=True)
+        rows.append((str(rank.rank), host, format_result_time(rank.finish_b), change, *parts))
     more = len(comparison.ranks) - _MOST_RANKS
     _print("Ranks that end at another time, and what makes the difference", rows, left=2)
     if more > 0:
@@ -152,7 +154,9 @@ def _part(time: float, whole: float) -> str:
 
 def _print_details(comparison: Comparison) -> None:
     rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
-    rows += [_numbers(one.name, one, seconds=False) for one in comparison.details[:_MOST_DETAILS]]
+    rows += [
+        _numbers(diff.name, diff, seconds=False) for diff in comparison.details[:_MOST_DETAILS]
+    ]
     _print("Further numbers that differ", rows)
     more = len(comparison.details) - _MOST_DETAILS
     if more > 0:

@@ -168,7 +168,7 @@ def extrapolate_command(
             "--report and --plot show recorded runs beside predicted ones, so they are not for "
             "--iterations"
         )
-    with _said_if_long(undecided_grids([Trace.open(trace).ranks for trace in traces], ranks)):
+    with _reported_if_slow(undecided_grids([Trace.open(trace).ranks for trace in traces], ranks)):
         made = extrapolate(
             traces,
             ranks,
@@ -234,14 +234,14 @@ def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> N
 
 
 @contextmanager
-def _said_if_long(sentences: Sequence[str]) -> Iterator[None]:
-    """Say what may be refused at the end, if that is not soon."""
+def _reported_if_slow(sentences: Sequence[str]) -> Iterator[None]:
+    """Report what may be refused at the end, unless that is soon."""
 
-    def say() -> None:
+    def report() -> None:
         for sentence in sentences:
             click.echo(f"tisim: {sentence}", err=True)
 
-    timer = threading.Timer(PATIENCE, say)
+    timer = threading.Timer(PATIENCE, report)
     timer.daemon = True
     timer.start()
     try:
@@ -349,10 +349,10 @@ def _checked(made: Extrapolation, output: str, recorded: str, platform: Platform
         click.echo(f"{recorded}: all {found.calls:,} calls are equal, with all their numbers{data}")
     else:
         first = found.first
-        mine, theirs = first.shown()
+        extrapolated, real = first.shown()
         click.echo(
             f"{recorded}: {found.different:,} ranks make other calls; call {first.number:,} of "
-            f"rank {first.rank:,} is {mine or 'missing'!r}, recorded: {theirs or 'nothing'!r}"
+            f"rank {first.rank:,} is {extrapolated or 'missing'!r}, recorded: {real or 'nothing'!r}"
         )
     for site in found.data:
         click.echo(

@@ -157,8 +157,8 @@ def step_command(
         if timeline.endswith(".tir"):
             from tisim.gpu.step_run_file import step_sentences, write_step_run
 
-            said = step_sentences(read, chosen, result)
-            write_step_run(result, timeline, f"{Path(graph).name} on {machine}", said)
+            sentences = step_sentences(read, chosen, result)
+            write_step_run(result, timeline, f"{Path(graph).name} on {machine}", sentences)
         else:
             write_file(timeline, _chrome_events(result))
         report_written(timeline)

@@ -161,8 +161,8 @@ def _print(frame: pd.DataFrame, target: str, trust: str) -> None:
         rows = list(ends)
     _print_table(frame, rows)
     plural = "s" if len(frame) != 1 else ""
-    said = f"trust: {trust}\n" if trust else ""
-    click.echo(f"\n{said}{len(frame):,} scenario{plural} in {target}")
+    trust_line = f"trust: {trust}\n" if trust else ""
+    click.echo(f"\n{trust_line}{len(frame):,} scenario{plural} in {target}")
 
 
 def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> None:

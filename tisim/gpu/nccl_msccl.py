@@ -210,9 +210,9 @@ def algorithm_time(platform: Platform, group: Communicator, made: Algorithm, siz
                 receiver = receivers[gpu, block.send, block.channel]
                 yield f"{number} send {receiver} 0 {nbytes} 6\n", 1
             for other, waiting in blocks.items():
-                told = sum(later.waits_for == (own, index) for later in waiting.steps)
-                if told:
-                    yield f"{number} send {numbers[gpu, other]} 1 0 6\n", told
+                waiters = sum(later.waits_for == (own, index) for later in waiting.steps)
+                if waiters:
+                    yield f"{number} send {numbers[gpu, other]} 1 0 6\n", waiters
         yield f"{number} finalize\n", 1
 
     hosts = [platform.hosts[group.ranks[gpu]].name for gpu, _ in numbers]

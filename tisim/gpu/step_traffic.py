@@ -68,9 +68,9 @@ class _Loads(NamedTuple):
     pattern: Colours
     times: npt.NDArray[np.float64]
 
-    def on(self, told: npt.NDArray[np.bool_]) -> _Loads:
+    def on(self, selected: npt.NDArray[np.bool_]) -> _Loads:
         """The rows of some links."""
-        rows = told[self.link]
+        rows = selected[self.link]
         return _Loads(self.who[rows], self.link[rows], self.pattern[rows], self.times[rows])
 
     @property
@@ -365,21 +365,21 @@ class Traffic:
     ) -> Iterator[tuple[MeetingKey, int, str, float]]:
         """The load of links: groups by lanes, the link, the pattern (empty: all), how often.
 
-        With `merge`, only one link is told of those that the same groups load in the same way.
+        With `merge`, only one link is given of those that the same groups load in the same way.
         """
-        told = np.ones(self.links, bool)
+        selected = np.ones(self.links, bool)
         if merge:
             _, firsts = np.unique(self._sums(_mixed(lane_of))[1], return_index=True)
-            told[:] = False
-            told[firsts] = True
+            selected[:] = False
+            selected[firsts] = True
         for groups in self.groups:
-            for group, link, pattern, times in zip(*groups.loads.on(told), strict=True):
+            for group, link, pattern, times in zip(*groups.loads.on(selected), strict=True):
                 members = groups.members[group][groups.inside[group]]
                 lanes = np.unique(lane_of[members])
                 name = "" if pattern < 0 else PATTERNS[pattern]
                 yield (groups.name, *map(int, lanes)), int(link), name, float(times)
         for message in self.messages:
-            uses = message.loads.on(told)
+            uses = message.loads.on(selected)
             for who, link in zip(uses.who, uses.link, strict=True):
                 ends = message.senders[who], message.receivers[who]
                 yield (*message.name, *(int(lane_of[end]) for end in ends)), int(link), "", 1.0

@@ -35,7 +35,7 @@ class Message:
     is_detached: bool = False
     is_flowing: bool = False
     has_arrived: bool = False
-    # The requests that a rank waits for, and whom to tell, in the order of these waits.
+    # The requests that a rank waits for, and the callbacks to notify, in the order of these waits.
     waiting: dict[Request, Callable[[Request], None]] = field(default_factory=dict)
 
     def fits(self, receive: Message) -> bool:
@@ -47,10 +47,10 @@ class Message:
         )
 
     def arrive(self) -> None:
-        """Tell those that wait that the message is there."""
+        """Notify those that wait for the message."""
         self.has_arrived = True
-        for request, tell in self.waiting.items():
-            tell(request)
+        for request, notify in self.waiting.items():
+            notify(request)
 
 
 @dataclass(slots=True, eq=False)

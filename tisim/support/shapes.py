@@ -33,27 +33,27 @@ def misfit(value: object, kind: object, place: str = "") -> str | None:
         found = [misfit(value, one, place) for one in inner]
         return None if None in found else found[0]
     if origin is Literal:
-        return None if value in inner else _said(value, place)
+        return None if value in inner else _described(value, place)
     if origin in (dict, Mapping):
         if not isinstance(value, dict):
-            return _said(value, place)
+            return _described(value, place)
         parts = [(one, inner[1], f"{place}.{key}") for key, one in value.items()]
     elif origin is list:
         if not isinstance(value, list):
-            return _said(value, place)
+            return _described(value, place)
         parts = [(one, inner[0], f"{place}[{n}]") for n, one in enumerate(value)]
     elif origin is tuple:
         if not isinstance(value, list) or len(value) != len(inner):
-            return _said(value, place)
+            return _described(value, place)
         parts = [(one, inner[n], f"{place}[{n}]") for n, one in enumerate(value)]
     else:
-        return None if _is_plain(value, origin) else _said(value, place)
+        return None if _is_plain(value, origin) else _described(value, place)
     return next((why for part in parts if (why := misfit(*part)) is not None), None)
 
 
 def _misfit_of_keys(value: object, kind: object, place: str) -> str | None:
     if not isinstance(value, dict):
-        return _said(value, place)
+        return _described(value, place)
     hints, required = _keys_of(kind)
     lacking = required - value.keys()
     if lacking:
@@ -87,6 +87,6 @@ def _is_in_range(value: object) -> bool:
     return not isinstance(value, int) or abs(value) <= sys.float_info.max
 
 
-def _said(value: object, place: str) -> str:
+def _described(value: object, place: str) -> str:
     shown = f"{value!r}"[:40]
     return f"{place.lstrip('.') or 'it'} is {shown}"

@@ -130,10 +130,10 @@ class Spool:
     def stretch(self, start: float, stop: float) -> None:
         """Let 0 to 1 be `start` to `stop` of all work from now on, and say that it is at 0."""
         self._stretch = (start, stop)
-        self.tell(0.0)
+        self.report(0.0)
 
-    def tell(self, fraction: float) -> None:
-        """Say how far the work is."""
+    def report(self, fraction: float) -> None:
+        """Report the progress of the work."""
         if self._progress is not None and time.monotonic() >= self._next_report:
             start, stop = self._stretch
             self._progress(start + (stop - start) * fraction)
@@ -147,7 +147,7 @@ class Spool:
         file = self._opened()
         while chunk := stream.read(_CHUNK):
             if how_far is not None:
-                self.tell(how_far())
+                self.report(how_far())
             if self._size + len(chunk) > self._limit:
                 raise InputError(
                     f"the trace unpacks to more than {format_bytes(self._limit)}, the limit; "

@@ -14,7 +14,7 @@ from tisim.errors import InputError
 from tisim.traces import Trace
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.extrapolation.checking import check
-from tisim.traces.extrapolation.next_sizes import further_sizes, telling_size, undecided_grids
+from tisim.traces.extrapolation.next_sizes import decisive_size, further_sizes, undecided_grids
 from tisim.traces.generate import PATTERNS
 from tisim.traces.generate.patterns import ACCESSES
 from tisim.traces.packed_program import PackedTrace
@@ -278,8 +278,8 @@ def test_further_sizes_are_like_the_recorded_ones(
 
 def test_a_size_that_tells_functions_apart() -> None:
     both = [lambda p: p, lambda p: p if p <= 16 else 16]
-    assert telling_size((4, 8, 16), 128, both) == 32
-    assert telling_size((4, 8, 16), 128, [lambda p: p, lambda p: p]) is None
+    assert decisive_size((4, 8, 16), 128, both) == 32
+    assert decisive_size((4, 8, 16), 128, [lambda p: p, lambda p: p]) is None
 
 
 def test_grids_that_squares_do_not_tell_apart() -> None:

@@ -68,7 +68,7 @@ class TwoPhase(ompio.TwoPhase):
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        self.tell_all(script)
+        self.exchange_pieces(script)
         under_way: list[int] = []
         numbers = self.rounds.numbers(script.rank)
         for place, number in enumerate(numbers):

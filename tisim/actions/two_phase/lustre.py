@@ -82,7 +82,7 @@ class TwoPhase(romio.TwoPhase):
         if not romio.is_interleaved(self.request):  # the mean size of a part, to compare with hints
             script.chosen("allreduce")(script, 1, _OFFSET)
             script.chosen("allreduce")(script, 1, _COUNT)
-        self.tell_aggregators(script)
+        self.send_pieces_to_aggregators(script)
         for _ in range(2):  # the first and the last byte
             script.chosen("allreduce")(script, 1, _OFFSET)
         for number in self.rounds.numbers(script.rank):

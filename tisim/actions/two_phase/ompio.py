@@ -114,13 +114,13 @@ class TwoPhase:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        self.tell_all(script)
+        self.exchange_pieces(script)
         if self.request.writes:
             self._write(script)
         else:
             self._read(script)
 
-    def tell_all(self, script: Script) -> None:
+    def exchange_pieces(self, script: Script) -> None:
         """The bytes of each aggregator, the numbers of pieces, then the pieces of each."""
         count = len(self.rounds.aggregators)
         script.chosen("allreduce")(script, count, _OFFSET)

@@ -118,7 +118,7 @@ class TwoPhase:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        self.tell_aggregators(script)
+        self.send_pieces_to_aggregators(script)
         script.chosen("allreduce")(script, 1, _COUNT)  # how many rounds there are
         for number in range(self.rounds.count):
             if self.request.writes:
@@ -136,7 +136,7 @@ class TwoPhase:
         else:
             script.chosen("allreduce")(script, 1, _COUNT)
 
-    def tell_aggregators(self, script: Script) -> None:
+    def send_pieces_to_aggregators(self, script: Script) -> None:
         """How many pieces each rank has for each aggregator, then the offsets and lengths."""
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         me = script.rank

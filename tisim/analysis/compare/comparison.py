@@ -148,7 +148,7 @@ class Comparison:
             "changes": [{"name": name, "a": x, "b": y} for name, x, y in self.changes],
             "times": _pairs(self.times),
             "counts": _pairs(self.counts),
-            "ranks": [asdict(one) | {"finish": one.finish} for one in self.ranks],
+            "ranks": [asdict(rank) | {"finish": rank.finish} for rank in self.ranks],
             "kinds": _pairs(self.kinds),
             "states": _pairs(self.states),
             "causes": _pairs(self.causes),
@@ -157,11 +157,11 @@ class Comparison:
 
 
 def _pairs(numbers: Sequence[Difference]) -> dict[str, dict[str, float | None]]:
-    return {one.name: _pair(one) for one in numbers}
+    return {diff.name: _pair(diff) for diff in numbers}
 
 
-def _pair(one: Difference) -> dict[str, float | None]:
-    return {"a": one.a, "b": one.b, "difference": one.change}
+def _pair(diff: Difference) -> dict[str, float | None]:
+    return {"a": diff.a, "b": diff.b, "difference": diff.change}
 
 
 # Smaller parts of the difference, or else of all time, get no sentence.
@@ -176,10 +176,10 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
     least = _BREAKDOWN_PART * abs(finish.change if finish.differs else finish.a or 0.0)
 
     def large(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
-        for one in differences[:most]:
-            if one.differs and abs(one.change) >= least:
-                change = format_result_time(abs(one.change))
-                yield one.name, change, "longer" if one.change > 0 else "less"
+        for diff in differences[:most]:
+            if diff.differs and abs(diff.change) >= least:
+                change = format_result_time(abs(diff.change))
+                yield diff.name, change, "longer" if diff.change > 0 else "less"
 
     for name, change, more in large(comparison.kinds, _MOST_SENTENCES):
         yield f"actions of kind {name} take {change} {more} {_MEAN}"
@@ -242,7 +242,7 @@ def headline(comparison: Comparison) -> str:
     """The difference in a sentence: by how much, what was changed, and what most of it is."""
     parts = [*_programs(comparison), next(_verdict(comparison)), *_changes(comparison)]
     causes = comparison.states or comparison.times[:-1]
-    most = max(causes, key=lambda one: abs(one.change))
+    most = max(causes, key=lambda diff: abs(diff.change))
     if comparison.simulated_time.differs and most.differs:
         what = "the state " if comparison.states else ""
         parts.append(f"most of it is {what}{most.name} ({_signed(most.change)} {_MEAN})")
@@ -260,7 +260,7 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
     elif time.a:
         change = format_result_time(time.change, signed=True)
         yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
-    last = [one for one in comparison.ranks if one.finish_b == time.b]
+    last = [rank for rank in comparison.ranks if rank.finish_b == time.b]
     if last and last[0].finish_a != time.a:
         yield f"rank {last[0].rank} ends last in b, another one in a"
 
@@ -291,7 +291,7 @@ def _matters(part: Difference, whole: Difference) -> bool:
 
 def _work(comparison: Comparison) -> Iterator[str]:
     """Differences in the work that is done."""
-    counts = {one.name: one for one in comparison.counts}
+    counts = {row.name: row for row in comparison.counts}
     if counts["ranks"].differs or counts["actions"].differs:
         return
     if counts["messages_sent"].differs or counts["bytes_sent"].differs:
@@ -309,12 +309,12 @@ def _machine(comparison: Comparison) -> Iterator[str]:
         yield f"{len(comparison.inputs)} options and other inputs differ"
     for name, a, b in comparison.inputs if few else ():
         yield f"{name} is {shorten(a)} in a, {shorten(b)} in b"
-    moved = sum(one.host_a != one.host_b for one in comparison.ranks)
+    moved = sum(rank.host_a != rank.host_b for rank in comparison.ranks)
     if moved:
         plural, verb = ("", "runs") if moved == 1 else ("s", "run")
         yield f"{moved:,} rank{plural} {verb} on another host in b"
     compute = comparison.times[0]
-    same_work = not any(one.differs for one in comparison.counts if one.name != "messages_sent")
+    same_work = not any(row.differs for row in comparison.counts if row.name != "messages_sent")
     if compute.a and abs(compute.change) > _PART * compute.a:
         if same_work:
             ratio = (compute.b or 0.0) / compute.a
@@ -325,22 +325,22 @@ def _machine(comparison: Comparison) -> Iterator[str]:
 
 def _details(comparison: Comparison) -> Iterator[str]:
     """The greatest difference of what only some results have, such as a kind of waiting."""
-    times = [one for one in comparison.details if _is_time(one)]
+    times = [diff for diff in comparison.details if _is_time(diff)]
     if times:
         first = times[0]
         yield f"most of all differs {first.name} ({format_result_time(first.change, signed=True)})"
 
 
-def _is_time(one: Difference) -> bool:
+def _is_time(diff: Difference) -> bool:
     """True for a number that can be part of the seconds that ranks spend.
 
     Seeds, skipped iterations and intervals are not: they say how the time was found.
     """
-    if one.name.partition(":")[0] in ("jitter", "steady", "uncertainty"):
+    if diff.name.partition(":")[0] in ("jitter", "steady", "uncertainty"):
         return False
-    known = [abs(value) for value in (one.a, one.b) if value is not None]
+    known = [abs(value) for value in (diff.a, diff.b) if value is not None]
     words = ("bytes", "count", "messages", "number", "actions", "rank:")
-    return math.isfinite(sum(known)) and not any(word in one.name for word in words)
+    return math.isfinite(sum(known)) and not any(word in diff.name for word in words)
 
 
 def shorten(value: object) -> str:
@@ -441,7 +441,7 @@ def _as_dict(result: Comparable) -> ResultDict:
 
 def _warnings(a: ResultDict, b: ResultDict) -> Iterator[tuple[str, str]]:
     """The warnings of both results, such as approximate numbers in a trace."""
-    of_a, of_b = ([str(text) for text in one.get("warnings", ())] for one in (a, b))
+    of_a, of_b = ([str(text) for text in given.get("warnings", ())] for given in (a, b))
     for text in dict.fromkeys((*of_a, *of_b)):
         yield ("both" if text in of_a and text in of_b else "a" if text in of_a else "b"), text
 
@@ -496,7 +496,7 @@ def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
         if not math.isclose(row_a["finish"], row_b["finish"], rel_tol=_SAME)
         or row_a["host"] != row_b["host"]
     ]
-    return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
+    return sorted(found, key=lambda rank: (-abs(rank.finish), rank.rank))
 
 
 def _other_numbers(a: ResultDict, b: ResultDict) -> list[Difference]:
@@ -511,7 +511,7 @@ def _differences(
         Difference(name, numbers_a.get(name), numbers_b.get(name))
         for name in dict.fromkeys((*numbers_a, *numbers_b))
     ]
-    return sorted((one for one in found if one.differs), key=lambda one: -abs(one.change))
+    return sorted((diff for diff in found if diff.differs), key=lambda diff: -abs(diff.change))
 
 
 def _numbers(result: ResultDict) -> Iterator[tuple[str, float]]:

@@ -15,7 +15,7 @@ from tisim.analysis.compare.comparison import (
     shorten,
 )
 from tisim.analysis.report.charts import Bar, Curve, Step, curves, diverging_bars, waterfall
-from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
+from tisim.analysis.report.page import figure, figures, listed_text, numbers, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.support.files import write_file
 from tisim.support.quantities import (
@@ -65,7 +65,7 @@ def write_comparison_report(
     sections = [("Where the difference comes from", first), ("Summary", _summary(comparison, a, b))]
     least = _ROUNDING * (comparison.simulated_time.a or 0.0)
     charts = [
-        _bars(caption, [one for one in differences if abs(one.change) > least])
+        _bars(caption, [diff for diff in differences if abs(diff.change) > least])
         for caption, differences in (
             ("Time in each kind of action, mean over ranks: b minus a.", comparison.kinds),
             ("Time in each state, mean over ranks: b minus a.", comparison.states),
@@ -73,7 +73,7 @@ def write_comparison_report(
         )
     ]
     if any(charts):
-        sections.append(("Where the time goes", figures([one for one in charts if one])))
+        sections.append(("Where the time goes", figures([chart for chart in charts if chart])))
     if comparison.ranks:
         sections.append(("Ranks", _ranks(comparison.ranks)))
     if inputs := comparison.differing_inputs:
@@ -82,7 +82,7 @@ def write_comparison_report(
             ("Options and other inputs that differ", table(("option", "a", "b"), rows, 3))
         )
     if comparison.details:
-        more = [_cells(one.name, one, _plain) for one in comparison.details[:_DETAILS]]
+        more = [_cells(diff.name, diff, _plain) for diff in comparison.details[:_DETAILS]]
         head = ("", "a", "b", "difference", "b / a")
         sections.append(("Further numbers that differ", table(head, more)))
     write_file(path, static_page("Two results", sections))
@@ -91,12 +91,12 @@ def write_comparison_report(
 def _waterfall(comparison: Comparison) -> str:
     """How the time of a becomes that of b, state by state, or else by compute and communication."""
     time = comparison.simulated_time
-    causes = sorted(comparison.states or comparison.times[:-1], key=lambda one: -abs(one.change))
+    causes = sorted(comparison.states or comparison.times[:-1], key=lambda diff: -abs(diff.change))
     least = _SHOWN_PART * abs(time.change)
-    shown = [one for one in causes[:_STEPS] if one.differs and abs(one.change) >= least]
-    rest = time.change - math.fsum(one.change for one in shown)
+    shown = [diff for diff in causes[:_STEPS] if diff.differs and abs(diff.change) >= least]
+    rest = time.change - math.fsum(diff.change for diff in shown)
     steps = [Step("a", time.a or 0.0, is_sum=True)]
-    steps += [Step(one.name, one.change) for one in shown]
+    steps += [Step(diff.name, diff.change) for diff in shown]
     if abs(rest) > max(least, _ROUNDING * (time.a or 0.0)):
         steps.append(Step("rest, and ranks that end apart", rest))
     steps.append(Step("b", time.b or 0.0, is_sum=True))
@@ -119,24 +119,26 @@ def _summary(comparison: Comparison, a: str, b: str) -> str:
     if time.a and time.b is not None:
         facts.append(("b / a", f"{time.b / time.a:.4f}"))
     rows = [_cells("simulated time", time, _seconds)]
-    rows += [_cells(_NAMES[one.name], one, _seconds) for one in comparison.times if one.a or one.b]
-    rows += [_cells(one.name.replace("_", " "), one, _plain) for one in comparison.counts]
+    rows += [
+        _cells(_NAMES[diff.name], diff, _seconds) for diff in comparison.times if diff.a or diff.b
+    ]
+    rows += [_cells(diff.name.replace("_", " "), diff, _plain) for diff in comparison.counts]
     warnings = [f"{of}: {text}" for of, text in comparison.warnings]
     trust = [f"How far to trust them: {comparison.trust_text}."] if comparison.trust_text else []
     return (
         numbers(facts)
-        + said([*comparison.reasons, *warnings, *trust])
+        + listed_text([*comparison.reasons, *warnings, *trust])
         + table(("", "a", "b", "difference", "b / a"), rows)
     )
 
 
-def _cells(name: str, one: Difference, show: Callable[[float], str]) -> tuple[str, ...]:
-    known = ["" if value is None else show(value) for value in (one.a, one.b)]
-    if not one.differs:
+def _cells(name: str, diff: Difference, show: Callable[[float], str]) -> tuple[str, ...]:
+    known = ["" if value is None else show(value) for value in (diff.a, diff.b)]
+    if not diff.differs:
         return (escape(name), *known, "", "")
-    ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else ""
-    sign = "+" if one.change > 0 else ""
-    return (escape(name), *known, sign + show(one.change), ratio)
+    ratio = f"{diff.b / diff.a:.4f}" if diff.a and diff.b is not None else ""
+    sign = "+" if diff.change > 0 else ""
+    return (escape(name), *known, sign + show(diff.change), ratio)
 
 
 def _seconds(value: float) -> str:
@@ -152,7 +154,7 @@ def _bars(caption: str, differences: Sequence[Difference]) -> str:
     shown = differences[:_BARS]
     if not shown:
         return ""
-    unit, factor = unit_of_time(max(abs(one.change) for one in shown))
+    unit, factor = unit_of_time(max(abs(diff.change) for diff in shown))
     bars = [
         Bar(one.name, min(one.change * factor, 0.0), max(one.change * factor, 0.0)) for one in shown
     ]
@@ -165,7 +167,7 @@ def _bars(caption: str, differences: Sequence[Difference]) -> str:
 
 def _ranks(ranks: Sequence[RankDifference]) -> str:
     """The difference of each rank's end, as points over the ranks, and as a table."""
-    points = [(float(one.rank), one.finish, one.finish, one.finish) for one in ranks]
+    points = [(float(rank.rank), rank.finish, rank.finish, rank.finish) for rank in ranks]
     points.sort()
     if len(points) > 4 * _RANKS:
         points = points[:: -(-len(points) // (4 * _RANKS))]
@@ -176,15 +178,17 @@ def _ranks(ranks: Sequence[RankDifference]) -> str:
         show_y=lambda value: format_time(value, signed=True),
     )
     rows = []
-    for one in ranks[:_RANKS]:
-        host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
-        least = _ROUNDING * abs(one.finish)
+    for rank in ranks[:_RANKS]:
+        host = rank.host_a if rank.host_a == rank.host_b else f"{rank.host_a} -> {rank.host_b}"
+        least = _ROUNDING * abs(rank.finish)
         parts = [
             format_result_time(part, signed=True) if abs(part) > least else "0"
-            for part in (one.compute, one.communication, one.other)
+            for part in (rank.compute, rank.communication, rank.other)
         ]
-        change = format_result_time(one.finish, signed=True)
-        rows.append((str(one.rank), escape(host), format_result_time(one.finish_b), change, *parts))
+        change = format_result_time(rank.finish, signed=True)
+        rows.append(
+            (str(rank.rank), escape(host), format_result_time(rank.finish_b), change, *parts)
+        )
     head = ("rank", "host", "end in b", "difference", "compute", "communication", "other")
     more = len(ranks) - _RANKS
     note = f'<p class="note">And {more:,} more ranks; --json lists all.</p>' if more > 0 else ""

@@ -96,11 +96,11 @@ class Scale:
         if self.logarithmic:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             decades = [10.0**power for power in range(first, last + 1)]
-            found = [one for one in decades if self.low <= one <= self.high]
+            found = [tick for tick in decades if self.low <= tick <= self.high]
             if len(found) >= 3:
                 return found
-            finer = [one * digit for one in decades for digit in (1, 2, 5)]
-            return [one for one in finer if self.low <= one <= self.high]
+            finer = [tick * digit for tick in decades for digit in (1, 2, 5)]
+            return [tick for tick in finer if self.low <= tick <= self.high]
         rough = (self.high - self.low) / _TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * digit for digit in (1, 2, 5, 10) if power * digit >= rough)
@@ -192,7 +192,7 @@ def waterfall(steps: Sequence[Step], *, label: str, show: Callable[[float], str]
         parts.append(text(scale.place(value), bottom + 16, show(value), anchor="middle"))
     for row, (step, (before, after)) in enumerate(zip(steps, ends, strict=True)):
         y = _BARS_TOP + row * _BAR_ROW
-        begin, end = sorted(scale.place(max(one, low)) for one in (before, after))
+        begin, end = sorted(scale.place(max(value, low)) for value in (before, after))
         colour = "#666666" if step.is_sum else _MORE if step.change > 0 else _LESS
         shape = (
             f'<rect x="{begin:.1f}" y="{y + 3:.1f}" width="{max(end - begin, 1.5):.1f}" '
@@ -294,8 +294,8 @@ def front(
     show_y: Callable[[float], str],
 ) -> str:
     """Draw points with their names; those of the places `best`, from left to right, are joined."""
-    one = Curve("", [(x, y, y, y) for x, y, _ in points], joined=False)
-    frame = _frame([one], None)
+    curve = Curve("", [(x, y, y, y) for x, y, _ in points], joined=False)
+    frame = _frame([curve], None)
     parts = [*_axes(frame, x_label, y_label, show_y, None)]
     spots = [(frame.x.place(x), frame.y.place(y)) for x, y, _ in points]
     steps = []

@@ -205,7 +205,7 @@ def listed(sentences: Iterable[str]) -> str:
     return f'<ul class="said">{"".join(f"<li>{sentence}</li>" for sentence in sentences)}</ul>'
 
 
-def said(sentences: Iterable[str]) -> str:
+def listed_text(sentences: Iterable[str]) -> str:
     """Sentences of plain text as a list."""
     return listed(map(escape, sentences))
 

@@ -108,8 +108,8 @@ class WaitCauses:
         for (rank, state), explained in parts.items():
             most = max(seconds for seconds, _ in explained)
             # The latest of those that explain much: the chain to it is the shortest.
-            longest, place = next(one for one in explained if one[0] >= _AS_MUCH * most)
-            seconds = sum(one for one, _ in explained)
+            longest, place = next(share for share in explained if share[0] >= _AS_MUCH * most)
+            seconds = sum(share for share, _ in explained)
             found.append(
                 Cause(
                     rank,
@@ -121,7 +121,7 @@ class WaitCauses:
                     longest,
                 )
             )
-        return sorted(found, key=lambda one: -one.seconds)
+        return sorted(found, key=lambda cause: -cause.seconds)
 
     def chain(self, row: int, causes: Sequence[Cause]) -> list[Step]:
         """The ranks from a wait back to what explains most of it, one after another."""
@@ -132,14 +132,14 @@ class WaitCauses:
         for place, _, seconds in self._core.of(row):
             explained[place] = explained.get(place, 0.0) + seconds
         steps = []
-        for _, visit in groupby(self._core.late_path(row), lambda one: int(self.rows["rank"][one])):
+        for _, visit in groupby(self._core.late_path(row), lambda at: int(self.rows["rank"][at])):
             places = [*dict.fromkeys(visit)]
-            shown = max(places, key=lambda one: explained.get(one, 0.0))
+            shown = max(places, key=lambda place: explained.get(place, 0.0))
             if is_last := causes[0].row in places:
                 shown = causes[0].row
             elif explained.get(shown, 0.0) < _LITTLE * whole:
                 shown = max(places, key=self._waited)
-            seconds = sum(explained.get(one, 0.0) for one in places)
+            seconds = sum(explained.get(place, 0.0) for place in places)
             steps.append(Step(shown, seconds, seconds / whole))
             if is_last:
                 break
@@ -148,13 +148,13 @@ class WaitCauses:
         return steps
 
     def _waited(self, row: int) -> float:
-        one = self.rows[row]
-        return float(one["end"] - one["start"]) if one["cause"] >= 0 else 0.0
+        state = self.rows[row]
+        return float(state["end"] - state["start"]) if state["cause"] >= 0 else 0.0
 
     @cached_property
     def are_summed(self) -> bool:
         """True if it is known what all waits are due to together."""
-        waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(one) for one in WAITS]))
+        waits = np.flatnonzero(np.isin(self.rows["state"], [STATES.index(name) for name in WAITS]))
         some = waits[:: max(len(waits) // _SAMPLE, 1)].tolist()
         steps = sum(len(self._core.late_path(row)) for row in some) / max(len(some), 1)
         return steps * len(waits) <= _MOST_STEPS
@@ -166,7 +166,7 @@ class WaitCauses:
             kinds = [("seconds", "f8"), ("ranks", "u4")]
             none = np.zeros(0, [("row", "u4"), ("wait", "u4"), ("seconds", "f8")])
             return np.zeros(len(self.rows), kinds), np.zeros(self._ranks * len(STATES), kinds), none
-        by_row, by_rank, explained = (structured(one) for one in self._core.sums())
+        by_row, by_rank, explained = (structured(table) for table in self._core.sums())
         return by_row, by_rank, explained[np.argsort(explained["row"], kind="stable")]
 
     @cached_property
@@ -202,12 +202,12 @@ class WaitCauses:
             )
             for key in used.tolist()
         ]
-        return sorted(found, key=lambda one: (-one.seconds, one.rank))
+        return sorted(found, key=lambda cause: (-cause.seconds, cause.rank))
 
     def sum_of(self, row: int) -> tuple[float, int]:
         """The seconds that others wait because of a state, and how many ranks do."""
-        one = self._sums[0][row]
-        return float(one["seconds"]), int(one["ranks"])
+        waits = self._sums[0][row]
+        return float(waits["seconds"]), int(waits["ranks"])
 
     def due_to(self, row: int) -> list[tuple[int, float, int]]:
         """The ranks that wait because of a state, those that wait longest first.
@@ -217,11 +217,11 @@ class WaitCauses:
         """
         explained = self._sums[2]
         low, high = (int(np.searchsorted(explained["row"], row, x)) for x in ("left", "right"))
-        waits = [(int(one["wait"]), float(one["seconds"])) for one in explained[low:high]]
+        waits = [(int(pair["wait"]), float(pair["seconds"])) for pair in explained[low:high]]
         found = []
-        for rank, of_rank in groupby(waits, lambda one: int(self.rows["rank"][one[0]])):
+        for rank, of_rank in groupby(waits, lambda wait: int(self.rows["rank"][wait[0]])):
             of_wait: dict[int, float] = {}
             for wait, seconds in of_rank:
                 of_wait[wait] = of_wait.get(wait, 0.0) + seconds
             found.append((rank, sum(of_wait.values()), max(of_wait, key=of_wait.__getitem__)))
-        return sorted(found, key=lambda one: -one[1])
+        return sorted(found, key=lambda waits: -waits[1])

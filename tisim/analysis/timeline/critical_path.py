@@ -173,9 +173,9 @@ class CriticalPath:
         import pandas as pd
 
         _, _, sums, _ = self._sums
-        told = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
-        index = pd.Index(list(told), name="change")
-        table = pd.DataFrame({"seconds": list(told.values())}, index=index)
+        gain = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
+        index = pd.Index(list(gain), name="change")
+        table = pd.DataFrame({"seconds": list(gain.values())}, index=index)
         table["share"] = table["seconds"] / (self.length or 1.0)
         # Less than rounding leaves nothing.
         left = (1.0 - table["share"]).where(table["share"] < 1 - 1e-12, 0.0)

@@ -73,7 +73,7 @@ class Breakdown:
         sums = np.bincount(cell, weights=rows["end"] - rows["start"], minlength=size)
         of_key = sums.reshape(len(used), self._ranks)
         order = np.argsort(first).tolist()
-        return {(int(used[one]) >> 8, int(used[one]) & 255): of_key[one] for one in order}
+        return {(int(used[place]) >> 8, int(used[place]) & 255): of_key[place] for place in order}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -216,15 +216,15 @@ class EventLog:
         import pandas as pd
 
         found = self.wait_causes.all
-        longest = self.wait_causes.rows[[one.row for one in found]]
+        longest = self.wait_causes.rows[[cause.row for cause in found]]
         return frame(
             {
-                "rank": np.array([one.rank for one in found], np.int32),
-                "state": pd.Categorical([one.state for one in found], STATES),
-                "seconds": np.array([one.seconds for one in found], np.float64),
-                "share": np.array([one.share for one in found], np.float64),
-                "ranks": np.array([one.waiting for one in found], np.int32),
-                "parts": np.array([one.parts for one in found], np.int64),
+                "rank": np.array([cause.rank for cause in found], np.int32),
+                "state": pd.Categorical([cause.state for cause in found], STATES),
+                "seconds": np.array([cause.seconds for cause in found], np.float64),
+                "share": np.array([cause.share for cause in found], np.float64),
+                "ranks": np.array([cause.waiting for cause in found], np.int32),
+                "parts": np.array([cause.parts for cause in found], np.int64),
                 **{name: longest[name] for name in ("start", "end", "line")},
             }
         )
@@ -236,8 +236,8 @@ class EventLog:
         What outliers took longer than usual does not count: it says nothing of a host.
         """
         computing = self.breakdown.by_rank["compute"].to_numpy(copy=True)
-        for one in self.outliers:
-            computing[one.rank] -= one.seconds - one.usual
+        for outlier in self.outliers:
+            computing[outlier.rank] -= outlier.seconds - outlier.usual
         return find_slow_ranks(computing, self.run)
 
     @cached_property
@@ -275,12 +275,12 @@ class EventLog:
             ],
             "causes": cast("list[CauseDict]", self.causes.to_dict("records")),
             "outliers": [
-                cast("OutlierDict", {name: getattr(one, name) for name in OUTLIER_FIELDS})
-                for one in self.outliers
+                cast("OutlierDict", {name: getattr(outlier, name) for name in OUTLIER_FIELDS})
+                for outlier in self.outliers
             ],
             "slow_ranks": [
-                {"host": one.host, "ranks": [*one.ranks], "ratio": one.ratio}
-                for one in self.slow_ranks
+                {"host": slow.host, "ranks": [*slow.ranks], "ratio": slow.ratio}
+                for slow in self.slow_ranks
             ],
             "gains": self.critical_path.gains["seconds"].to_dict(),
             "links": self._links_to_dict(),

@@ -294,7 +294,7 @@ class _RunAnswers:
             if isinstance(found, str):
                 by, note, classes = "state", found, self._classes({})
             else:
-                legend = [{"name": one.name, "colour": one.colour} for one in found[0]]
+                legend = [{"name": state.name, "colour": state.colour} for state in found[0]]
                 classes = found[1]
         else:
             classes = self._classes(query)
@@ -363,7 +363,7 @@ class _RunAnswers:
 
     def _order(self, query: Mapping[str, str]) -> Row:
         order = self._orders.order(query.get("name", "rank"))
-        return {"ranks": order.ranks.tolist(), "groups": [list(one) for one in order.groups]}
+        return {"ranks": order.ranks.tolist(), "groups": [list(group) for group in order.groups]}
 
     def _links(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query, self._orders)

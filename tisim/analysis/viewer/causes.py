@@ -306,10 +306,10 @@ class Causes:
             longest = np.argsort(-of_bundle, kind="stable")[:most]
             count, sums = np.bincount(bundle)[longest], of_bundle[longest]
             order = order[first[longest]]
-        told = _messages(rows.rows(order[:most]))
-        for row, number, seconds in zip(told, count.tolist(), sums.tolist(), strict=False):
+        messages = _messages(rows.rows(order[:most]))
+        for row, number, seconds in zip(messages, count.tolist(), sums.tolist(), strict=False):
             row |= {"count": number, "waited": seconds}
-        return {"messages": told, "all": len(rows)}
+        return {"messages": messages, "all": len(rows)}
 
 
 def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ def durations(window: Window) -> Row:
     order = np.argsort(kind, kind="stable")
     used, first = np.unique(kind[order], return_index=True)
     parts = np.split(length[order], first[1:]) if len(used) else []
-    told = rows_of(
+    durations = rows_of(
         kind=[run.info["kinds"][number] for number in used.tolist()],
         count=[len(part) for part in parts],
         seconds=[float(part.sum()) for part in parts],
@@ -50,9 +50,9 @@ def durations(window: Window) -> Row:
         longest=[float(part.max()) for part in parts],
         bins=[_histogram(part).tolist() for part in parts],
     )
-    told = [row for row in told if row["longest"]]
-    told.sort(key=lambda row: -float(str(row["seconds"])))
-    return {"edges": _EDGES.tolist(), "kinds": told}
+    durations = [row for row in durations if row["longest"]]
+    durations.sort(key=lambda row: -float(str(row["seconds"])))
+    return {"edges": _EDGES.tolist(), "kinds": durations}
 
 
 def _histogram(seconds: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -85,13 +85,13 @@ class RunFindings:
 
     def _sentences(self) -> list[Finding]:
         run = self._run
-        if said := run.info.get("findings"):
+        if sentences := run.info.get("findings"):
             whole = (0.0, run.end, 0, run.ranks - 1)
-            return [Finding(text, whole) for text in said]
+            return [Finding(text, whole) for text in sentences]
         if run.states.rows + run.actions.rows > _MOST_RECORDS:
             whole = (0.0, run.end, 0, run.ranks - 1)
-            said = [shares_in_words(self._shares()), _TOO_MANY]
-            return [Finding(text, whole, "statistics") for text in said]
+            sentences = [shares_in_words(self._shares()), _TOO_MANY]
+            return [Finding(text, whole, "statistics") for text in sentences]
         is_known = self._network.unknown is None
         has_path = is_known and run.path_states is not None
         link = self._busiest_link() if is_known else None

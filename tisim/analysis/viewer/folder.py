@@ -102,9 +102,9 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
     while -(-run.ranks // size) > _MOST_LANES:
         size *= 2
     lanes = -(-run.ranks // size)
-    told = json.loads(ask("run"))
-    told["orders"] = told["orders"][:1]
-    yield "run.z", zlib.compress(json.dumps(told).encode())
+    run_info = json.loads(ask("run"))
+    run_info["orders"] = run_info["orders"][:1]
+    yield "run.z", zlib.compress(json.dumps(run_info).encode())
     yield "findings.z", zlib.compress(ask("findings"))
     levels, written = 0, 0
     while levels < _MOST_LEVELS and written < _MOST_BYTES and run.end > 0.0:
@@ -149,8 +149,8 @@ def _records(answers: Answers) -> Iterator[Row]:
     """The states that findings lead to, and the longest waits, with what their causes lead to."""
     found = json.loads(answers.answer("findings", {}) or b"{}")["findings"]
     waits = json.loads(answers.answer("search", {"q": "wait > 0s", "most": str(_WAITS)}) or b"{}")
-    wanted = deque(tuple(one["point"]) for one in found if one["point"])
-    wanted.extend((one["rank"], (one["start"] + one["end"]) / 2) for one in waits["states"])
+    wanted = deque(tuple(finding["point"]) for finding in found if finding["point"])
+    wanted.extend((state["rank"], (state["start"] + state["end"]) / 2) for state in waits["states"])
     known: set[tuple[int, float]] = set()
     while wanted and len(known) < _RECORDS:
         rank, time = wanted.popleft()
@@ -163,5 +163,7 @@ def _records(answers: Answers) -> Iterator[Row]:
         if (state["rank"], state["start"]) in known:
             continue
         known.add((state["rank"], state["start"]))
-        wanted.extend((one["rank"], (one["start"] + one["end"]) / 2) for one in record["chain"])
+        wanted.extend(
+            (state["rank"], (state["start"] + state["end"]) / 2) for state in record["chain"]
+        )
         yield record

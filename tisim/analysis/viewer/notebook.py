@@ -62,8 +62,8 @@ def make_widget(answers: Answers, height: int) -> AnyWidget | None:
     answer = KernelAnswers(answers, height)
 
     def reply(sender: AnyWidget, question: object, buffers: Sequence[memoryview]) -> None:
-        told, body = answer(question)
-        sender.send(told, [] if body is None else [body])
+        header, body = answer(question)
+        sender.send(header, [] if body is None else [body])
 
     widget.on_msg(reply)
     return widget
@@ -84,13 +84,13 @@ class KernelAnswers:
         asks for the files of the page, and how high it is.
         """
         content = question if isinstance(question, Mapping) else {}
-        told = {"id": str(content.get("id", ""))[:100]}
+        header = {"id": str(content.get("id", ""))[:100]}
         name, query = content.get("name"), content.get("query")
         try:
             body = self._answer(name, query)
         except InputError as error:
-            return {**told, "error": error.message}, None
-        return told, body
+            return {**header, "error": error.message}, None
+        return header, body
 
     def _answer(self, name: object, query: object) -> bytes:
         if name == "page":

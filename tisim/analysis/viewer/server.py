@@ -160,20 +160,20 @@ def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) ->
         ws="none",
         timeout_graceful_shutdown=2,
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_worth_saying)
+    logging.getLogger("uvicorn.error").addFilter(_is_relevant)
     server = uvicorn.Server(config)
     start_up = server.startup
 
-    async def start_up_and_say(sockets: list[socket.socket] | None = None) -> None:
+    async def start_and_announce(sockets: list[socket.socket] | None = None) -> None:
         """The address is given out when Ctrl-C ends the server in order, not before."""
         await start_up(sockets)
         ready(guard.address)
 
-    server.startup = start_up_and_say
+    server.startup = start_and_announce
     return server
 
 
-def _is_worth_saying(record: logging.LogRecord) -> bool:
+def _is_relevant(record: logging.LogRecord) -> bool:
     """False for answers under way that Ctrl-C ends."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, asyncio.CancelledError) and "running task" not in str(record.msg)

@@ -197,8 +197,10 @@ class StateColours:
             is_call = sites.line[np.minimum(at, last)] == lines
             before = np.where(is_call, after, sites.path[np.clip(at - 1, 0, last)])
             pairs, place = np.unique(before.astype(np.int64) << 32 | after, return_inverse=True)
-            told = [self._function(pair >> 32, pair & 0xFFFFFFFF, depth) for pair in pairs.tolist()]
-            numbers = [names.setdefault(name, len(names)) for name in told]
+            functions = [
+                self._function(pair >> 32, pair & 0xFFFFFFFF, depth) for pair in pairs.tolist()
+            ]
+            numbers = [names.setdefault(name, len(names)) for name in functions]
             found[low:high] = np.array(numbers, np.int32)[place]
             self._add_sampled(int(rank[low]), lines, depth, names, found[low:high])
         return found

@@ -81,7 +81,7 @@ def _runs_of_group(
     jobs: Sequence[Mapping[str, object]], options: Mapping[str, object]
 ) -> list[DiskRun]:
     """The accesses of the jobs of one group."""
-    told = [{**options, **as_mapping(job.get("job options", {}))} for job in jobs]
+    job_options = [{**options, **as_mapping(job.get("job options", {}))} for job in jobs]
     moved = {
         direction: (
             sum(_total(job, direction, "io_bytes") for job in jobs),
@@ -93,30 +93,30 @@ def _runs_of_group(
         DiskRun(
             direction,
             nbytes / seconds,
-            str(told[0].get("bs", told[0].get("blocksize", ""))),
+            str(job_options[0].get("bs", job_options[0].get("blocksize", ""))),
             len(jobs),
             all(other[0] > 0 for other in moved.values()),
-            not all(any(_is_on(job.get(name)) for name in _TO_THE_DISK) for job in told),
+            not all(any(_is_on(job.get(name)) for name in _TO_THE_DISK) for job in job_options),
             str(jobs[0].get("jobname", "")),
-            max(map(_behind, jobs, told)) if direction == "write" else 0.0,
+            max(map(_behind, jobs, job_options)) if direction == "write" else 0.0,
         )
         for direction, (nbytes, seconds) in moved.items()
         if nbytes > 0 and seconds > 0
     ]
 
 
-def _behind(job: Mapping[str, object], told: Mapping[str, object]) -> float:
+def _behind(job: Mapping[str, object], job_options: Mapping[str, object]) -> float:
     """The part of the writes of a job that may be behind its last fsync.
 
     With `fsync` or `fdatasync` fio calls one before each so-many-th further write.
     """
-    if any(_is_on(told.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
+    if any(_is_on(job_options.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
         return 0.0
-    every = [int(str(told[name])) for name in _NOW_AND_THEN if _is_on(told.get(name))]
+    every = [int(str(job_options[name])) for name in _NOW_AND_THEN if _is_on(job_options.get(name))]
     calls = as_mapping(job["write"]).get("total_ios", 0)
     if not every or not isinstance(calls, int) or calls == 0:
         return 0.0
-    return min(min(every) * int(str(told.get("numjobs", 1))) / calls, 1.0)
+    return min(min(every) * int(str(job_options.get("numjobs", 1))) / calls, 1.0)
 
 
 def _is_on(value: object) -> bool:

@@ -21,8 +21,8 @@ _SELECTORS: Final = (
     (r"MVAPICH2 Version", "mvapich2"),
     (r"Intel\(R\) MPI", "impi"),
 )
-# Libraries whose locks of windows are messages (osc/pt2pt, ch4:ucx), and `smpi/rma` for them.
-_TELLING: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
+# Libraries that lock windows by messages (osc/pt2pt, ch4:ucx), and `smpi/rma` for them.
+_LOCKS_BY_MESSAGE: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
 # in chains of Open MPI 95 to 250 kB, by what went before. A send of MPICH's (UCX) ends just before
 # its receive (docs/validation.md).
@@ -87,7 +87,7 @@ class LibraryFacts:
             options["network/crosstraffic"] = "no"
             buffer = _SEND_BUFFERS.get(self.selector or "", _SEND_BUFFER)
             options["network/send-buffer"] = str(buffer)
-            if (rma := _TELLING.get(self.selector or "")) is not None:
+            if (rma := _LOCKS_BY_MESSAGE.get(self.selector or "")) is not None:
                 options["smpi/rma"] = rma
         return options
 

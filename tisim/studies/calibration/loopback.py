@@ -63,9 +63,9 @@ def fit_loopback(local: Curve, overheads: Overheads, found: Sequence[Factor]) ->
             (local.nbytes + ENVELOPE) / [factor.bandwidth for factor in of_size],
         ]
     )
-    # Where the overheads alone take longer, nothing is left to tell.
-    told = software < local.seconds
-    weights = np.where(told if told.sum() > 1 else True, 1 / local.seconds, 0.0)
+    # Where the overheads alone take longer, nothing is left to measure.
+    is_measurable = software < local.seconds
+    weights = np.where(is_measurable if is_measurable.sum() > 1 else True, 1 / local.seconds, 0.0)
     # Seconds a byte are tiny beside a latency factor: columns of like size are solved well.
     scale = np.maximum(np.abs(terms * weights[:, None]).max(axis=0), np.finfo(float).tiny)
     solution, _ = nnls(terms * weights[:, None] / scale, (local.seconds - software) * weights)

@@ -109,12 +109,12 @@ def calibrate(
     switches = find_switches(measurements, _measured_bandwidth(measurements))
     if platform is None and (bandwidth is None or latency is None):
         nominal = _measured_nominal(measurements, overheads, bandwidth, latency, links)
-        measurements = measurements.with_remark(_said_nominal(bandwidth, latency, nominal))
+        measurements = measurements.with_remark(_describe_nominal(bandwidth, latency, nominal))
         bandwidth, latency = nominal
     machine = (nodes, speed, cores)
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine, switches)
     if switches is not None and not switches.is_uniform and not file.is_measured:
-        measurements = measurements.with_remark(_said_uniform(switches))
+        measurements = measurements.with_remark(_describe_loss(switches))
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     measurements, burst = _with_burst(measurements, file, pair, route)
@@ -190,7 +190,7 @@ def _measured_nominal(
     return bandwidth, latency
 
 
-def _said_nominal(
+def _describe_nominal(
     bandwidth: float | None, latency: float | None, found: tuple[float, float]
 ) -> str:
     """The nominal values that the user did not give."""
@@ -283,7 +283,7 @@ def _nominal(
     return file, NOMINAL_HOSTS, route
 
 
-def _said_uniform(switches: Switches) -> str:
+def _describe_loss(switches: Switches) -> str:
     """The loss on a network whose hosts are not alike."""
     return (
         f"the {len(switches.hosts)} hosts that measured are not alike, or not on one switch; the "

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars, front, heat_map
-from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
+from tisim.analysis.report.page import figure, figures, listed_text, numbers, static_page, table
 from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
 from tisim.platform.mapping import is_rule
@@ -62,10 +62,10 @@ def effects(axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:
     """
     matched = {axis: _matched(axis, axes, runs) for axis in axes}
     few = [axis for axis, (covered, _) in matched.items() if covered < _MATCHED * len(runs)]
-    fitted = {one.axis: one for one in _fitted(few, axes, runs)}
-    found = [fitted.get(axis, one) for axis, (_, one) in matched.items()]
-    known = [one for one in found if one is not None]
-    return sorted(known, key=lambda one: one.low - one.high)
+    fitted = {effect.axis: effect for effect in _fitted(few, axes, runs)}
+    found = [fitted.get(axis, effect) for axis, (_, effect) in matched.items()]
+    known = [effect for effect in found if effect is not None]
+    return sorted(known, key=lambda effect: effect.low - effect.high)
 
 
 def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> tuple[int, Effect | None]:
@@ -84,7 +84,7 @@ def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> tuple[int, 
     if not seen:
         return 0, None
     _, sets = max(seen.items(), key=lambda entry: (len(entry[1]) * len(entry[0]), sorted(entry[0])))
-    mean = {value: sum(one[value] for one in sets) / len(sets) for value in sets[0]}
+    mean = {value: sum(weights[value] for weights in sets) / len(sets) for value in sets[0]}
     middle = sum(mean.values()) / len(mean)
     low, high = min(mean, key=lambda value: mean[value]), max(mean, key=lambda value: mean[value])
     ends = math.expm1(mean[low] - middle), math.expm1(mean[high] - middle)
@@ -228,7 +228,10 @@ class _Page:
 
     def sections(self) -> list[tuple[str, str]]:
         found = effects([*self._varied] or self._axes, [*self._runs, *self._baseline()])
-        parts = [("Summary", self._summary(found)), ("What to do next", said(self._next(found)))]
+        parts = [
+            ("Summary", self._summary(found)),
+            ("What to do next", listed_text(self._next(found))),
+        ]
         if found:
             parts.append(("What matters most", self._tornado(found)))
         if self._prices is not None:
@@ -237,7 +240,7 @@ class _Page:
             charts = [self._curves(axis) for axis in self._varied]
             parts.append(("Time over each axis", figures(charts)))
         maps = [self._heat_map(*pair) for pair in itertools.combinations(self._varied, 2)]
-        shown = [one for one in maps if one][:_PAIRS]
+        shown = [heatmap for heatmap in maps if heatmap][:_PAIRS]
         if shown:
             parts.append(("Time over two axes", figures(shown)))
         return [*parts, ("All scenarios", self._table())]
@@ -279,7 +282,7 @@ class _Page:
         if self._trust:
             sentences.append(f"How far to trust the times: {self._trust}.")
         sentences += [text for text in self._frame["warnings"].dropna().unique() if text]
-        return numbers(facts) + said(sentences)
+        return numbers(facts) + listed_text(sentences)
 
     def _next(self, found: Sequence[Effect]) -> list[str]:
         """Suggestions from these scenarios."""
@@ -288,12 +291,13 @@ class _Page:
         if len(failures):
             first = failures.iloc[0]
             advice.append(f"Correct what fails first: {first['scenario']}: {first['error']}.")
-        for one in found:
-            if one.low_value in self._open_ends(one):
+        for effect in found:
+            if effect.low_value in self._open_ends(effect):
                 advice.append(
-                    f"Try values of {one.axis} beyond {one.low_value}: the time still falls there."
+                    f"Try values of {effect.axis} beyond {effect.low_value}: the time still falls "
+                    "there."
                 )
-        small = [one.axis for one in found if one.high - one.low < _SMALL]
+        small = [effect.axis for effect in found if effect.high - effect.low < _SMALL]
         if small and len(small) < len(found):
             which = "it changes" if len(small) == 1 else "each changes"
             advice.append(
@@ -322,8 +326,14 @@ class _Page:
 
     def _tornado(self, found: Sequence[Effect]) -> str:
         bars = [
-            Bar(one.axis, 100 * one.low, 100 * one.high, one.low_value, one.high_value)
-            for one in found
+            Bar(
+                effect.axis,
+                100 * effect.low,
+                100 * effect.high,
+                effect.low_value,
+                effect.high_value,
+            )
+            for effect in found
         ]
         chart = diverging_bars(
             bars, label="change of the simulated time, %", show=lambda value: f"{value:+.3g} %"
@@ -332,8 +342,8 @@ class _Page:
             "For each axis the values with the shortest and the longest time, relative to the "
             "geometric mean over its values, everything else being equal."
         )
-        if any(one.fitted for one in found):
-            names = ", ".join(one.axis for one in found if one.fitted)
+        if any(effect.fitted for effect in found):
+            names = ", ".join(effect.axis for effect in found if effect.fitted)
             caption += (
                 f" Of {names}, which were drawn at random, it is from a linear fit of the "
                 "logarithm of the time."
@@ -367,7 +377,7 @@ class _Page:
             ]
             drawn.append(Curve(name, points, joined=numeric and not scattered))
         if scattered:
-            together = [point for one in drawn for point in one.points]
+            together = [point for curve in drawn for point in curve.points]
             drawn = [Curve("", together, joined=False)]
         chart = curves(
             drawn,
@@ -377,7 +387,7 @@ class _Page:
             x_names=None if numeric else values,
         )
         caption = f"Simulated time over {axis}"
-        if any(low != high for one in drawn for _, _, low, high in one.points):
+        if any(low != high for curve in drawn for _, _, low, high in curve.points):
             caption += ": mean of the replicates; vertical lines from the least to the greatest"
         if scattered and len(self._varied) > 1:
             caption += ", in all scenarios"
@@ -418,7 +428,7 @@ class _Page:
         ]
         best = pareto_front(offers)
         chart = front(
-            [(one.cost, one.time, one.name) for one in offers],
+            [(offer.cost, offer.time, offer.name) for offer in offers],
             best,
             x_label="cost",
             y_label=_TIME,

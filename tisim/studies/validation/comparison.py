@@ -104,13 +104,16 @@ def summarize(results: Sequence[CaseResult]) -> list[Summary]:
     """The errors of each group, in the order of their first cases, and of all cases at the end."""
     groups = [*dict.fromkeys(result.case.group for result in results)]
     return [
-        *(_summary(group, [one for one in results if one.case.group == group]) for group in groups),
+        *(
+            _summary(group, [case for case in results if case.case.group == group])
+            for group in groups
+        ),
         _summary("", results),
     ]
 
 
 def _summary(group: str, results: Sequence[CaseResult]) -> Summary:
-    errors = [abs(one.error) for one in results if not one.is_noisy]
+    errors = [abs(case.error) for case in results if not case.is_noisy]
     if not errors:
         return Summary(group, len(results), len(results), math.nan, math.nan, math.nan)
     return Summary(
@@ -139,19 +142,21 @@ class Coverage:
     @classmethod
     def of(cls, results: Sequence[CaseResult]) -> Coverage | None:
         """The coverage; None if no case that counts has an interval."""
-        known = [one for one in results if one.with_sets and counts(one)]
+        known = [case for case in results if case.with_sets and counts(case)]
         if not known:
             return None
-        alone = [Interval.of(one.with_sets, 0) for one in known]
-        wide = [Interval.of(one.with_sets, 0, _others(one, known), one.shares) for one in known]
+        alone = [Interval.of(case.with_sets, 0) for case in known]
+        wide = [Interval.of(case.with_sets, 0, _others(case, known), case.shares) for case in known]
         pairs = [*zip(wide, known, strict=True)]
-        widths = sorted((interval.high - interval.low) / one.prediction for interval, one in pairs)
+        widths = sorted(
+            (interval.high - interval.low) / case.prediction for interval, case in pairs
+        )
         return cls(
             len(known),
             _held(alone, known),
             _held(wide, known),
             widths[len(widths) // 2],
-            statistics.fmean(interval.score(one.real_median) for interval, one in pairs),
+            statistics.fmean(interval.score(case.real_median) for interval, case in pairs),
         )
 
     def text(self) -> str:
@@ -173,11 +178,11 @@ def _others(case: CaseResult, results: Sequence[CaseResult]) -> list[Validated]:
 
     Where all are of one group, of all other cases.
     """
-    groups = {one.case.group for one in results}
+    groups = {other.case.group for other in results}
     own = [
-        validated(one)
-        for one in results
-        if (one.case.group != case.case.group if len(groups) > 1 else one is not case)
+        validated(other)
+        for other in results
+        if (other.case.group != case.case.group if len(groups) > 1 else other is not case)
     ]
     return [*own, *shipped_programs()]
 
@@ -201,8 +206,8 @@ def keep_errors(results: Sequence[CaseResult]) -> list[str]:
     be written.
     """
     written = []
-    for platform in dict.fromkeys(one.case.platform for one in results):
-        known = [one for one in results if one.case.platform == platform and counts(one)]
+    for platform in dict.fromkeys(case.case.platform for case in results):
+        known = [case for case in results if case.case.platform == platform and counts(case)]
         sets = dataclasses.replace(
             ParameterSets.beside(platform), validated=tuple(map(validated, known))
         )
@@ -212,5 +217,5 @@ def keep_errors(results: Sequence[CaseResult]) -> list[str]:
 
 def _held(intervals: Sequence[Interval], cases: Sequence[CaseResult]) -> int:
     return sum(
-        interval.holds(one.real_median) for interval, one in zip(intervals, cases, strict=True)
+        interval.holds(case.real_median) for interval, case in zip(intervals, cases, strict=True)
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from tisim.analysis.report.charts import Curve, curves
-from tisim.analysis.report.page import figure, said, static_page, table
+from tisim.analysis.report.page import figure, listed_text, static_page, table
 from tisim.studies.validation.comparison import CaseResult, Summary
 from tisim.studies.validation.validation import Validation
 from tisim.support.quantities import format_time
@@ -95,13 +95,13 @@ def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
         [
             (
                 "Errors",
-                said([*notes, *validation.violations, *failed, *coverage])
+                listed_text([*notes, *validation.violations, *failed, *coverage])
                 + _table(SUMMARY_COLUMNS, summary_rows(validation.summaries)),
             ),
             ("Predicted over real", _picture(validation.results)),
             (
                 "Cases",
-                said(
+                listed_text(
                     [
                         "Cases with an error in parentheses do not count: their real times spread "
                         "too much. An error lies between its two bounds, given how the real times "
@@ -110,7 +110,7 @@ def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
                 )
                 + _table(CASE_COLUMNS, case_rows(validation.results), texts=2),
             ),
-            ("What differs", said(differences or ["No error is large."])),
+            ("What differs", listed_text(differences or ["No error is large."])),
         ],
     )
 
@@ -128,7 +128,7 @@ def _picture(results: Sequence[CaseResult]) -> str:
             point = one.real_median, one.ratio, 1 + low, 1 + high
             drawn.setdefault("too noisy" if one.is_noisy else one.case.group, []).append(point)
     if not drawn:
-        return said(["There is no case."])
+        return listed_text(["There is no case."])
     chart = curves(
         [Curve(group, points, joined=False) for group, points in drawn.items()],
         x_label="real time, s",

@@ -168,14 +168,14 @@ class Evidence:
         able: dict[tuple[int, bytes], Condition] = {}
         for held, condition in self._all:
             if held & wanted == wanted and held & among != among:
-                able.setdefault((held & among, self._says(condition)), condition)
+                able.setdefault((held & among, self._on_targets(condition)), condition)
         yield [Guard((condition,)) for (held, _), condition in able.items() if held == wanted]
         rest = [(held, condition) for (held, _), condition in able.items() if held != wanted]
         for count in range(2, _MOST_CONDITIONS + 1):
             found = _conjunctions([held for held, _ in rest], among, wanted, count)
             yield [Guard(tuple(rest[number][1] for number in chosen)) for chosen in found]
 
-    def _says(self, condition: Condition) -> bytes:
+    def _on_targets(self, condition: Condition) -> bytes:
         if condition.text not in self._at_target:
             masks = [condition.holds(scene) for scene in self._targets]
             self._at_target[condition.text] = np.packbits(np.concatenate(masks)).tobytes()

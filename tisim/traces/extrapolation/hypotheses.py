@@ -18,7 +18,7 @@ from tisim.errors import InputError
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Grid, Place, known_grids
 from tisim.traces.extrapolation.model import Model
-from tisim.traces.extrapolation.next_sizes import further_sizes, such_as, telling_size, too_small
+from tisim.traces.extrapolation.next_sizes import decisive_size, further_sizes, such_as, too_small
 from tisim.traces.extrapolation.nodes import staged
 from tisim.traces.extrapolation.recorded import ClassProgram
 from tisim.traces.extrapolation.skeleton import merged
@@ -113,10 +113,10 @@ def _agreed(found: Sequence[Explanation], sizes: Sequence[int], target: int) -> 
                 write_program(explanation.program, target, file)
             for other, file in zip(found[1:], files[1:], strict=True):
                 if not filecmp.cmp(files[0], file, shallow=False):
-                    told = telling_size(sizes, target, [first.grid.sides, other.grid.sides])
+                    example = decisive_size(sizes, target, [first.grid.sides, other.grid.sides])
                     raise InputError(
                         f"the process grid could be {first.grid.name} or {other.grid.name}, which "
                         f"differ at {target} ranks; record another size that tells them apart"
-                        f"{such_as(told)}, or choose one with --prefer"
+                        f"{such_as(example)}, or choose one with --prefer"
                     )
     return first

@@ -75,7 +75,7 @@ class Kinds:
         #: The kind of a call that is two calls of one shape.
         self.joined: Callable[[CallKind, CallKind], CallKind] = cache(self._joined)
         #: The score of two calls of one shape as the same one; 0 for different ones.
-        self.worth: Callable[[CallKind, CallKind], int] = cache(self._worth)
+        self.similarity: Callable[[CallKind, CallKind], int] = cache(self._similarity)
         self._fewer_forms: Callable[[Peers, Peers], int | None] = cache(_fewer_forms)
         self._other_numbers: Callable[[Plain, Plain], int | None] = cache(_other_numbers)
 
@@ -108,7 +108,7 @@ class Kinds:
         forms = {hole: known & theirs[hole] for hole, known in mine.items()}
         return self._kind(left.shape, forms, _join(left.plain, right.plain))
 
-    def _worth(self, left: CallKind, right: CallKind) -> int:
+    def _similarity(self, left: CallKind, right: CallKind) -> int:
         fewer = self._fewer_forms(left.peers, right.peers)
         other = None if fewer is None else self._other_numbers(left.plain, right.plain)
         return 0 if fewer is None or other is None else max(_SAME_CALL - fewer - other, 1)

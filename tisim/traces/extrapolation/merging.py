@@ -46,7 +46,7 @@ def _shape(known: CallKind | _Content) -> Shape | None:
 class PairScores:
     """Scores of pairs of nodes taken as the same ones.
 
-    Nodes that say the same are worth the same, so that each pair is compared once.
+    Nodes of equal content are equally similar to others, so that each pair is compared once.
     """
 
     def __init__(self, kinds: Kinds) -> None:
@@ -54,8 +54,8 @@ class PairScores:
         self._contents: dict[tuple[tuple[CallKind | _Content, int], ...], _Content] = {}
         self._body = cache(lambda loop, supported: self._content(loop.body, supported))
         self._row = cache(self._scores_of)
-        self._worth = cache(self._worth_of)
-        # Loops of a program are alike, so that the same worths are often seen.
+        self._similarity = cache(self._similarity_of)
+        # Loops of a program are alike, so that the same similarities are often seen.
         self._sum = cache(_sum_of_best)
 
     def pairs(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[int, int]]:
@@ -72,14 +72,14 @@ class PairScores:
         """The scores of a node taken as each of a sequence."""
         row = np.zeros(len(right.nodes), dtype=np.int64)
         for theirs, places in right.places.get(_shape(mine), {}).items():
-            if worth := self._worth(mine, theirs):
-                row[places] = worth * _SCALE + support
+            if similarity := self._similarity(mine, theirs):
+                row[places] = similarity * _SCALE + support
         return row
 
-    def _worth_of(self, mine: CallKind | _Content, theirs: CallKind | _Content) -> int:
+    def _similarity_of(self, mine: CallKind | _Content, theirs: CallKind | _Content) -> int:
         if isinstance(mine, CallKind):
             assert isinstance(theirs, CallKind)
-            return self._kinds.worth(mine, theirs)
+            return self._kinds.similarity(mine, theirs)
         assert isinstance(theirs, _Content)
         scores = self._scores(mine, theirs)
         return self._sum(scores.shape, scores.tobytes())
@@ -96,27 +96,27 @@ class PairScores:
 
 
 def _sum_of_best(shape: tuple[int, int], scores: bytes) -> int:
-    worths = np.frombuffer(scores, dtype=np.int64).reshape(shape)
-    return sum(int(worths[at]) // _SCALE for at in best(worths))
+    similarities = np.frombuffer(scores, dtype=np.int64).reshape(shape)
+    return sum(int(similarities[at]) // _SCALE for at in best(similarities))
 
 
-def best(worth: Pairs) -> list[tuple[int, int]]:
-    """The pairs in order, of rows and columns, that are worth most together."""
-    height, width = worth.shape
+def best(similarity: Pairs) -> list[tuple[int, int]]:
+    """The pairs in order, of rows and columns, whose similarities have the largest sum."""
+    height, width = similarity.shape
     most = np.zeros((height + 1, width + 1), dtype=np.int64)
-    has_any = np.asarray(worth.any(axis=1))
+    has_any = np.asarray(similarity.any(axis=1))
     for i in range(height - 1, -1, -1):
         if not has_any[i]:
             most[i] = most[i + 1]
             continue
-        # Laying beside each other what is worth nothing is no better than leaving it out.
-        either = np.maximum(worth[i] + most[i + 1, 1:], most[i + 1, :-1])
+        # Pairing nodes without similarity is no better than leaving them out.
+        either = np.maximum(similarity[i] + most[i + 1, 1:], most[i + 1, :-1])
         # The most of a row from each column on.
         most[i, :-1] = np.maximum.accumulate(either[::-1])[::-1]
     pairs = []
     i = j = 0
     while i < height and j < width:
-        if worth[i, j] and most[i, j] == worth[i, j] + most[i + 1, j + 1]:
+        if similarity[i, j] and most[i, j] == similarity[i, j] + most[i + 1, j + 1]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif most[i, j] == most[i + 1, j]:

@@ -46,12 +46,12 @@ def _is_of(kind: Callable[[int], int], size: int) -> bool:
     return size in takewhile(lambda made: made <= size, map(kind, count()))
 
 
-def telling_size(
-    sizes: Sequence[int], target: int, said: Sequence[Callable[[int], object]]
+def decisive_size(
+    sizes: Sequence[int], target: int, explanations: Sequence[Callable[[int], object]]
 ) -> int | None:
-    """A number of ranks where all explanations say something, and nothing twice."""
+    """A number of ranks where all explanations give a value, and no two the same."""
     for size in further_sizes(sizes, target):
-        values = [explanation(size) for explanation in said]
+        values = [explanation(size) for explanation in explanations]
         if None not in values and len(set(values)) == len(values):
             return size
     return None
@@ -101,7 +101,7 @@ def undecided_grids(sizes: Sequence[int], target: int) -> list[str]:
     for grids in alike.values():
         if len(grids) > 1:
             one, other, *_ = grids.values()
-            size = telling_size(sizes, target, [one.sides, other.sides])
+            size = decisive_size(sizes, target, [one.sides, other.sides])
             said.append(
                 f"these sizes do not tell {one.name} from {other.name}, which differ at "
                 f"{target:,} ranks; if the program has such a grid, record a size that does"

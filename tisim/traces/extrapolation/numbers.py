@@ -24,7 +24,7 @@ from tisim.traces.extrapolation.features import (
 from tisim.traces.extrapolation.findings import Findings
 from tisim.traces.extrapolation.grids import Place, Ranks
 from tisim.traces.extrapolation.guards import Scene
-from tisim.traces.extrapolation.next_sizes import such_as, telling_size
+from tisim.traces.extrapolation.next_sizes import decisive_size, such_as
 from tisim.traces.extrapolation.nodes import Mask
 from tisim.traces.extrapolation.shapes import Numbers
 from tisim.traces.extrapolation.volumes import (
@@ -96,7 +96,7 @@ class RankNumbers:
         self._edges = edge_features(place, staged)
         self._indicators = indicators(place, staged)
         self._shares = share_features(place, dealt)
-        self._largest = max(seen, key=lambda one: int(one.present.sum()))
+        self._largest = max(seen, key=lambda sample: int(sample.present.sum()))
         self._known: dict[tuple[int, int], Ranks] = {}
 
     def fits(self) -> list[RankFit]:
@@ -120,9 +120,9 @@ class RankNumbers:
 
     def _groups(self) -> list[Feature]:
         """Groups of ranks, where all ranks make the call once."""
-        if any(len(one.scenes) > 1 or not one.present.all() for one in self._seen):
+        if any(len(sample.scenes) > 1 or not sample.present.all() for sample in self._seen):
             return []
-        return group_features([one.values for one in self._seen])
+        return group_features([sample.values for sample in self._seen])
 
     def _values(self, feature: Feature, scenes: Sequence[Scene]) -> Ranks:
         key = (id(feature), id(scenes))
@@ -132,11 +132,11 @@ class RankNumbers:
 
     def _pairs(self, features: Sequence[Feature], with_product: bool) -> list[tuple[Feature, ...]]:
         """Pairs, and their products, that explain a sample of the largest trace."""
-        one = self._largest
-        ranks = np.flatnonzero(one.present)
+        sample = self._largest
+        ranks = np.flatnonzero(sample.present)
         chosen = ranks[np.linspace(0, len(ranks) - 1, min(len(ranks), _SAMPLE)).astype(np.int64)]
-        columns = np.array([self._values(feature, one.scenes)[chosen] for feature in features])
-        wanted = one.values[chosen].astype(np.float64)
+        columns = np.array([self._values(feature, sample.scenes)[chosen] for feature in features])
+        wanted = sample.values[chosen].astype(np.float64)
         made: list[tuple[Feature, ...]] = []
         for first, feature in enumerate(features[:-1]):
             f = np.broadcast_to(columns[first], columns[first + 1 :].shape)
@@ -155,14 +155,14 @@ class RankNumbers:
         """The sums of these features that give all numbers."""
         solutions: dict[int, list[Fraction]] = {}
         open_ones: list[Seen] = []
-        for one in self._seen:
-            solved = _solved(self._matrix(features, one), one.values[one.present])
+        for sample in self._seen:
+            solved = _solved(self._matrix(features, sample), sample.values[sample.present])
             if solved is None:
                 return
             if solved:
-                solutions[one.place.ranks] = solved
+                solutions[sample.place.ranks] = solved
             else:
-                open_ones.append(one)
+                open_ones.append(sample)
         if len(solutions) < _FEWEST_SOLVED:
             return
         target = self._targets[0].place
@@ -180,7 +180,7 @@ class RankNumbers:
         matrix = np.stack([np.ones_like(columns[0]), *columns], axis=1)
         for chosen in product(*factors):
             # In a small trace other sums may be possible, but it must give its numbers.
-            if all(self._gives(chosen, features, one) for one in open_ones):
+            if all(self._gives(chosen, features, sample) for sample in open_ones):
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
                     confirmed = min(fit.confirmed for fit in chosen)
@@ -203,12 +203,12 @@ class RankNumbers:
             found = of_side or found
         return list(found.values())
 
-    def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], one: Seen) -> bool:
-        found = _evaluated(chosen, self._matrix(features, one), one.place.ranks)
-        return found is not None and bool((found == one.values[one.present]).all())
+    def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], sample: Seen) -> bool:
+        found = _evaluated(chosen, self._matrix(features, sample), sample.place.ranks)
+        return found is not None and bool((found == sample.values[sample.present]).all())
 
-    def _matrix(self, features: Sequence[Feature], one: Seen) -> Ranks:
-        columns = [self._values(feature, one.scenes)[one.present] for feature in features]
+    def _matrix(self, features: Sequence[Feature], sample: Seen) -> Ranks:
+        columns = [self._values(feature, sample.scenes)[sample.present] for feature in features]
         return np.stack([np.ones_like(columns[0]), *columns], axis=1)
 
 
@@ -308,8 +308,8 @@ class NumberFitter:
         listed = [(fit.family, _shown(fit), value) for value, fit in by_value.items()]
         example = ""
         if len(by_value) > 1:
-            told = telling_size(sizes, self.target.ranks, [fit.at for fit in by_value.values()])
-            example = such_as(told)
+            size = decisive_size(sizes, self.target.ranks, [fit.at for fit in by_value.values()])
+            example = such_as(size)
         text, value = self.findings.only(site, what, listed, example)
         fit = by_value[value]
         if len(by_value) == 1 and fit.slope and fit.family == fit.slope[0]:
@@ -334,9 +334,9 @@ class NumberFitter:
         exact function has to explain a mean, which `is_data`. In a file's name, which `is_name`,
         the factors of features do not depend on the number of ranks.
         """
-        chosen = [one.values[one.present] for one in seen]
+        chosen = [sample.values[sample.present] for sample in seen]
         if all((values == values[0]).all() for values in chosen):
-            sizes = [one.place.ranks for one in seen]
+            sizes = [sample.place.ranks for sample in seen]
             if is_data:
                 means = [int(values[0]) for values in chosen]
                 return np.array([self._mean(site, what, sizes, means)], dtype=np.int64)
@@ -347,14 +347,14 @@ class NumberFitter:
         numbers = RankNumbers(known, targets, present, prefer, dealt, is_name) if known else None
         found = numbers.fits() if numbers is not None else []
         if not found:
-            one, values = next(
-                (one, values)
-                for one, values in zip(seen, chosen, strict=True)
+            sample, values = next(
+                (sample, values)
+                for sample, values in zip(seen, chosen, strict=True)
                 if (values != values[0]).any()
             )
             refused = UnexplainedVolumeError if mark == VOLUME else InputError
             raise refused(
-                f"{site}: {what} differs between the {one.place.ranks} ranks: {few(values)}; "
+                f"{site}: {what} differs between the {sample.place.ranks} ranks: {few(values)}; "
                 "no family explains it"
             )
         texts = [(fit.text, fit.text, fit) for fit in found]
@@ -406,8 +406,8 @@ def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:
 
 def _with_volumes(seen: Sequence[Seen]) -> list[Seen]:
     """The same with volumes instead of their codes; none where they are not whole numbers."""
-    known = [(one, whole_volumes(one.values)) for one in seen]
-    made = [replace(one, values=volumes) for one, volumes in known if volumes is not None]
+    known = [(sample, whole_volumes(sample.values)) for sample in seen]
+    made = [replace(sample, values=volumes) for sample, volumes in known if volumes is not None]
     return made if len(made) == len(seen) else []
 
 

@@ -81,7 +81,7 @@ def has_offsets(trace: PackedTrace) -> bool:
     )
 
 
-def _told(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[bytes]:
+def _lines(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[bytes]:
     before: dict[bytes, int] = {}
     for line in lines:
         if opened := _OPENED.match(line):
@@ -89,11 +89,11 @@ def _told(lines: Iterable[bytes], *, as_offsets: bool) -> Iterator[bytes]:
                 del before[call]
         if found := _AT.match(line) or _SEEK.match(line):
             number, last = int(found[2]), before.get(found[1], 0)
-            told = last + number if as_offsets else number - last
-            before[found[1]] = told if as_offsets else number
-            line = line[: found.start(2)] + str(told).encode() + line[found.end(2) :]
+            converted = last + number if as_offsets else number - last
+            before[found[1]] = converted if as_offsets else number
+            line = line[: found.start(2)] + str(converted).encode() + line[found.end(2) :]
         yield line
 
 
 #: Distances in the place of offsets.
-AS_DISTANCES = Rewriting((partial(_told, as_offsets=False),), (partial(_told, as_offsets=True),))
+AS_DISTANCES = Rewriting((partial(_lines, as_offsets=False),), (partial(_lines, as_offsets=True),))

@@ -30,10 +30,10 @@ class ChosenCounters:
 
     def variables(self) -> dict[str, str]:
         """The environment that tells the recorder."""
-        told = ",".join(f"{name}={what}" for name, what in self.further.items())
+        further = ",".join(f"{name}={what}" for name, what in self.further.items())
         return {
             "TISIM_RECORD_COUNTER": self.volumes,
-            **({"TISIM_RECORD_FURTHER_COUNTERS": told} if told else {}),
+            **({"TISIM_RECORD_FURTHER_COUNTERS": further} if further else {}),
         }
 
 

@@ -124,47 +124,47 @@ class _Local:
     #: The one that converts the handle behind an address, when it is there.
     behind: str = ""
     #: The same of a status or text, of which only the recorder's descriptions speak.
-    told: str = ""
+    described: str = ""
     #: What the recorder is told that has it, if not the variable.
     value: str = ""
 
 
-def _local(function: Function, one: Parameter) -> _Local:
-    name, kind, own = one.name, one.type, f"f_{one.name}"
+def _local(function: Function, param: Parameter) -> _Local:
+    name, kind, own = param.name, param.type, f"f_{param.name}"
     convert = _CONVERSIONS.get(kind)
     if kind == "MPI_Status":
         described = f"described_{name}"
         return _Local(
             name,
             f"const MPI_Status *{described} = NULL;",
-            told=f"{described} = {_described_statuses(function, one)};",
+            described=f"{described} = {_described_statuses(function, param)};",
             value=f"&{described}",
         )
     if kind == "char":
-        converted = f"{name} = {_text(function, one)};"
+        converted = f"{name} = {_text(function, param)};"
         declaration = f"const char *{name} = NULL;"
-        if one.is_const:
+        if param.is_const:
             return _Local(name, declaration, given=converted)
-        return _Local(name, declaration, told=converted)
+        return _Local(name, declaration, described=converted)
     if kind == "void":
         converted = f"{name} = tisim_fortran_buffer({own}, has_descriptors);"
         return _Local(name, f"const void *{name} = NULL;", given=converted)
     if kind in _NUMBERS:
-        if one.depth == 0:
+        if param.depth == 0:
             return _Local(name, f"const {kind} {name} = ({kind})*{own};")
-        has_constants = letter_of(function, one) == "v"
+        has_constants = letter_of(function, param) == "v"
         converted = f"{name} = tisim_fortran_numbers({own});" if has_constants else ""
         return _Local(name, f"const {kind} *{name} = (const {kind} *){own};", given=converted)
-    is_left_open = letter_of(function, one) == "-" and (one.is_array or one.depth > 1)
+    is_left_open = letter_of(function, param) == "-" and (param.is_array or param.depth > 1)
     if convert is None or is_left_open:
         return _Local(name, "", value=own)
-    if one.depth == 0:
+    if param.depth == 0:
         return _Local(name, f"{kind} {name} = {{0}};", given=f"{name} = {convert}(*{own});")
-    if kind == "MPI_Request" and one.is_array:
+    if kind == "MPI_Request" and param.is_array:
         converted = f"{name} = tisim_fortran_requests({own}, *f_count);"
         return _Local(name, f"const MPI_Request *{name} = NULL;", given=converted)
-    if kind == "MPI_Datatype" and one.is_array:
-        converted = f"{name} = {_types(function, one)};"
+    if kind == "MPI_Datatype" and param.is_array:
+        converted = f"{name} = {_types(function, param)};"
         return _Local(name, f"const MPI_Datatype *{name} = NULL;", given=converted)
     return _Local(
         name,
@@ -175,17 +175,17 @@ def _local(function: Function, one: Parameter) -> _Local:
 
 def _around(function: Function, arguments: str) -> list[str]:
     """The call of the subroutine, and what the recorder does before and after it."""
-    found = [_local(function, one) for one in function.parameters]
+    found = [_local(function, param) for param in function.parameters]
     statuses = function.statuses
     condition = statuses.condition if statuses is not None else ""
     before, after = _words(f"{function.before} {condition}"), _words(function.after)
     lines = [
         *(_OWN_ERROR if function.after else []),
-        *(one.declaration for one in found if one.declaration),
-        *(one.given for one in found if one.given and one.name in before | after),
+        *(local.declaration for local in found if local.declaration),
+        *(local.given for local in found if local.given and local.name in before | after),
         *_described(function, found, before | after),
         *(["tisim_unsupported();"] if function.is_counted else []),
-        *(one.behind for one in found if one.behind and one.name in before),
+        *(local.behind for local in found if local.behind and local.name in before),
         *([_fortran(function.before)] if function.before else []),
         *(["tisim_keep_call_freeing();"] if frees(function) else []),
     ]
@@ -208,7 +208,7 @@ def _recorded_after(function: Function, found: list[_Local], used: set[str]) -> 
     """What the recorder does after a subroutine that has not failed."""
     if not function.after:
         return []
-    lines = [one.behind for one in found if one.behind and one.name in used]
+    lines = [local.behind for local in found if local.behind and local.name in used]
     statuses = function.statuses
     if statuses is not None and statuses.name in used:
         lines.append(
@@ -220,31 +220,31 @@ def _recorded_after(function: Function, found: list[_Local], used: set[str]) -> 
 
 def _described(function: Function, found: list[_Local], converted: set[str]) -> list[str]:
     """Statements that tell the recorder the values of all parameters, where it wants them."""
-    values = ", ".join(one.value or f"&{one.name}" for one in found) or "NULL"
-    letters = "".join(f"{letter_of(function, one)}{one.name}," for one in function.parameters)
+    values = ", ".join(local.value or f"&{local.name}" for local in found) or "NULL"
+    letters = "".join(f"{letter_of(function, param)}{param.name}," for param in function.parameters)
     return [
         f"const void *values[] = {{{values}}};",
         "if (tisim_wants_arguments()) {",
-        *(one.given for one in found if one.given and one.name not in converted),
-        *(_told(function, found) if frees(function) else []),
+        *(local.given for local in found if local.given and local.name not in converted),
+        *(_conversions(function, found) if frees(function) else []),
         f'tisim_describe("{function.name}", "{letters}", values);',
         "}",
     ]
 
 
-def _told(function: Function, found: list[_Local]) -> list[str]:
+def _conversions(function: Function, found: list[_Local]) -> list[str]:
     """Statements that convert what is behind addresses for the recorder's descriptions."""
-    letters = {one.name: letter_of(function, one) for one in function.parameters}
-    told = [one.told or one.behind for one in found if letters[one.name] != "-"]
-    return [text for text in told if text]
+    letters = {param.name: letter_of(function, param) for param in function.parameters}
+    conversions = [local.described or local.behind for local in found if letters[local.name] != "-"]
+    return [text for text in conversions if text]
 
 
 def _returned(function: Function, found: list[_Local]) -> list[str]:
     """Statements that tell the recorder what the subroutine has given back."""
     lines = ["tisim_returned();"]
-    told = [] if frees(function) else _told(function, found)
-    if told:
-        lines = ["if (tisim_wants_arguments()) {", *told, "}", *lines]
+    conversions = [] if frees(function) else _conversions(function, found)
+    if conversions:
+        lines = ["if (tisim_wants_arguments()) {", *conversions, "}", *lines]
     if function.is_unwritten and function.returns == "int":
         return ["if (f_ierror == NULL || *f_ierror == MPI_SUCCESS) {", *lines, "}"]
     return lines
@@ -255,26 +255,27 @@ def _words(statement: str) -> set[str]:
     return set(re.findall(r"\w+", re.sub(r"\bat\(\w+\)", "", statement)))
 
 
-def _types(function: Function, one: Parameter) -> str:
-    if letter_of(function, one) == "y":
-        return f"tisim_fortran_type_list(f_{one.name}, *f_count)"
+def _types(function: Function, param: Parameter) -> str:
+    if letter_of(function, param) == "y":
+        return f"tisim_fortran_type_list(f_{param.name}, *f_count)"
     comm = f"{_CONVERSIONS['MPI_Comm']}(*f_comm)"
-    return f"tisim_fortran_types(f_{one.name}, {comm}, {int(not one.name.startswith('send'))})"
+    return f"tisim_fortran_types(f_{param.name}, {comm}, {int(not param.name.startswith('send'))})"
 
 
-def _text(function: Function, one: Parameter) -> str:
+def _text(function: Function, param: Parameter) -> str:
     texts = [p.name for p in function.parameters if p.type == "char"]
-    return f"tisim_fortran_text(f_{one.name}, {_length(one)}, {texts.index(one.name)})"
+    return f"tisim_fortran_text(f_{param.name}, {_length(param)}, {texts.index(param.name)})"
 
 
-def _described_statuses(function: Function, one: Parameter) -> str:
+def _described_statuses(function: Function, param: Parameter) -> str:
     statuses = function.statuses
-    needed = statuses is not None and statuses.name == one.name
-    count = "*f_count" if one.is_array else "1"
+    needed = statuses is not None and statuses.name == param.name
+    count = "*f_count" if param.is_array else "1"
     if statuses is not None and needed:
         count = _status_count(statuses)
     return (
-        f"tisim_fortran_described({'passed' if needed else f'f_{one.name}'}, f_{one.name}, {count})"
+        f"tisim_fortran_described({'passed' if needed else f'f_{param.name}'}, f_{param.name}, "
+        f"{count})"
     )
 
 

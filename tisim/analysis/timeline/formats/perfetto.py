@@ -66,7 +66,7 @@ class PerfettoOutput(FileOutput):
         self._write(last)
         if last and self._shortest:
             self._thin()
-            self._say_what_is_missing()
+            self._report_missing()
         if last:
             self._file.complete()
 
@@ -97,7 +97,7 @@ class PerfettoOutput(FileOutput):
         self._file.discard()
         self._files = [thinner]
 
-    def _say_what_is_missing(self) -> None:
+    def _report_missing(self) -> None:
         import numpy as np
 
         shortest = format_seconds(self._shortest * 1e-9)
@@ -136,11 +136,11 @@ class PerfettoOutput(FileOutput):
         inside = self._columns(times)
         for place in links.most_loaded(_LINKS):
             values = np.append(100 * shares[place], 0.0)[inside]
-            # A value that stays the same need not be said again, but the last one ends the track.
+            # A value that stays the same need not be repeated, but the last one ends the track.
             changed = np.append(True, values[1:] != values[:-1])
             changed[-1] = True
-            told = times[inside][changed]
-            self._writer.counter(links.names[place], "%", told, values[changed])
+            changes = times[inside][changed]
+            self._writer.counter(links.names[place], "%", changes, values[changed])
 
     def _columns(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The times that lie in the part that is shown, and the one before."""
