@@ -44,8 +44,9 @@ static void prepare_reports(int ranks, int me) {
 
 #else
 
-// MPICH over UCX hands each message to this function. With MPIR_CVAR_NOLOCAL=1 ranks of one machine
-// do so too. Messages of a rank to itself are not reported: they are copies.
+// MPICH over UCX hands each message to this function, those on a node too. MPIR_CVAR_NOLOCAL=1
+// makes each rank a node, MPIR_CVAR_NUM_CLIQUES=N makes N nodes of one machine. Messages of a rank
+// to itself are not reported: they are copies.
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -67,13 +67,14 @@ def _started(calls: Iterable[Call]) -> Iterator[Call]:
         yield f"i{operation}", nbytes, root
 
 
-def _predicted(selector: str, call: Call, ranks: int) -> Messages:
-    """What a selector sends, but for messages of a rank to itself."""
+def _predicted(selector: str, call: Call, nodes: Sequence[int]) -> Messages:
+    """What a selector sends, but for messages of a rank to itself; `nodes`: that of each rank."""
     operation = call[0].removeprefix("i")
     write = (nonblocking if operation != call[0] else algorithm)(operation, selector)
     messages: Messages = []
+    ranks = len(nodes)
     for rank in range(ranks):
-        script = Script(rank, ranks)
+        script = Script(rank, ranks, nodes)
         write(script, *_arguments((operation, *call[1:]), ranks))
         rows = zip(script.kinds, script.peers, script.sizes, strict=True)
         messages.append(
@@ -131,11 +132,17 @@ def _compile(mpicc: str, directory: pytest.TempPathFactory, *words: str) -> str:
     return str(program)
 
 
-def _sent(command: list[str], ranks: int, calls: list[Call]) -> dict[Call, Messages]:
+# As if each rank of MPICH had a node.
+_NODE_EACH = {"MPIR_CVAR_NOLOCAL": "1"}
+
+
+def _sent(
+    command: list[str], ranks: int, calls: list[Call], where: dict[str, str] = _NODE_EACH
+) -> dict[Call, Messages]:
     asked = "".join(f"{operation} {nbytes} {root}\n" for operation, nbytes, root in calls)
     ran = subprocess.run(
         [command[0], "-np", str(ranks), *command[1:], str(_MOST)],
-        env={**os.environ, "MPIR_CVAR_NOLOCAL": "1"},  # as if each rank of MPICH had a node
+        env={**os.environ, **where},
         input=asked,
         capture_output=True,
         text=True,
@@ -155,7 +162,8 @@ def test_open_mpi_sends_the_same_messages_in_the_same_order(
 ) -> None:
     calls = list(_calls(ranks))
     sent = _sent(open_mpi, ranks, calls)
-    different = [call for call in calls if _predicted("openmpi-4.1", call, ranks) != sent[call]]
+    nodes = range(ranks)
+    different = [call for call in calls if _predicted("openmpi-4.1", call, nodes) != sent[call]]
     assert not different
 
 
@@ -169,5 +177,30 @@ def test_mpich_sends_the_same_messages_in_the_same_order(mpich: list[str], ranks
     ]
     calls = [*blocking, *_started(blocking)]
     sent = _sent(mpich, ranks, calls)
-    different = [call for call in calls if _predicted("mpich-4", call, ranks) != sent[call]]
+    nodes = range(ranks)
+    different = [call for call in calls if _predicted("mpich-4", call, nodes) != sent[call]]
+    assert not different
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        (0, 0, 1, 1, 2, 2, 3, 3),
+        (0, 1, 2, 0, 1, 2),
+        (0, 0, 0, 1, 1, 2, 2),
+        (0, 0, 0, 1, 1, 1, 2, 2, 2),
+        (0, 1, 2, 3, 0, 1, 2, 3, 0),
+    ][: campaign(2, 5)],
+)
+def test_mpich_sends_the_same_messages_on_nodes_of_several_ranks(
+    mpich: list[str], nodes: list[int]
+) -> None:
+    blocking = [call for call in _calls(len(nodes)) if call[1] in _MANY_RANKS]
+    calls = [*blocking, *_started(blocking)]
+    where = {
+        "MPIR_CVAR_NUM_CLIQUES": str(max(nodes) + 1),
+        "MPIR_CVAR_CLIQUES_BY_BLOCK": str(int(nodes[0] == nodes[1])),
+    }
+    sent = _sent(mpich, len(nodes), calls, where)
+    different = [call for call in calls if _predicted("mpich-4", call, nodes) != sent[call]]
     assert not different

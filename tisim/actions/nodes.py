@@ -2,7 +2,8 @@
 
 SimGrid's ranks do not know where the others are: the first call on a communicator that asks
 (`Comm::init_smp`) exchanges it in four small collectives, which take simulated time. `nodes`
-writes them into the schedule of that first call, and notes in `Script.surveyed` that it did.
+writes them into the schedule of that first call, and notes in `Script.surveyed` that it did. MPI
+libraries know it from the start: `parts`.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Nodes:
     """
 
     layout: Layout
-    intra: Group
-    leaders: Group | None
+    intra: Endpoint
+    leaders: Endpoint | None
 
     def leader_of(self, rank: int) -> int:
         """The leader, as a rank of the communicator, of the host of `rank`."""
@@ -68,18 +69,23 @@ def nodes(s: Endpoint) -> Nodes:
     `s` is a rank of a communicator (`Script`) or of a part of one (`Group`).
     """
     script, context = _script_and_context(s)
-    found = layout(s)
+    result = parts(s, layout(s))
+    if context not in script.surveyed:
+        script.surveyed |= {context}
+        _survey(s, result)
+    return result
+
+
+def parts(s: Endpoint, found: Layout) -> Nodes:
+    """The parts of the communicator of `s` where its ranks are as `found` says."""
+    script, context = _script_and_context(s)
     # The parts of a communicator are numbered like the nodes of a binary heap.
     mine = _members(s, found.ranks[found.node[s.rank]])
     intra = script.group(mine, 2 * context + 1)
     leaders = None
     if intra.rank == 0:
         leaders = script.group(_members(s, found.leaders), 2 * context + 2)
-    result = Nodes(found, intra, leaders)
-    if context not in script.surveyed:
-        script.surveyed |= {context}
-        _survey(s, result)
-    return result
+    return Nodes(found, intra, leaders)
 
 
 def surveyed(s: Endpoint) -> bool:
@@ -93,20 +99,24 @@ def is_part(s: Endpoint) -> bool:
     return isinstance(s, Group)
 
 
-def layout(s: Endpoint) -> Layout:
-    """Where the ranks of `s` are, without any exchange."""
+def layout(s: Endpoint, *, by_rank: bool = False) -> Layout:
+    """Where the ranks of `s` are, without any exchange.
+
+    `by_rank`: those of a host in the order of their ranks, not of their start.
+    """
     script, _ = _script_and_context(s)
     if isinstance(s, Group):
         hosts = tuple(script.placement[m] for m in s.members)
         return _layout_of(hosts, tuple(script.order[m] for m in s.members))
     # The ranks of a communicator share these sequences, which are long and do not change.
-    key = _identity(script.placement), _identity(script.order)
+    order = range(s.size) if by_rank else script.order
+    key = _identity(script.placement), _identity(order)
     known = _of_communicator.get(key)
     if known is None:
         if len(_of_communicator) >= _MAX_KNOWN:
             _of_communicator.clear()
-        found = _layout_of(tuple(script.placement), tuple(script.order))
-        known = _of_communicator[key] = (script.placement, script.order, found)
+        found = _layout_of(tuple(script.placement), tuple(order))
+        known = _of_communicator[key] = (script.placement, order, found)
     return known[2]
 
 

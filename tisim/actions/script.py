@@ -244,7 +244,7 @@ class Script:
         self._add(kind, 0, nbytes, 0, slot)
         self._add(FILE_OFFSET, 0, offset, 0)
 
-    def group(self, members: Sequence[int], context: int) -> Group:
+    def group(self, members: Sequence[int], context: int) -> Endpoint:
         """The ranks `members` as a communicator of their own, with a matching context."""
         return Group(self, members, context)
 
@@ -312,39 +312,54 @@ class Group(Script):
         self.script.waitall(requests)
 
 
+class _Round:
+    """The requests of the round that a rank is in, and whether the next call begins another."""
+
+    __slots__ = ("requests", "ends")
+
+    def __init__(self) -> None:
+        self.requests: list[int] = []
+        self.ends = False
+
+
 class Rounds(Script):
     """An endpoint on which each blocking call of an algorithm ends a round.
 
-    The round ends before the next call, so that nothing follows the last one.
+    The round ends before the next call, so that nothing follows the last one. The parts of a
+    communicator have their rounds together.
 
     `receives_first`: of an exchange, the receive is posted before the send.
     """
 
-    __slots__ = ("script", "receives_first", "_open", "_ends")
+    __slots__ = ("script", "receives_first", "_round")
 
     def __init__(self, script: Script, *, receives_first: bool = False) -> None:
         self.script, self.rank, self.size = script, script.rank, script.size
         self.receives_first = receives_first
-        self._open: list[int] = []
-        self._ends = False
+        self._round = _Round()
 
     def _next(self) -> None:
-        if self._ends:
-            self.script.waitall(self._open)
-            self._open, self._ends = [], False
+        if self._round.ends:
+            self.script.waitall(self._round.requests)
+            self._round.requests, self._round.ends = [], False
+
+    def group(self, members: Sequence[int], context: int) -> Endpoint:
+        part = Rounds(self.script.group(members, context), receives_first=self.receives_first)
+        part._round = self._round
+        return part
 
     def chosen(self, operation: str) -> Callable[..., None]:
         return self.script.chosen(operation)
 
     def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
         self._next()
-        self._open.append(self.script.isend(dst, nbytes, tag))
-        return self._open[-1]
+        self._round.requests.append(self.script.isend(dst, nbytes, tag))
+        return self._round.requests[-1]
 
     def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
         self._next()
-        self._open.append(self.script.irecv(src, nbytes, tag))
-        return self._open[-1]
+        self._round.requests.append(self.script.irecv(src, nbytes, tag))
+        return self._round.requests[-1]
 
     def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
         return [self.isend(dst, nbytes) for dst, nbytes in zip(dsts, sizes, strict=True)]
@@ -354,19 +369,19 @@ class Rounds(Script):
 
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
         self.isend(dst, nbytes, tag)
-        self._ends = True
+        self._round.ends = True
 
     ssend = send
 
     def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
         self.irecv(src, nbytes, tag)
-        self._ends = True
+        self._round.ends = True
 
     def wait(self, request: int) -> None:
-        self._ends = True
+        self._round.ends = True
 
     def waitall(self, requests: Sequence[int]) -> None:
-        self._ends = self._ends or bool(requests)
+        self._round.ends = self._round.ends or bool(requests)
 
     def sendrecv(
         self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
@@ -378,4 +393,4 @@ class Rounds(Script):
         self.isend(dst, send_bytes, send_tag)
         if not self.receives_first:
             self.irecv(src, recv_bytes, recv_tag)
-        self._ends = True
+        self._round.ends = True

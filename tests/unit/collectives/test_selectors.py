@@ -8,6 +8,7 @@ import inspect
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -233,13 +234,7 @@ def test_rounds_of_non_blocking_collectives_fit_together(selector: str, operatio
             for rank in range(ranks):
                 script = Script(rank, ranks)
                 nonblocking(operation, selector)(script, *arguments)
-                assert {*script.kinds} <= {ISEND, IRECV, WAITALL}
-                waited = [
-                    slot
-                    for kind, slot in zip(script.kinds, script.slots, strict=True)
-                    if kind == WAITALL and slot >= 0
-                ]
-                script.waitall([slot for slot in range(script.requests) if slot not in waited])
+                _wait_for_the_rest(script)
                 scripts.append(script)
             seen = [outcome.seen for outcome in execute(scripts)]
             if operation in ("allreduce", "allgather", "alltoall", "barrier", "reduce_scatter"):
@@ -248,6 +243,114 @@ def test_rounds_of_non_blocking_collectives_fit_together(selector: str, operatio
                 assert len(seen[root]) == ranks
             if operation in ("bcast", "scatter"):
                 assert all(root in ranks_seen for ranks_seen in seen)
+
+
+def _wait_for_the_rest(script: Script) -> None:
+    """Wait for the requests of the last round of a non-blocking collective."""
+    assert {*script.kinds} <= {ISEND, IRECV, WAITALL}
+    waited = [
+        slot
+        for kind, slot in zip(script.kinds, script.slots, strict=True)
+        if kind == WAITALL and slot >= 0
+    ]
+    script.waitall([slot for slot in range(script.requests) if slot not in waited])
+
+
+# Two ranks on each of four nodes.
+_PAIRS = (0, 0, 1, 1, 2, 2, 3, 3)
+
+
+def _sent(
+    operation: str, arguments: tuple[int, ...], placement: Sequence[int], *, started: bool = False
+) -> list[list[int]]:
+    """Where each rank sends to."""
+    sent = []
+    for rank in range(len(placement)):
+        script = Script(rank, len(placement), placement)
+        (nonblocking if started else algorithm)(operation, "mpich-4")(script, *arguments)
+        rows = zip(script.kinds, script.peers, strict=True)
+        sent.append([peer for kind, peer in rows if kind in _SENDS])
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "sent"),
+    [
+        (
+            "barrier", (),
+            [[1, 2, 4, 1], [0], [3, 4, 6, 3], [2], [5, 6, 0, 5], [4], [7, 0, 2, 7], [6]],
+        ),
+        # The root hands the message to its leader, and gets it back.
+        ("bcast", (100, 1, 3), [[1], [], [6, 4, 3], [2], [5], [], [0, 7], []]),
+        # The root's node is the first.
+        ("bcast", (20_000, 1, 3), [[1], [], [6, 4], [2], [5], [], [0, 7], []]),
+        # The root's node is the last.
+        ("reduce", (100, 1, 3), [[6], [0], [3], [], [2], [4], [2], [6]]),
+        ("allreduce", (8, 1), [[2, 4, 1], [0], [0, 6, 3], [2], [6, 0, 5], [4], [4, 2, 7], [6]]),
+        # The leader of the last node is the first to hear from the one before.
+        (
+            "scan", (8, 1),
+            [
+                [1, 2, 4, 2, 1], [0, 0], [3, 0, 6, 4, 3, 3], [2, 2],
+                [5, 6, 0, 6, 5, 5], [4, 4], [7, 4, 2, 7, 7], [6, 6],
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_mpich_has_two_levels_on_nodes_of_several_ranks(
+    operation: str, arguments: tuple[int, ...], sent: list[list[int]]
+) -> None:
+    assert _sent(operation, arguments, _PAIRS) == sent
+
+
+def test_mpich_reduces_long_vectors_to_rank_0() -> None:
+    sent = _sent("reduce", (20_000, 1, 3), _PAIRS)
+    assert [peers[0] for peers in sent[1::2]] == [0, 2, 4, 6]
+    assert sent[0][-1] == 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "placement"),
+    [
+        ("bcast", (600_000, 1, 3), _PAIRS),
+        ("bcast", (20_000, 1, 3), (*_PAIRS, 4)),
+        ("allreduce", (8, 1), (0,) * 8),
+        ("scan", (8, 1), (0, 1) * 4),
+        ("exscan", (8, 1), _PAIRS),
+        ("gather", (8, 1, 8, 1, 3), _PAIRS),
+    ],
+)
+def test_mpich_knows_no_nodes_otherwise(
+    operation: str, arguments: tuple[int, ...], placement: tuple[int, ...]
+) -> None:
+    ranks = range(len(placement))
+    assert _sent(operation, arguments, placement) == _sent(operation, arguments, ranks)
+
+
+def test_the_leader_of_a_node_is_its_lowest_rank_for_mpich() -> None:
+    script = Script(1, 4, (0, 0, 1, 1), order=(1, 0, 3, 2))  # ranks of the world
+    algorithm("allreduce", "mpich-4")(script, 8, 1)
+    assert (script.peers[0], script.kinds[0]) == (0, SEND)
+
+
+@pytest.mark.parametrize("operation", ["bcast", "reduce", "scan"])
+@pytest.mark.parametrize(
+    "placement", [_PAIRS, (0, 1, 2) * 3, (0, 0, 0, 1, 2, 2, 2, 2), (0,) * 9, (0, 1, 1, 1, 1, 1)]
+)
+def test_rounds_on_nodes_of_several_ranks_fit_together(
+    operation: str, placement: tuple[int, ...]
+) -> None:
+    ranks = len(placement)
+    for n, root in itertools.product((60, 5000, 100_000), (0, ranks // 2, ranks - 1)):
+        arguments = _arguments(operation, n, ranks, root)
+        scripts = [Script(rank, ranks, placement) for rank in range(ranks)]
+        for script in scripts:
+            nonblocking(operation, "mpich-4")(script, *arguments)
+            _wait_for_the_rest(script)
+        seen = [outcome.seen for outcome in execute(scripts)]
+        assert operation != "reduce" or len(seen[root]) == ranks
+        assert operation != "bcast" or all(root in ranks_seen for ranks_seen in seen)
+        assert operation != "scan" or all({*range(r)} <= seen[r] for r in range(ranks))
 
 
 def test_mpichs_ring_waits_for_each_step() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import power_of_two_up_to
 from tisim.actions.collectives.trees import in_order_binomial_tree
-from tisim.actions.nodes import nodes
+from tisim.actions.nodes import Nodes, nodes
 from tisim.actions.script import Endpoint
 from tisim.errors import InputError
 
@@ -113,12 +113,15 @@ def mpich_smp(s: Endpoint) -> None:
     `MPIR_Barrier_intra_smp`: H. Zhu, D. Goodell, W. Gropp, R. Thakur, "Hierarchical collectives
     in MPICH2", EuroPVM/MPI 2009.
     """
-    where = nodes(s)
-    barrier = algorithm("barrier", "mpich")
+    in_two_levels(nodes(s), algorithm("barrier", "mpich"), algorithm("bcast", "mpich"))
+
+
+def in_two_levels(where: Nodes, barrier: Algorithm, bcast: Algorithm) -> None:
+    """A barrier on each host, one among the leaders, then a byte to the ranks of each host."""
     barrier(where.intra)
     if where.leaders is not None:
         barrier(where.leaders)
-    algorithm("bcast", "mpich")(where.intra, 1, 1, 0)
+    bcast(where.intra, 1, 1, 0)
 
 
 # `MPIR_Pairwise_Barrier_MV2`

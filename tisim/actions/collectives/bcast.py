@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tisim.actions.collectives.blocks import Blocks
-from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.collectives.halving import exchange_doubling
 from tisim.actions.collectives.segments import (
     Pieces,
@@ -23,7 +23,7 @@ from tisim.actions.collectives.segments import (
     whole_segments,
 )
 from tisim.actions.collectives.trees import Place, bcast_down, binary_tree, chains, knomial_tree
-from tisim.actions.nodes import nodes
+from tisim.actions.nodes import Nodes, nodes
 from tisim.actions.script import Endpoint
 
 _SEGMENT_BYTES = 8192
@@ -371,15 +371,21 @@ def mvapich2_inter_node(
     Hand the data to the leader of the root's host, and broadcast them among the leaders. MVAPICH2's
     `MPIR_Bcast_inter_node_helper_MV2`: [Mamidala]. `inter` is the broadcast among the leaders.
     """
-    where = nodes(s)
-    leader_of_root = where.leader_of(root)
-    if where.intra.size > 1 and root != leader_of_root:
-        if s.rank == leader_of_root:
+    among_leaders(s, nodes(s), count, size, root, algorithm("bcast", inter))
+
+
+def among_leaders(
+    s: Endpoint, where: Nodes, count: int, size: int, root: int, bcast: Algorithm
+) -> None:
+    """Hand the data to the leader of the root's host, and broadcast them among the leaders."""
+    leader = where.leader_of(root)
+    if root != leader:
+        if s.rank == leader:
             s.recv(root, count * size)
         elif s.rank == root:
-            s.send(leader_of_root, count * size)
+            s.send(leader, count * size)
     if where.leaders is not None:
-        algorithm("bcast", inter)(where.leaders, count, size, where.layout.node[root])
+        bcast(where.leaders, count, size, where.layout.node[root])
 
 
 def mvapich2_intra_node(

@@ -1,9 +1,11 @@
-"""The selector `mpich-4`: what MPICH 4.0 does by default, one rank a node.
+"""The selector `mpich-4`: what MPICH 4.0 does by default.
 
 Decisions for operations that commute, from `maint/tuning/coll/mpir/generic.json`, which MPICH 4.0.2
 contains as its default (`src/mpi/coll/src/csel.c` reads it). The layer below takes them as they are
-where each node has one rank (`maint/tuning/coll/ch4/generic.json`, "comm_hierarchy=any").
-Algorithms of SimGrid's that send the same messages in the same order are used as they are.
+where each node has one rank, and for most operations. Where a node has several ranks, it composes
+barriers, broadcasts, reductions and scans of those on the nodes and among their leaders: see
+`mpich_4_nodes.py`. Algorithms of SimGrid's that send the same messages in the same order are used
+as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from functools import partial
 
 from tisim.actions.collectives.allgatherv import around_in_pieces
 from tisim.actions.collectives.allreduce import by_halving as allreduce_by_halving
+from tisim.actions.collectives.barrier import in_two_levels
 from tisim.actions.collectives.exchanges import a_few_at_a_time
 from tisim.actions.collectives.halving import (
     StepsOf,
@@ -22,8 +25,9 @@ from tisim.actions.collectives.halving import (
 )
 from tisim.actions.collectives.reduce import by_halving as reduce_by_halving
 from tisim.actions.collectives.scatter import down_intervals
+from tisim.actions.nodes import parts
 from tisim.actions.script import Endpoint
-from tisim.actions.selectors import default
+from tisim.actions.selectors import default, mpich_4_nodes
 from tisim.actions.selectors.choice import Choice
 
 # Bytes.
@@ -44,11 +48,68 @@ scatterv = partial(default.write, "scatterv")
 
 
 def barrier(s: Endpoint) -> None:
+    """On the nodes, among the leaders, then a broadcast on the nodes."""
+    found = mpich_4_nodes.layout_of(s)
+    if found is None:
+        flat_barrier(s)
+    else:
+        in_two_levels(parts(s, found), flat_barrier, flat_bcast)
+
+
+def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
+    """Among the leaders first, but for long messages."""
+    nbytes = count * size
+    found = mpich_4_nodes.layout_of(s)
+    if found is not None and (s.size < _FEW_RANKS or nbytes < _SHORT_BCAST):
+        mpich_4_nodes.bcast_by_leaders(s, found, nbytes, 1, root, flat_bcast)
+    elif found is not None and is_power_of_two(s.size) and nbytes < _LONG_BCAST:
+        mpich_4_nodes.bcast_by_nodes(s, found, nbytes, 1, root, flat_bcast)
+    else:
+        flat_bcast(s, nbytes, 1, root)
+
+
+def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
+    """On the nodes first; the leaders reduce long vectors to rank 0, which sends the result."""
+    found = mpich_4_nodes.layout_of(s)
+    if found is None:
+        flat_reduce(s, count, size, root)
+    elif count * size <= _SHORT_REDUCE:
+        mpich_4_nodes.reduce_by_nodes(s, found, count, size, root, flat_reduce)
+    else:
+        mpich_4_nodes.reduce_to_rank_0(s, found, count, size, root, flat_reduce)
+
+
+def allreduce(s: Endpoint, count: int, size: int) -> None:
+    """To the leaders, among them, then a broadcast on the nodes."""
+    found = mpich_4_nodes.layout_of(s)
+    if found is None or len(found.leaders) == 1:
+        flat_allreduce(s, count, size)
+        return
+    where = parts(s, found)
+    flat_reduce(where.intra, count, size, 0)
+    if where.leaders is not None:
+        flat_allreduce(where.leaders, count, size)
+    flat_bcast(where.intra, count, size, 0)
+
+
+def scan(s: Endpoint, count: int, size: int) -> None:
+    """On the nodes, then among the leaders, if the ranks of each node follow one another."""
+    found = mpich_4_nodes.layout_of(s)
+    if found is None or not found.blocked:
+        flat_scan(s, count, size)
+    else:
+        mpich_4_nodes.scan(s, found, count, size, flat_scan, flat_bcast, announced=True)
+
+
+# What follows knows no nodes.
+
+
+def flat_barrier(s: Endpoint) -> None:
     """Dissemination (`MPIR_Barrier_intra_dissemination`)."""
     Choice("ompi_bruck").call("barrier", s)
 
 
-def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
+def flat_bcast(s: Endpoint, count: int, size: int, root: int) -> None:
     """By the bytes of the message."""
     nbytes = count * size
     if nbytes == 0:
@@ -66,7 +127,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
 # thresholds and steps.
 
 
-def reduce(
+def flat_reduce(
     s: Endpoint, count: int, size: int, root: int, steps_of: StepsOf = halving_even_blocks
 ) -> None:
     """By the bytes of the vector, and whether each rank gets an element."""
@@ -78,7 +139,7 @@ def reduce(
         reduce_by_halving(s, count, size, root, steps_of)
 
 
-def allreduce(
+def flat_allreduce(
     s: Endpoint,
     count: int,
     size: int,
@@ -169,7 +230,7 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     Choice(name).call("reduce_scatter", s, rcounts, size)
 
 
-def scan(s: Endpoint, count: int, size: int) -> None:
+def flat_scan(s: Endpoint, count: int, size: int) -> None:
     """Recursive doubling with those partners that exist (`MPIR_Scan_intra_recursive_doubling`)."""
     mask = 1
     while mask < s.size and count:
@@ -179,4 +240,4 @@ def scan(s: Endpoint, count: int, size: int) -> None:
         mask *= 2
 
 
-exscan = scan  # the same messages (`MPIR_Exscan_intra_recursive_doubling`)
+exscan = flat_scan  # the same messages (`MPIR_Exscan_intra_recursive_doubling`)

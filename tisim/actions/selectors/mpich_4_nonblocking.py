@@ -3,13 +3,14 @@
 Without options MPICH carries out its "sched" algorithms (`maint/tuning/coll/mpir/generic.json`, its
 part of the non-blocking ones): those of the blocking collectives, step by step, and a step begins
 when the one before is complete and its rank is inside MPI. So most functions here hand an endpoint
-to a blocking algorithm that makes rounds of its calls. Reductions commute, no buffer is in place,
-and each node has one rank.
+to a blocking algorithm that makes rounds of its calls. Broadcasts, reductions to a root and scans
+have two levels where a node has several ranks. Reductions commute, and no buffer is in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tisim.actions.collectives import nonblocking
 from tisim.actions.collectives.bcast import scatter_lr_allgather, scatter_rdb_allgather
@@ -18,7 +19,7 @@ from tisim.actions.collectives.halving import halving_blocks, is_power_of_two
 from tisim.actions.collectives.segments import Pieces
 from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint, Rounds, Script
-from tisim.actions.selectors import mpich_4
+from tisim.actions.selectors import mpich_4, mpich_4_nodes
 
 # Bytes; as in `mpich_4`, where the blocking collectives have others.
 _SHORT_BCAST, _LONG_BCAST = 12288, 524288
@@ -43,19 +44,48 @@ def _in_rounds(
 # `MPIR_I*_intra_sched_*`: dissemination, binomial trees, recursive doubling, groups of 32 messages,
 # or by the bytes, as the blocking ones. An allreduce posts the receive of an exchange before the
 # send.
-ibarrier = _in_rounds(mpich_4.barrier)
-ireduce = _in_rounds(mpich_4.reduce, halving_blocks)
-iallreduce = _in_rounds(mpich_4.allreduce, _SHORT_ALLREDUCE, halving_blocks, receives_first=True)
+ibarrier = _in_rounds(mpich_4.flat_barrier)
+iallreduce = _in_rounds(
+    mpich_4.flat_allreduce, _SHORT_ALLREDUCE, halving_blocks, receives_first=True
+)
 igather = _in_rounds(mpich_4.gather)
 iscatter = _in_rounds(mpich_4.scatter)
 iallgather = _in_rounds(mpich_4.allgather)
 ialltoall = _in_rounds(mpich_4.alltoall, _SHORT_ALLTOALL)
 ialltoallv = _in_rounds(mpich_4.alltoallv)
 ireduce_scatter = _in_rounds(mpich_4.reduce_scatter)
-iscan = iexscan = _in_rounds(mpich_4.scan)
+iexscan = _in_rounds(mpich_4.exscan)
+
+
+def ireduce(s: Script, count: int, size: int, root: int) -> None:
+    """On the nodes, the root's last (`MPIR_Ireduce_intra_sched_smp`)."""
+    found = mpich_4_nodes.layout_of(s)
+    flat = partial(mpich_4.flat_reduce, steps_of=halving_blocks)
+    if found is None:
+        flat(Rounds(s), count, size, root)
+    else:
+        mpich_4_nodes.reduce_by_nodes(Rounds(s), found, count, size, root, flat)
+
+
+def iscan(s: Script, count: int, size: int) -> None:
+    """As the blocking one (`MPIR_Iscan_intra_sched_smp`)."""
+    found, flat = mpich_4_nodes.layout_of(s), mpich_4.flat_scan
+    if found is None or not found.blocked:
+        flat(Rounds(s), count, size)
+    else:
+        mpich_4_nodes.scan(Rounds(s), found, count, size, flat, _flat_ibcast, announced=False)
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
+    """Among the leaders first (`MPIR_Ibcast_intra_sched_smp`)."""
+    found = mpich_4_nodes.layout_of(s)
+    if found is None:
+        _flat_ibcast(Rounds(s), count, size, root)
+    else:
+        mpich_4_nodes.bcast_by_leaders(Rounds(s), found, count, size, root, _flat_ibcast)
+
+
+def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
     """By the bytes of the message."""
     nbytes = count * size
     if nbytes == 0:
@@ -63,9 +93,9 @@ def ibcast(s: Script, count: int, size: int, root: int) -> None:
     if s.size < _FEW_RANKS or nbytes < _SHORT_BCAST:
         _down_a_tree(s, nbytes, root)
     elif is_power_of_two(s.size) and nbytes < _LONG_BCAST:
-        scatter_rdb_allgather(Rounds(s), nbytes, 1, root, _scatter)
+        scatter_rdb_allgather(s, nbytes, 1, root, _scatter)
     else:
-        scatter_lr_allgather(Rounds(s), nbytes, 1, root, _scatter)
+        scatter_lr_allgather(s, nbytes, 1, root, _scatter)
 
 
 def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
@@ -86,18 +116,15 @@ def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
             held -= passed
 
 
-def _down_a_tree(s: Script, nbytes: int, root: int) -> None:
+def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
     """From the parent, then to all children at once (`MPIR_Ibcast_intra_sched_binomial`).
 
     The blocking broadcast sends to one child after the other.
     """
     parent, children = in_order_binomial_tree(s.rank, s.size, root)
     if parent is not None:
-        received = s.irecv(parent, nbytes)
-        if children:
-            s.waitall([received])
-    for child in reversed(children):
-        s.isend(child, nbytes)
+        s.recv(parent, nbytes)
+    s.waitall([s.isend(child, nbytes) for child in reversed(children)])
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:

@@ -1,0 +1,116 @@
+"""Collectives of MPICH 4.0 in two levels: on each node, and among the nodes' leaders.
+
+`maint/tuning/coll/ch4/generic.json` chooses these compositions (`src/mpid/ch4/src/ch4_coll_impl.h`)
+where some node has several ranks of the communicator. The leader of a node is its lowest rank. The
+parts, a node or the leaders, know no nodes themselves: `flat` is the algorithm of one.
+"""
+
+from __future__ import annotations
+
+from tisim.actions.collectives.bcast import among_leaders
+from tisim.actions.collectives.catalogue import Algorithm
+from tisim.actions.nodes import Layout, Nodes, is_part, layout, parts
+from tisim.actions.script import Endpoint
+
+_INT = 4  # bytes
+
+
+def layout_of(s: Endpoint) -> Layout | None:
+    """Where the ranks of `s` are; None if each node has one, and in a part."""
+    if is_part(s):
+        return None
+    found = layout(s, by_rank=True)
+    return found if len(found.leaders) < s.size else None
+
+
+def _place(s: Endpoint, where: Nodes, rank: int) -> int | None:
+    """The place of `rank` on the node of `s`; None if it is on another."""
+    node = where.layout.node
+    return where.layout.ranks[node[rank]].index(rank) if node[rank] == node[s.rank] else None
+
+
+def bcast_by_leaders(
+    s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
+) -> None:
+    """The root hands the message to its leader (`MPIDI_Bcast_intra_composition_alpha`)."""
+    if count:
+        where = parts(s, found)
+        among_leaders(s, where, count, size, root, flat)
+        flat(where.intra, count, size, 0)
+
+
+def bcast_by_nodes(
+    s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
+) -> None:
+    """The root broadcasts on its node first (`MPIDI_Bcast_intra_composition_beta`)."""
+    where = parts(s, found)
+    place = _place(s, where, root)
+    if place:
+        flat(where.intra, count, size, place)
+    if where.leaders is not None:
+        flat(where.leaders, count, size, found.node[root])
+    if not place:
+        flat(where.intra, count, size, 0)
+
+
+def reduce_by_nodes(
+    s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
+) -> None:
+    """The root's node is the last to reduce (`MPIDI_Reduce_intra_composition_beta`)."""
+    where = parts(s, found)
+    place = _place(s, where, root)
+    if place is None:
+        flat(where.intra, count, size, 0)
+    if where.leaders is not None:
+        flat(where.leaders, count, size, found.node[root])
+    if place is not None:
+        flat(where.intra, count, size, place)
+
+
+def reduce_to_rank_0(
+    s: Endpoint, found: Layout, count: int, size: int, root: int, flat: Algorithm
+) -> None:
+    """Rank 0 sends the root the result (`MPIDI_Reduce_intra_composition_alpha`)."""
+    where = parts(s, found)
+    flat(where.intra, count, size, 0)
+    if where.leaders is not None:
+        flat(where.leaders, count, size, 0)
+    if root and s.rank == 0:
+        s.send(root, count * size)
+    elif root and s.rank == root:
+        s.recv(0, count * size)
+
+
+def scan(
+    s: Endpoint,
+    found: Layout,
+    count: int,
+    size: int,
+    flat: Algorithm,
+    bcast: Algorithm,
+    *,
+    announced: bool,
+) -> None:
+    """Each leader broadcasts what the nodes before have (`MPIDI_Scan_intra_composition_alpha`).
+
+    `announced`: it first broadcasts whether there is anything.
+    """
+    if count == 0:
+        return
+    where = parts(s, found)
+    nbytes, last = count * size, where.intra.size - 1
+    flat(where.intra, count, size)
+    if last and where.intra.rank == last:
+        where.intra.send(0, nbytes)
+    if where.leaders is not None:
+        if last:
+            where.intra.recv(last, nbytes)
+        flat(where.leaders, count, size)
+        if where.leaders.rank + 1 < where.leaders.size:
+            where.leaders.send(where.leaders.rank + 1, nbytes)
+        if where.leaders.rank:
+            where.leaders.recv(where.leaders.rank - 1, nbytes)
+    if announced:
+        bcast(where.intra, 1, _INT, 0)
+    if found.node[s.rank]:
+        bcast(where.intra, count, size, 0)
