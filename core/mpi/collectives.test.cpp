@@ -28,14 +28,13 @@ TEST("a collective asks for the schedule of each rank") {
 TEST("a schedule sends its messages between the ranks of the communicator") {
   Replay replay({{"barrier"}, {"barrier"}});
   CHECK(replay.simulation.run() == Stop::need_schedule);
-  const std::int32_t send = 0, receive = 3, to = 1, from = 0, tag = 0, slot = -1;
-  const double bytes = 1000;
-  replay.simulation.provide_schedule({&send, 1}, {&to, 1}, {&bytes, 1}, {&tag, 1}, {&slot, 1},
-                                     false);
+  ScheduleColumns first, second;
+  first.add(StepCode::send, 1, 1000);
+  first.provide(replay.simulation);
   CHECK(replay.simulation.run() == Stop::need_schedule);
   CHECK(replay.simulation.question().rank == 1);
-  replay.simulation.provide_schedule({&receive, 1}, {&from, 1}, {&bytes, 1}, {&tag, 1}, {&slot, 1},
-                                     false);
+  second.add(StepCode::recv, 0, 1000);
+  second.provide(replay.simulation);
   CHECK(replay.run().stop == Stop::done);
   CHECK(close(replay.finish(1), 2.0, 1e-9));
 }
@@ -47,25 +46,17 @@ TEST(
   Stop stop = replay.simulation.run(0.5);
   for (; stop == Stop::need_schedule; stop = replay.simulation.run(0.5)) {
     const std::int32_t me = replay.simulation.question().number;
-    std::vector<std::int32_t> codes, peers, slots;
-    std::vector<double> sizes;
-    const auto add = [&](StepCode code, std::int32_t peer, double bytes, std::int32_t slot) {
-      codes.push_back(static_cast<std::int32_t>(code));
-      peers.push_back(peer);
-      sizes.push_back(bytes);
-      slots.push_back(slot);
-    };
+    ScheduleColumns steps;
     constexpr std::int32_t kRequests = 2 * (kRanks - 1);
     for (std::int32_t i = 1; i < kRanks; ++i) {
-      add(StepCode::irecv, (me + i) % kRanks, 100000, i - 1);
+      steps.add(StepCode::irecv, (me + i) % kRanks, 100000, i - 1);
     }
     for (std::int32_t i = 1; i < kRanks; ++i) {
-      add(StepCode::isend, (me - i + kRanks) % kRanks, 100000, kRanks + i - 2);
+      steps.add(StepCode::isend, (me - i + kRanks) % kRanks, 100000, kRanks + i - 2);
     }
-    add(StepCode::waitall, kRequests, 0, -1);
-    for (std::int32_t slot = 0; slot < kRequests; ++slot) add(StepCode::waitall, 0, 0, slot);
-    const std::vector<std::int32_t> tags(codes.size());
-    replay.simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+    steps.add(StepCode::waitall, kRequests);
+    for (std::int32_t slot = 0; slot < kRequests; ++slot) steps.add(StepCode::waitall, 0, 0, slot);
+    steps.provide(replay.simulation);
   }
   CHECK(stop == Stop::time);
   replay.simulation.verify();
@@ -229,17 +220,10 @@ struct Row {
 
 // The findings of the check about these rows on a communicator of 8 ranks; empty: none.
 std::string verdict(const std::vector<Row>& rows, bool blocking = true) {
-  std::vector<std::int32_t> codes, peers, tags, slots;
-  std::vector<double> sizes;
-  for (const Row& row : rows) {
-    codes.push_back(static_cast<std::int32_t>(row.code));
-    peers.push_back(row.peer);
-    sizes.push_back(row.size);
-    tags.push_back(0);
-    slots.push_back(row.slot);
-  }
+  test::ScheduleColumns steps;
+  for (const Row& row : rows) steps.add(row.code, row.peer, row.size, row.slot);
   try {
-    check_schedule({codes, peers, sizes, tags, slots}, 8, blocking);
+    check_schedule({steps.codes, steps.peers, steps.sizes, steps.tags, steps.slots}, 8, blocking);
   } catch (const ScheduleError& error) {
     return error.what();
   }

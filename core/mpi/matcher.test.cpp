@@ -25,17 +25,8 @@ class Post {
     Channel& channel = matcher.channel(source, destination, tag, context);
     const std::int32_t found = matcher.take_receive(channel);
     if (found >= 0) return released(found);
-    const std::int32_t made = matcher.messages().acquire();
-    Message& message = matcher.message(made);
-    message = Message{};
-    message.bytes = name;
-    message.source = source;
-    message.destination = destination;
-    message.tag = tag;
-    message.context = context;
-    message.state = MessageState::unexpected;
-    matcher.leave_unexpected(made);
-    made_[name] = made;
+    matcher.leave_unexpected(
+        made(source, destination, tag, name, context, MessageState::unexpected));
     return -1;
   }
 
@@ -44,17 +35,8 @@ class Post {
                        std::int64_t name, std::int32_t context = 0) {
     const std::int32_t found = matcher.take_message(source, destination, tag, context);
     if (found >= 0) return released(found);
-    const std::int32_t made = matcher.messages().acquire();
-    Message& message = matcher.message(made);
-    message = Message{};
-    message.bytes = name;
-    message.source = source;
-    message.destination = destination;
-    message.tag = tag;
-    message.context = context;
-    message.state = MessageState::posted_receive;
-    matcher.post_receive(made);
-    made_[name] = made;
+    matcher.post_receive(
+        made(source, destination, tag, name, context, MessageState::posted_receive));
     return -1;
   }
 
@@ -73,6 +55,19 @@ class Post {
  private:
   std::map<std::int64_t, std::int32_t> made_;
 
+  std::int32_t made(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                    std::int64_t name, std::int32_t context, MessageState state) {
+    const std::int32_t made = made_[name] = matcher.messages().acquire();
+    Message& message = matcher.message(made);
+    message = Message{};
+    message.bytes = name;
+    message.source = source;
+    message.destination = destination;
+    message.tag = tag;
+    message.context = context;
+    message.state = state;
+    return made;
+  }
   std::int64_t released(std::int32_t found) {
     const std::int64_t name = matcher.message(found).bytes;
     matcher.message(found).state = MessageState::matched;

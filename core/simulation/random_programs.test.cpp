@@ -124,25 +124,17 @@ class RandomProgram {
   static void provide_dissemination(Simulation& simulation) {
     const Question& asked = simulation.question();
     const std::int32_t ranks = simulation.communicator(asked.comm).size;
-    std::vector<std::int32_t> codes, peers, slots;
-    std::vector<double> sizes;
-    const auto add = [&](StepCode code, std::int32_t peer, double bytes, std::int32_t slot) {
-      codes.push_back(static_cast<std::int32_t>(code));
-      peers.push_back(peer);
-      sizes.push_back(bytes);
-      slots.push_back(slot);
-    };
+    ScheduleColumns steps;
     std::int32_t slot = 0;
     for (std::int32_t by = 1; by < ranks; by *= 2, slot += 2) {
       const double bytes = 1000.0 * by;
-      add(StepCode::isend, (asked.number + by) % ranks, bytes, slot);
-      add(StepCode::irecv, (asked.number + ranks - by) % ranks, bytes, slot + 1);
-      add(StepCode::wait, 0, 0.0, slot);
-      add(StepCode::wait, 0, 0.0, slot + 1);
-      add(StepCode::compute, 0, bytes, -1);
+      steps.add(StepCode::isend, (asked.number + by) % ranks, bytes, slot);
+      steps.add(StepCode::irecv, (asked.number + ranks - by) % ranks, bytes, slot + 1);
+      steps.add(StepCode::wait, 0, 0.0, slot);
+      steps.add(StepCode::wait, 0, 0.0, slot + 1);
+      steps.add(StepCode::compute, 0, bytes);
     }
-    const std::vector<std::int32_t> tags(codes.size());
-    simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+    steps.provide(simulation);
   }
 
   std::mt19937 random_;  // the same numbers on every machine

@@ -361,81 +361,51 @@ TEST("max-min: when a link with many members has room for all, these get their l
 namespace {
 
 // Three variables over two links, of which all are held back by the first.
-Solved three() { return Solved({30, 100}); }
-
-void fill(Solved& s) {
-  for (int i = 0; i < 3; ++i) s.system.change_count(s.variable({0, 1}), 1);
-  s.solver.solve();
-  s.solver.verify();
-}
+struct Three : Solved {
+  Three() : Solved({30, 100}) {
+    for (int i = 0; i < 3; ++i) system.change_count(variable({0, 1}), 1);
+    solver.solve();
+    solver.verify();
+  }
+};
 
 }  // namespace
 
 TEST("max-min: verify objects to shares that are not a solution") {
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(1).share = 11;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "its variables use 31");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(0).share = 9;
-    s.system.variable(1).share = 11;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(2).share = 9;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(2).share = 31;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "bytes/s of 30");
-  }
+  Three a;
+  a.system.variable(1).share = 11;
+  CHECK_THROWS(a.solver.verify(), BrokenInvariant, "its variables use 31");
+  Three b;
+  b.system.variable(0).share = 9;
+  b.system.variable(1).share = 11;
+  CHECK_THROWS(b.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
+  Three c;
+  c.system.variable(2).share = 9;
+  CHECK_THROWS(c.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
+  Three d;
+  d.system.variable(2).share = 31;
+  CHECK_THROWS(d.solver.verify(), BrokenInvariant, "bytes/s of 30");
 }
 
 TEST("max-min: verify objects to a system that contradicts itself") {
-  {
-    Solved s = three();
-    fill(s);
-    s.system.constraint(1).count = 2;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 1: its count");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.constraint(0).members.pop_back();
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 0: its members");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.constraint(0).demand *= 1.5;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 0: its demand");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(1).count = 2;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "variable 1: its limit");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.variable(1).stale = true;
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "stale");
-  }
-  {
-    Solved s = three();
-    fill(s);
-    s.system.change_count(1, 1);
-    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "have not been solved");
-  }
+  Three a;
+  a.system.constraint(1).count = 2;
+  CHECK_THROWS(a.solver.verify(), BrokenInvariant, "constraint 1: its count");
+  Three b;
+  b.system.constraint(0).members.pop_back();
+  CHECK_THROWS(b.solver.verify(), BrokenInvariant, "constraint 0: its members");
+  Three c;
+  c.system.constraint(0).demand *= 1.5;
+  CHECK_THROWS(c.solver.verify(), BrokenInvariant, "constraint 0: its demand");
+  Three d;
+  d.system.variable(1).count = 2;
+  CHECK_THROWS(d.solver.verify(), BrokenInvariant, "variable 1: its limit");
+  Three e;
+  e.system.variable(1).stale = true;
+  CHECK_THROWS(e.solver.verify(), BrokenInvariant, "stale");
+  Three f;
+  f.system.change_count(1, 1);
+  CHECK_THROWS(f.solver.verify(), BrokenInvariant, "have not been solved");
 }
 
 TEST("max-min: verify objects to a bottleneck that others do not follow") {

@@ -81,6 +81,23 @@ inline std::shared_ptr<const TraceSet> trace_of(const std::vector<Program>& prog
   return TraceSet::open(files_of(texts), "test", Dialect::modern);
 }
 
+// The columns of a schedule, with which a test answers a simulation.
+struct ScheduleColumns {
+  void add(StepCode code, std::int32_t peer, double bytes = 0, std::int32_t slot = -1) {
+    codes.push_back(static_cast<std::int32_t>(code));
+    peers.push_back(peer);
+    sizes.push_back(bytes);
+    tags.push_back(0);
+    slots.push_back(slot);
+  }
+  void provide(Simulation& simulation) const {
+    simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+  }
+
+  std::vector<std::int32_t> codes, peers, tags, slots;
+  std::vector<double> sizes;
+};
+
 class Replay {
  public:
   explicit Replay(const std::vector<Program>& programs, Model model = simple_model())
@@ -116,22 +133,16 @@ class Replay {
   void answer() {
     const Question& asked = simulation.question();
     const std::int32_t size = simulation.communicator(asked.comm).size;
-    std::vector<std::int32_t> codes, peers;
-    const auto add = [&](StepCode code, std::int32_t peer) {
-      codes.push_back(static_cast<std::int32_t>(code));
-      peers.push_back(peer);
-    };
+    ScheduleColumns steps;
     const bool is_split = asked.stage == Stage::colors || asked.stage == Stage::groups;
     if (is_split && asked.number > 0) {
-      add(StepCode::send, 0);
-      add(StepCode::recv, 0);
+      steps.add(StepCode::send, 0);
+      steps.add(StepCode::recv, 0);
     }
     for (std::int32_t peer = 1; is_split && asked.number == 0 && peer < size; ++peer) {
-      add(asked.stage == Stage::colors ? StepCode::recv : StepCode::send, peer);
+      steps.add(asked.stage == Stage::colors ? StepCode::recv : StepCode::send, peer);
     }
-    const std::vector<double> sizes(codes.size());
-    const std::vector<std::int32_t> tags(codes.size()), slots(codes.size(), -1);
-    simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+    steps.provide(simulation);
   }
 };
 

@@ -290,14 +290,15 @@ def test_a_cancelled_send_is_cancelled_in_the_trace(tmp_path: Path) -> None:
     assert not made.notes
 
 
-def test_a_trace_without_volumes_needs_a_speed(tmp_path: Path) -> None:
-    def program(archive: Archive) -> None:
-        rank = archive.rank(0)
+def write_empty(directory: Path) -> None:
+    with otf2.writer.open(str(directory), timer_resolution=TICKS) as writer:
+        rank = Archive(writer, 1, None).rank(0)
         begin(rank)
         end(rank)
 
-    with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
-        program(Archive(writer, 1, None))
+
+def test_a_trace_without_volumes_needs_a_speed(tmp_path: Path) -> None:
+    write_empty(tmp_path / "scorep")
     with pytest.raises(InputError, match="--speed"):
         convert(tmp_path / "scorep", tmp_path / "t.tit")
     with pytest.raises(InputError, match="has no hardware counter PAPI_TOT_INS: it has none"):
@@ -307,13 +308,7 @@ def test_a_trace_without_volumes_needs_a_speed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
 def test_a_damaged_trace_ends_with_one_message(tmp_path: Path, cut: float) -> None:
-    def program(archive: Archive) -> None:
-        rank = archive.rank(0)
-        begin(rank)
-        end(rank)
-
-    with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
-        program(Archive(writer, 1, None))
+    write_empty(tmp_path / "scorep")
     anchor = tmp_path / "scorep" / "traces.otf2"
     whole = anchor.read_bytes()
     anchor.write_bytes(whole[: int(len(whole) * cut)])
