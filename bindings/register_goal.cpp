@@ -75,9 +75,9 @@ void register_goal(nb::module_& m) {
       .def(
           "place",
           [](const GoalSchedule& schedule, std::size_t rank, std::uint32_t op) {
-            const GoalRank& one = rank_of(schedule, rank);
-            if (op >= one.ops.size()) throw nb::index_error();
-            return one.place(op);
+            const GoalRank& program = rank_of(schedule, rank);
+            if (op >= program.ops.size()) throw nb::index_error();
+            return program.place(op);
           },
           "rank"_a, "operation"_a, "Its line, or its number in a binary schedule.");
   m.def("read_goal", &read, "content"_a,
@@ -126,8 +126,8 @@ void register_goal(nb::module_& m) {
           "standing",
           [](const GoalRun& run, std::size_t most) {
             std::vector<std::tuple<std::int32_t, std::uint32_t, std::uint32_t, bool>> rows;
-            for (const GoalRun::Standing& one : run.standing(most))
-              rows.emplace_back(one.rank, one.op, one.line, one.has_begun);
+            for (const GoalRun::Standing& waiting : run.standing(most))
+              rows.emplace_back(waiting.rank, waiting.op, waiting.line, waiting.has_begun);
             return rows;
           },
           "most"_a, "Rank, operation, line, and whether it has begun.");

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -31,12 +32,12 @@ nb::object to_view(std::vector<T> values) {
       nb::ndarray<nb::memview, const T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// The result of a function for each row.
+// The result of a function, or a member, for each row.
 template <class Rows, class Of>
 auto column(const Rows& rows, Of of) {
-  std::vector<std::decay_t<decltype(of(rows[0]))>> values;
+  std::vector<std::decay_t<decltype(std::invoke(of, rows[0]))>> values;
   values.reserve(rows.size());
-  for (const auto& row : rows) values.push_back(of(row));
+  for (const auto& row : rows) values.push_back(std::invoke(of, row));
   return values;
 }
 
@@ -50,13 +51,14 @@ nb::dict rank_results(const Simulation& s, std::int32_t index) {
   const auto ranks = ranks_of(s, index);
   const auto count = [](auto number) { return static_cast<std::int64_t>(number); };
   nb::dict results;
-  results["finish"] = to_view(column(ranks, [](const Rank& one) { return one.finish; }));
-  results["compute"] = to_view(column(ranks, [](const Rank& one) { return one.compute; }));
-  results["other"] = to_view(column(ranks, [](const Rank& one) { return one.other; }));
-  results["actions"] = to_view(column(ranks, [&](const Rank& one) { return count(one.actions); }));
-  results["bytes_sent"] = to_view(column(ranks, [](const Rank& one) { return one.bytes_sent; }));
+  results["finish"] = to_view(column(ranks, &Rank::finish));
+  results["compute"] = to_view(column(ranks, &Rank::compute));
+  results["other"] = to_view(column(ranks, &Rank::other));
+  results["actions"] =
+      to_view(column(ranks, [&](const Rank& rank) { return count(rank.actions); }));
+  results["bytes_sent"] = to_view(column(ranks, &Rank::bytes_sent));
   results["messages_sent"] =
-      to_view(column(ranks, [&](const Rank& one) { return count(one.messages_sent); }));
+      to_view(column(ranks, [&](const Rank& rank) { return count(rank.messages_sent); }));
   return results;
 }
 
@@ -67,13 +69,13 @@ nb::object file_results(const Simulation& s, std::int32_t index) {
   sums.resize(s.ranks().size());
   const auto ranks = std::span(sums).subspan(static_cast<std::size_t>(job.first),
                                              static_cast<std::size_t>(job.size));
-  const auto calls = column(ranks, [](const FileSums& one) { return one.calls; });
+  const auto calls = column(ranks, &FileSums::calls);
   if (std::all_of(calls.begin(), calls.end(), [](auto count) { return count == 0; }))
     return nb::none();
   nb::dict results;
-  results["seconds"] = column(ranks, [](const FileSums& one) { return one.seconds; });
-  results["bytes_read"] = column(ranks, [](const FileSums& one) { return one.bytes_read; });
-  results["bytes_written"] = column(ranks, [](const FileSums& one) { return one.bytes_written; });
+  results["seconds"] = column(ranks, &FileSums::seconds);
+  results["bytes_read"] = column(ranks, &FileSums::bytes_read);
+  results["bytes_written"] = column(ranks, &FileSums::bytes_written);
   results["calls"] = calls;
   return results;
 }
@@ -82,10 +84,10 @@ nb::dict server_results(const Simulation& s, std::int32_t file_system) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
   const auto& sums = s.file_systems().sums(file_system);
   nb::dict results;
-  results["seconds"] = column(sums, [](const ServerSums& one) { return one.seconds; });
-  results["requests"] = column(sums, [](const ServerSums& one) { return one.requests; });
-  results["bytes_read"] = column(sums, [](const ServerSums& one) { return one.bytes_read; });
-  results["bytes_written"] = column(sums, [](const ServerSums& one) { return one.bytes_written; });
+  results["seconds"] = column(sums, &ServerSums::seconds);
+  results["requests"] = column(sums, &ServerSums::requests);
+  results["bytes_read"] = column(sums, &ServerSums::bytes_read);
+  results["bytes_written"] = column(sums, &ServerSums::bytes_written);
   return results;
 }
 

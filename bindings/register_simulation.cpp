@@ -120,8 +120,8 @@ void register_simulation(nb::module_& m) {
       .def(
           "taken_request",
           [](const Simulation& s, std::int32_t rank) {
-            const Rank& one = checked_rank(s, rank);
-            return one.optional ? one.optional->taken : -1;
+            const Rank& driven = checked_rank(s, rank);
+            return driven.optional ? driven.optional->taken : -1;
           },
           "rank"_a, "The request that the rank's last `waitany` has completed.")
       .def(

@@ -285,9 +285,9 @@ void register_timeline(nb::module_& m) {
           [](const WaitCauses& causes, std::uint32_t row) {
             std::vector<std::tuple<std::int64_t, int, double>> found;
             if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
-            for (const CauseShare& one : causes.of(row))
-              found.emplace_back(one.row == StatePaths::kNone ? -1 : one.row, one.state,
-                                 one.seconds);
+            for (const CauseShare& share : causes.of(row))
+              found.emplace_back(share.row == StatePaths::kNone ? -1 : share.row, share.state,
+                                 share.seconds);
             return found;
           },
           "row"_a,

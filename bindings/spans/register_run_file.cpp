@@ -72,8 +72,8 @@ void add_states_to_spans(SpanFile& spans, const nb::bytes& rows) {
 
 std::vector<std::tuple<double, double, std::size_t>> span_batches(const SpanFile& spans) {
   std::vector<std::tuple<double, double, std::size_t>> batches;
-  for (const SpanFile::Batch& one : spans.batches()) {
-    batches.emplace_back(one.begin, one.end, one.states);
+  for (const SpanFile::Batch& batch : spans.batches()) {
+    batches.emplace_back(batch.begin, batch.end, batch.states);
   }
   return batches;
 }

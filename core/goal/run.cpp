@@ -107,12 +107,12 @@ void GoalRun::end(std::int32_t rank, std::uint32_t op, double date) {
 }
 
 void GoalRun::allow(std::int32_t rank, std::span<const std::uint32_t> ops, double date) {
-  Rank& one = rank_of(rank);
+  Rank& waiting = rank_of(rank);
   for (const std::uint32_t op : ops) {
-    one.ready[op] = std::max(one.ready[op], date);
-    if (--one.needs[op] != 0) continue;
-    if (one.freed.empty()) touched_.push_back(rank);
-    one.freed.push_back(op);
+    waiting.ready[op] = std::max(waiting.ready[op], date);
+    if (--waiting.needs[op] != 0) continue;
+    if (waiting.freed.empty()) touched_.push_back(rank);
+    waiting.freed.push_back(op);
   }
 }
 

@@ -40,10 +40,10 @@ class Text {
         const std::int64_t rank = number(0, kMostRanks);
         if (rank >= static_cast<std::int64_t>(made.ranks.size()))
           fail("rank " + std::to_string(rank) + " is not below num_ranks");
-        GoalRank& one = made.ranks[static_cast<std::size_t>(rank)];
-        if (!one.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
+        GoalRank& program = made.ranks[static_cast<std::size_t>(rank)];
+        if (!program.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
         want("{");
-        read_rank(one, rank, made);
+        read_rank(program, rank, made);
         ++found;
       } else {
         fail("expected 'num_ranks N' and then 'rank N {', not '" + shown() + "'");
@@ -51,13 +51,14 @@ class Text {
     }
     if (!counted) fail("has no line num_ranks, as GOAL schedules have");
     if (found < made.ranks.size()) {
-      const auto missing = std::find_if(made.ranks.begin(), made.ranks.end(),
-                                        [](const GoalRank& one) { return one.lines.empty(); });
+      const auto missing =
+          std::find_if(made.ranks.begin(), made.ranks.end(),
+                       [](const GoalRank& program) { return program.lines.empty(); });
       line_ = 0;
       fail("has no rank " + std::to_string(missing - made.ranks.begin()) + " of its " +
            std::to_string(made.ranks.size()) + " ranks");
     }
-    for (GoalRank& one : made.ranks) one.lines.pop_back();
+    for (GoalRank& program : made.ranks) program.lines.pop_back();
     return made;
   }
 

@@ -22,16 +22,16 @@ GoalSequence::GoalSequence(std::shared_ptr<const GoalSchedule> schedule, std::si
       left_(rank_.ops.size()) {
   std::optional<std::uint8_t> cpu;
   for (std::uint32_t op = 0; op < left_; ++op) {
-    const GoalOp& one = rank_.ops[op];
-    if (one.kind != GoalKind::compute) continue;
-    if (cpu.value_or(one.cpu) != one.cpu) {
+    const GoalOp& operation = rank_.ops[op];
+    if (operation.kind != GoalKind::compute) continue;
+    if (cpu.value_or(operation.cpu) != operation.cpu) {
       throw GoalError("rank " + std::to_string(rank) + ", " + rank_.place(op) +
                           ": computes on the processors " + std::to_string(*cpu) + " and " +
-                          std::to_string(one.cpu) +
+                          std::to_string(operation.cpu) +
                           " at once, but a rank of a trace computes on one",
                       0);
     }
-    cpu = one.cpu;
+    cpu = operation.cpu;
   }
   find_earlier();
   for (std::uint32_t op = 0; op < left_; ++op) sort(op);

@@ -46,7 +46,7 @@ Windows::Windows(const Runtime& runtime, CommunicatorTable& communicators, Reque
       source_(source),
       rdma_(runtime.model.rma == "rdma"),
       lock_messages_(lock_messages(runtime.model.rma)),
-      tells_(lock_messages_.bytes > 0) {}
+      locks_by_message_(lock_messages_.bytes > 0) {}
 
 bool Windows::begin(Rank& rank, std::int32_t index) {
   const Op op = rank.op;
@@ -68,12 +68,12 @@ bool Windows::begin(Rank& rank, std::int32_t index) {
     if (operation == Operation::win_free) call.steps.push_back({Step::free});
     return go_on(rank, index);
   }
-  if (tells_) waits_.make_progress(index);
+  if (locks_by_message_) waits_.make_progress(index);
   const bool has_group = window_traits_of(operation).form == WindowForm::group;
   std::vector<std::int32_t> group;
   if (has_group) {
-    for (const double one : runtime_.jobs.call_of(rank).arguments) {
-      group.push_back(static_cast<std::int32_t>(one));
+    for (const double member : runtime_.jobs.call_of(rank).arguments) {
+      group.push_back(static_cast<std::int32_t>(member));
     }
   }
   const std::int32_t size = communicators_[communicators_.index_of(rank, op.comm)].size;
@@ -150,10 +150,10 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       if (!rdma_) plan_collect(me, -1, call);
       return;
     case Operation::win_lock:
-      if (tells_ && op.peer != me) plan_told(me, op.peer, call);
+      if (locks_by_message_ && op.peer != me) plan_lock_message(me, op.peer, call);
       steps.push_back({Step::lock, op.peer, op.bytes != 0 ? 1 : 0});
-      if (!tells_) return plan_flush(op.peer, call);
-      if (op.peer != me) plan_told(op.peer, me, call);
+      if (!locks_by_message_) return plan_flush(op.peer, call);
+      if (op.peer != me) plan_lock_message(op.peer, me, call);
       return;
     case Operation::win_lock_all:
       for (std::int32_t target = 0; target < size; ++target) {
@@ -162,7 +162,7 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       }
       return;
     case Operation::win_unlock:
-      if (tells_) return plan_done(op.peer, true, call);
+      if (locks_by_message_) return plan_completion(op.peer, true, call);
       if (rdma_) plan_flush(op.peer, call);
       steps.push_back({Step::unlock, op.peer});
       if (!rdma_) plan_flush(op.peer, call);
@@ -175,7 +175,7 @@ void Windows::plan(const Op& op, const Epochs& epochs, const std::vector<std::in
       }
       return;
     case Operation::win_flush:
-      return tells_ ? plan_done(op.peer, false, call) : plan_flush(op.peer, call);
+      return locks_by_message_ ? plan_completion(op.peer, false, call) : plan_flush(op.peer, call);
     case Operation::win_flush_local:
       return plan_collect(me, op.peer, call);
     case Operation::win_flush_all:
@@ -198,14 +198,14 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
   // A rank's access to its own memory is not a message, unless it combines.
   const bool is_local = target == kProcNull || target == me;
   const bool fetches = traits.fetches && !is_local;
-  const bool is_message = !is_local || (traits.combines && !tells_);
+  const bool is_message = !is_local || (traits.combines && !locks_by_message_);
   const bool stores = traits.stores && target != kProcNull && is_message;
   const bool is_request = traits.makes_request;
   const auto in_list = [&](std::int32_t owner, bool lists) {
-    if (!tells_) steps.push_back({Step::enter, owner});
+    if (!locks_by_message_) steps.push_back({Step::enter, owner});
     if (lists && owner == target) steps.push_back({Step::receive});
     if (lists) steps.push_back({Step::list, owner, owner == target && traits.combines ? 1 : 0});
-    if (!tells_) steps.push_back({Step::leave, owner});
+    if (!locks_by_message_) steps.push_back({Step::leave, owner});
   };
   if (rdma_) {
     if (!is_local) {
@@ -236,7 +236,7 @@ void Windows::plan_access(const WindowTraits& traits, const Op& op, Progress& ca
     if (has_own && !traits.combines) in_list(me, false);
     in_list(target, true);
     if (has_own && traits.combines) in_list(me, false);
-    if (traits.combines && !tells_) plan_flush(target, call);
+    if (traits.combines && !locks_by_message_) plan_flush(target, call);
   }
   if (is_atomic) steps.push_back({Step::leave_atomic, target});
   // A send needs no wait.
@@ -249,38 +249,38 @@ void Windows::plan_flush(std::int32_t target, Progress& call) const {
 }
 
 void Windows::plan_collect(std::int32_t owner, std::int32_t other, Progress& call) const {
-  const bool holds = !rdma_ && !tells_;
+  const bool holds = !rdma_ && !locks_by_message_;
   if (holds) call.steps.push_back({Step::enter, owner});
   call.steps.push_back({Step::collect, owner, other});
   if (holds) call.steps.push_back({Step::leave, owner});
 }
 
-void Windows::plan_told(std::int32_t source, std::int32_t destination, Progress& call) {
-  call.steps.push_back({Step::tell, source, destination});
+void Windows::plan_lock_message(std::int32_t source, std::int32_t destination, Progress& call) {
+  call.steps.push_back({Step::lock_message, source, destination});
   call.steps.push_back({Step::await});
 }
 
-// The rank says so behind its last access, in the fragment of that, or else by a message. MPICH's
-// waits for the answer of the access, and then unlocks by a message.
-void Windows::plan_done(std::int32_t target, bool unlocks, Progress& call) const {
+// Open MPI announces the end of the accesses in the fragment of the last one, or by a message if
+// there was none. MPICH waits for the answers to the accesses, and then unlocks by a message.
+void Windows::plan_completion(std::int32_t target, bool unlocks, Progress& call) const {
   const std::int32_t me = call.me;
   if (target != me) {
     const Window& window = windows_[static_cast<std::size_t>(call.window)];
     const auto member = window.members.find(target);
     const bool has_accesses = member != window.members.end() &&
-                              std::ranges::any_of(member->second.list, [&](const Listed& one) {
-                                return one.source == me;
+                              std::ranges::any_of(member->second.list, [&](const Listed& access) {
+                                return access.source == me;
                               });
     const bool unlocks_apart = lock_messages_.answers_accesses && unlocks && has_accesses;
     if (unlocks_apart) {
       plan_flush(target, call);
-      plan_told(target, me, call);
+      plan_lock_message(target, me, call);
     }
-    if (!has_accesses || unlocks_apart) plan_told(me, target, call);
+    if (!has_accesses || unlocks_apart) plan_lock_message(me, target, call);
   }
   plan_flush(target, call);
   if (unlocks) call.steps.push_back({Step::unlock, target});
-  if (target != me) plan_told(target, me, call);
+  if (target != me) plan_lock_message(target, me, call);
 }
 
 bool Windows::go_on(Rank& rank, std::int32_t index) {
@@ -295,7 +295,7 @@ bool Windows::go_on(Rank& rank, std::int32_t index) {
       return false;
     }
     const StepOf step = call.steps[call.next];
-    const bool sends = step.step == Step::send || step.step == Step::tell;
+    const bool sends = step.step == Step::send || step.step == Step::lock_message;
     if (sends && !send(rank, index, call, step)) return false;
     ++call.next;
     if (!take(rank, index, call, step)) return false;
@@ -310,9 +310,9 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   Member& member = window.members[step.a];
   switch (step.step) {
     case Step::send:
-    case Step::tell:
+    case Step::lock_message:
     case Step::receive:
-      call.turns = rdma_ || tells_ ? 0 : kTurnsOfPost;
+      call.turns = rdma_ || locks_by_message_ ? 0 : kTurnsOfPost;
       return true;
     case Step::enter:
     case Step::enter_atomic:
@@ -369,10 +369,10 @@ bool Windows::take(Rank& rank, std::int32_t index, Progress& call, const StepOf&
 // The message of an access, which is on its way at once. False: the rank pays for it first, or a
 // route is not known yet.
 bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step) {
-  const bool tells = step.step == Step::tell;
-  const bool is_read = tells_ && step.b != call.me;
+  const bool is_lock_message = step.step == Step::lock_message;
+  const bool is_read = locks_by_message_ && step.b != call.me;
   const std::int64_t bytes =
-      tells ? lock_messages_.bytes : call.bytes + (is_read ? lock_messages_.headers : 0);
+      is_lock_message ? lock_messages_.bytes : call.bytes + (is_read ? lock_messages_.headers : 0);
   const double seconds = rdma_ || call.paid ? 0 : messages_.access_overhead(rank, bytes);
   call.paid = true;
   if (seconds > 0) {
@@ -385,8 +385,9 @@ bool Windows::send(Rank& rank, std::int32_t index, Progress& call, const StepOf&
   const auto rank_of = [&](std::int32_t member) {
     return window.ranks[static_cast<std::size_t>(member)];
   };
-  call.message = messages_.access(index, rank_of(step.a), rank_of(step.b), bytes,
-                                  tells ? kLockTag : kAccessTag, window.context, !rdma_, is_read);
+  call.message =
+      messages_.access(index, rank_of(step.a), rank_of(step.b), bytes,
+                       is_lock_message ? kLockTag : kAccessTag, window.context, !rdma_, is_read);
   if (call.message < 0) {
     rank.phase = Phase::in_window;
     return false;
@@ -415,14 +416,15 @@ bool Windows::collect(Rank& rank, std::int32_t index, Progress& call, const Step
   std::vector<Listed> left;
   const std::vector<Listed> all = std::exchange(member.list, {});
   bool all_complete = true;
-  for (const Listed& one : all) {
-    if (step.b < 0 || one.source == step.b || one.destination == step.b) {
+  for (const Listed& access : all) {
+    if (step.b < 0 || access.source == step.b || access.destination == step.b) {
       // Data are combined once all of them have arrived, one after the other.
-      if (one.combines) call.due += messages_.take_overhead(rank, requests_[one.request].message);
-      all_complete = all_complete && requests_[one.request].complete;
-      requests_.await_of_window(rank, index, one.request);
+      if (access.combines)
+        call.due += messages_.take_overhead(rank, requests_[access.request].message);
+      all_complete = all_complete && requests_[access.request].complete;
+      requests_.await_of_window(rank, index, access.request);
     } else {
-      left.push_back(one);
+      left.push_back(access);
     }
   }
   member.list = std::move(left);

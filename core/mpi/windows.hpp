@@ -56,7 +56,7 @@ class Windows {
   static LockMessages lock_messages(const std::string& rma);
   enum class Step : std::uint8_t {
     send,          // a message from member a to member b
-    tell,          // the same that says something of a lock
+    lock_message,  // the same, about a lock
     receive,       // its receive is posted
     enter,         // holds the list of member a
     leave,         //
@@ -136,10 +136,9 @@ class Windows {
   void plan_flush(std::int32_t target, Progress& call) const;
   void plan_collect(std::int32_t owner, std::int32_t other, Progress& call) const;
   // A message about a lock, which the rank waits for.
-  static void plan_told(std::int32_t source, std::int32_t destination, Progress& call);
-  // The target of what the rank has sent to it says that it has done it, and, if `unlocks`, lets
-  // another one have its lock.
-  void plan_done(std::int32_t target, bool unlocks, Progress& call) const;
+  static void plan_lock_message(std::int32_t source, std::int32_t destination, Progress& call);
+  // Completes the accesses to a target, which acknowledges them; `unlocks`: and releases its lock.
+  void plan_completion(std::int32_t target, bool unlocks, Progress& call) const;
   bool take(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
   bool send(Rank& rank, std::int32_t index, Progress& call, const StepOf& step);
   bool collect(Rank& rank, std::int32_t index, Progress& call, const StepOf& step, Member& member);
@@ -161,7 +160,7 @@ class Windows {
   OperationSource& source_;
   bool rdma_;
   LockMessages lock_messages_;
-  bool tells_;  // of locks, by messages
+  bool locks_by_message_;
   std::deque<Window> windows_;
   std::vector<std::int32_t> free_;                                        // places in it
   std::unordered_map<std::int32_t, std::map<std::int32_t, View>> views_;  // by rank and number

@@ -77,7 +77,9 @@ void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& 
   for (std::int32_t at = rank.pending.first; at >= 0; at = mpi.requests.listing(at).next) {
     add(hash, mpi, at);
   }
-  for (const PersistentRequest& one : rank.persistent()) hash.add(one.active, one.number);
+  for (const PersistentRequest& request : rank.persistent()) {
+    hash.add(request.active, request.number);
+  }
 }
 
 std::uint64_t channel_hash(const Mpi& mpi, const Channel& channel) {
@@ -428,9 +430,9 @@ std::optional<double> SteadyStates::difference(std::vector<Place>& next) {
     if (next[i].left > 0 && next[i].added.turns < kStrides[stride_] && next[i].added.actions > 0) {
       slower_ = static_cast<std::int32_t>(i);
     }
-    const std::optional<double> one = difference(places_[i], next[i]);
-    is_same = is_same && one;
-    most = std::max(most, one.value_or(0.0));
+    const std::optional<double> seconds = difference(places_[i], next[i]);
+    is_same = is_same && seconds;
+    most = std::max(most, seconds.value_or(0.0));
   }
   return is_same ? std::optional(most) : std::nullopt;
 }

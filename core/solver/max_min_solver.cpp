@@ -178,15 +178,15 @@ void MaxMinSolver::publish_in_place() {
       system_.restore_limit(variable);
       next += accept({variables[i], share}, *next) ? 1 : 0;
     }
-    tell(before, next);
+    notify(before, next);
   }
 }
 
-// Puts shares into the system, and tells of those that are new.
+// Stores shares in the system, and reports those that have changed to the listener.
 void MaxMinSolver::publish(Stack<Share>& shares) {
   Share* next = shares.begin();
   for (const Share share : shares) next += accept(share, *next) ? 1 : 0;
-  tell(shares, next);
+  notify(shares, next);
   shares.clear_for_long();
 }
 
@@ -201,7 +201,7 @@ bool MaxMinSolver::accept(Share share, Share& before) {
   return true;
 }
 
-void MaxMinSolver::tell(const Stack<Share>& before, const Share* end) {
+void MaxMinSolver::notify(const Stack<Share>& before, const Share* end) {
   if (end != before.begin()) listener_.set_shares({before.begin(), end});
 }
 
@@ -227,7 +227,7 @@ void MaxMinSolver::publish_unconstrained(const std::int32_t* first, const std::i
     if (!variable.stale) continue;
     next += accept({*first, variable.count > 0 ? variable.limit : 0.0}, *next) ? 1 : 0;
   }
-  tell(before, next);
+  notify(before, next);
 }
 
 void MaxMinSolver::separate(std::int32_t variable) {

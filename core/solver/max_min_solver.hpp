@@ -86,7 +86,7 @@ class MaxMinSolver {
   void publish(Stack<max_min::Share>& shares);
   void publish_in_place();
   bool accept(max_min::Share share, max_min::Share& before);
-  void tell(const Stack<max_min::Share>& before, const max_min::Share* end);
+  void notify(const Stack<max_min::Share>& before, const max_min::Share* end);
   void publish_unconstrained();
   void publish_unconstrained(const std::int32_t* first, const std::int32_t* last);
 

@@ -58,19 +58,20 @@ void TimeWindow::show(Rank& rank) {
 
 void TimeWindow::pass(const Event& event) {
   std::visit(
-      [this](const auto& one) {
-        using What = std::decay_t<decltype(one)>;
+      [this](const auto& logged) {
+        using What = std::decay_t<decltype(logged)>;
         if constexpr (std::is_same_v<What, Begin>) {
-          listener_->begin(one.action);
+          listener_->begin(logged.action);
         } else if constexpr (std::is_same_v<What, End>) {
-          listener_->end(one.action);
+          listener_->end(logged.action);
         } else if constexpr (std::is_same_v<What, Sent>) {
-          sent_.insert(one.record.message);
-          listener_->sent(one.record, &one.action);
+          sent_.insert(logged.record.message);
+          listener_->sent(logged.record, &logged.action);
         } else if constexpr (std::is_same_v<What, Received>) {
-          if (sent_.erase(one.message.number) > 0) listener_->received(one.message, &one.action);
+          if (sent_.erase(logged.message.number) > 0)
+            listener_->received(logged.message, &logged.action);
         } else {
-          states_->row(one);
+          states_->row(logged);
         }
       },
       event);

@@ -63,11 +63,11 @@ void WaitCauses::explain(Room& room) {
   });
   std::vector<std::uint32_t>& open = room.open;
   open.clear();
-  for (const Length& one : order) {
-    Part& part = parts[one.part];
+  for (const Length& length : order) {
+    Part& part = parts[length.part];
     if (!open.empty() && parts[open.back()].state != part.state) open.clear();
     if (open.empty() || parts[open.back()].is_late == part.is_late) {
-      open.push_back(one.part);
+      open.push_back(length.part);
       continue;
     }
     part.seconds -= parts[open.back()].seconds;
@@ -86,10 +86,10 @@ void WaitCauses::explain(Room& room) {
   std::ranges::sort(order, [](const Length& x, const Length& y) {
     return std::pair(x.seconds, y.part) < std::pair(y.seconds, x.part);
   });
-  for (const Length& one : order) {
+  for (const Length& length : order) {
     if (spared == 0.0) break;
-    const double taken = std::min(spared, one.seconds);
-    parts[one.part].seconds -= taken;
+    const double taken = std::min(spared, length.seconds);
+    parts[length.part].seconds -= taken;
     spared -= taken;
   }
   for (const Part& part : parts)

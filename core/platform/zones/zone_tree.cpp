@@ -33,15 +33,17 @@ ZoneTree::ZoneTree(std::vector<std::shared_ptr<const Zone>> zones, std::int32_t 
     }
   }
   if (runs_.empty() && hosts_ != 0) throw std::invalid_argument("each host is in a zone");
-  for (const Bypasses& one : declared_) {
-    if (one.zone < 0 || static_cast<std::size_t>(one.zone) >= zones_.size() ||
-        one.sources.size() != one.routes.size() || one.destinations.size() != one.routes.size()) {
+  for (const Bypasses& bypass : declared_) {
+    if (bypass.zone < 0 || static_cast<std::size_t>(bypass.zone) >= zones_.size() ||
+        bypass.sources.size() != bypass.routes.size() ||
+        bypass.destinations.size() != bypass.routes.size()) {
       throw std::invalid_argument("each bypass has a zone, a source and a destination");
     }
-    bypassed_[static_cast<std::size_t>(one.zone)] = true;
-    links_end_ = std::max(links_end_, one.routes.links_end());
-    for (std::size_t i = 0; i < one.routes.size(); ++i) {
-      bypasses_.emplace(key(one.zone, one.sources[i], one.destinations[i]), one.routes[i]);
+    bypassed_[static_cast<std::size_t>(bypass.zone)] = true;
+    links_end_ = std::max(links_end_, bypass.routes.links_end());
+    for (std::size_t i = 0; i < bypass.routes.size(); ++i) {
+      bypasses_.emplace(key(bypass.zone, bypass.sources[i], bypass.destinations[i]),
+                        bypass.routes[i]);
     }
   }
 }

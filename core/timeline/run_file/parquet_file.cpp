@@ -261,10 +261,13 @@ void ParquetFile::write_footer() {
   ThriftWriter to(text_);
   to.int32(1, 2).list(2, Type::structure, columns_.size() + 1);
   to.begin().binary(4, "schema").int32(5, static_cast<std::int32_t>(columns_.size())).end();
-  for (const ParquetColumn& one : columns_) {
-    to.begin().int32(1, static_cast<std::int32_t>(one.type)).int32(3, one.is_optional ? 1 : 0);
-    to.binary(4, one.name);
-    if (one.meaning != ParquetMeaning::plain) to.int32(6, static_cast<std::int32_t>(one.meaning));
+  for (const ParquetColumn& column : columns_) {
+    to.begin()
+        .int32(1, static_cast<std::int32_t>(column.type))
+        .int32(3, column.is_optional ? 1 : 0);
+    to.binary(4, column.name);
+    if (column.meaning != ParquetMeaning::plain)
+      to.int32(6, static_cast<std::int32_t>(column.meaning));
     to.end();
   }
   to.int64(3, static_cast<std::int64_t>(rows_)).list(4, Type::structure, blocks_.size());

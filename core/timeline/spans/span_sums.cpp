@@ -22,7 +22,7 @@ StatesByRank::Chunk StatesByRank::take() {
   if (found_.empty()) begins_ = until_;
   chunk.begins = std::move(begins_);
   chunk.offsets.resize(until_.size() + 1);
-  for (const Found& one : found_) ++chunk.offsets[static_cast<std::size_t>(one.rank) + 1];
+  for (const Found& state : found_) ++chunk.offsets[static_cast<std::size_t>(state.rank) + 1];
   for (std::size_t rank = 0; rank < until_.size(); ++rank) {
     if (chunk.offsets[rank + 1] > 0) chunk.begin = std::min(chunk.begin, chunk.begins[rank]);
     chunk.offsets[rank + 1] += chunk.offsets[rank];
@@ -30,11 +30,11 @@ StatesByRank::Chunk StatesByRank::take() {
   std::vector<std::int32_t> next(chunk.offsets.begin(), chunk.offsets.end() - 1);
   chunk.ends.resize(found_.size());
   chunk.keys.resize(found_.size());
-  for (const Found& one : found_) {
-    const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(one.rank)]++);
-    chunk.ends[place] = one.end;
-    chunk.keys[place] = one.key;
-    chunk.end = std::max(chunk.end, one.end);
+  for (const Found& state : found_) {
+    const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(state.rank)]++);
+    chunk.ends[place] = state.end;
+    chunk.keys[place] = state.key;
+    chunk.end = std::max(chunk.end, state.end);
   }
   begins_.clear();
   found_.clear();

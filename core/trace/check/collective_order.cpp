@@ -136,8 +136,8 @@ std::optional<std::string> own_contradiction(const RankWalk& walk, const Collect
          std::to_string(expected) + " from a rank that does the same";
 }
 
-std::string told_apart(const CollectiveSignature& mine, const CollectiveSignature& other,
-                       const std::string& whose) {
+std::string describe_difference(const CollectiveSignature& mine, const CollectiveSignature& other,
+                                const std::string& whose) {
   if (mine.operation != other.operation || mine.kind != other.kind) {
     return "calls " + name_of(mine) + " where " + whose + " calls " + name_of(other);
   }
@@ -425,8 +425,9 @@ void CollectiveOrder::report_difference(const Difference& difference, Findings& 
       return;
     }
     if (mine.signature() != other.signature()) {
-      findings.add({Severity::error, difference.rank, file, line,
-                    told_apart(mine.signature(), other.signature(), numbered(first, other))});
+      findings.add(
+          {Severity::error, difference.rank, file, line,
+           describe_difference(mine.signature(), other.signature(), numbered(first, other))});
       return;
     }
   }

@@ -47,8 +47,8 @@ std::optional<std::string> own_contradiction(const RankWalk& walk, const Collect
 std::string name_of(const CollectiveSignature& signature);
 
 // The message about a rank whose call is not that of another; `whose` names the other.
-std::string told_apart(const CollectiveSignature& mine, const CollectiveSignature& other,
-                       const std::string& whose);
+std::string describe_difference(const CollectiveSignature& mine, const CollectiveSignature& other,
+                                const std::string& whose);
 
 // Checks that all ranks of a communicator call the same collectives in the same order, with
 // matching arguments.

@@ -152,12 +152,12 @@ CallMeaning CallReader::read(std::uint32_t signature, const std::vector<std::int
                              std::int32_t rank, bool double_default) {
   CallMeaning meaning;
   const tit::TraceTables& tables = file_.tables();
-  const tit::Signature& said = tables.signatures[signature];
-  if (said.shape == tit::kSilentShape) return meaning;
+  const tit::Signature& call_signature = tables.signatures[signature];
+  if (call_signature.shape == tit::kSilentShape) return meaning;
   if (calls_->size() > kMostCalls) calls_ = std::make_unique<CallTable>();
   std::string& line = calls_->scratch().text;
   line.clear();
-  append_line(tables.shapes[said.shape], numbers, rank, line);
+  append_line(tables.shapes[call_signature.shape], numbers, rank, line);
   LineParser parser(grammar_, rank, file_.file().name, *calls_);
   parser.set_double_default(double_default);
   Op ops[LineParser::kMostOps];

@@ -75,9 +75,9 @@ ClassCounter::ClassCounter(const PackedFile& file, std::uint32_t rank_class, Cal
       into_(into),
       uses_(class_.signatures.size()) {
   for (std::uint32_t call = 0; call < uses_.size(); ++call) {
-    const tit::Signature& said = tables_.signatures[signature(call)];
-    uses_[call].same = is_same_on_all_ranks(tables_, said);
-    uses_[call].columns = has_columns(said);
+    const tit::Signature& call_signature = tables_.signatures[signature(call)];
+    uses_[call].same = is_same_on_all_ranks(tables_, call_signature);
+    uses_[call].columns = has_columns(call_signature);
   }
   for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
     const tit::RankColumn* column = file_.column_of(ranks_[position]).column;
@@ -115,9 +115,9 @@ void ClassCounter::count() {
     for (const bool doubles : {false, true}) {
       const std::uint64_t times = use.times[doubles ? 1 : 0] * ranks_.size();
       if (times == 0) continue;
-      const CallMeaning& said = meaning(call, doubles);
-      into_.count_call(site(call), said, times);
-      if (use.same && !use.columns) into_.measure_call(site(call), said, times);
+      const CallMeaning& call_meaning = meaning(call, doubles);
+      into_.count_call(site(call), call_meaning, times);
+      if (use.same && !use.columns) into_.measure_call(site(call), call_meaning, times);
     }
     if (!use.same && !use.columns) count_by_rank(call);
   }
@@ -157,8 +157,8 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
         const std::uint64_t times = uses_[call].times[doubles ? 1 : 0];
         if (times == 0) continue;
         const std::int32_t rank = ranks_[position];
-        const CallMeaning said = reader_.read(signature(call), numbers_, rank, doubles);
-        into_.measure_call(site(call), said, times * ranks);
+        const CallMeaning call_meaning = reader_.read(signature(call), numbers_, rank, doubles);
+        into_.measure_call(site(call), call_meaning, times * ranks);
       }
     }
     alike.clear();
@@ -237,13 +237,13 @@ void ClassCounter::count_constant_columns(const std::vector<CallContext>& contex
       into_.take_volume(site(context.call), file_.amount_of(value(place)), times);
     }
     if (!use.columns) continue;
-    const tit::Signature& said = tables_.signatures[signature(context.call)];
-    const std::vector<tit::Hole>& holes = tables_.shapes[said.shape].holes;
+    const tit::Signature& call_signature = tables_.signatures[signature(context.call)];
+    const std::vector<tit::Hole>& holes = tables_.shapes[call_signature.shape].holes;
     for (const std::uint32_t position : without_values_) {
       program_.numbers(context.call, position, numbers_);
       std::uint32_t argument = place;
       for (std::size_t i = 0; i < numbers_.size(); ++i) {
-        if (said.arguments[i].mode != tit::Mode::column) continue;
+        if (call_signature.arguments[i].mode != tit::Mode::column) continue;
         numbers_[i] = file_.argument_of(holes[i], value(++argument));
       }
       const CallMeaning found =

@@ -107,18 +107,18 @@ std::string filled(const tit::Shape& shape, Append append) {
 }  // namespace
 
 std::string signature_text(const tit::TraceTables& tables, std::uint32_t signature) {
-  const tit::Signature& said = tables.signatures[signature];
-  const tit::Shape& shape = tables.shapes[said.shape];
+  const tit::Signature& call_signature = tables.signatures[signature];
+  const tit::Shape& shape = tables.shapes[call_signature.shape];
   return filled(shape, [&](std::size_t hole, std::string& out) {
-    append_argument(said.arguments[hole], shape.holes[hole].mark, out);
+    append_argument(call_signature.arguments[hole], shape.holes[hole].mark, out);
   });
 }
 
 std::string site_text(const tit::TraceTables& tables, std::uint32_t signature) {
-  const tit::Signature& said = tables.signatures[signature];
-  const tit::Shape& shape = tables.shapes[said.shape];
+  const tit::Signature& call_signature = tables.signatures[signature];
+  const tit::Shape& shape = tables.shapes[call_signature.shape];
   return filled(shape, [&](std::size_t hole, std::string& out) {
-    append_site_argument(shape, hole, said.arguments[hole], out);
+    append_site_argument(shape, hole, call_signature.arguments[hole], out);
   });
 }
 

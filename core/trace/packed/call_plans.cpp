@@ -78,7 +78,7 @@ void CallPlans::make(std::uint32_t call) {
   try {
     found = find(call, details);
   } catch (const TraceError&) {
-    // It is said when the line is parsed for its rank.
+    // It is call_signature when the line is parsed for its rank.
   }
   if (!found) {
     plan.form = CallForm::parsed;
@@ -249,11 +249,11 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
 
 // True if the call makes the same operations on all its ranks, except for patched fields.
 bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& details) const {
-  const tit::Signature& said = signature(call);
+  const tit::Signature& call_signature = signature(call);
   const Action* const action = action_of(call);
   if (action == nullptr || !is_message(action->form)) return false;
   std::size_t patched = 0;
-  for (const tit::Argument& argument : said.arguments) {
+  for (const tit::Argument& argument : call_signature.arguments) {
     if (argument.mode == tit::Mode::by_rank || argument.mode == tit::Mode::column) return false;
     if (is_patched(argument.mode)) ++patched;
   }
@@ -263,9 +263,9 @@ bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& detail
 // The numbers of the call on the first rank of the class, with values for those in columns.
 void CallPlans::first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const {
   program_.numbers(call, 0, numbers);
-  const tit::Signature& said = signature(call);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kTriedValue;
+  const tit::Signature& call_signature = signature(call);
+  for (std::size_t hole = 0; hole < call_signature.arguments.size(); ++hole) {
+    if (call_signature.arguments[hole].mode == tit::Mode::column) numbers[hole] = kTriedValue;
   }
 }
 
@@ -294,11 +294,11 @@ const Action* CallPlans::action_of(std::uint32_t call) const {
 }
 
 bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable& tried) {
-  const tit::Signature& said = signature(call);
-  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  const tit::Signature& call_signature = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[call_signature.shape];
   Probe probe{call, tried};
   first_numbers(call, probe.numbers);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+  for (std::size_t hole = 0; hole < call_signature.arguments.size(); ++hole) {
     if (shape.holes[hole].mark == tit::kStepMark) {
       details.step = static_cast<std::uint64_t>(probe.numbers[hole]);
     }
@@ -313,8 +313,8 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
   const Action* const action = action_of(call);
   if (action != nullptr && action->form == Form::start) return false;
   std::vector<std::int64_t> others;
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    const tit::Mode mode = said.arguments[hole].mode;
+  for (std::size_t hole = 0; hole < call_signature.arguments.size(); ++hole) {
+    const tit::Mode mode = call_signature.arguments[hole].mode;
     if (!is_patched(mode)) continue;
     if (hole > std::numeric_limits<std::uint8_t>::max()) return false;
     FieldPatch patch;
@@ -438,11 +438,11 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
 // True if the last rank of the class gets the operations that its own line stands for.
 bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
   const std::int32_t rank = program_.ranks().back();
-  const tit::Signature& said = signature(call);
+  const tit::Signature& call_signature = signature(call);
   std::vector<std::int64_t> numbers;
   program_.numbers(call, static_cast<std::uint32_t>(program_.ranks().size()) - 1, numbers);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kOtherTriedValue;
+  for (std::size_t hole = 0; hole < call_signature.arguments.size(); ++hole) {
+    if (call_signature.arguments[hole].mode == tit::Mode::column) numbers[hole] = kOtherTriedValue;
   }
   Op parsed[LineParser::kMostOps];
   Op applied[LineParser::kMostOps];

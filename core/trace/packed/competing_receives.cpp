@@ -57,10 +57,10 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
   bool any = false;
   const std::vector<std::uint32_t>& signatures = program.rank_class().signatures;
   for (std::uint32_t call = 0; call < signatures.size(); ++call) {
-    const tit::Signature& said = tables.signatures[signatures[call]];
-    if (!is_receive(tables.shapes[said.shape], grammar)) continue;
+    const tit::Signature& call_signature = tables.signatures[signatures[call]];
+    if (!is_receive(tables.shapes[call_signature.shape], grammar)) continue;
     receives.push_back(call);
-    any = any || may_be_from_any(said.arguments[0]);
+    any = any || may_be_from_any(call_signature.arguments[0]);
   }
   if (!any) return false;
   CallTable calls;
@@ -69,24 +69,24 @@ bool receives_compete(const PackedFile& file, const TraceGrammar& grammar, std::
   std::vector<Wanted> all;
   std::string line;
   for (const std::uint32_t call : receives) {
-    const tit::Signature& said = tables.signatures[signatures[call]];
+    const tit::Signature& call_signature = tables.signatures[signatures[call]];
     program.numbers(call, file.position_of(rank), numbers);
     line.clear();
-    append_line(tables.shapes[said.shape], numbers, rank, line);
+    append_line(tables.shapes[call_signature.shape], numbers, rank, line);
     Op ops[LineParser::kMostOps];
     try {
       if (parser.parse(line, 1, false, ops) == 0) continue;
     } catch (const TraceError&) {
-      continue;  // it is said when the line is read
+      continue;  // it is call_signature when the line is read
     }
-    Wanted one{ops[0].comm, ops[0].peer, ops[0].tag};
-    if (said.arguments[0].mode == tit::Mode::column) one.source = Wanted::kVaries;
-    if (said.arguments[1].mode == tit::Mode::column) one.tag = Wanted::kVaries;
-    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+    Wanted receive{ops[0].comm, ops[0].peer, ops[0].tag};
+    if (call_signature.arguments[0].mode == tit::Mode::column) receive.source = Wanted::kVaries;
+    if (call_signature.arguments[1].mode == tit::Mode::column) receive.tag = Wanted::kVaries;
+    if (std::find(all.begin(), all.end(), receive) == all.end()) all.push_back(receive);
   }
-  return std::any_of(all.begin(), all.end(), [&](const Wanted& one) {
+  return std::any_of(all.begin(), all.end(), [&](const Wanted& receive) {
     return std::any_of(all.begin(), all.end(),
-                       [&](const Wanted& other) { return compete(one, other); });
+                       [&](const Wanted& other) { return compete(receive, other); });
   });
 }
 

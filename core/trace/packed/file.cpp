@@ -283,16 +283,16 @@ const PackedAttributes* PackedFile::attributes() const {
   const std::lock_guard<std::mutex> lock(making_);
   if (attributes_) return attributes_.get();
   const FileSource source(file_);
-  const tit::Section* said = nullptr;
+  const tit::Section* declarations = nullptr;
   const tit::Section* values = nullptr;
   for (const tit::Section& section : container_) {
     if (!is_known(section)) continue;
-    if (section.name == tit::kAttributesSection) said = &section;
+    if (section.name == tit::kAttributesSection) declarations = &section;
     if (section.name == tit::kAttributeValuesSection) values = &section;
   }
-  if (said == nullptr) return nullptr;
+  if (declarations == nullptr) return nullptr;
   try {
-    const std::string bytes = tit::read_section(source, *said);
+    const std::string bytes = tit::read_section(source, *declarations);
     tit::ByteReader in(bytes);
     tit::AttributeTables tables;
     tables.read(in, tables_);

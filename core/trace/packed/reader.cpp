@@ -132,7 +132,7 @@ std::size_t PackedReader::read_stretch(Op* out, std::size_t capacity) {
   } else if (capacity >= kBatch || saves_memory_ || shared_->file().ranks() > kMostBatched) {
     made = put_ready(out, capacity);
   } else {
-    // Many at a time: where a small batch ends in the stretch could not be foretold.
+    // Many at a time: where a small batch ends in the stretch could not be predicted.
     Waiting& waiting = room_to_wait(kBatch);
     waiting.count = static_cast<std::uint32_t>(put_ready(waiting.ops.get(), kBatch));
     made = take_waiting(out, capacity);
@@ -411,7 +411,7 @@ std::optional<std::uint64_t> PackedReader::repetitions_at_turn() {
 }
 
 std::optional<LoopTurn> PackedReader::next_turn() {
-  if (!loop_ || !loop_->stops || loop_->told || at_ != end_ || has_waiting()) {
+  if (!loop_ || !loop_->stops || loop_->reported || at_ != end_ || has_waiting()) {
     return std::nullopt;
   }
   const std::optional<std::uint64_t> left = repetitions_at_turn();
@@ -424,20 +424,20 @@ std::optional<LoopTurn> PackedReader::next_turn() {
   if (*left == 0) {
     loop_->inside = false;
   } else {
-    loop_->told = true;
+    loop_->reported = true;
   }
   return LoopTurn{*left, line_, is_first};
 }
 
-// Goes on at a turn that has been told, or that nobody wants to know of if it `may_pass`.
+// Goes on at a turn that has been reported, or that nobody wants to know of if it `may_pass`.
 bool PackedReader::pass_turn(bool may_pass) {
   while (const std::optional<std::uint64_t> left = repetitions_at_turn()) {
-    if (!loop_->told && loop_->stops && !may_pass) return false;
+    if (!loop_->reported && loop_->stops && !may_pass) return false;
     if (*left == 0) {
       loop_->inside = false;
       continue;
     }
-    loop_->told = false;
+    loop_->reported = false;
     if (!loop_->inside) {
       const Frame& frame = frames_[depth_ - 1];
       const ProgramSegment& segment = plans_->program().rule(frame.rule)[frame.segment];
@@ -460,7 +460,8 @@ void PackedReader::skip_repetitions(std::uint64_t count) {
   calls_begun_ += count * loop_->calls_of_last;
   loop_->line = line_;
   loop_->calls = calls_begun_;
-  loop_->told = repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is told yet
+  loop_->reported =
+      repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is reported yet
 }
 
 // Calls of a class with volumes in a column.
@@ -480,7 +481,7 @@ std::size_t PackedReader::read_with_volumes(Op* out, std::size_t capacity) {
   if (capacity >= 2 * std::size_t{column_->ahead()}) {
     made = put_calls_ahead(out);
   } else {
-    // All of them, and not as many as there is room for: that could not be foretold.
+    // All of them, and not as many as there is room for: that could not be predicted.
     Waiting& waiting = room_to_wait(2 * most_ahead());
     waiting.count = put_calls_ahead(waiting.ops.get());
     made = take_waiting(out, capacity);

@@ -80,7 +80,7 @@ class PackedReader final : public RankReader {
     bool stops = true;  // read() stops at turns
     bool inside = false;
     bool is_stretch = false;  // one stretch is repeated; else a rule
-    bool told = false;        // the turn at the cursor has been told
+    bool reported = false;    // the turn at the cursor has been reported
     std::uint32_t depth = 0;  // frames in use within the loop
     std::uint64_t line = 0;   // lines, and calls, at the turn before the cursor
     std::uint64_t calls = 0;
@@ -90,7 +90,7 @@ class PackedReader final : public RankReader {
 
   // The stretch at hand begins again, and read() does not stop for it.
   bool repeats_without_stop() const {
-    return !loop_->stops && !loop_->told && loop_->inside && loop_->is_stretch && repeats_ > 0;
+    return !loop_->stops && !loop_->reported && loop_->inside && loop_->is_stretch && repeats_ > 0;
   }
   bool pass_turns(bool may_pass) { return !loop_ || repeats_without_stop() || pass_turn(may_pass); }
   bool has_waiting() const { return waiting_ && waiting_->count > 0; }

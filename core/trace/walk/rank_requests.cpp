@@ -171,9 +171,9 @@ void RankRequests::free_persistent(std::int32_t place) {
 std::int32_t RankRequests::to_start(const Op& key, std::int32_t me) const {
   std::int32_t oldest = -1;
   for (std::int32_t place = 0; std::cmp_less(place, persistent_.size()); ++place) {
-    const Persistent& one = persistent_[static_cast<std::size_t>(place)];
-    if (one.request.op.kind == Kind::end || !one.request.has_key(key, me)) continue;
-    if (!one.request.active) return place;
+    const Persistent& candidate = persistent_[static_cast<std::size_t>(place)];
+    if (candidate.request.op.kind == Kind::end || !candidate.request.has_key(key, me)) continue;
+    if (!candidate.request.active) return place;
     const auto order = [this](std::int32_t at) {
       return requests_[persistent_[static_cast<std::size_t>(at)].pending].order;
     };

@@ -153,10 +153,10 @@ RankLog RankLog::read(std::string_view log) {
 }
 
 PartSet PartSet::from_log(std::string log) {
-  const RankLog said = RankLog::read(log);
+  const RankLog rank_log = RankLog::read(log);
   PartSet set;
-  set.ranks_of_program_ = said.ranks;
-  set.parts_.emplace(said.rank, Part{said.is_complete, std::move(log)});
+  set.ranks_of_program_ = rank_log.ranks;
+  set.parts_.emplace(rank_log.rank, Part{rank_log.is_complete, std::move(log)});
   return set;
 }
 
@@ -323,7 +323,8 @@ class RankTrace {
     std::uint64_t calls = 0;
     std::uint32_t stretch = 0;
     std::vector<std::uint64_t> lengths;
-    for (const RankLog::Stretch& one : log_.stretches) lengths.push_back(one.grammar.length());
+    for (const RankLog::Stretch& stretch_log : log_.stretches)
+      lengths.push_back(stretch_log.grammar.length());
     for (Expansion stretches(log_.sequence); calls <= most && stretches.next(stretch);) {
       if (lengths[stretch] > most) return true;
       calls += lengths[stretch];

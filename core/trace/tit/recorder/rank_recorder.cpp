@@ -112,7 +112,7 @@ std::int64_t AttributeRecorder::set_later(std::uint32_t attribute) {
          attribute;
 }
 
-bool AttributeRecorder::tell(std::int64_t ticket, std::int64_t value) {
+bool AttributeRecorder::set_ticket(std::int64_t ticket, std::int64_t value) {
   const auto attribute = static_cast<std::uint32_t>(ticket) & ((1U << kTicketBits) - 1);
   if (ticket < 0 || attribute >= streams_.size() || streams_[attribute].is_fixed) return false;
   Stream& stream = streams_[attribute];

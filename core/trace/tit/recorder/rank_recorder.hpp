@@ -86,7 +86,7 @@ class AttributeRecorder {
   void set(std::uint32_t attribute, std::int64_t value);
   std::int64_t set_later(std::uint32_t attribute);
   // The value of a ticket; false when there is no such ticket.
-  bool tell(std::int64_t ticket, std::int64_t value);
+  bool set_ticket(std::int64_t ticket, std::int64_t value);
 
   // Tests for attributes of the next call, and takes them: values of fixed ones follow `numbers`.
   bool has_next() const { return !next_.empty(); }

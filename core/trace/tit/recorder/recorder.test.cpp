@@ -352,11 +352,11 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
       attributes.set(site, 1);
     }
     rank.call(rank.receive, {0, 0, 100, i % 4});
-    if (i % 4 == 0) CHECK(attributes.tell(ticket, i));
+    if (i % 4 == 0) CHECK(attributes.set_ticket(ticket, i));
     if (i % 2 == 1) expected.emplace_back(2 * i + 2, 1);
     if (i % 4 == 0) expected.emplace_back(2 * i + 2, i);
   }
-  CHECK(!attributes.tell(ticket + 256, 0));
+  CHECK(!attributes.set_ticket(ticket + 256, 0));
   rank.recorder.end();
   for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;

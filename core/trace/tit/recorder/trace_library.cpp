@@ -219,7 +219,7 @@ int64_t tt_attribute_later(tt_rank* rank, int attribute) {
 
 int tt_attribute_known(tt_rank* rank, int64_t ticket, int64_t value) {
   return recording(rank, [&](RankRecorder& recorder) {
-    const bool is_taken = can_be_value(value) && recorder.attributes().tell(ticket, value);
+    const bool is_taken = can_be_value(value) && recorder.attributes().set_ticket(ticket, value);
     return is_taken ? int{TT_OK} : int{TT_INVALID};
   });
 }
