@@ -44,7 +44,7 @@ class ExtrapolatedVolume:
     def interval(self) -> tuple[float, float]:
         """The least and the largest volume with a size left out and its error either way."""
         ends = [
-            one.volume * (1.0 + sign * abs(one.error)) for one in self.left_out for sign in (-1, 1)
+            out.volume * (1.0 + sign * abs(out.error)) for out in self.left_out for sign in (-1, 1)
         ]
         return max(min(ends), 0.0), max(ends)
 
@@ -73,10 +73,10 @@ class Extrapolated:
         random = np.random.default_rng(seed)
         chosen, deviate = int(random.integers(len(self.sizes))), float(random.standard_normal())
         factors: dict[float, float] = {}
-        for one in self.volumes:
-            known = one.left_out[chosen % len(one.left_out)]
+        for fitted in self.volumes:
+            known = fitted.left_out[chosen % len(fitted.left_out)]
             drawn = max(known.volume * (1.0 + deviate * known.error), 0.0)
-            factors.setdefault(float(one.volume), drawn / one.volume)
+            factors.setdefault(float(fitted.volume), drawn / fitted.volume)
         return factors
 
     def text(self) -> str:
@@ -94,12 +94,12 @@ class Extrapolated:
             "approximate": dict(self.approximate),
             "volumes": [
                 {
-                    "site": one.site,
-                    "family": one.family,
-                    "volume": one.volume,
-                    "left_out": [[out.size, out.volume, out.error] for out in one.left_out],
+                    "site": fitted.site,
+                    "family": fitted.family,
+                    "volume": fitted.volume,
+                    "left_out": [[out.size, out.volume, out.error] for out in fitted.left_out],
                 }
-                for one in self.volumes
+                for fitted in self.volumes
             ],
         }
         return json.dumps(content, separators=(",", ":")).encode()
@@ -111,16 +111,16 @@ class Extrapolated:
             found = json.loads(content)
             volumes = tuple(
                 ExtrapolatedVolume(
-                    str(one["site"]),
-                    str(one["family"]),
-                    int(one["volume"]),
-                    tuple(LeftOut(int(s), float(v), float(e)) for s, v, e in one["left_out"]),
+                    str(fitted["site"]),
+                    str(fitted["family"]),
+                    int(fitted["volume"]),
+                    tuple(LeftOut(int(s), float(v), float(e)) for s, v, e in fitted["left_out"]),
                 )
-                for one in found["volumes"]
+                for fitted in found["volumes"]
             )
             sizes = tuple(int(size) for size in found["sizes"])
             approximate = {str(key): str(how) for key, how in found["approximate"].items()}
-            if not sizes or not all(one.left_out and one.volume > 0 for one in volumes):
+            if not sizes or not all(fitted.left_out and fitted.volume > 0 for fitted in volumes):
                 raise ValueError("a volume is of no size")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(

@@ -454,10 +454,10 @@ def areas(
 
     `width` is the length of a bin and `end` that of the axis, in seconds.
     """
-    count = max(len(one.values) for one in series)
+    count = max(len(layer.values) for layer in series)
     sums = [[0.0] * count]
-    for one in series:
-        padded = [*one.values, *[0.0] * (count - len(one.values))]
+    for layer in series:
+        padded = [*layer.values, *[0.0] * (count - len(layer.values))]
         sums.append([below + value for below, value in zip(sums[-1], padded, strict=True)])
     bottom, right = _TIME_HEIGHT - _TIME_BOTTOM, _TIME_WIDTH - _TIME_RIGHT
     x = Scale(0.0, end or 1.0, _TIME_LEFT, right)
@@ -467,16 +467,16 @@ def areas(
         parts.append(line(_TIME_LEFT, y.place(value), right, y.place(value), 'class="grid"'))
         parts.append(text(_TIME_LEFT - 6, y.place(value) + 4, show_y(value), anchor="end"))
     parts.append(text(4, 12, y_label, faint=True))
-    for place, one in enumerate(series):
+    for place, layer in enumerate(series):
         steps = [*_steps(sums[place + 1], width, end, x, y)]
         steps += reversed([*_steps(sums[place], width, end, x, y)])
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in steps)
         colour = HUES[place % len(HUES)]
-        parts.append(titled(f'<polygon points="{points}" fill="{colour}"/>', one.name))
+        parts.append(titled(f'<polygon points="{points}" fill="{colour}"/>', layer.name))
         at = _TIME_LEFT + 130 * place
         parts.append(
             f'<rect x="{at + 60:.1f}" y="3" width="10" height="10" fill="{colour}"/>'
-            + text(at + 75, 12, shorten(one.name, 16))
+            + text(at + 75, 12, shorten(layer.name, 16))
         )
     return picture(_TIME_WIDTH, _TIME_HEIGHT, parts, f"{y_label} over time")
 
@@ -492,15 +492,15 @@ def strips(
 
     `width` is the length of a bin and `end` that of the axis, in seconds.
     """
-    most = max((value for one in series for value in one.values), default=0.0) or 1.0
-    left = 6.8 * max(len(shorten(one.name, _STRIP_NAME)) for one in series) + 14
+    most = max((value for strip in series for value in strip.values), default=0.0) or 1.0
+    left = 6.8 * max(len(shorten(strip.name, _STRIP_NAME)) for strip in series) + 14
     x = Scale(0.0, end or 1.0, left, _TIME_WIDTH - _TIME_RIGHT)
     bottom = 6 + len(series) * _STRIP_ROW
     parts = [*_time_axis(x, bottom)]
-    for row, one in enumerate(series):
+    for row, strip in enumerate(series):
         top = 6 + row * _STRIP_ROW
-        parts.append(text(left - 8, top + 11, shorten(one.name, _STRIP_NAME), anchor="end"))
-        for place, value in enumerate(one.values):
+        parts.append(text(left - 8, top + 11, shorten(strip.name, _STRIP_NAME), anchor="end"))
+        for place, value in enumerate(strip.values):
             begin = place * width
             if value <= 0 or begin >= end:
                 continue
@@ -510,7 +510,7 @@ def strips(
                 f'<rect x="{at:.1f}" y="{top:.1f}" width="{max(until - at, 0.5):.2f}" '
                 f'height="{_STRIP_ROW - 1}" fill="rgb({red},{green},{blue})"/>'
             )
-            parts.append(titled(cell, f"{one.name} at {begin:.6g} s: {show(value)}"))
+            parts.append(titled(cell, f"{strip.name} at {begin:.6g} s: {show(value)}"))
     return picture(_TIME_WIDTH, bottom + _TIME_BOTTOM, parts, "each row over time")
 
 

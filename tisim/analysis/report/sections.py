@@ -72,7 +72,7 @@ def next_steps(result: Result) -> Iterator[str]:
             "trace: record the program again if they were an accident."
         )
     if log.slow_ranks:
-        hosts = ", ".join(escape(one.host) for one in log.slow_ranks[:NAMED])
+        hosts = ", ".join(escape(slow.host) for slow in log.slow_ranks[:NAMED])
         yield f"Replay without the slow hosts ({hosts}): <code>--hosts</code> with the others."
     best = str(result.critical_path.gains["seconds"].idxmax())
     if best in _WHAT_IF:
@@ -92,18 +92,20 @@ def outlier_table(result: Result) -> str:
     paths = paths_of(found, result.trace)
     rows = [
         (
-            str(one.rank),
-            escape(place_of(one, paths)),
-            format_result_time(one.start),
-            format_time(one.seconds),
-            format_time(one.usual),
-            format_time(one.waited),
-            f"{one.waiting:,}",
+            str(outlier.rank),
+            escape(place_of(outlier, paths)),
+            format_result_time(outlier.start),
+            format_time(outlier.seconds),
+            format_time(outlier.usual),
+            format_time(outlier.waited),
+            f"{outlier.waiting:,}",
         )
-        for one in found
+        for outlier in found
     ]
     head = ["rank", "where", "begins", "lasts", "usually", "others wait", "ranks"]
-    return table(head, rows, 2, [f"{one.start!r},{one.end!r},{one.rank}" for one in found])
+    return table(
+        head, rows, 2, [f"{outlier.start!r},{outlier.end!r},{outlier.rank}" for outlier in found]
+    )
 
 
 # Rows of the longer tables, bars of the breakdown, ranks whose host is named.

@@ -102,30 +102,30 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
     worst = np.flatnonzero(chosen)
     worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
     found = []
-    for one in worst.tolist():
-        place = computes[one]
+    for at in worst.tolist():
+        place = computes[at]
         row = causes.row_of(int(rank[place]), start[place], end[place])
         waited, waiting = (0.0, 0) if row is None else causes.sum_of(row)
         found.append(
             Outlier(
                 int(rank[place]),
                 int(line[place]),
-                int(line[before[one]]) if before[one] >= 0 else 0,
-                int(line[after[one]]) if after[one] >= 0 else 0,
+                int(line[before[at]]) if before[at] >= 0 else 0,
+                int(line[after[at]]) if after[at] >= 0 else 0,
                 float(start[place]),
                 float(end[place]),
-                float(usual[one]),
-                int(alike[one]),
+                float(usual[at]),
+                int(alike[at]),
                 waited,
                 waiting,
             )
         )
     noticed = [
-        one
-        for one in found
-        if one.waited > 0.0 or one.seconds - one.usual >= _PART_OF_RUN * end_of_run
+        outlier
+        for outlier in found
+        if outlier.waited > 0.0 or outlier.seconds - outlier.usual >= _PART_OF_RUN * end_of_run
     ]
-    return sorted(noticed, key=lambda one: -one.waited)
+    return sorted(noticed, key=lambda outlier: -outlier.waited)
 
 
 def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]:
@@ -148,26 +148,26 @@ def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]
         SlowRanks(host, ranks, float(computing[ranks].mean()) / median)
         for host, ranks in hosts.items()
     ]
-    return sorted(found, key=lambda one: -one.ratio)
+    return sorted(found, key=lambda slow: -slow.ratio)
 
 
 def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], str]:
     """Call paths of the calls before and after outliers, by rank and line, as far as known."""
     wanted: dict[int, set[int]] = {}
-    for one in found:
-        wanted.setdefault(one.rank, set()).update(
-            line for line in (one.line, one.before, one.after) if line
+    for outlier in found:
+        wanted.setdefault(outlier.rank, set()).update(
+            line for line in (outlier.line, outlier.before, outlier.after) if line
         )
     return call_paths_of(trace, wanted)
 
 
-def place_of(one: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
+def place_of(outlier: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
     """Where in the program an outlier is: between which calls, or in which line of the trace."""
-    own = paths.get((one.rank, one.line))
+    own = paths.get((outlier.rank, outlier.line))
     if own is not None:
         return f"at {own}"
-    found = between(*(paths.get((one.rank, line)) for line in (one.before, one.after)))
-    return found or f"line {one.line} of the rank's trace"
+    found = between(*(paths.get((outlier.rank, line)) for line in (outlier.before, outlier.after)))
+    return found or f"line {outlier.line} of the rank's trace"
 
 
 def between(before: str | None, after: str | None) -> str | None:

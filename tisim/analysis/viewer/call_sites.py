@@ -103,7 +103,7 @@ class SampledPaths:
         sums: defaultdict[str, float] = defaultdict(float)
         for node, share in shares.items():
             sums[self._names[node]] += share
-        return sorted(sums.items(), key=lambda one: (-one[1], one[0]))
+        return sorted(sums.items(), key=lambda item: (-item[1], item[0]))
 
     @cached_property
     def _samples(self) -> Samples | None:
@@ -280,7 +280,7 @@ def site_sums(window: Window, sites: Sites) -> Row:
             if one >> 16 != -2:
                 add(sites.names[one >> 16] if one >= 0 else "", one & 0xFFFF, *numbers)
     info = window.run.info
-    longest_first = sorted(sums.items(), key=lambda one: -one[1][0])[:_MOST_ROWS]
+    longest_first = sorted(sums.items(), key=lambda item: -item[1][0])[:_MOST_ROWS]
     shown = {name for (path, _, _), _ in longest_first for name in path.split(BETWEEN)}
     known = {**sites.whole, **({} if sites.sampled is None else sites.sampled.whole)}
     return {

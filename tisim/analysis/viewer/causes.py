@@ -225,7 +225,7 @@ class Causes:
         causes = waits.of(row)
         shown, rest = causes[:_MOST_CAUSES], causes[_MOST_CAUSES:]
         if rest:
-            seconds, share = (sum(getattr(one, x) for one in rest) for x in ("seconds", "share"))
+            seconds, share = (sum(getattr(part, x) for part in rest) for x in ("seconds", "share"))
             shown.append(Cause(-1, "others", seconds, share, sum(x.parts for x in rest), -1, 0.0))
         return {
             "chain": [
@@ -234,23 +234,28 @@ class Causes:
             ],
             "causes": [
                 {
-                    **(self._words(waits, one.row) if one.row >= 0 else {}),
-                    "rank": one.rank,
-                    "state": one.state,
-                    "explains": one.seconds,
-                    "share": one.share,
-                    "parts": one.parts,
-                    "origin": one.share >= ORIGIN,
+                    **(self._words(waits, cause.row) if cause.row >= 0 else {}),
+                    "rank": cause.rank,
+                    "state": cause.state,
+                    "explains": cause.seconds,
+                    "share": cause.share,
+                    "parts": cause.parts,
+                    "origin": cause.share >= ORIGIN,
                 }
-                for one in shown
+                for cause in shown
             ],
         }
 
     def _words(self, waits: WaitCauses, row: int) -> Row:
         """A state in words."""
-        one, info = waits.rows[row], self._run.info
-        words: Row = {name: one[name].item() for name in ("rank", "line", "start", "end", "cause")}
-        return words | {"state": info["states"][one["state"]], "kind": info["kinds"][one["kind"]]}
+        state, info = waits.rows[row], self._run.info
+        words: Row = {
+            name: state[name].item() for name in ("rank", "line", "start", "end", "cause")
+        }
+        return words | {
+            "state": info["states"][state["state"]],
+            "kind": info["kinds"][state["kind"]],
+        }
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
         """Ranks that wait because of a state; None: the run has too many states for that."""

@@ -53,10 +53,10 @@ def likely_ratios(
 
     own, part = _communication(shares)
     ratios, weights = np.ones((len(programs), 2)), np.ones((len(programs), 2))
-    for place, one in enumerate(programs):
-        other, other_part = _communication(one.shares)
-        wrong = np.expm1([one.error, -one.error])
-        if shares and one.shares:
+    for place, program in enumerate(programs):
+        other, other_part = _communication(program.shares)
+        wrong = np.expm1([program.error, -program.error])
+        if shares and program.shares:
             alike = sum(min(own[kind], other[kind]) for kind in own)
             weights[place] = alike**_POWER + _LEAST_WEIGHT
             wrong *= part / max(other_part, _LEAST_PART)
@@ -83,9 +83,11 @@ def quantile(values: NDArray[np.float64], weights: NDArray[np.float64], level: f
 def to_columns(programs: Sequence[Validated]) -> dict[str, list[object]]:
     """The programs as they stand in files."""
     return {
-        "validated": [one.name for one in programs],
-        "errors": [one.error for one in programs],
-        "shares": [{kind: round(part, 4) for kind, part in one.shares.items()} for one in programs],
+        "validated": [program.name for program in programs],
+        "errors": [program.error for program in programs],
+        "shares": [
+            {kind: round(part, 4) for kind, part in program.shares.items()} for program in programs
+        ],
     }
 
 
@@ -103,7 +105,7 @@ def from_columns(content: Mapping[str, object]) -> tuple[Validated, ...] | None:
         return None
     if not len(errors) == len(names) == len(shares):
         return None
-    if not all(isinstance(one, float) and math.isfinite(one) for one in errors):
+    if not all(isinstance(error, float) and math.isfinite(error) for error in errors):
         return None
     if not all(
         isinstance(one, dict) and all(isinstance(part, int | float) for part in one.values())

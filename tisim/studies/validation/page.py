@@ -32,21 +32,21 @@ SUMMARY_COLUMNS = ("group", "cases", "too noisy", "mean", "median", "worst")
 def case_rows(results: Sequence[CaseResult]) -> list[tuple[str, ...]]:
     """A row a case; those that do not count have their errors in parentheses."""
     rows: list[tuple[str, ...]] = []
-    for one in results:
-        low, high = one.error_interval
-        error = f"{one.error:+.1%}"
+    for result in results:
+        low, high = result.error_interval
+        error = f"{result.error:+.1%}"
         rows.append(
             (
-                one.case.name,
-                one.case.group,
-                format_time(one.real_median),
-                format_time(min(one.real)),
-                format_time(max(one.real)),
-                format_time(one.prediction),
-                f"({error})" if one.is_noisy else error,
+                result.case.name,
+                result.case.group,
+                format_time(result.real_median),
+                format_time(min(result.real)),
+                format_time(max(result.real)),
+                format_time(result.prediction),
+                f"({error})" if result.is_noisy else error,
                 f"{low:+.1%}",
                 f"{high:+.1%}",
-                "" if one.busy is None else f"{one.busy:.0%}",
+                "" if result.busy is None else f"{result.busy:.0%}",
             )
         )
     return rows
@@ -56,14 +56,14 @@ def summary_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
     """A row a group, and one of all cases."""
     return [
         (
-            one.group or "all cases",
-            str(one.cases),
-            str(one.noisy),
-            _percent(one.mean),
-            _percent(one.median),
-            _percent(one.worst),
+            summary.group or "all cases",
+            str(summary.cases),
+            str(summary.noisy),
+            _percent(summary.mean),
+            _percent(summary.median),
+            _percent(summary.worst),
         )
-        for one in summaries
+        for summary in summaries
     ]
 
 
@@ -86,9 +86,9 @@ def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
     failed = [f"{name}: {reason}" for name, reason in validation.failed]
     coverage = [] if validation.coverage is None else [f"{validation.coverage.text()}."]
     differences = [
-        f"{one.case.name} ({one.error:+.1%}): {'; '.join(one.differences)}"
-        for one in validation.results
-        if one.differences
+        f"{result.case.name} ({result.error:+.1%}): {'; '.join(result.differences)}"
+        for result in validation.results
+        if result.differences
     ]
     return static_page(
         title,
@@ -122,11 +122,13 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
 def _picture(results: Sequence[CaseResult]) -> str:
     """Predicted over real against the real time, with what the error may be, by group."""
     drawn: dict[str, list[tuple[float, float, float, float]]] = {}
-    for one in results:
-        if one.real_median > 0 and one.prediction > 0:
-            low, high = one.error_interval
-            point = one.real_median, one.ratio, 1 + low, 1 + high
-            drawn.setdefault("too noisy" if one.is_noisy else one.case.group, []).append(point)
+    for result in results:
+        if result.real_median > 0 and result.prediction > 0:
+            low, high = result.error_interval
+            point = result.real_median, result.ratio, 1 + low, 1 + high
+            drawn.setdefault("too noisy" if result.is_noisy else result.case.group, []).append(
+                point
+            )
     if not drawn:
         return listed_text(["There is no case."])
     chart = curves(

@@ -70,18 +70,18 @@ class Validation:
             "passed": self.passed,
             "cases": [
                 {
-                    "name": one.case.name,
-                    "group": one.case.group,
-                    "real": [*one.real],
-                    "predicted": [*one.predicted],
-                    "error": one.error,
-                    "error_interval": [*one.error_interval],
-                    "busy": one.busy,
-                    "is_noisy": one.is_noisy,
-                    "shares": dict(one.shares),
-                    "differences": [*one.differences],
+                    "name": result.case.name,
+                    "group": result.case.group,
+                    "real": [*result.real],
+                    "predicted": [*result.predicted],
+                    "error": result.error,
+                    "error_interval": [*result.error_interval],
+                    "busy": result.busy,
+                    "is_noisy": result.is_noisy,
+                    "shares": dict(result.shares),
+                    "differences": [*result.differences],
                 }
-                for one in self.results
+                for result in self.results
             ],
             "failed": [{"name": name, "reason": reason} for name, reason in self.failed],
             "groups": [summary.to_dict() for summary in self.summaries],
@@ -189,7 +189,7 @@ def _predicted(
 
 
 def _busy(execution: Execution) -> float:
-    used = sum(one.processor_time for one in execution.repetitions)
+    used = sum(repetition.processor_time for repetition in execution.repetitions)
     return used / (sum(execution.times) * (os.cpu_count() or 1))
 
 
@@ -237,7 +237,7 @@ def _differences(case: Case, trace: Trace, execution: Execution, timeline: Path)
     messages = Messages(sum(result.column("messages_sent")), sum(result.column("bytes_sent")))
     return (
         *explain(
-            [one.ends for one in execution.repetitions],
+            [repetition.ends for repetition in execution.repetitions],
             [*result.column("finish")],
             sum_by_kind(rows),
             _predicted_kinds(result),

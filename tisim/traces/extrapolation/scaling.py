@@ -174,7 +174,7 @@ def _numbers_of_ranks(sizes: Sequence[int], target: int) -> list[int]:
 
 def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoint]:
     """The mean computation of ranks before each call, in flops."""
-    fits = {one.site: one.fit for one in found.findings.volumes}
+    fits = {volume.site: volume.fit for volume in found.findings.volumes}
     sums: dict[tuple[str, bool], float] = {}
     for node, times in _calls(found.program):
         volume = float(node.volume)
@@ -473,20 +473,25 @@ def _volumes(made: Extrapolation) -> str:
         return '<p class="note">None: all volumes are exact functions.</p>'
     rows = [
         (
-            escape(one.site),
-            escape(one.fit.family),
-            f"{one.fit.value:.6g}",
-            f"{one.fit.error:.1%}",
+            escape(volume.site),
+            escape(volume.fit.family),
+            f"{volume.fit.value:.6g}",
+            f"{volume.fit.error:.1%}",
         )
-        for one in made.volumes
+        for volume in made.volumes
     ]
     return table(["call", "function", "flops before it", "error where a size is left out"], rows, 2)
 
 
 def _parameters(made: Extrapolation) -> str:
     rows = [
-        (escape(one.site), escape(one.what), escape(one.text), str(one.confirmed))
-        for one in made.parameters[:_MOST_PARAMETERS]
+        (
+            escape(parameter.site),
+            escape(parameter.what),
+            escape(parameter.text),
+            str(parameter.confirmed),
+        )
+        for parameter in made.parameters[:_MOST_PARAMETERS]
     ]
     more = len(made.parameters) - len(rows)
     rest = f'<p class="note">And {more:,} more; --show prints all.</p>' if more > 0 else ""

@@ -165,7 +165,8 @@ class Block:
 
         every = [*blocks]
         columns = {
-            name: np.concatenate([one._column(name) for one in every]) for name in every[0].names
+            name: np.concatenate([block._column(name) for block in every])
+            for name in every[0].names
         }
         return Block(columns, lambda name: columns)
 
@@ -251,10 +252,10 @@ class BlockTable:
     def _load(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
         """A column of a block, and those that are read with it."""
         often = name in _OFTEN
-        names = [one for one in self.columns if (one in _OFTEN) == often]
+        names = [name for name in self.columns if (name in _OFTEN) == often]
         with self._loading:
             table = self._file.read_row_group(block, columns=names, use_threads=False)
-        found = {one: numpy_array(table.column(one)) for one in names}
+        found = {name: numpy_array(table.column(name)) for name in names}
         if {"rank", "start", "end"} <= found.keys():
             found["start"] = _complete(found["start"], found["end"])
         return found
