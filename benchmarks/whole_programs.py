@@ -9,7 +9,7 @@ once: that gives volumes, and no times. In each of N rounds (5) every case is th
 recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
 the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
 of the case is used. Cases whose data fit into the last cache are predicted from such ones where
-there are any, others from others; where none are, the first is also recorded with the counter
+there are any, others from others; for these, the first of them is also recorded with the counter
 `cold`. The network within this node is measured once (`benchmark`, `calibrate`).
 
 What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import sys
@@ -216,7 +217,7 @@ class _Campaign:
             case: median(run.memory for run in runs) <= _last_cache() for case, runs in real.items()
         }
         origins = {case: self._origins(case, fits) for case in self.cases}
-        cold = {case for case, (first, *_) in origins.items() if fits[first] and not fits[case]}
+        cold = {case for case in origins if not fits[case]}
         for origin in {origins[case][0] for case in cold}:
             for number in range(rounds):
                 trace = self._trace(origin, f"cold.{number}")
@@ -228,10 +229,12 @@ class _Campaign:
 
     def _origins(self, case: str, fits: Mapping[str, bool]) -> list[str]:
         """The cases that a case is predicted from: where there are some, those on its side of the
-        last cache.
+        last cache; the one whose number of ranks is nearest comes first.
         """
         others = self.cases[case].get("from") or [of for of in self.cases if of != case]
-        return [of for of in others if fits[of] == fits[case]] or others
+        ranks = {of: math.log(self.cases[of]["ranks"]) for of in self.cases}
+        chosen = [of for of in others if fits[of] == fits[case]] or others
+        return sorted(chosen, key=lambda of: abs(ranks[of] - ranks[case]))
 
     def _trace(self, case: str, what: str) -> Path:
         return self.results / f"{self.name}.{case}.{what}.tit"
@@ -292,8 +295,11 @@ class _Campaign:
         for of in further:
             counted = self._trace(of, "counted")
             times += [word for timed in runs[of] for word in ("--also", counted, timed)]
-        for number in range(rounds) if cold else ():
-            times += ["--cold", self._trace(first, f"cold.{number}")]
+        memory = median(run.memory for run in real)
+        if cold:
+            for number in range(rounds):
+                times += ["--cold", self._trace(first, f"cold.{number}")]
+            times += ["--cached", f"{_last_cache() / memory:.3f}"]
         output, rates = self._trace(case, "predicted"), self.results / "rates.json"
         volumes: list[str | Path] = [
             "--apply",
@@ -310,7 +316,7 @@ class _Campaign:
             self.name,
             case,
             ranks,
-            median(run.memory for run in real),
+            memory,
             origins,
             cold,
             [run.seconds for run in real],

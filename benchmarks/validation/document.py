@@ -26,8 +26,10 @@ _BEGIN = "<!-- written by `make validate` -->\n"
 _END = "<!-- end -->\n"
 #: Relative errors of the cases that the page lists.
 _LARGE = 0.1
-#: The part of the processors beyond which they decide how long a run takes.
+#: The part of the processors beyond which they decide how long a run takes, and not the network.
 _BUSY = 0.5
+#: The columns of the cases below it, which the testbed resolves.
+_RESOLVED = ("at most half busy", "too noisy", "mean", "median", "worst")
 
 
 def versions(library: MpiLibrary, congestion_control: str | None) -> str:
@@ -45,19 +47,14 @@ def versions(library: MpiLibrary, congestion_control: str | None) -> str:
 def tables(found: Validation, programs: Sequence[Program], title: str, when: str) -> str:
     """What a validation on one testbed has found, in Markdown."""
     small = {program.title for program in programs if program.is_small}
-    classes = [
-        ("above 4 kB", [one for one in found.results if one.case.name not in small]),
-        ("up to 4 kB, and barriers", [one for one in found.results if one.case.name in small]),
-        # What the testbed can resolve: beyond, the processors decide and not the network.
-        ("processors at most half busy", [one for one in found.results if not _is_busy(one)]),
-        ("processors busier than that", [one for one in found.results if _is_busy(one)]),
-    ]
-    rows = [
-        (name, *row[1:])
-        for name, results in classes
-        if results
-        for row in summary_rows(summarize(results)[-1:])
-    ]
+    groups = {
+        "above 4 kB": [one for one in found.results if one.case.name not in small],
+        "up to 4 kB, and barriers": [one for one in found.results if one.case.name in small],
+        "processors busier than half": [one for one in found.results if _is_busy(one)],
+    }
+    for summary in found.summaries[:-1]:
+        groups[summary.group] = [one for one in found.results if one.case.group == summary.group]
+    groups["all cases"] = list(found.results)
     large = [one for one in found.results if abs(one.error) > _LARGE]
     spread = [one.spread for one in found.results]
     busy = max((one.busy or 0.0 for one in found.results), default=math.nan)
@@ -65,7 +62,10 @@ def tables(found: Validation, programs: Sequence[Program], title: str, when: str
         f"\n### {title}\n\n{when}. {len(found.results)} cases; the distance of the "
         f"quartiles of the real times is {_median(spread):.1%} in the median; the ranks use at "
         f"most {busy:.0%} of the processors.\n\n",
-        markdown(SUMMARY_COLUMNS, [*rows, *summary_rows(found.summaries)]),
+        markdown(
+            (*SUMMARY_COLUMNS, *_RESOLVED),
+            [_summary(name, results) for name, results in groups.items() if results],
+        ),
         "" if found.coverage is None else f"\n{found.coverage.text()}.\n",
         f"\nCases with errors above {_LARGE:.0%}; those in parentheses do not count, as the real "
         "times spread too much. `build/validation` has all cases.\n\n",
@@ -81,6 +81,13 @@ def write(text: str, page: Path = PAGE) -> None:
     before, _, rest = page.read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
     page.write_text(f"{before}{_BEGIN}{text}{_END}{after}")
+
+
+def _summary(name: str, results: Sequence[CaseResult]) -> tuple[str, ...]:
+    """The errors of a group, and of its cases that the testbed resolves."""
+    of_all, *_ = summary_rows(summarize(results)[-1:])
+    resolved, *_ = summary_rows(summarize([one for one in results if not _is_busy(one)])[-1:])
+    return (name, *of_all[1:], *resolved[1:])
 
 
 def _is_busy(result: CaseResult) -> bool:

@@ -302,7 +302,7 @@ Examples:
   tisim calibrate regions small.tit --times plain.tit --also tiny.tit plain.tiny.tit \\
       --apply large.tit -o large.times.tit
   tisim record -o cold.tit --counter cold -- mpirun -n 4 ./program 100
-  tisim calibrate regions small.tit --times plain.tit --cold cold.tit \\
+  tisim calibrate regions small.tit --times plain.tit --cold cold.tit --cached 0.3 \\
       --apply large.tit -o large.times.tit
   tisim replay --platform here.xml --speed 1Gf large.times.tit
 """,
@@ -338,6 +338,15 @@ Examples:
     "caches. Repeatable.",
 )
 @click.option(
+    "--cached",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="The share of the data of --apply that the last cache holds, 0 to 1: its size ('lscpu') "
+    "over what all ranks that share it use. What they find there again costs no more.",
+)
+@click.option(
     "--apply",
     "other",
     type=_FILE,
@@ -351,6 +360,7 @@ def _regions(
     times: tuple[Path, ...],
     also: tuple[tuple[Path, Path], ...],
     cold: tuple[Path, ...],
+    cached: float,
     other: Path | None,
     output: Path | None,
     json_file: str | None,
@@ -371,6 +381,8 @@ def _regions(
         raise click.UsageError("--also is for --apply: the rates shown are those of TRACE")
     if cold and other is None:
         raise click.UsageError("--cold is for --apply: the rates shown are those of --times")
+    if cached and not cold:
+        raise click.UsageError("--cached says how much of --cold does not count: give both")
     if output is not None:
         check_trace_output(str(output))
     rates = measure_regions(trace, times, cold)
@@ -399,7 +411,7 @@ def _regions(
         for counted, run in also:
             runs.setdefault(counted, []).append(run)
         further = [measure_regions(counted, of_input) for counted, of_input in runs.items()]
-        timed = write_timed(other, [rates, *further], output)
+        timed = write_timed(other, [rates, *further], output, cached)
         message = f"{other}: computes {timed.seconds:.5g} s, all ranks together"
         if cold:
             message += f"; {timed.warm:.5g} s if its data fit into the caches"

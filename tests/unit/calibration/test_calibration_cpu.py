@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tisim.studies.calibration import calibrate_cpu, read_timed
 from tisim.studies.calibration.cpu import complete, read_volumes
 from tisim.studies.calibration.host import MemoryDemand, Scan, read_scan
 from tisim.studies.calibration.platform_file import PlatformFile
-from tisim.studies.calibration.regions import Region, measure_regions, write_timed
+from tisim.studies.calibration.regions import Region, hit_rate, measure_regions, write_timed
 from tisim.traces import Trace, pack, unpack
 from tisim.traces.volumes import PREDICTED_TIME, volumes_of
 
@@ -288,7 +289,7 @@ COLD = TIME + ", with cold caches"
 
 
 def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -> None:
-    """Of three regions one has larger visits, and one was visited once: its data were not there."""
+    """Of three regions, two have larger visits."""
 
     def body(first: int, second: int, last: int) -> dict[int, str]:
         rounds = f"0 compute {first}\n0 barrier\n0 compute {second}\n0 bcast 8 0 1\n" * 4
@@ -301,12 +302,34 @@ def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -
     rates = measure_regions(counted, [timed], [cold])
     found = write_timed(large, [rates], tmp_path / "times.tit")
     assert found.warm == pytest.approx((4 * (750 + 1500) + 1500) * 1e-9)
-    assert found.seconds == pytest.approx((4 * (750 + 1500 * 1.6) + 1500) * 1e-9)
-    # Only of the last region is not known how much longer larger visits take.
-    assert found.larger == pytest.approx(1500e-9 / found.seconds)
+    assert found.seconds == pytest.approx((4 * (750 + 1500 * 1.6) + 1500 * 1.8) * 1e-9)
+    assert found.larger == 0
+    assert (hit_rate(0), hit_rate(1)) == (0, 1)
+    assert hit_rate(0.5) == pytest.approx(math.exp(-2 * (1 - hit_rate(0.5))), rel=1e-5)
+    assert hit_rate(0.5) == pytest.approx(0.203, abs=1e-3)
+    found = write_timed(large, [rates], tmp_path / "times.tit", cached=0.5)
+    assert found.seconds == pytest.approx(
+        (4 * (750 + 1500 * (1 + 0.6 * 0.797)) + 1500 * (1 + 0.8 * 0.797)) * 1e-9, rel=1e-3
+    )
     for runs in ([timed], [timed]), ([cold], []):
         with pytest.raises(InputError, match="from cold caches"):
             measure_regions(counted, *runs)
+
+
+def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) -> None:
+    """Rates are those of `alike`; `larger` is past the caches itself."""
+
+    def trace(name: str, counter: str, volume: int) -> Path:
+        return packed(tmp_path / name, counter, {0: f"0 init\n0 compute {volume}\n0 finalize\n"})
+
+    warm, cold = trace("warm.tit", TIME, 500), trace("cold.tit", COLD, 700)
+    rates = measure_regions(trace("counted.tit", INSTRUCTIONS, 1000), [warm], [cold])
+    large = trace("large.tit", INSTRUCTIONS, 8000)
+    for volume, slowdown in (2000, 1.4), (2001, 1.0):
+        run = trace(f"run.{volume}.tit", TIME, volume)
+        other = measure_regions(trace(f"other.{volume}.tit", INSTRUCTIONS, volume), [run])
+        found = write_timed(large, [rates, other], tmp_path / "times.tit")
+        assert found.seconds == pytest.approx(8000e-9 * slowdown)
 
 
 def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(

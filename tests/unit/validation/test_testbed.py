@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,10 @@ def test_the_tables(tmp_path: Path) -> None:
     assert "| one-way 60 kB on 4 | one-way |" not in text  # its error is 0
     slow = validate(Study((case("barrier on 4", 2 * PREDICTED, group="collectives"),)))
     assert "| barrier on 4 | collectives |" in tables(slow, chosen, "80 Mbit/s", "today")
-    assert "| above 4 kB | 2 | 0 | 0.0% | 0.0% | 0.0% |" in text
+    assert "| above 4 kB | 2 | 0 | 0.0% | 0.0% | 0.0% | 2 | 0 | 0.0% | 0.0% | 0.0% |" in text
+    waited = replace(slow, results=[replace(one, busy=0.6) for one in slow.results])
+    busy = tables(waited, chosen, "80 Mbit/s", "today")
+    assert "| collectives | 1 | 0 | 50.0% | 50.0% | 50.0% | 0 | 0 |  |  |  |" in busy
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- written by `make validate` -->\nold\n<!-- end -->\nafter\n")
     write(text, page)

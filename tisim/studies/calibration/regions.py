@@ -36,8 +36,6 @@ _ALIKE = 0.7
 _BRIEF = 1e-3
 # Visits of that many times the measured volume may have data that no longer fit into a cache.
 _LARGER = 2.0
-# What a rank computes less often finds no data of its last visit in a cache anyway.
-_OFTEN = 3
 _BEGINNING, _END = "beginning", "end"
 
 
@@ -151,6 +149,27 @@ def nearest_rates(
     }
 
 
+def hit_rate(held: float) -> float:
+    """The share of accesses that find their data in a cache, which holds a share of all data.
+
+    The data are swept over again and again, and the cache replaces any of its lines. Of `C` lines,
+    one outlasts a sweep over `W` with the probability ``(1 - 1 / C) ** ((1 - h) W)``, since each
+    miss replaces one: ``h = exp(-(1 - h) / held)``. Twice the cache are found again to 20 %, three
+    times to 6 %.
+    """
+    if held >= 1:
+        return 1.0
+    rate, better = 0.0, math.exp(-1 / held) if held else 0.0
+    while better - rate > 1e-6:
+        rate, better = better, math.exp(-(1 - better) / held)
+    return better
+
+
+def _is_like(measured: RegionRate | None, cold: RegionRate) -> bool:
+    """True if visits have no more data than where the slowdown of cold caches was measured."""
+    return measured is not None and measured.mean_volume <= _LARGER * cold.mean_volume
+
+
 def _distance(measured: RegionRate | None, other: RegionRate) -> float:
     """By which factor the mean volumes of a visit differ, as a logarithm."""
     if measured is None:
@@ -217,7 +236,7 @@ def measure_regions(
         for region, of_runs in times.items():
             rate = regions[region]
             rate.seconds = median(of_runs[: len(timed)])
-            if cold and rate.seconds and rate.visits >= _OFTEN * ranks:
+            if cold and rate.seconds:
                 slowdowns[region] = max(1.0, median(of_runs[len(timed) :]) / rate.seconds)
         found = [one.total * 1e-9 for one in counter_totals(trace.trace) if one.name == "time"]
     return RegionRates(regions, found[0] if found else None, slowdowns)
@@ -231,14 +250,17 @@ def _add(regions: dict[Region, RegionRate], computations: Iterable[_Computation]
         rate.visits += 1
 
 
-def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> TimedTrace:
+def write_timed(
+    trace: _Name, inputs: Sequence[RegionRates], output: _Name, cached: float = 0.0
+) -> TimedTrace:
     """Write a packed trace whose volumes are nanoseconds, from one whose volumes are counted.
 
     Each region of it takes as long for each instruction as with the input, of those that were
-    measured, whose visits have volumes most like its own. Where that is the first input, and visits
-    have more than twice its volume, the slowdown of cold caches is multiplied in, if it was
-    measured. What the recorder has noted beside calls, such as call sites, is left out. Raises
-    `InputError` where a file cannot be read or written.
+    measured, whose visits have volumes most like its own. Where visits have more than twice the
+    volume of the first input and of that one, and the slowdown of cold caches was measured with
+    the first, the part of it counts that `hit_rate` leaves of the share `cached` of the data that
+    the last cache holds. What the recorder has noted beside calls, such as call sites, is left out.
+    Raises `InputError` where a file cannot be read or written.
     """
     from tisim.traces.packed import pack
 
@@ -253,11 +275,11 @@ def write_timed(trace: _Name, inputs: Sequence[RegionRates], output: _Name) -> T
             region: known is not None and visited[region].mean_volume > _LARGER * known.mean_volume
             for region, known in measured.items()
         }
-        known = inputs[0].slowdowns
+        misses = 1.0 - hit_rate(cached)
         slowdowns = {
-            region: known[region]
-            for region, of in rates.items()
-            if of is inputs[0] and region in known and is_larger[region]
+            region: 1.0 + (slowdown - 1.0) * misses
+            for region, slowdown in inputs[0].slowdowns.items()
+            if is_larger.get(region) and _is_like(measured[region], inputs[0].regions[region])
         }
         for rank in range(source.trace.ranks):
             times: list[float] = []
