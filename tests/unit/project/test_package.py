@@ -24,6 +24,15 @@ from tisim.analysis.result_json import COLUMNS, RankRow
 from tisim.errors import InputError, SimulationError, TisimError
 
 
+@pytest.mark.parametrize("template", ["function", "optional", "pair", "tuple"])
+def test_bindings_convert_what_they_return(template: str) -> None:
+    """Without its header, a source that is compiled alone, as for releases, returns an error."""
+    for source in (ROOT / "bindings").glob("*.cpp"):
+        text = source.read_text()
+        if f"std::{template}<" in text:
+            assert f"#include <nanobind/stl/{template}.h>" in text, source.name
+
+
 def test_every_public_name_resolves() -> None:
     for name in tisim.__all__:
         assert not isinstance(getattr(tisim, name), ModuleType)
