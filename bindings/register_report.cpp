@@ -84,12 +84,14 @@ CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
 std::string standing_of(const Simulation& s, std::int32_t index, const Rank& rank) {
   const Message& message = s.message(index);
   const Standing standing = s.standing(index);
-  const bool is_request = standing.type == PacketType::request;
-  std::string text = is_request                            ? "its request"
-                     : standing.type == PacketType::answer ? "the answer to its request"
-                                                           : "its body";
+  std::string text = standing.type == PacketType::request           ? "its request"
+                     : standing.type == PacketType::answer          ? "the answer to its request"
+                     : standing.type == PacketType::acknowledgement ? "its acknowledgement"
+                     : standing.type == PacketType::completion      ? "its completion"
+                                                                    : "its body";
   if (standing.where == Standing::Where::unread) {
-    const std::int32_t reader = is_request ? message.destination : message.source;
+    const std::int32_t reader =
+        is_read_by_receiver(standing.type) ? message.destination : message.source;
     return text + " has arrived, and rank " + std::to_string(reader - rank.first) +
            " is in no call that reads it";
   }

@@ -116,7 +116,8 @@ void Handshake::send_body(std::int32_t found) {
     for (std::int64_t i = 0; i < protocol_.fragments_queued(); ++i) send_fragment(found);
     return;
   }
-  if (!message.detached && bytes > buffer && buffer > 0) {
+  const bool is_split = protocol_.rendezvous() != Rendezvous::put_ack && bytes > buffer;
+  if (!message.detached && is_split && buffer > 0) {
     queue(message.pair, PacketType::part, found, bytes - buffer);
     queue(message.pair, PacketType::last_part, found, buffer);
   } else {
@@ -152,8 +153,9 @@ void Handshake::come_first(const Packet& packet) {
   }
   matcher_.message(packet.message).started = true;
   if (packet.type == PacketType::part || message.detached || message.sent) return;
+  const Rendezvous rendezvous = protocol_.rendezvous();
   if (message.source != message.destination && protocol_.send_buffer() > 0 &&
-      protocol_.rendezvous() != Rendezvous::get) {
+      (rendezvous == Rendezvous::put || rendezvous == Rendezvous::send)) {
     deliveries_.finish_send(packet.message);
   }
 }
@@ -171,7 +173,9 @@ void Handshake::end(std::int32_t number) {
 
 void Handshake::arrive(const Packet& packet) {
   if (transfers_.loss_of(packet.message)) return;
-  if (packet.type == PacketType::last_part) {
+  const bool is_acknowledged = protocol_.rendezvous() == Rendezvous::put_ack &&
+                               matcher_.message(packet.message).request_read;
+  if (packet.type == PacketType::last_part && !is_acknowledged) {
     deliveries_.arrive(packet.message);
     return;
   }
@@ -188,8 +192,7 @@ void Handshake::arrive(const Packet& packet) {
 
 std::int32_t Handshake::reader(const Unread& unread) const {
   const Message& message = matcher_.message(unread.message);
-  const bool by_receiver = unread.type == PacketType::request || unread.type == PacketType::access;
-  return by_receiver ? message.destination : message.source;
+  return is_read_by_receiver(unread.type) ? message.destination : message.source;
 }
 
 void Handshake::take(const Unread& unread) {
@@ -200,7 +203,13 @@ void Handshake::take(const Unread& unread) {
     if (message.state == MessageState::matched) answer(unread.message);
   } else if (unread.type == PacketType::answer) {
     send_body(unread.message);
-  } else if (unread.type == PacketType::access) {
+  } else if (unread.type == PacketType::last_part) {
+    queue(transfers_.connections()->reverse(message.pair), PacketType::acknowledgement,
+          unread.message, kAcknowledgementBytes);
+  } else if (unread.type == PacketType::acknowledgement) {
+    queue(message.pair, PacketType::completion, unread.message, kCompletionBytes);
+    deliveries_.finish_send(unread.message);
+  } else if (unread.type == PacketType::access || unread.type == PacketType::completion) {
     deliveries_.arrive(unread.message);
   } else {
     send_fragment(unread.message);

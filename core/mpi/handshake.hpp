@@ -59,6 +59,10 @@ class Deliveries {
 // reads what has arrived when it enters a call that waits, tests or probes, and while it is in one:
 // MPI libraries without a thread of their own make progress only there.
 //
+// Where bodies are acknowledged (smpi/rendezvous:put-ack), the receiver queues an
+// *acknowledgement* when it has read the body. The sender goes on when it has read that, and queues
+// a *completion*; the receiver goes on when it has read this one.
+//
 // So an answer waits for a body that its rank has queued before, which makes the order matter in
 // which a program posts its sends and receives.
 

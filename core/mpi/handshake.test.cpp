@@ -74,6 +74,30 @@ TEST("fifo: a sender goes on when its connection has taken over the rest") {
   CHECK(finishes({{"send 1 0 1000"}, {"recv 0 0 1000"}}, {3.704, 4.104}, fifo_model("put", 400)));
 }
 
+TEST("fifo: the sender of a body goes on when it is acknowledged, and then its receiver") {
+  // 4.104 as above, 1.009 and 1.022, whatever a connection takes over.
+  for (const std::int64_t buffer : {0, 400}) {
+    CHECK(finishes({{"send 1 0 1000"}, {"recv 0 0 1000"}}, {5.113, 6.135},
+                   fifo_model("put-ack", buffer)));
+  }
+  // Short messages, and those of a rank to itself, need no word.
+  CHECK(finishes({{"send 1 0 400"}, {"recv 0 0 400"}}, {0, 1.4}, fifo_model("put-ack")));
+  CHECK(finishes({{"isend 0 0 1000", "irecv 0 0 1000", "waitall"}}, {2}, fifo_model("put-ack")));
+}
+
+TEST("fifo: a body is acknowledged, and that read, in a call") {
+  // The receiver is outside MPI from 3.1 to 9, and the body is there at 4.104.
+  CHECK(finishes({{"send 1 0 1000"},
+                  {"irecv 0 0 1000", "recv 2 0 0", "sleep 5.9", "waitall"},
+                  {"sleep 2.1", "send 1 0 0"}},
+                 {10.009, 11.031, 2.1}, fifo_model("put-ack")));
+  // The sender is outside MPI from 3.1 to 9, and the acknowledgement is there at 5.113.
+  CHECK(finishes({{"isend 1 0 1000", "recv 2 0 0", "sleep 5.9", "waitall"},
+                  {"recv 0 0 1000"},
+                  {"sleep 2.1", "send 0 0 0"}},
+                 {9, 10.022, 2.1}, fifo_model("put-ack")));
+}
+
 TEST("fifo: a request may carry the first part, and the rest follows in fragments") {
   // The request has 500 bytes: 1.5 + 1.064, then 1,000 bytes, then 500.
   CHECK(finishes({{"send 1 0 2000"}, {"recv 0 0 2000"}}, {6.064, 6.064}, fifo_model("send")));

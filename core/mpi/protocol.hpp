@@ -22,15 +22,18 @@ namespace tisim {
 // How a rendezvous over a FIFO connection goes on after its request (smpi/rendezvous), by the names
 // of Open MPI (btl_tcp_flags, pml/ob1).
 enum class Rendezvous : std::uint8_t {
-  put,  // the sender writes the whole body when it has read the answer
-  get,  // the receiver fetches it, and the sender's program is not needed for that
-  send  // the request carries the first part, the rest follows in fragments
+  put,      // the sender writes the whole body when it has read the answer
+  put_ack,  // so it does, the receiver acknowledges the body, the sender that it has read this
+  get,      // the receiver fetches it, and the sender's program is not needed for that
+  send      // the request carries the first part, the rest follows in fragments
 };
 
 // Bytes of the control messages of a rendezvous (Open MPI 4.1, pml_ob1_hdr.h: the headers of a
-// rendezvous and of a put of one segment).
+// rendezvous and of a put of one segment; UCX 1.13, tcp.h and rndv.h: those of PUT_ACK and ATP).
 inline constexpr double kRequestBytes = 40.0;
 inline constexpr double kAnswerBytes = 64.0;
+inline constexpr double kAcknowledgementBytes = 9.0;
+inline constexpr double kCompletionBytes = 22.0;
 
 class Protocol {
  public:
@@ -92,7 +95,10 @@ class Protocol {
 
  private:
   static Rendezvous read_rendezvous(const std::string& name) {
-    return name == "get" ? Rendezvous::get : name == "send" ? Rendezvous::send : Rendezvous::put;
+    return name == "get"       ? Rendezvous::get
+           : name == "send"    ? Rendezvous::send
+           : name == "put-ack" ? Rendezvous::put_ack
+                               : Rendezvous::put;
   }
   static bool is_half(Role role) { return role == Role::exchange || role == Role::receive_half; }
   const Overheads& overheads_of(const Rank& rank) const {

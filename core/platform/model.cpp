@@ -76,8 +76,9 @@ void check(const Model& model) {
   if (model.ordering != "fair" && model.ordering != "fifo") {
     refuse("ordering", "is fair or fifo, not " + model.ordering);
   }
-  if (model.rendezvous != "put" && model.rendezvous != "get" && model.rendezvous != "send") {
-    refuse("rendezvous", "is put, get or send, not " + model.rendezvous);
+  if (model.rendezvous != "put" && model.rendezvous != "put-ack" && model.rendezvous != "get" &&
+      model.rendezvous != "send") {
+    refuse("rendezvous", "is put, put-ack, get or send, not " + model.rendezvous);
   }
   constexpr std::array<std::string_view, 4> kKnown{"simgrid", "rdma", "openmpi", "mpich"};
   if (std::ranges::find(kKnown, model.rma) == kKnown.end()) {

@@ -76,7 +76,7 @@ struct Model {
   std::int64_t eager_threshold{};     // bytes; a smaller message starts when it is sent
   std::int64_t detached_threshold{};  // bytes; a smaller message does not block its sender
   std::vector<Overheads> overheads;   // by PlatformData::host_overheads; the first: other hosts
-  std::string rendezvous;             // over FIFO connections: "put", "get" or "send"
+  std::string rendezvous;             // over FIFO connections: "put", "put-ack", "get" or "send"
   std::int64_t fragment_bytes{};      // of a body that is sent in fragments
   std::int64_t fragments_queued{};    // at most, at a time
   std::string rma;                    // how windows are accessed: "simgrid", "rdma", "openmpi"

@@ -158,7 +158,7 @@ TEST("random programs run to their ends, and again to the same") {
 TEST("random programs run to their ends over FIFO connections") {
   for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
     const RandomProgram program(seed);
-    for (const char* rendezvous : {"put", "get", "send"}) {
+    for (const char* rendezvous : {"put", "put-ack", "get", "send"}) {
       const std::vector<double> ends = program.replay(0, rendezvous);
       if (ends.empty()) std::fprintf(stderr, "program %u hangs with %s\n", seed, rendezvous);
       CHECK(!ends.empty());

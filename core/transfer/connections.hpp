@@ -17,16 +17,24 @@
 
 namespace tisim {
 
-// In the order of a rendezvous.
+// Control messages of a rendezvous in their order, and what they are about.
 enum class PacketType : std::uint8_t {
-  request,  // the sender of a rendezvous asks for its receive
-  answer,   // the receiver asks for the body
-  part,     // of a body, not the last one
+  request,          // the sender of a rendezvous asks for its receive
+  answer,           // the receiver asks for the body
+  acknowledgement,  // it has read the body
+  completion,       // the sender has read that
+  part,             // of a body, not the last one
   last_part,
   access  // of a window, as a whole, which its receiver has to read
 };
 
-inline bool is_control(PacketType type) { return type <= PacketType::answer; }
+inline bool is_control(PacketType type) { return type <= PacketType::completion; }
+
+// What its receiver has to read, and not its sender.
+inline bool is_read_by_receiver(PacketType type) {
+  return type == PacketType::request || type == PacketType::completion ||
+         type == PacketType::last_part || type == PacketType::access;
+}
 
 struct Packet {
   std::int32_t number = -1;

@@ -136,7 +136,7 @@ class Protocol(Record):
         )
     )
     rendezvous: str = row(
-        Parameter("smpi/rendezvous", CHOICE, "put", choices=("put", "get", "send"))
+        Parameter("smpi/rendezvous", CHOICE, "put", choices=("put", "put-ack", "get", "send"))
     )
     fragment_bytes: int = row(Parameter("smpi/fragment-size", BYTES, "131072", above_zero=True))
     fragments_queued: int = row(Parameter("smpi/pipeline-depth", COUNT, "3", above_zero=True))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support import platform_file
-from tests.unit.calibration.test_calibration_contention import written
+from tests.unit.calibration.test_calibration_contention import BANDWIDTH, written
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
 from tisim.platform import Platform, new
 from tisim.studies.calibration import calibrate, read_measurements
 from tisim.studies.calibration.library import LibraryFacts, library_facts
 from tisim.studies.calibration.platform_file import PlatformFile
+from tisim.studies.uncertainty.bootstrap import draw_sets
 
 OPEN_MPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 IN_ORDER = {
@@ -27,6 +29,7 @@ IN_ORDER = {
 #: The same, where short messages take 20 us there and back, as in `measured`.
 MEASURED = {**IN_ORDER, "tisim/jitter-barrier": "8.01e-05"}
 NBYTES = 1 << 15
+DELAY = 2e-3  # of a network whose latency is long beside its bandwidth
 
 
 def measured(folder: Path, *, first: float, library: str = OPEN_MPI) -> Path:
@@ -70,17 +73,43 @@ def test_ranks_notice_within_four_round_trips_that_a_barrier_is_over(tmp_path: P
     assert "tisim/jitter-barrier" not in LibraryFacts(OPEN_MPI, 0.1).options()
 
 
-def test_sends_of_mpich_end_just_before_their_receives() -> None:
+def test_receivers_of_mpich_acknowledge_what_they_have_read() -> None:
     found = LibraryFacts("MPICH Version: 4.0.2", 0.1).options()
     expected = {
         **IN_ORDER,
         "smpi/coll-selector": "mpich-4",
-        "network/send-buffer": "1000",
+        "smpi/rendezvous": "put-ack",
         "smpi/rma": "mpich",
     }
+    del expected["network/send-buffer"]
     assert found == expected
-    assert "network/send-buffer" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
+    assert "smpi/rendezvous" not in LibraryFacts("MPICH Version: 4.0.2", 0.9).options()
     assert "smpi/rma" not in LibraryFacts(OPEN_MPI, 0.9).options()
+
+
+@pytest.mark.parametrize(("library", "trips"), [(OPEN_MPI, 3), ("MPICH Version: 4.0.2", 5)])
+def test_control_messages_of_a_rendezvous_take_their_own_time(
+    tmp_path: Path, library: str, trips: int
+) -> None:
+    """A rendezvous takes 3 or 5 latencies, of which the body takes one."""
+    file = measured(tmp_path, first=0.1, library=library)
+    is_timed = ("pingpong", "idle_pingpong", "stream")
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(is_timed)]
+    for nbytes in np.unique(np.geomspace(1, 1e6, 40).astype(int)).tolist():
+        waits = nbytes > NBYTES
+        one_way = (trips if waits else 1) * DELAY + nbytes / BANDWIDTH
+        end = "a,b,pair,1"
+        lines += [f"pingpong,{nbytes},1,1,{2 * one_way!r},{end}"] * 7
+        lines += [f"send,{nbytes},1,1,{one_way if waits else 1e-6!r},{end}"] * 7
+    file.write_text("\n".join([*lines, ""]))
+    found = calibrate(read_measurements([file]), bandwidth=BANDWIDTH, latency=DELAY / 2, nodes=4)
+    assert found.failing().empty
+    errors = found.errors()
+    assert errors[errors["operation"] == "pingpong"]["error"].abs().max() < 0.01
+    assert [factor.latency for factor in found.factors] == pytest.approx([1, 1], rel=0.05)
+    for drawn in draw_sets(found, 2).sets:
+        last = drawn["smpi/lat-factor"].rpartition(":")[2]
+        assert float(last) == pytest.approx(1, rel=0.05)
 
 
 def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from tisim.studies.calibration.separation import Network
 
 #: Bytes that a message carries beside its payload.
 ENVELOPE = NetworkModel().envelope
+#: Bytes of messages that take as long as empty ones.
+EMPTY = 100
 # Within a segment, bytes do not move faster than this many times the best rate ever measured: a
 # flatter line is a step in the data, and would take bandwidth out of the model.
 _FASTEST = 4.0
@@ -84,6 +86,7 @@ def fit_transfer(
     breakpoints: Sequence[int] | None = None,
     network: Network | None = None,
     gap: Floats | None = None,
+    controls: int = 0,
 ) -> Piecewise:
     """Fit what is left of the one-way time when the software overheads are taken off.
 
@@ -103,6 +106,8 @@ def fit_transfer(
         Seconds of each further message of a stream, at the sizes of the ping-pong; infinite where
         none was measured. What a byte of a single message takes beyond that keeps nothing else from
         the link: it is latency, in pieces that follow the sizes.
+    controls
+        Control messages of a rendezvous, which the simulator sends beside it.
 
     Returns
     -------
@@ -113,6 +118,7 @@ def fit_transfer(
     thresholds = overheads.thresholds
     changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
     offset = overheads.in_a_message(ping_pong.nbytes)
+    offset = offset + seconds_of_controls(ping_pong, overheads, controls)
     if network is not None and network.burst > 0:
         # The lines are those of a message none of whose bytes passes at once.
         offset = offset - network.saved(ping_pong.nbytes)
@@ -142,6 +148,19 @@ def fit_transfer(
         lines = no_steeper(lines, target, ping_pong.counts, gap)
     # Messages shorter than the burst pass at once, whatever their bandwidth factor.
     return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
+
+
+def seconds_of_controls(ping_pong: Curve, overheads: Overheads, controls: int) -> Floats:
+    """The seconds of the control messages of a rendezvous, at each size of the ping-pong.
+
+    A control message takes as long as the shortest messages do besides their overheads.
+    """
+    if overheads.thresholds is None:
+        return np.zeros_like(ping_pong.nbytes)
+    nbytes = ping_pong.nbytes
+    network = ping_pong.seconds - overheads.in_a_message(nbytes)
+    each = max(float(np.median(network[nbytes <= max(EMPTY, nbytes[0])])), 0.0)
+    return np.where(nbytes >= overheads.thresholds.detached, controls * each, 0.0)
 
 
 def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:

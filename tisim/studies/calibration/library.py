@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tisim.simulation.jitter import DEFAULT_SIZE, DEFAULT_START
+from tisim.studies.calibration.factors import EMPTY
 
 if TYPE_CHECKING:
     from tisim.studies.calibration.measurements import Measurements
@@ -24,15 +25,15 @@ _SELECTORS: Final = (
 # Libraries that lock windows by messages (osc/pt2pt, ch4:ucx), and `smpi/rma` for them.
 _LOCKS_BY_MESSAGE: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
-# in chains of Open MPI 95 to 250 kB, by what went before. A send of MPICH's (UCX) ends just before
-# its receive (docs/validation.md).
+# in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
-_SEND_BUFFERS: Final = {"mpich-4": 1000}
+# Libraries whose receivers acknowledge the body of a rendezvous (UCX over TCP).
+_ACKNOWLEDGING: Final = ("mpich-4",)
+# Control messages of a rendezvous, by `smpi/rendezvous`.
+_CONTROLS: Final = {"put": 2, "put-ack": 4}
 # Ranks notice within so many round trips that a barrier is over. A request takes a seventh of one:
 # 93 of 100 exchanges are half duplex, as 278 of 300 were (docs/validation.md).
 _SPREAD: Final = 4.0
-# Bytes of messages that take as long as empty ones.
-_EMPTY: Final = 100
 # Messages that share the bandwidth are all there at the same time. Of those in order, the first is
 # there within this part of the time of all.
 _IN_ORDER: Final = 0.5
@@ -70,6 +71,14 @@ class LibraryFacts:
             return None
         return "fifo" if self.first < _IN_ORDER else "fair"
 
+    @property
+    def controls(self) -> int:
+        """How many control messages of a rendezvous are replayed one after the other."""
+        options = self.options()
+        if options.get("network/ordering") != "fifo":
+            return 0
+        return _CONTROLS[options.get("smpi/rendezvous", "put")]
+
     def options(self) -> dict[str, str]:
         """The options of tisim's that follow, by name; SimGrid has none of these values.
 
@@ -85,8 +94,10 @@ class LibraryFacts:
             if self.round_trip > 0:
                 options["tisim/jitter-barrier"] = f"{_SPREAD * self.round_trip:.3g}"
             options["network/crosstraffic"] = "no"
-            buffer = _SEND_BUFFERS.get(self.selector or "", _SEND_BUFFER)
-            options["network/send-buffer"] = str(buffer)
+            if self.selector in _ACKNOWLEDGING:
+                options["smpi/rendezvous"] = "put-ack"
+            else:
+                options["network/send-buffer"] = str(_SEND_BUFFER)
             if (rma := _LOCKS_BY_MESSAGE.get(self.selector or "")) is not None:
                 options["smpi/rma"] = rma
         return options
@@ -133,6 +144,6 @@ def library_facts(measured: Measurements) -> LibraryFacts:
 def _round_trip(measured: Measurements) -> float:
     """Seconds that a short message takes there and back."""
     frame = measured.frame
-    short = frame[(frame["operation"] == "pingpong") & (frame["bytes"] <= _EMPTY)]
+    short = frame[(frame["operation"] == "pingpong") & (frame["bytes"] <= EMPTY)]
     one_way = short["seconds"].median()
     return 0.0 if math.isnan(one_way) else 2 * float(one_way)

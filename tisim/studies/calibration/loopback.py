@@ -10,6 +10,7 @@ relative to the times, with neither below zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ import numpy as np
 
 from tisim.config.table import NetworkModel
 from tisim.studies.calibration.factors import ENVELOPE, Factor
+from tisim.studies.calibration.library import library_facts
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
 
@@ -46,20 +48,25 @@ class Loopback:
         }
 
 
-def fit_loopback(local: Curve, overheads: Overheads, found: Sequence[Factor]) -> Loopback:
+def fit_loopback(
+    local: Curve, overheads: Overheads, found: Sequence[Factor], controls: int = 0
+) -> Loopback:
     """The link that comes nearest to ping-pongs inside a host.
 
-    `local` are one-way times; overheads and factors are those of messages between hosts, which hold
-    inside a host too.
+    `local` are one-way times; overheads, factors and the number of control messages of a
+    rendezvous are those of messages between hosts, which hold inside a host too.
     """
     from scipy.optimize import nnls
 
     place = np.searchsorted([factor.above for factor in found], local.nbytes, side="left") - 1
     of_size = [found[max(int(index), 0)] for index in place]
     software = overheads.in_a_message(local.nbytes)
+    thresholds = overheads.thresholds
+    is_rendezvous = local.nbytes >= (math.inf if thresholds is None else thresholds.detached)
+    handshake = np.where(is_rendezvous, controls * found[0].latency, 0.0)
     terms = np.column_stack(
         [
-            [factor.latency for factor in of_size],
+            np.array([factor.latency for factor in of_size]) + handshake,
             (local.nbytes + ENVELOPE) / [factor.bandwidth for factor in of_size],
         ]
     )
@@ -93,7 +100,8 @@ def with_loopback(
         network = NetworkModel()
         file.set_loopback(host, network.loopback_bandwidth, network.loopback_latency, keep=True)
         return measurements, None
-    loopback = fit_loopback(Measurements(inside).curve("pingpong"), overheads, found)
+    controls = library_facts(measurements).controls
+    loopback = fit_loopback(Measurements(inside).curve("pingpong"), overheads, found, controls)
     file.set_loopback(host, loopback.bandwidth, loopback.latency)
     if loopback.error > _LARGE_ERROR:
         measurements = measurements.with_remark(

@@ -121,7 +121,8 @@ def calibrate(
     network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
     gap = seconds_a_message(measurements, ping_pong.nbytes)
-    transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap)
+    controls = library_facts(measurements).controls
+    transfer = fit_transfer(ping_pong, overheads, breakpoints, network, gap, controls)
     factors = factors_of(transfer, route)
     measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
     file.configure({**settings(overheads, factors, loopback), **_polling(measurements)})

@@ -19,7 +19,7 @@ import numpy as np
 
 from tisim.studies.calibration.calibration import settings
 from tisim.studies.calibration.contention import two_modes
-from tisim.studies.calibration.factors import ENVELOPE, Factor
+from tisim.studies.calibration.factors import ENVELOPE, Factor, seconds_of_controls
 from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
 from tisim.studies.calibration.separation import Network
 from tisim.studies.uncertainty.replays import ParameterSets
@@ -105,7 +105,9 @@ def _refitted(
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
-            offset=drawn.in_a_message(curve.nbytes) - network.saved(curve.nbytes),
+            offset=drawn.in_a_message(curve.nbytes)
+            + seconds_of_controls(curve, drawn, found.library.controls)
+            - network.saved(curve.nbytes),
             least_slope=1.0 / network.bandwidth,
         )
     else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians
