@@ -35,26 +35,18 @@ bool same(const std::vector<double>& a, const std::vector<double>& b, double rel
 TEST("network: a full fat pipe holds back all flows that have no bound of their own") {
   // Latencies of many digits: in some the last bit of a bound would lie below the pipe's level.
   for (int digit = 1; digit < 40; ++digit) {
-    FlowSystem s;
-    const std::int32_t pipe = s.link(100, true);
-    const double latency = 0.001 * digit / 7;
-    s.flow(s.pair({pipe}, latency), 100);
-    s.flow(s.pair({pipe}, 2 * latency), 100);
-    // 100 and 50 while both are there, as the weights have it (ADR 3); then the second gets 100.
-    CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
-  }
-}
-
-TEST("network: a shared link of a fat pipe's capacity saturates together with the pipe") {
-  for (int digit = 1; digit < 40; ++digit) {
-    FlowSystem s;
-    const std::int32_t pipe = s.link(100, true);
-    const std::int32_t shared = s.link(100);
-    const double latency = 0.001 * digit / 7;
-    s.flow(s.pair({pipe, shared}, latency), 100);
-    s.flow(s.pair({pipe}, 2 * latency), 100);
-    // As if the first had no link of its own.
-    CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
+    for (const bool has_own : {false, true}) {  // a shared link, which saturates with the pipe
+      FlowSystem s;
+      const std::int32_t pipe = s.link(100, true);
+      std::vector<std::int32_t> links = {pipe};
+      if (has_own) links.push_back(s.link(100));
+      const double latency = 0.001 * digit / 7;
+      s.flow(s.pair(links, latency), 100);
+      s.flow(s.pair({pipe}, 2 * latency), 100);
+      // 100 and 50 while both are there, as the weights have it (ADR 3); then the second gets 100.
+      const double end = latency + 1.0;
+      CHECK(same(s.run(), {end, end + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
+    }
   }
 }
 
@@ -142,8 +134,10 @@ class ManyPairs {
   }
 
   std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
-  std::int32_t link(std::uint32_t least, std::uint32_t spread) {
-    return system.link(least + below(spread));
+  std::vector<std::int32_t> links(std::uint32_t count, std::uint32_t least, std::uint32_t spread) {
+    std::vector<std::int32_t> made(count);
+    for (std::int32_t& link : made) link = system.link(least + below(spread));
+    return made;
   }
   void add_pair(const std::vector<std::int32_t>& forward, const std::vector<std::int32_t>& back) {
     pairs_.push_back(system.pair(forward, 0.01 * (1 + below(100)), back));
@@ -179,12 +173,7 @@ FlowSystem backbone_system(std::uint32_t seed) {
   ManyPairs many(seed);
   const std::uint32_t hosts = 24;
   const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(10)));
-  std::vector<std::int32_t> out;
-  std::vector<std::int32_t> in;
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    out.push_back(many.link(100, 20));
-    in.push_back(many.link(100, 20));
-  }
+  const auto out = many.links(hosts, 100, 20), in = many.links(hosts, 100, 20);
   const std::uint32_t rare = 2 + many.below(30);  // those that go round
   for (std::uint32_t i = 0; i < 60; ++i) {
     const std::uint32_t a = many.below(hosts);
@@ -208,14 +197,8 @@ FlowSystem limiter_system(std::uint32_t seed) {
   const std::uint32_t hosts = 16;
   const std::uint32_t crossing = many.below(4);
   const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(8)));
-  std::vector<std::int32_t> out;
-  std::vector<std::int32_t> in;
-  std::vector<std::int32_t> limiter;
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    out.push_back(many.link(100, 20));
-    in.push_back(many.link(100, 20));
-    limiter.push_back(many.link(120, 60));
-  }
+  const auto out = many.links(hosts, 100, 20), in = many.links(hosts, 100, 20);
+  const auto limiter = many.links(hosts, 120, 60);
   for (std::uint32_t i = 0; i < 90; ++i) {
     const std::uint32_t a = many.below(hosts);
     const std::uint32_t b = (a + 1 + many.below(hosts - 1)) % hosts;
@@ -238,12 +221,7 @@ FlowSystem nearby_system(std::uint32_t seed) {
 FlowSystem ring_system(std::uint32_t seed) {
   ManyPairs many(seed);
   const std::uint32_t hosts = 30;
-  std::vector<std::int32_t> out;
-  std::vector<std::int32_t> in;
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    out.push_back(many.link(100, 3));
-    in.push_back(many.link(100, 3));
-  }
+  const auto out = many.links(hosts, 100, 3), in = many.links(hosts, 100, 3);
   for (std::uint32_t i = 0; i < 3 * hosts; ++i) {
     const std::uint32_t a = i % hosts;
     const std::uint32_t b = (a + 1 + i / hosts) % hosts;
