@@ -73,16 +73,22 @@ def iscan(s: Script, count: int, size: int) -> None:
     if found is None or not found.blocked:
         flat(Rounds(s), count, size)
     else:
-        mpich_4_nodes.scan(Rounds(s), found, count, size, flat, _flat_ibcast, announced=False)
+        mpich_4_nodes.scan(Rounds(s), found, count, size, flat, _ibcast_of_part, announced=False)
 
 
 def ibcast(s: Script, count: int, size: int, root: int) -> None:
     """Among the leaders first (`MPIR_Ibcast_intra_sched_smp`)."""
     found = mpich_4_nodes.layout_of(s)
     if found is None:
-        _flat_ibcast(Rounds(s), count, size, root)
+        _flat_ibcast(s, count, size, root)
     else:
-        mpich_4_nodes.bcast_by_leaders(Rounds(s), found, count, size, root, _flat_ibcast)
+        mpich_4_nodes.bcast_by_leaders(Rounds(s), found, count, size, root, _ibcast_of_part)
+
+
+def _ibcast_of_part(s: Endpoint, count: int, size: int, root: int) -> None:
+    """A broadcast whose end is that of a round."""
+    _flat_ibcast(s, count, size, root)
+    s.wait(0)
 
 
 def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -93,9 +99,9 @@ def _flat_ibcast(s: Endpoint, count: int, size: int, root: int) -> None:
     if s.size < _FEW_RANKS or nbytes < _SHORT_BCAST:
         _down_a_tree(s, nbytes, root)
     elif is_power_of_two(s.size) and nbytes < _LONG_BCAST:
-        scatter_rdb_allgather(s, nbytes, 1, root, _scatter)
+        scatter_rdb_allgather(Rounds(s), nbytes, 1, root, _scatter)
     else:
-        scatter_lr_allgather(s, nbytes, 1, root, _scatter)
+        scatter_lr_allgather(Rounds(s), nbytes, 1, root, _scatter)
 
 
 def _scatter(s: Endpoint, pieces: Pieces, root: int) -> None:
@@ -123,8 +129,11 @@ def _down_a_tree(s: Endpoint, nbytes: int, root: int) -> None:
     """
     parent, children = in_order_binomial_tree(s.rank, s.size, root)
     if parent is not None:
-        s.recv(parent, nbytes)
-    s.waitall([s.isend(child, nbytes) for child in reversed(children)])
+        received = s.irecv(parent, nbytes)
+        if children:
+            s.waitall([received])
+    for child in reversed(children):
+        s.isend(child, nbytes)
 
 
 def iallgatherv(s: Script, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
