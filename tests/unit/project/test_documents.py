@@ -177,7 +177,7 @@ def test_front_pages_state_the_errors_of_the_validation() -> None:
         row = re.search(rf"^\| {group} \|(.*)\|$", validation, re.M)
         assert row is not None
         cases, _, mean, median, worst = (
-            cell.strip().replace("%", " %") for cell in row[1].split("|")
+            cell.strip().replace("%", " %") for cell in row[1].split("|")[:5]
         )
         for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
             text = page.read_text()
