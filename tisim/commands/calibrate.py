@@ -339,7 +339,7 @@ Examples:
 )
 @click.option(
     "--cached",
-    type=click.FloatRange(0, 1),
+    type=float,
     default=0.0,
     show_default=True,
     metavar="SHARE",
@@ -381,6 +381,8 @@ def _regions(
         raise click.UsageError("--also is for --apply: the rates shown are those of TRACE")
     if cold and other is None:
         raise click.UsageError("--cold is for --apply: the rates shown are those of --times")
+    if not 0 <= cached <= 1:  # nor NaN
+        raise click.UsageError(f"--cached is a share from 0 to 1, not {cached:g}")
     if cached and not cold:
         raise click.UsageError("--cached says how much of --cold does not count: give both")
     if output is not None:

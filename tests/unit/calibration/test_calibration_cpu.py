@@ -316,6 +316,17 @@ def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -
             measure_regions(counted, *runs)
 
 
+@pytest.mark.parametrize("share", ["nan", "-0.1", "1.1"])
+def test_a_share_of_the_data_is_from_0_to_1(
+    tisim: CommandLine, traces: dict[str, Path], tmp_path: Path, share: str
+) -> None:
+    options = ["--cold", str(traces["timed"]), "--cached", share]
+    options += ["--apply", str(traces["large"]), "-o", str(tmp_path / "times.tit")]
+    timed = ["--times", str(traces["timed"])]
+    result = tisim("calibrate", "regions", str(traces["counted"]), *timed, *options)
+    assert (result.status, "--cached is a share from 0 to 1, not" in result.err) == (2, True)
+
+
 def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) -> None:
     """Rates are those of `alike`; `larger` is past the caches itself."""
 
