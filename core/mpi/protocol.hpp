@@ -23,7 +23,7 @@ namespace tisim {
 // of Open MPI (btl_tcp_flags, pml/ob1).
 enum class Rendezvous : std::uint8_t {
   put,      // the sender writes the whole body when it has read the answer
-  put_ack,  // so it does, the receiver acknowledges the body, the sender that it has read this
+  put_ack,  // the same; the receiver acknowledges the body, and a completion answers that
   get,      // the receiver fetches it, and the sender's program is not needed for that
   send      // the request carries the first part, the rest follows in fragments
 };

@@ -21,8 +21,8 @@ namespace tisim {
 enum class PacketType : std::uint8_t {
   request,          // the sender of a rendezvous asks for its receive
   answer,           // the receiver asks for the body
-  acknowledgement,  // it has read the body
-  completion,       // the sender has read that
+  acknowledgement,  // the receiver has read the body
+  completion,       // the sender has read the acknowledgement
   part,             // of a body, not the last one
   last_part,
   access  // of a window, as a whole, which its receiver has to read

@@ -27,7 +27,8 @@ _LOCKS_BY_MESSAGE: Final = {"openmpi-4.1": "openmpi", "mpich-4": "mpich"}
 # Bytes that a connection takes over of a rendezvous (Linux sizes its buffer by what is under way):
 # in chains of Open MPI 95 to 250 kB, by what went before (docs/validation.md).
 _SEND_BUFFER: Final = 180_000
-# Libraries whose receivers acknowledge the body of a rendezvous (UCX over TCP).
+# Libraries whose receivers acknowledge the body of a rendezvous: MPICH over UCX and TCP. MPICH does
+# not name its device in the line that measurements have.
 _ACKNOWLEDGING: Final = ("mpich-4",)
 # Control messages of a rendezvous, by `smpi/rendezvous`.
 _CONTROLS: Final = {"put": 2, "put-ack": 4}
@@ -66,7 +67,7 @@ class LibraryFacts:
 
     @property
     def ordering(self) -> str | None:
-        """True if the messages of two ranks are in order; None if that was not measured."""
+        """`fifo` if the messages of two ranks are in order, else `fair`; None if not measured."""
         if self.first is None:
             return None
         return "fifo" if self.first < _IN_ORDER else "fair"

@@ -159,10 +159,10 @@ def hit_rate(held: float) -> float:
     """
     if held >= 1:
         return 1.0
-    rate, better = 0.0, math.exp(-1 / held) if held else 0.0
-    while better - rate > 1e-6:
-        rate, better = better, math.exp(-(1 - better) / held)
-    return better
+    rate, following = 0.0, math.exp(-1 / held) if held else 0.0
+    while following - rate > 1e-6:
+        rate, following = following, math.exp(-(1 - following) / held)
+    return following
 
 
 def _is_like(measured: RegionRate | None, cold: RegionRate) -> bool:
