@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from tisim import _core
 from tisim._core import StepCode
@@ -35,6 +36,21 @@ FILE_OFFSET = int(StepCode.FILE_OFFSET)
 FILE_OWN = int(StepCode.FILE_OWN)
 
 
+class MemoryWork(NamedTuple):
+    """Flops of the work that collectives do in the memory of a rank, by the bytes of a block.
+
+    Attributes
+    ----------
+    copy
+        To copy the block.
+    combine
+        To combine it with another one, as a reduction does.
+    """
+
+    copy: Callable[[float], float]
+    combine: Callable[[float], float]
+
+
 class Script:
     """Writes the schedule of rank `rank` of a communicator of `size` ranks.
 
@@ -57,6 +73,8 @@ class Script:
     choose
         The algorithm that the configuration names for an operation: some algorithms hand a part
         of their work to it. The algorithm `default` of the operation when not given.
+    memory
+        The work of this rank in its own memory; it takes no time when not given.
 
     Notes
     -----
@@ -67,7 +85,7 @@ class Script:
     """
 
     __slots__ = (
-        "rank", "size", "placement", "order", "surveyed", "choose",
+        "rank", "size", "placement", "order", "surveyed", "choose", "memory",
         "kinds", "peers", "sizes", "tags", "slots", "requests", "parts",
     )  # fmt: skip
 
@@ -80,6 +98,7 @@ class Script:
         order: Sequence[int] | None = None,
         surveyed: frozenset[int] = frozenset(),
         choose: Callable[[str], Callable[..., None]] | None = None,
+        memory: MemoryWork | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -87,6 +106,7 @@ class Script:
         self.order: Sequence[int] = range(size) if order is None else order
         self.surveyed = surveyed
         self.choose = choose
+        self.memory = memory
         self.kinds: list[int] = []
         self.peers: list[int] = []
         self.sizes: list[float] = []
@@ -215,6 +235,16 @@ class Script:
         if flops > 0:
             self._add(COMPUTE, 0, flops, 0)
 
+    def copy(self, nbytes: int) -> None:
+        """Copy a block within this rank's memory (``smpi/copy``)."""
+        if self.memory is not None and nbytes > 0:
+            self.compute(self.memory.copy(nbytes))
+
+    def combine(self, nbytes: int) -> None:
+        """Combine a block that has come with this rank's own, in a reduction (``smpi/combine``)."""
+        if self.memory is not None and nbytes > 0:
+            self.compute(self.memory.combine(nbytes))
+
     def read_file(self, offset: int, nbytes: int) -> None:
         """Read from the file that a collective read or write is about."""
         self._access(FILE_READ, offset, nbytes)
@@ -311,6 +341,9 @@ class Group(Script):
     def waitall(self, requests: Sequence[int]) -> None:
         self.script.waitall(requests)
 
+    def combine(self, nbytes: int) -> None:
+        self.script.combine(nbytes)
+
 
 class _Round:
     """The requests of the round that a rank is in, and whether the next call begins another."""
@@ -326,7 +359,7 @@ class Rounds(Script):
     """An endpoint on which each blocking call of an algorithm ends a round.
 
     The round ends before the next call, so that nothing follows the last one. The parts of a
-    communicator have their rounds together.
+    communicator have their rounds together. Work in memory is left out: a round has messages only.
 
     `receives_first`: of an exchange, the receive is posted before the send.
     """
@@ -379,6 +412,9 @@ class Rounds(Script):
 
     def wait(self, request: int) -> None:
         self._round.ends = True
+
+    def combine(self, nbytes: int) -> None:
+        pass
 
     def waitall(self, requests: Sequence[int]) -> None:
         self._round.ends = self._round.ends or bool(requests)

@@ -34,6 +34,16 @@ _TWO_SIDES = "send_count send_width receive_count receive_width"
 _ALL_RECEIVED = "send_count send_width receive_counts receive_width"
 _ALL_SENT = "send_counts send_width receive_count receive_width"
 
+# Operations of which a rank copies a block of its own, and which of its fields have the number and
+# the width of the elements; those of a root are copied there alone. (A vector of an allreduce goes
+# where the result will be.)
+_OWN_BLOCKS = {
+    **dict.fromkeys(("allreduce", "allgather", "allgatherv", "gather", "gatherv"), "send"),
+    **dict.fromkeys(("alltoall", "alltoallv"), "send"),
+    **dict.fromkeys(("scatter", "scatterv"), "receive"),
+}
+_ROOTED = frozenset({"gather", "gatherv", "scatter", "scatterv"})
+
 # Operation in traces -> (operation in the catalogue, what its algorithm takes of a call).
 _OPERATIONS = {
     "barrier": ("barrier", ""),
@@ -81,10 +91,24 @@ def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
     name, taken = _OPERATIONS[call.operation]
     arguments = [getattr(call, field) for field in taken.split()]
     if not call.blocking:
+        script.memory = None  # a round has messages only
         nonblocking(name, config.selector)(script, *arguments)
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
+        if script.memory is not None:
+            script.copy(_own_block(script, call))
         config.algorithm(name)(script, *arguments)
     script.compute(call.flops)
+
+
+def _own_block(script: Script, call: CollectiveCall) -> int:
+    """Bytes that a rank copies from its send buffer to its receive buffer."""
+    side = _OWN_BLOCKS.get(call.operation)
+    if side is None or (call.operation in _ROOTED and script.rank != call.root):
+        return 0
+    if side == "receive":
+        return call.receive_count * call.receive_width
+    counts = call.send_counts
+    return (counts[script.rank] if counts else call.send_count) * call.send_width
 
 
 def _exchange_with_neighbours(script: Script, call: CollectiveCall) -> None:

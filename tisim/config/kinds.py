@@ -79,6 +79,11 @@ class OverheadTable:
             tuple(parse_time(row[1][1], "the overhead a byte") for row in rows),
         )
 
+    @property
+    def takes_time(self) -> bool:
+        """True if some size takes any time."""
+        return any(self.base) or any(self.per_byte)
+
     def at(self, size: float) -> float:
         """Seconds for a message of `size` bytes."""
         if not self.boundaries:

@@ -145,6 +145,8 @@ class Protocol(Record):
     )
     test_sleep: float = row(Parameter("smpi/test", SECONDS, "1e-4"))
     iprobe_sleep: float = row(Parameter("smpi/iprobe", SECONDS, "1e-4"))
+    copy: OverheadTable = row(Parameter("smpi/copy", OVERHEADS, "0:0:0", core=False))
+    combine: OverheadTable = row(Parameter("smpi/combine", OVERHEADS, "0:0:0", core=False))
     iprobe_cpu_usage: float = row(Parameter("smpi/iprobe-cpu-usage", NUMBER, "1"))
     grow_injected_times: bool = row(Parameter("smpi/grow-injected-times", FLAG, "yes"))
     init_sleep: float = row(Parameter("smpi/init", SECONDS, "0"))

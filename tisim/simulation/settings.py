@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
 from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.registry import Registry, default_registry
-from tisim.actions.script import Script
+from tisim.actions.script import MemoryWork, Script
 from tisim.actions.vocabulary import algorithm_name, write_call
 from tisim.config import Config
 from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
@@ -153,6 +153,17 @@ class Settings:
             order=order,
             surveyed=surveyed,
             choose=self.algorithm,
+            memory=self._memory_work(placement[rank]),
+        )
+
+    def _memory_work(self, host: int) -> MemoryWork | None:
+        """The work of collectives in the memory of a rank on a host; None: it takes no time."""
+        copy, combine = self.protocol.copy, self.protocol.combine
+        if not (copy.takes_time or combine.takes_time):
+            return None
+        speed = self.routes.floats("host_speed")[host]
+        return MemoryWork(
+            lambda nbytes: speed * copy.at(nbytes), lambda nbytes: speed * combine.at(nbytes)
         )
 
     def write_call(self, script: Script, call: CollectiveCall) -> None:

@@ -49,6 +49,7 @@ def test_run(one_mpi: Mpi, tmp_path: Path) -> None:
     assert measured.library is not None
     assert measured.has("pingpong") and measured.has("isend")
     assert measured.has("test") and measured.has("iprobe")
+    assert measured.has("copy") and measured.has("combine")
     with pytest.raises(ExecutionError, match="ended with status"):
         run_benchmark(["false"], tmp_path / "none.csv", size, compiler=one_mpi.cc)
     assert not (tmp_path / "none.csv").exists()

@@ -157,6 +157,17 @@ def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:
     assert config["smpi/grow-injected-times"] == "no"
 
 
+def test_work_in_memory_costs_what_the_nearest_size_does(tmp_path: Path) -> None:
+    path = measured(tmp_path, first=0.2, library=OPEN_MPI)
+    rows = ("copy,100,1,1,1e-7", "copy,100,1,1,3e-7", "copy,100,1,1,9", "copy,10000,1,1,1e-5")
+    rest = ",a,b,pair,1"
+    path.write_text(path.read_text().rstrip() + "\n" + "\n".join(row + rest for row in rows))
+    calibrate(read_measurements([path])).platform.write(tmp_path / "p.xml")
+    config = Platform.load(tmp_path / "p.xml").config
+    assert config["smpi/copy"] == "0:0:3e-09;1000:0:1e-09"
+    assert "smpi/combine" not in config
+
+
 def test_measurements_of_two_libraries_are_refused(tmp_path: Path) -> None:
     files = []
     for number, library in enumerate((OPEN_MPI, "MPICH Version: 4.0.2")):

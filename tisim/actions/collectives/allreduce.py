@@ -46,8 +46,10 @@ def lr(s: Endpoint, count: int, size: int) -> None:
         return
     nbytes = count // s.size * size
     right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
-    for _ in range(2 * (s.size - 1)):
+    for step in range(2 * (s.size - 1)):
         s.sendrecv(right, nbytes, 0, left, nbytes, 0)
+        if step < s.size - 1:
+            s.combine(nbytes)
     if count % s.size:
         s.chosen("allreduce")(s, count % s.size, size)
 
@@ -302,9 +304,11 @@ def ring_in_phases(s: Endpoint, count: int, size: int, phases: int) -> None:
             if step:
                 following = s.irecv(left, longest * size)
                 s.wait(receive)
+                s.combine(longest * size)
                 receive = following
             s.send(right, _Parts(*divmod(block, phases)).length(phase) * size)
         s.wait(receive)
+        s.combine(longest * size)
     for step in range(s.size - 1):
         block = blocks.length((s.rank + 1 - step) % s.size)
         s.sendrecv(right, block * size, 0, left, blocks.length(0) * size, 0)

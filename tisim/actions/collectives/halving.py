@@ -93,6 +93,7 @@ class Folding(NamedTuple):
             s.send((place ^ 1) * stride, nbytes)
         elif worker < self.pairs:
             s.recv((place ^ 1) * stride, nbytes)
+            s.combine(nbytes)
         return worker
 
     def hand_back(self, s: Endpoint, nbytes: int, stride: int = 1) -> None:
@@ -116,6 +117,7 @@ def exchange_all(s: Endpoint, nbytes: int, number: int, stride: int = 1) -> None
     while worker is not None and mask < folding.workers:
         peer = folding.rank(worker ^ mask) * stride
         s.sendrecv(peer, nbytes, 0, peer, nbytes, 0)
+        s.combine(nbytes)
         mask <<= 1
     folding.hand_back(s, nbytes, stride)
 
@@ -260,6 +262,7 @@ def halve(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
     for partner, kept, given in steps:
         peer = folding.rank(partner)
         s.sendrecv(peer, given, 0, peer, kept, 0)
+        s.combine(kept)
 
 
 def double(s: Endpoint, folding: Folding, steps: list[HalvingStep]) -> None:
@@ -315,10 +318,12 @@ def reduce_scatter_halves(s: Endpoint, folding: Folding, count: int, size: int) 
     worker = folding.worker(s.rank)
     if worker is None:
         s.sendrecv(s.rank - 1, lower, 0, s.rank - 1, upper, 0)
+        s.combine(upper)
         s.send(s.rank - 1, upper)
         return None
     if worker < folding.pairs:
         s.sendrecv(s.rank + 1, upper, 0, s.rank + 1, lower, 0)
+        s.combine(lower)
         s.recv(s.rank + 1, upper)
     halve(s, folding, halving_elements(worker, folding.workers, count, size))
     return worker

@@ -146,5 +146,6 @@ def scan_linear(s: Endpoint, nbytes: int) -> None:
     """From rank to rank (`ompi_coll_base_scan_intra_linear`, `_exscan_intra_linear`)."""
     if s.rank > 0:
         s.recv(s.rank - 1, nbytes)
+        s.combine(nbytes)
     if s.rank < s.size - 1:
         s.send(s.rank + 1, nbytes)

@@ -49,17 +49,19 @@ def reduce_segments(s: Endpoint, place: Place, count: int, size: int, segment_by
             for nbytes in pieces:
                 s.send(place.parent, nbytes)
         return
-    waiting = -1
+    waiting, awaited = -1, 0
     for i, nbytes in enumerate(pieces):
         for child in place.children:
             posted = s.irecv(child, nbytes)
             if waiting >= 0:
                 s.wait(waiting)
-            waiting = posted
+                s.combine(awaited)
+            waiting, awaited = posted, nbytes
             if i and child == place.children[0] and place.parent is not None:
                 s.send(place.parent, pieces[i - 1])
     if pieces:
         s.wait(waiting)
+        s.combine(awaited)
         if place.parent is not None:
             s.send(place.parent, pieces[-1])
 
@@ -190,6 +192,7 @@ def ompi_basic_linear(s: Endpoint, count: int, size: int, root: int) -> None:
     for other in range(s.size - 1, -1, -1):
         if other != root:
             s.recv(other, nbytes)
+            s.combine(nbytes)
 
 
 # [STAR-MPI]'s linear reduction, the last rank first
@@ -253,6 +256,8 @@ def mvapich2_knomial(s: Endpoint, count: int, size: int, root: int, *, factor: i
     parent, levels = knomial_tree(s.rank, s.size, root, factor)
     children = [child for level in levels for child in level]
     s.waitall([s.irecv(child, nbytes) for child in reversed(children)])
+    for _ in children:
+        s.combine(nbytes)
     if parent is not None:
         s.wait(s.isend(parent, nbytes))
 

@@ -51,6 +51,7 @@ def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -
             request = s.irecv(peer, received)
             s.send(peer, sent)
             s.wait(request)
+            s.combine(received)
         low, high = (low, middle) if keeps_lower else (middle, high)
         distance //= 2
 
@@ -73,8 +74,11 @@ def ompi_ring(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
         request = s.irecv(behind, room)
         s.wait(arriving)
         arriving = request
-        s.send(ahead, rcounts[(rank - step) % ranks] * size)
+        reduced = rcounts[(rank - step) % ranks] * size
+        s.combine(reduced)
+        s.send(ahead, reduced)
     s.wait(arriving)
+    s.combine(rcounts[rank] * size)
 
 
 def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
@@ -122,6 +126,7 @@ def mpich_pair(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     for step in range(1, ranks):
         ahead = (rank + step) % ranks
         sendrecv(ahead, rcounts[ahead] * size, 0, (rank - step) % ranks, mine, 0)
+        s.combine(mine)
 
 
 def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
@@ -155,4 +160,5 @@ def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
         left //= 2
         peer = s.rank ^ distance
         s.sendrecv(peer, left * size, 0, peer, left * size, 0)
+        s.combine(left * size)
         distance *= 2

@@ -167,5 +167,6 @@ def reduce_up(
     parent, children = in_order_binomial_tree(place, number, 0)
     for child in children:
         s.recv((base + stride * child) % s.size, nbytes)
+        s.combine(nbytes)
     if parent is not None:
         s.send((base + stride * parent) % s.size, nbytes)

@@ -237,6 +237,7 @@ def flat_scan(s: Endpoint, count: int, size: int) -> None:
         peer = s.rank ^ mask
         if peer < s.size:
             s.sendrecv(peer, count * size, 0, peer, count * size, 0)
+            s.combine(count * size)
         mask *= 2
 
 

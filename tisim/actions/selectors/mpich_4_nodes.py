@@ -114,3 +114,4 @@ def scan(
         bcast(where.intra, 1, _INT, 0)
     if found.node[s.rank]:
         bcast(where.intra, count, size, 0)
+        s.combine(nbytes)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from os import PathLike
+from shlex import quote
 
 from tisim.config.table import NetworkModel
 from tisim.errors import InputError
@@ -351,12 +353,30 @@ def _polling(measurements: Measurements) -> dict[str, str]:
     return {**found, "smpi/grow-injected-times": "no"} if found else {}
 
 
+def _memory(measurements: Measurements) -> dict[str, str]:
+    """The cost of copying and of combining blocks: to each size the bytes/s of the nearest one."""
+    rows = measurements.frame.groupby(["operation", "bytes"])["seconds"].median()
+    tables = {}
+    for operation in ("copy", "combine"):
+        if operation in rows:
+            sizes = [float(nbytes) for nbytes in rows[operation].index]
+            above = [0.0, *(math.sqrt(low * high) for low, high in pairwise(sizes))]
+            slopes = rows[operation].to_numpy() / sizes
+            tables[f"smpi/{operation}"] = ";".join(
+                f"{start:.0f}:0:{slope:.6g}" for start, slope in zip(above, slopes, strict=True)
+            )
+    return tables
+
+
 def _with_options(measurements: Measurements, file: PlatformFile) -> Measurements:
-    """Set what follows from the MPI library; a remark if the platform has no place for it."""
-    options = library_facts(measurements).options()
+    """Set what SimGrid has no option for: what follows from the MPI library, and work in memory.
+
+    A remark if the platform has no place for it.
+    """
+    options = {**library_facts(measurements).options(), **_memory(measurements)}
     if not options or file.set_options(options):
         return measurements
-    words = " ".join(f"--config {name}={value}" for name, value in options.items())
+    words = " ".join(f"--config {quote(f'{name}={value}')}" for name, value in options.items())
     return measurements.with_remark(
         f"the platform's zones are in files that it includes: replay with {words}"
     )

@@ -17,7 +17,8 @@ from tisim.support.reading import read_input
 #: to arrive; each further message of a stream; an MPI_Test and an MPI_Iprobe that find nothing;
 #: some messages to one receiver, until the first and until all are there; concurrent messages until
 #: the last is there; a message from one host to another while all other pairs of a round send too,
-#: and the shortest of some messages of one byte between them, one way.
+#: and the shortest of some messages of one byte between them, one way; a block that a collective
+#: copies within a rank's memory, and one that it combines with another in a sum.
 OPERATIONS = (
     "pingpong",
     "idle_pingpong",
@@ -33,6 +34,8 @@ OPERATIONS = (
     "transfer",
     "beside",
     "short_trip",
+    "copy",
+    "combine",
 )
 
 
@@ -338,7 +341,8 @@ def _imb_sample(
 # (to one that is as late, and probes), ``isend``,
 # ``recv`` (of a message that has arrived), ``stream`` (all its messages, and an answer), ``test``
 # and ``iprobe`` (an MPI_Test and an MPI_Iprobe that find nothing), ``arrival`` (some messages to
-# one receiver, until the first of them is there and until all are: ``messages`` of 1 and more) and
+# one receiver, until the first of them is there and until all are: ``messages`` of 1 and more),
+# ``copy`` (an MPI_Alltoall of one rank), ``combine`` (an MPI_Reduce_local of sums) and
 # ``transfer`` (until the last of the concurrent messages is there).
 # Lines that begin with ``#`` are comments; ``# library:`` is followed by what the MPI library says
 # of itself.

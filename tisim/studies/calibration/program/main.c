@@ -158,6 +158,7 @@ static void measure_outside(int largest, int count, int repetitions) {
   measure_sizes(sizes, count, repetitions);
   measure_streams(largest);
   measure_polling();
+  measure_memory();
   measure_arrivals(largest);
   order(END, 0, 0, 0);
   free(sizes);

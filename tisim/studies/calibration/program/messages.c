@@ -36,6 +36,7 @@ enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
 enum { ARRIVING = 8, ARRIVAL_REPETITIONS = 7, SMALLEST_ARRIVING = 1 << 12 };
 enum { LARGEST_ARRIVING = 1 << 18 };
 enum { POLLING_REPETITIONS = 51 };
+enum { SMALLEST_BLOCK = 1 << 10, LARGEST_BLOCK = 1 << 26, BLOCK_REPETITIONS = 15 };
 /* Sizes and seconds inside a host, and seconds for all pairs of hosts and for patterns, as a part
    of those between two hosts. */
 enum { INSIDE_PART = 4, NETWORK_PART = 4, PATTERN_PART = 2 };
@@ -101,6 +102,32 @@ static void measure_polling(void) {
   }
   MPI_Cancel(&request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The time of copying a block, as an all-to-all of one rank does, and of adding it to another. */
+static void measure_memory(void) {
+  char *from = malloc(LARGEST_BLOCK), *to = malloc(LARGEST_BLOCK);
+  double start, copied, combined;
+  int bytes, repetition;
+  if (!from || !to) {
+    free(from);
+    free(to);
+    return;
+  }
+  memset(from, 0, LARGEST_BLOCK);
+  memset(to, 0, LARGEST_BLOCK);
+  for (bytes = SMALLEST_BLOCK; bytes <= LARGEST_BLOCK; bytes *= 4)
+    for (repetition = 0; repetition < BLOCK_REPETITIONS; repetition++) {
+      start = MPI_Wtime();
+      MPI_Alltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, MPI_COMM_SELF);
+      copied = MPI_Wtime();
+      MPI_Reduce_local(from, to, bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM);
+      combined = MPI_Wtime();
+      print_row("copy", bytes, copied - start, 1);
+      print_row("combine", bytes, combined - copied, 1);
+    }
+  free(from);
+  free(to);
 }
 
 static void order(int task, int bytes, int count, int idle) {
