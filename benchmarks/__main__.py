@@ -146,14 +146,14 @@ def _compare_instructions(record: bool) -> int:
         return 0
     with _steps() as step:
         counts = instructions.count(lambda part: step("instructions", part))
-    for one in counts:
-        before = f"{one.recorded:,}" if one.recorded else "nothing recorded"
-        click.echo(f"{one.name}: {one.instructions:,} instructions ({before}, {one.change:+.2%})")
+    for row in counts:
+        before = f"{row.recorded:,}" if row.recorded else "nothing recorded"
+        click.echo(f"{row.name}: {row.instructions:,} instructions ({before}, {row.change:+.2%})")
     if record:
         instructions.record(counts)
         click.echo(f"written: {instructions.RECORD}")
         return 0
-    if any(one.changed for one in counts):
+    if any(row.changed for row in counts):
         click.echo(
             f"more than {instructions.TOLERANCE:.0%} of change: find out why; if it is meant, "
             "write it down with --instructions --record and commit that",

@@ -88,7 +88,7 @@ def record(counts: list[Count]) -> None:
         "machine": machine(),
         "python": python_version(),
         "compiler": run(["c++", "--version"]).output.partition("\n")[0],
-        "instructions": {one.name: one.instructions for one in counts},
+        "instructions": {measured.name: measured.instructions for measured in counts},
     }
     RECORD.write_text(json.dumps(content, indent=1) + "\n")
 

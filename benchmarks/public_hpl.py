@@ -171,12 +171,12 @@ def taurus(directory: Path, into: Path) -> Iterator[tuple[str, float, float]]:
     calibrate(measured, nodes=12, speed=1e9, cores=12).platform.write(platform)
     with table.open() as file:
         real = {int(row["nb_proc"]): float(row["time"]) for row in csv.DictReader(file)}
-    one = Linpack(20000, 120, 12, 1, 1, ahead=False, a_triple=2e-10)
-    twice = replace(one, a_triple=2 * one.a_triple).seconds(platform, 12)
-    once = one.seconds(platform, 12)
-    rate = one.a_triple * (1 + (real[12] - once) / (twice - once))
+    base = Linpack(20000, 120, 12, 1, 1, ahead=False, a_triple=2e-10)
+    twice = replace(base, a_triple=2 * base.a_triple).seconds(platform, 12)
+    once = base.seconds(platform, 12)
+    rate = base.a_triple * (1 + (real[12] - once) / (twice - once))
     for ranks, seconds in real.items():
-        run = replace(one, a_triple=rate, columns=ranks // 12)
+        run = replace(base, a_triple=rate, columns=ranks // 12)
         yield f"Taurus, N = 20000 on {ranks} processes", seconds, run.seconds(platform, 12)
 
 

@@ -135,8 +135,8 @@ def _own_memory() -> float:
     """Bytes of memory that this process has, without pages of files; 0 where that is not known."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
-    found = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
-    return 1024.0 * float(found[0]) if found else 0.0
+    resident = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
+    return 1024.0 * float(resident[0]) if resident else 0.0
 
 
 def _picture(answers: Answers, begin: float, end: float, first: int, last: int) -> bytes:

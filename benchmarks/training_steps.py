@@ -49,7 +49,7 @@ def read_steps(path: Path) -> list[Step]:
     """Steps of a table of vTrain: Megatron-LM with 1F1B, fp16, all layers computed again."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))[1:]
-    found = []
+    steps = []
     for row in rows:
         _, batch, micro, hidden, heads, layers, sequence, t, d, p = map(int, row[-11:-1])
         layout = Layout(
@@ -60,8 +60,8 @@ def read_steps(path: Path) -> list[Step]:
             fp32_gradients=False,
         )
         model = Model(f"{hidden} x {layers}", layers, hidden, heads, 4 * hidden, 51200, sequence)
-        found.append(_step(model, layout, float(row[-1]) / 1e3))
-    return found
+        steps.append(_step(model, layout, float(row[-1]) / 1e3))
+    return steps
 
 
 def paper_steps() -> Iterator[Step]:
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = np.concatenate([errors(single[::10], node), errors(fitted, many)])
     width = float(np.quantile(np.abs(known), 0.9))
     near = errors((s for i, s in enumerate(single) if i % 10), node)
-    inside = [float((np.abs(found) <= width).mean()) for found in (near, far)]
+    inside = [float((np.abs(group) <= width).mean()) for group in (near, far)]
     print(f"+-{width:.0%} holds 90 % of the fitted, {inside[0]:.0%} of one node, {inside[1]:.0%}")
     _each(paper_steps(), replace(many, hardware=MACHINES["a100"]))
     shipped = STEP_MACHINES["a100"]

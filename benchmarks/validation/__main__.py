@@ -131,7 +131,7 @@ def main(
         for rate in (() if networks else rates or (list(_RATES)[:1] if one_bed else _RATES))
     ]
     for name in () if one_bed else networks or NETWORKS:
-        programs_ = tuple(one for one in programs_on(name) if match in one.title)
+        programs_ = tuple(program for program in programs_on(name) if match in program.title)
         beds.append(Bed(name, (rates or list(_RATES))[0], programs_, NETWORKS[name]))
     for bed in beds:
         if not bed.programs:
@@ -198,7 +198,7 @@ def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
     if rate == highest:
         return carried
     more = [program for program in carried if program.ranks > _RATES[highest]]
-    return [*[one for one in carried if one not in more][::_PART], *more]
+    return [*[program for program in carried if program not in more][::_PART], *more]
 
 
 def _validate(

@@ -39,8 +39,8 @@ def results_of(directory: Path) -> tuple[CaseResult, ...]:
 
 def pairs_of(before: Sequence[CaseResult], now: Sequence[CaseResult]) -> list[Pair]:
     """The cases that are in both, by name."""
-    by_name = {one.case.name: one for one in before}
-    return [Pair(by_name[one.case.name], one) for one in now if one.case.name in by_name]
+    by_name = {old.case.name: old for old in before}
+    return [Pair(by_name[new.case.name], new) for new in now if new.case.name in by_name]
 
 
 def text_of(pairs: Sequence[Pair], before: Sequence[CaseResult]) -> str:

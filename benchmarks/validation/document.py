@@ -48,16 +48,16 @@ def tables(found: Validation, programs: Sequence[Program], title: str, when: str
     """What a validation on one testbed has found, in Markdown."""
     small = {program.title for program in programs if program.is_small}
     groups = {
-        "above 4 kB": [one for one in found.results if one.case.name not in small],
-        "up to 4 kB, and barriers": [one for one in found.results if one.case.name in small],
-        "processors busier than half": [one for one in found.results if _is_busy(one)],
+        "above 4 kB": [r for r in found.results if r.case.name not in small],
+        "up to 4 kB, and barriers": [r for r in found.results if r.case.name in small],
+        "processors busier than half": [r for r in found.results if _is_busy(r)],
     }
     for summary in found.summaries[:-1]:
-        groups[summary.group] = [one for one in found.results if one.case.group == summary.group]
+        groups[summary.group] = [r for r in found.results if r.case.group == summary.group]
     groups["all cases"] = list(found.results)
-    large = [one for one in found.results if abs(one.error) > _LARGE]
-    spread = [one.spread for one in found.results]
-    busy = max((one.busy or 0.0 for one in found.results), default=math.nan)
+    large = [r for r in found.results if abs(r.error) > _LARGE]
+    spread = [r.spread for r in found.results]
+    busy = max((r.busy or 0.0 for r in found.results), default=math.nan)
     text = [
         f"\n### {title}\n\n{when}. {len(found.results)} cases; the distance of the "
         f"quartiles of the real times is {_median(spread):.1%} in the median; the ranks use at "
@@ -86,7 +86,7 @@ def write(text: str, page: Path = PAGE) -> None:
 def _summary(name: str, results: Sequence[CaseResult]) -> tuple[str, ...]:
     """The errors of a group, and of its cases that the testbed resolves."""
     of_all, *_ = summary_rows(summarize(results)[-1:])
-    resolved, *_ = summary_rows(summarize([one for one in results if not _is_busy(one)])[-1:])
+    resolved, *_ = summary_rows(summarize([r for r in results if not _is_busy(r)])[-1:])
     return (name, *of_all[1:], *resolved[1:])
 
 
@@ -96,9 +96,9 @@ def _is_busy(result: CaseResult) -> bool:
 
 def _differences(results: Sequence[CaseResult]) -> str:
     rows = [
-        (one.case.name, f"{one.error:+.1%}", "; ".join(one.differences))
-        for one in results
-        if one.differences
+        (result.case.name, f"{result.error:+.1%}", "; ".join(result.differences))
+        for result in results
+        if result.differences
     ]
     if not rows:
         return ""

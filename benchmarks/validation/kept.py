@@ -21,8 +21,8 @@ def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
         Where their platform and traces are; others are named from there.
     """
     lines = []
-    for one in results:
-        case = one.case
+    for result in results:
+        case = result.case
         values = {
             "name": case.name,
             "group": case.group,
@@ -31,7 +31,7 @@ def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
             "hosts": [*case.hosts],
             "seeds": case.seeds,
             "uncertainty": case.uncertainty,
-            "real": [*one.real],
+            "real": [*result.real],
         }
         lines.append("[[case]]")
         lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]

@@ -142,13 +142,13 @@ def chain(size: int, ranks: int, messages: int) -> Program:
     """Messages that every rank passes on as soon as it has them."""
 
     def lines(rank: int, all_: int) -> list[str]:
-        found = []
+        actions = []
         for _ in range(messages):
             if rank > 0:
-                found.append(f"recv {rank - 1} 0 {size}")
+                actions.append(f"recv {rank - 1} 0 {size}")
             if rank < all_ - 1:
-                found.append(f"send {rank + 1} 0 {size}")
-        return found
+                actions.append(f"send {rank + 1} 0 {size}")
+        return actions
 
     return written(f"chain of {messages} x {size_name(size)}", "chain", ranks, size, lines)
 
@@ -157,14 +157,14 @@ def pipeline(size: int, ranks: int) -> Program:
     """Ranks compute between what they receive and what they send."""
 
     def lines(rank: int, all_: int) -> list[str]:
-        found = []
+        actions = []
         for _ in range(10):
             if rank > 0:
-                found.append(f"recv {rank - 1} 0 {size}")
-            found.append("compute 5e6")
+                actions.append(f"recv {rank - 1} 0 {size}")
+            actions.append("compute 5e6")
             if rank < all_ - 1:
-                found.append(f"send {rank + 1} 0 {size}")
-        return found
+                actions.append(f"send {rank + 1} 0 {size}")
+        return actions
 
     return written(f"pipeline {size_name(size)}", "pipeline", ranks, size, lines)
 

@@ -288,7 +288,7 @@ class Result:
         from tisim.analysis.timeline.columns import frame
 
         every = (
-            self.rank_actions if one == "actions" else getattr(self, one) for one in COLUMNS[2:]
+            self.rank_actions if name == "actions" else getattr(self, name) for name in COLUMNS[2:]
         )
         columns = zip(COLUMNS, (range(len(self.hosts)), self.hosts, *every), strict=True)
         return frame(dict(columns))

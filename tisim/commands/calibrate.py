@@ -276,10 +276,10 @@ def _cpu(
         timed = read_timed(times, read_volumes(traces) if traces else None)
     else:
         timed = read_recorded(traces)
-    found = calibrate_cpu(timed)
-    rate = found.rate_for(problem_class=problem_class, working_set=working_set)
-    if not write_json({**found.to_dict(), "used": rate.what}, json_file):
-        _print_rates(found, rate.what)
+    calibration = calibrate_cpu(timed)
+    rate = calibration.rate_for(problem_class=problem_class, working_set=working_set)
+    if not write_json({**calibration.to_dict(), "used": rate.what}, json_file):
+        _print_rates(calibration, rate.what)
     if platform is not None and output is not None:
         from tisim.studies.calibration.cpu import complete
 

@@ -169,9 +169,9 @@ def _print(done: Execution) -> None:
     from tisim.support.tables import time_column
 
     columns = [
-        time_column("first rank ends", [min(one.ends) for one in done.repetitions]),
+        time_column("first rank ends", [min(run.ends) for run in done.repetitions]),
         time_column("last rank ends", [*done.times]),
-        time_column("began late by", [one.late for one in done.repetitions]),
+        time_column("began late by", [run.late for run in done.repetitions]),
     ]
     numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
     rows = [*zip(numbers, *columns, strict=True)]

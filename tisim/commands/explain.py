@@ -89,17 +89,17 @@ def _print(found: Explanation) -> None:
         f"real {format_seconds(found.real)}, predicted {format_seconds(found.predicted)}{error}\n"
     )
     least = _LEAST * found.whole.real
-    shown = [one for one in found.parts if max(abs(one.difference), one.real) > least][:_ROWS]
+    shown = [part for part in found.parts if max(abs(part.difference), part.real) > least][:_ROWS]
     rows = [("mean over ranks", "real", "predicted", "difference", "share")]
     rows += [
         (
-            one.name,
-            format_seconds(one.real),
-            format_seconds(one.predicted),
-            format_result_time(one.difference, signed=True),
-            f"{found.share(one):+.0%}",
+            part.name,
+            format_seconds(part.real),
+            format_seconds(part.predicted),
+            format_result_time(part.difference, signed=True),
+            f"{found.share(part):+.0%}",
         )
-        for one in (*shown, found.whole)
+        for part in (*shown, found.whole)
     ]
     print_table(rows)
     if not found.knows_processor_time:

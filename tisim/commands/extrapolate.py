@@ -226,8 +226,8 @@ def _print_summary(made: Extrapolation, output: str, *, given_access: bool) -> N
         )
     if made.largest_accesses:
         sizes = ", ".join(f"{size:,}" for size in sorted({*made.largest_accesses.values()}))
-        found = "" if given_access else f", as in the traces ({', '.join(made.largest_accesses)})"
-        click.echo(f"larger accesses to files are split into pieces of {sizes} bytes{found}")
+        origin = "" if given_access else f", as in the traces ({', '.join(made.largest_accesses)})"
+        click.echo(f"larger accesses to files are split into pieces of {sizes} bytes{origin}")
     if made.approximate:
         listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
         click.echo(f"the numbers of calls that are data are approximate: {listed}")

@@ -123,7 +123,7 @@ def inspect_graph(source: str, json_file: str | None) -> None:
     graph, text = read_graph(source), read_graph_text(source)
     size, counts = Path(source).stat().st_size, node_counts(graph)
     nodes = [{"node": word, "times": times, "bytes": moved} for word, times, moved in counts]
-    found = {
+    content = {
         "name": source,
         "bytes": size,
         "text bytes": len(text.encode()),
@@ -135,11 +135,11 @@ def inspect_graph(source: str, json_file: str | None) -> None:
         },
         "nodes": nodes,
     }
-    if write_json(found, json_file):
+    if write_json(content, json_file):
         return
     click.echo(
         f"{source}: graph of {count_of(graph.ranks, 'GPU')}, {graph.dtype}, {size:,} bytes, "
-        f"{found['text bytes']:,} as text"
+        f"{content['text bytes']:,} as text"
     )
     rows = [(name, f"{n:,}", f"{s:,}") for name, (n, s) in graph.communicators.items()]
     for title, head, table in (

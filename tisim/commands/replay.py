@@ -313,7 +313,7 @@ def replay_command(
         from tisim.analysis.timeline.run import files_of
 
         streams = graph_file is not None
-        report_written(*(one for path in timelines for one in files_of(path, streams=streams)))
+        report_written(*(file for path in timelines for file in files_of(path, streams=streams)))
     for path, draw in pictures:
         try:
             draw(result)

@@ -84,10 +84,10 @@ def print_validation(found: Validation) -> None:
     print_table([SUMMARY_COLUMNS, *summary_rows(found.summaries)])
     if found.coverage is not None:
         click.echo(f"\n{found.coverage.text()}")
-    for one in found.results:
-        if one.differences:
-            click.echo(f"\n{one.case.name} ({one.error:+.1%}):")
-            for difference in one.differences:
+    for case in found.results:
+        if case.differences:
+            click.echo(f"\n{case.case.name} ({case.error:+.1%}):")
+            for difference in case.differences:
                 click.echo(f"  {difference}")
     for name, reason in found.failed:
         click.echo(f"\n{name} failed: {reason}", err=True)

@@ -87,7 +87,7 @@ class Record:
         """Each field with its row of the table."""
         rows = _ROWS.get(cls)
         if rows is None:
-            rows = tuple((one.name, one.metadata["parameter"]) for one in dataclasses.fields(cls))
+            rows = tuple((f.name, f.metadata["parameter"]) for f in dataclasses.fields(cls))
             _ROWS[cls] = rows
         return rows
 

@@ -302,8 +302,8 @@ RECORDS: Final[tuple[type[Record], ...]] = (
 
 
 def _rows() -> list[Parameter[Value]]:
-    found = [parameter for record in RECORDS for _, parameter in record.parameters()]
-    return [*found, *COLLECTIVES, *UNUSED]
+    rows = [parameter for record in RECORDS for _, parameter in record.parameters()]
+    return [*rows, *COLLECTIVES, *UNUSED]
 
 
 #: Every parameter, by its key.

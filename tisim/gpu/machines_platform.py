@@ -115,9 +115,9 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
         add_link(f"{inside}-{gpu}", rate, machine.nvlink_latency) for gpu in range(machine.gpus)
     ]
     cabled = {}
-    for one, other, count in machine.cables:
+    for a, b, count in machine.cables:
         link_rate = count * machine.gpu.nvlink_rate
-        cabled[one, other] = add_link(f"nvlink-{one}-{other}", link_rate, machine.nvlink_latency)
+        cabled[a, b] = add_link(f"nvlink-{a}-{b}", link_rate, machine.nvlink_latency)
     if not machine.cables:  # what a single message reaches of the NVLinks to a switch at most
         builder.link(f"{name}-channel", machine.nvlink_rate, 0.0, sharing="FATPIPE")
     for host in hosts:
@@ -131,21 +131,21 @@ def _add_node(builder: PlatformBuilder, machine: Machine, name: str) -> None:
     for gpu, host in enumerate(hosts):
         out = [(nics[gpu * machine.nics // machine.gpus], "UP")]
         builder.route(host, interfaces, [(switched[gpu], "UP"), *out] if machine.pcie else out)
-        for other in range(gpu):
+        for b in range(gpu):
             through: list[str | tuple[str, str]] = [
-                (switched[other], "UP"),
+                (switched[b], "UP"),
                 (switched[gpu], "DOWN"),
             ]
-            if (other, gpu) in cabled:
-                through = [(cabled[other, gpu], "UP")]
+            if (b, gpu) in cabled:
+                through = [(cabled[b, gpu], "UP")]
             elif not machine.cables:
                 through.insert(1, f"{name}-channel")
-            if machine.pcie and places[gpu] != places[other]:
+            if machine.pcie and places[gpu] != places[b]:
                 # GPUs stand in the order of their CPUs and switches.
-                (low, from_switch), (high, to_switch) = places[other], places[gpu]
+                (low, from_switch), (high, to_switch) = places[b], places[gpu]
                 cpus = [(f"{name}-sockets", "UP")] if low != high else []
                 through[2:2] = [(bridges[from_switch], "UP"), *cpus, (bridges[to_switch], "DOWN")]
-            builder.route(hosts[other], host, through)
+            builder.route(hosts[b], host, through)
 
 
 def machine_of(platform: Platform) -> Machine:

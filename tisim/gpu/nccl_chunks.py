@@ -161,7 +161,7 @@ def _along_cables(group: Communicator, members: Sequence[int], channel: int) -> 
     if group.nodes > 1:
         for ring in rings:
             for first, gpu in enumerate(ring):
-                ends = {one * machine.nics // machine.gpus for one in (gpu, ring[first - 1])}
+                ends = {peer * machine.nics // machine.gpus for peer in (gpu, ring[first - 1])}
                 if ends == {channel % machine.nics}:
                     return [*ring[first:], *ring[:first]]
     return list(rings[0])
@@ -291,12 +291,12 @@ def _along_trees(group: Communicator, call: Collective) -> tuple[int, list[Itera
             above |= dict(itertools.pairwise(reversed(chain)))
             if parent >= 0:
                 above[chain[0]] = chains[parent][is_first and len(chains[parent]) > 1]
-        for one in itertools.chain.from_iterable(chains):
-            if one in above:
-                edges.append((2 * one, 2 * above[one], 1.0))
-                edges.append((2 * above[one] + 1, 2 * one + 1, 1.0))
+        for gpu in itertools.chain.from_iterable(chains):
+            if gpu in above:
+                edges.append((2 * gpu, 2 * above[gpu], 1.0))
+                edges.append((2 * above[gpu] + 1, 2 * gpu + 1, 1.0))
             else:  # the root
-                edges.append((2 * one, 2 * one + 1, 0.0))
+                edges.append((2 * gpu, 2 * gpu + 1, 0.0))
     parts = _parts(call.size / call.channels, most)
     return 2, _relays(edges, 2 * call.channels * group.size, parts)
 
@@ -329,8 +329,8 @@ def _over_switches(group: Communicator, call: Collective) -> tuple[int, list[Ite
                     goal = further[heads[number].index(rank)] if is_head else rank
                     part = share if is_head else 0.0
                 for channel in range(channels):
-                    one, other = (place[r] * channels + channel for r in (rank, goal))
-                    edges.append((one * width + stage, other * width + stage + 1, part))
+                    source, target = (place[r] * channels + channel for r in (rank, goal))
+                    edges.append((source * width + stage, target * width + stage + 1, part))
     size = call.size / channels
     most = int(min(max(size / _STEPS, _LEAST_PART), PIPELINE_CHUNK))
     return width, _relays(edges, width * channels * group.size, _parts(size, most))
@@ -358,9 +358,9 @@ def _relays(
     """Programs that pass on each chunk when it has come from all."""
     sources: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     goals: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-    for one, other, share in edges:
-        goals[one].append((other, share))
-        sources[other].append((one, share))
+    for source, target, share in edges:
+        goals[source].append((target, share))
+        sources[target].append((source, share))
 
     def program(number: int) -> Iterator[_Lines]:
         yield f"{number} init\n", 1
@@ -467,9 +467,9 @@ def _as_rings_use(platform: Platform, group: Communicator) -> Platform:
         taken = Counter(
             step for ring in rings for step in zip(ring, (*ring[1:], ring[0]), strict=True)
         )
-        for one, other, count in machine.cables:
-            used = max(taken[one, other], taken[other, one])
+        for a, b, count in machine.cables:
+            used = max(taken[a, b], taken[b, a])
             if 0 < used < count:
-                cable = f"node-{node}-nvlink-{one}-{other}"
+                cable = f"node-{node}-nvlink-{a}-{b}"
                 platform = platform.scaled(links=cable, bandwidth=f"x{used / count!r}")
     return platform

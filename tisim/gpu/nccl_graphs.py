@@ -48,9 +48,9 @@ def _find_rings(
 ) -> tuple[tuple[int, ...], ...]:
     inside = set(gpus)
     links: _Links = {}
-    for one, other, count in cables:
-        if one in inside and other in inside:
-            links[one, other] = links[other, one] = count
+    for a, b, count in cables:
+        if a in inside and b in inside:
+            links[a, b] = links[b, a] = count
     for through in (False, True):
         best: list[tuple[int, ...]] = []
         _extend(links, gpus, through, [], best)
@@ -63,22 +63,22 @@ def _extend(
     links: _Links,
     gpus: Sequence[int],
     through: bool,
-    found: list[tuple[int, ...]],
+    rings: list[tuple[int, ...]],
     best: list[tuple[int, ...]],
 ) -> bool:
     """Add rings to those found; True: as many as the GPU with the fewest NVLinks can have."""
     free = min(sum(links.get((gpu, other), 0) for other in gpus) for gpu in gpus)
-    if len(found) > len(best):
-        best[:] = found
+    if len(rings) > len(best):
+        best[:] = rings
         if free == 0:
             return True
-    if len(found) + free <= len(best):
+    if len(rings) + free <= len(best):
         return False
     for ring in _rings(links, gpus, through):
         steps = list(zip(ring, (*ring[1:], ring[0]), strict=True))
         for step in steps:
             links[step] -= 1
-        done = _extend(links, gpus, through, [*found, ring], best)
+        done = _extend(links, gpus, through, [*rings, ring], best)
         for step in steps:
             links[step] += 1
         if done:
@@ -130,21 +130,21 @@ def double_tree(nodes: int) -> tuple[tuple[Above, ...], tuple[Above, ...]]:
     The second is the first in the other direction, or by a node further with odd numbers, so that
     a node inside one tree is a leaf of the other.
     """
-    one = []
+    tree = []
     for node in range(nodes):
         low = node & -node
         up = (node ^ low) | (low << 1)
         up = node ^ low if up >= nodes else up
-        one.append(Above(up if node else -1, node < up))
-    other = list(one)
-    for node, (up, first) in enumerate(one):
+        tree.append(Above(up if node else -1, node < up))
+    twin = list(tree)
+    for node, (up, first) in enumerate(tree):
         at, above = (
             ((node + 1) % nodes, (up + 1) % nodes)
             if nodes % 2
             else (nodes - 1 - node, nodes - 1 - up)
         )
-        other[at] = Above(above if up >= 0 else -1, first)
-    return tuple(one), tuple(other)
+        twin[at] = Above(above if up >= 0 else -1, first)
+    return tuple(tree), tuple(twin)
 
 
 def longest_way(nodes: int) -> tuple[int, int]:

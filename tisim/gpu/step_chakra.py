@@ -334,8 +334,8 @@ class _Writer:
         buffered: dict[int, set[int]] = {}  # what stands for a send that nothing waits for
         for node in order:
             needs = set[int]()
-            for one in node.needs:
-                need = nodes[one].number
+            for index in node.needs:
+                need = nodes[index].number
                 needs |= buffered.get(need, {need})
             node.needs = array("I")
             recorded = self._recorded_stream(node)

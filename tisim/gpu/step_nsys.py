@@ -47,7 +47,7 @@ def read_nsys(path: str | Path) -> Recording:
         raise InputError(f"this is not an export of Nsight Systems: {error}", file=path) from None
     if not kernels:
         raise InputError("this export of Nsight Systems has no kernels", file=path)
-    everything = [kernel for one in kernels.values() for kernel in one]
+    everything = [kernel for stream in kernels.values() for kernel in stream]
     communicate = sum(kernel.communicates for kernel in everything)
     numbered = ((str(rank), program.lines()) for rank, program in enumerate(programs))
     return Recording(

@@ -174,20 +174,20 @@ def _assumed(
     groups: Mapping[str, tuple[int, int]],
     offsets: Mapping[float, int],
 ) -> list[str]:
-    found = ["all ranks compute what the recorded one does, as long as it did"]
+    assumptions = ["all ranks compute what the recorded one does, as long as it did"]
     if after.dp != before.dp:
-        found.append(
+        assumptions.append(
             f"dp={after.dp} instead of {before.dp}: a rank has as many micro-batches as before, "
             "and its collectives have as many bytes"
         )
     if offsets:
-        found.append(
+        assumptions.append(
             "all stages have the order of the recorded one; the first and the last send and "
             "receive nothing beyond, and have no embedding or loss that it has not"
         )
     counts = Counter(groups.values())
-    found += [
+    assumptions += [
         f"{often} communicator{'s' * (often > 1)} of {size} ranks, {step} apart"
         for (size, step), often in counts.items()
     ]
-    return found
+    return assumptions

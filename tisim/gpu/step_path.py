@@ -141,7 +141,7 @@ def gains(graph: Graph, machine: StepMachine, result: StepResult) -> dict[str, f
     The last is a bound: no schedule of the same work on the same machine saves more than the time
     in which GPUs wait for peers or do nothing.
     """
-    found = {what: run_step(graph, better).seconds for what, better in better_machines(machine)}
+    seconds = {what: run_step(graph, better).seconds for what, better in better_machines(machine)}
     bubbles = sum(result.mean_occupations[OCCUPATIONS.index(what)] for what in ("waiting", "idle"))
-    found["no bubbles"] = result.seconds - float(bubbles)
-    return found
+    seconds["no bubbles"] = result.seconds - float(bubbles)
+    return seconds

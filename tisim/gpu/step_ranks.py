@@ -310,14 +310,14 @@ class _Job:
         starts: dict[int, float] = {}
         for number in self.ranks:
             starts.setdefault(number, 0.0)
-            found = [number]
-            for one in found:
+            reached = [number]
+            for base in reached:
                 for other in self.ranks:
-                    common = () if other in starts else ends[one].keys() & ends[other].keys()
+                    common = () if other in starts else ends[base].keys() & ends[other].keys()
                     if common:
-                        later = median(ends[one][call] - ends[other][call] for call in common)
-                        starts[other] = starts[one] + later
-                        found.append(other)
+                        later = median(ends[base][call] - ends[other][call] for call in common)
+                        starts[other] = starts[base] + later
+                        reached.append(other)
         first = min(starts.values())
         return {number: start - first for number, start in starts.items()}
 

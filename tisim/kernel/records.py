@@ -35,9 +35,9 @@ def core_model(
     for record in records:
         values |= record.core_values()
     tables = {
-        key: _core.StepTable(one.first, list(one.boundaries), list(one.values))
-        for key, one in values.items()
-        if isinstance(one, StepTable)
+        key: _core.StepTable(table.first, list(table.boundaries), list(table.values))
+        for key, table in values.items()
+        if isinstance(table, StepTable)
     }
     kinds = [
         _core.Overheads(_overheads(kind.send), _overheads(kind.isend), _overheads(kind.receive))
@@ -112,12 +112,12 @@ def _profiles(profiles: Iterable[ResourceProfile]) -> list[_core.ResourceProfile
     kinds = (quantity.SPEED, quantity.BANDWIDTH, quantity.LATENCY, quantity.STATE)
     return [
         _core.ResourceProfile(
-            one.is_link,
-            one.index,
-            kinds[one.what],
-            -1.0 if one.profile.period is None else one.profile.period,
-            list(one.profile.times),
-            list(one.profile.values),
+            entry.is_link,
+            entry.index,
+            kinds[entry.what],
+            -1.0 if entry.profile.period is None else entry.profile.period,
+            list(entry.profile.times),
+            list(entry.profile.values),
         )
-        for one in profiles
+        for entry in profiles
     ]

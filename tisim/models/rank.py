@@ -390,12 +390,12 @@ class Rank:
 
     def _probe_until_found(self, wanted: Message) -> Generator[simpy.Event, None, Message]:
         self.probed = wanted
-        while (found := (yield from self._probe_once(wanted))) is None:
+        while (message := (yield from self._probe_once(wanted))) is None:
             if (self._probe_flops() <= 0 or self._world.nothing_will_come()) and self.is_stuck():
                 event = self._messages.probing[self.number] = self._clock.env.event()
                 yield from self._wait_for_others(event)
         self.probed = None
-        return found
+        return message
 
     def is_stuck(self) -> bool:
         """True if only other ranks can make this one go on, or it has finished."""

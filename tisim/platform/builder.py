@@ -32,7 +32,7 @@ def coordinates_of(coordinates: Sequence[float] | None) -> dict[str, Value]:
     if coordinates is None:
         return {}
     given = listed(coordinates, "coordinates")
-    return {"coordinates": tuple(float(one) if isinstance(one, Real) else one for one in given)}
+    return {"coordinates": tuple(float(x) if isinstance(x, Real) else x for x in given)}
 
 
 def link_attributes(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:

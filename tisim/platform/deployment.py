@@ -68,7 +68,7 @@ class _HostsOnly(Sequence[Placement]):
     def __getitem__(self, rank: slice) -> tuple[Placement, ...]: ...
     def __getitem__(self, rank: int | slice) -> Placement | tuple[Placement, ...]:
         if isinstance(rank, slice):
-            return tuple(self[one] for one in range(len(self))[rank])
+            return tuple(self[index] for index in range(len(self))[rank])
         return Placement(self.hosts[rank], line=None if self._lines is None else self._lines[rank])
 
     def __iter__(self) -> Iterator[Placement]:

@@ -120,7 +120,7 @@ def apply(
         factor = factor_of(text)
         if factor is None:
             values[chosen] = SCALED[change.quantity][0](text, change.quantity)
-            events = [one for one in events if not _concerns(one, chosen, change.quantity)]
+            events = [event for event in events if not _concerns(event, chosen, change.quantity)]
         else:
             values[chosen] *= factor
             events = _with_factor(events, chosen, change.quantity, factor)

@@ -74,10 +74,10 @@ class Topology:
             return disk.index
         if system is not None:
             return len(self.disks) + system.index
-        mounts = [one.mount for one in self.disks.of_host(host) if one.mount]
+        mounts = [mounted.mount for mounted in self.disks.of_host(host) if mounted.mount]
         has = f"its disks are mounted at {', '.join(mounts)}" if mounts else "it has none"
         if self.file_systems.systems:
-            mounts = [one.mount for one in self.file_systems.systems]
+            mounts = [mounted.mount for mounted in self.file_systems.systems]
             has += f", and the file systems of the platform at {', '.join(mounts)}"
         raise InputError(
             f"no disk of host {self.hosts.name(host)!r} holds {file!r}: {has}; give the host a "

@@ -105,7 +105,7 @@ def _ratios(basis: Mapping[str, object]) -> list[float]:
     """The real over the predicted time of each validated program."""
     errors = basis.get("errors")
     known = errors if isinstance(errors, list) else []
-    return [math.exp(one) for one in known if isinstance(one, float) and abs(one) < 100]
+    return [math.exp(error) for error in known if isinstance(error, float) and abs(error) < 100]
 
 
 def _number(value: object) -> float:

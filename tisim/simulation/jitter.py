@@ -65,12 +65,12 @@ def times_on_all_cores(
 
     stopped = threading.Event()
 
-    def watched(told: Progress | None) -> Progress:
+    def watched(listener: Progress | None) -> Progress:
         def watch(seconds: float, actions: int, fraction: float) -> None:
             if stopped.is_set():
                 raise KeyboardInterrupt
-            if told is not None:
-                told(seconds, actions, fraction)
+            if listener is not None:
+                listener(seconds, actions, fraction)
 
         return watch
 

@@ -292,12 +292,12 @@ def _median(
 
     # A user's own actions and algorithms may share what threads must not.
     workers = 1 if settings.registry.modules() else number
-    times = times_on_all_cores([simulated(one) for one in seeded], progress, workers=workers)
+    times = times_on_all_cores([simulated(setup) for setup in seeded], progress, workers=workers)
     chosen = seeded[median_of(times)]
     spread: JitterDict = {
         "start": chosen.protocol.jitter_start,
         "size": chosen.protocol.jitter_size,
-        "seeds": [one.protocol.jitter_seed for one in seeded],
+        "seeds": [setup.protocol.jitter_seed for setup in seeded],
         "times": times,
     }
     return chosen, spread

@@ -30,22 +30,22 @@ def misfit(value: object, kind: object, place: str = "") -> str | None:
     if origin in (Required, NotRequired):
         return misfit(value, inner[0], place)
     if origin in (Union, UnionType):
-        found = [misfit(value, one, place) for one in inner]
-        return None if None in found else found[0]
+        misfits = [misfit(value, option, place) for option in inner]
+        return None if None in misfits else misfits[0]
     if origin is Literal:
         return None if value in inner else _described(value, place)
     if origin in (dict, Mapping):
         if not isinstance(value, dict):
             return _described(value, place)
-        parts = [(one, inner[1], f"{place}.{key}") for key, one in value.items()]
+        parts = [(entry, inner[1], f"{place}.{key}") for key, entry in value.items()]
     elif origin is list:
         if not isinstance(value, list):
             return _described(value, place)
-        parts = [(one, inner[0], f"{place}[{n}]") for n, one in enumerate(value)]
+        parts = [(entry, inner[0], f"{place}[{n}]") for n, entry in enumerate(value)]
     elif origin is tuple:
         if not isinstance(value, list) or len(value) != len(inner):
             return _described(value, place)
-        parts = [(one, inner[n], f"{place}[{n}]") for n, one in enumerate(value)]
+        parts = [(entry, inner[n], f"{place}[{n}]") for n, entry in enumerate(value)]
     else:
         return None if _is_plain(value, origin) else _described(value, place)
     return next((why for part in parts if (why := misfit(*part)) is not None), None)

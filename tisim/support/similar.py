@@ -14,5 +14,5 @@ def similar(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6)
         return []
     import difflib
 
-    compared = [one for one in known if len(one) <= _LONGEST]
+    compared = [word for word in known if len(word) <= _LONGEST]
     return difflib.get_close_matches(name, compared, n=most, cutoff=cutoff)

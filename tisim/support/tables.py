@@ -35,7 +35,7 @@ def _width(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width
 
-    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
 def time_column(name: str, seconds: Sequence[float]) -> list[str]:

@@ -39,8 +39,8 @@ class Module:
 
 def modules_of(lines: Iterable[str]) -> dict[str, Module]:
     """The modules that comments of a recorded trace name, by name."""
-    found = (match for line in lines if (match := _MODULE.fullmatch(line)))
-    return {match[1]: Module(match[1], match[2], Path(match[3])) for match in found}
+    matches = (match for line in lines if (match := _MODULE.fullmatch(line)))
+    return {match[1]: Module(match[1], match[2], Path(match[3])) for match in matches}
 
 
 def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str, str]:
@@ -107,11 +107,11 @@ def _short(frame: str) -> str:
 def _named(path: str, names: dict[str, list[str]]) -> str:
     frames: list[str] = []
     for place in path.split(BETWEEN):
-        found = names.get(place, [place])
+        inlined = names.get(place, [place])
         module = place.partition("+")[0]
         if _INTERPRETER.fullmatch(module):
-            found = [] if frames and frames[-1] == module else [module]
-        for frame in found:
+            inlined = [] if frames and frames[-1] == module else [module]
+        for frame in inlined:
             if frame.partition(" ")[0] in _BEGINNINGS:
                 frames.clear()
             if frame.partition(" ")[0] in _STARTS:

@@ -55,10 +55,10 @@ def lines_with(
     for rank in range(trace.ranks):
         lines = enumerate(packed.lines(rank), 1)
         for number, attributes in trace.attributes_of(rank):
-            found = {name: str(attributes[name]) for name in names if attributes.get(name)}
-            if found:
+            values = {name: str(attributes[name]) for name in names if attributes.get(name)}
+            if values:
                 line = next(line for at, line in lines if at == number)
-                yield rank, found, line.decode(errors="replace").split()
+                yield rank, values, line.decode(errors="replace").split()
 
 
 def _place(name: str) -> int:
@@ -86,7 +86,7 @@ def _without_line(text: str, rank: int) -> str:
             own.insert(0, place)
         return str([place + offset for place, offset in zip(own, offsets, strict=True)])
 
-    text = re.sub(r"\{rank([+-]\d+)\}", lambda found: str(rank + int(found[1])), text)
+    text = re.sub(r"\{rank([+-]\d+)\}", lambda match: str(rank + int(match[1])), text)
     return _GRID.sub(coordinates, text)
 
 

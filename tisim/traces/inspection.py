@@ -354,4 +354,6 @@ def library_calls(path: Path) -> tuple[LibraryCall, ...]:
             of_this[1] += int(words[_BYTES]) * ("read" in words[1])
             of_this[2] += int(words[_BYTES]) * ("write" in words[1])
     made = (LibraryCall(function, *of_this) for function, of_this in sums.items())
-    return tuple(sorted(made, key=lambda one: (-one.read - one.written, -one.calls, one.function)))
+    return tuple(
+        sorted(made, key=lambda call: (-call.read - call.written, -call.calls, call.function))
+    )

@@ -15,12 +15,12 @@ TRACE_LIBRARY = Path(_core.__file__).parent / "trace_library"
 
 def files_of_ranks(directory: Path, ending: str) -> dict[int, Path]:
     """The files ``rank-N`` with an ending in a directory, by rank, in order."""
-    found = {
+    paths = {
         int(number): path
         for path in directory.glob(f"rank-*{ending}")
         if (number := path.name[len("rank-") : -len(ending)]).isdecimal()
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))
 
 
 @dataclass(frozen=True)

@@ -125,13 +125,13 @@ def encoded_samples(samples: Samples) -> bytes:
         tree += [number - parent, places[place]]
     tree.append(len(samples.ranks))
     before = -1
-    for rank, found in sorted(samples.ranks.items()):
-        nanoseconds = round(found.seconds * 1e9)
-        tree += [rank - before - 1, nanoseconds, found.signals, found.in_calls, found.lost]
-        tree.append(len(found.computations))
+    for rank, profile in sorted(samples.ranks.items()):
+        nanoseconds = round(profile.seconds * 1e9)
+        tree += [rank - before - 1, nanoseconds, profile.signals, profile.in_calls, profile.lost]
+        tree.append(len(profile.computations))
         before = rank
         last = 0
-        for call, runs in found.computations:
+        for call, runs in profile.computations:
             tree += [call - last, len(runs)]
             last = call
             for node, count in runs:

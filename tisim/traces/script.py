@@ -59,9 +59,9 @@ def vocabulary_header() -> str:
         ("operation", "OPERATION", _core.Operation),
     )
     sends = {
-        kind: one.makes_request or one.role == _core.Role.MAKE_PERSISTENT
-        for kind, one in traits.items()
-        if one.role in (_core.Role.SEND, _core.Role.MAKE_PERSISTENT) and not one.receives
+        kind: trait.makes_request or trait.role == _core.Role.MAKE_PERSISTENT
+        for kind, trait in traits.items()
+        if trait.role in (_core.Role.SEND, _core.Role.MAKE_PERSISTENT) and not trait.receives
     }
     lines = [
         "/* Written by tisim from its table of operations; do not change it. */",
@@ -79,9 +79,9 @@ def vocabulary_header() -> str:
         "};",
         "static const struct kind_traits kind_traits[KINDS] = {",
         *(
-            f"  {{ROLE_{one.role.name}, MODE_{one.mode.name}, "
-            f"{one.receives:d}, {one.makes_request:d}, {one.blocks:d}}}, /* {kind.name} */"
-            for kind, one in traits.items()
+            f"  {{ROLE_{trait.role.name}, MODE_{trait.mode.name}, "
+            f"{trait.receives:d}, {trait.makes_request:d}, {trait.blocks:d}}}, /* {kind.name} */"
+            for kind, trait in traits.items()
         ),
         "};",
         "/* CALL(kind, function): the sends that make no request, and those that make one. */",

@@ -71,7 +71,7 @@ def find_source(
     """
     if isinstance(source, str | os.PathLike):
         return _Finder(spool).single(Path(source))
-    paths = [Path(one) for one in source]
+    paths = [Path(path) for path in source]
     if len(paths) == 1:
         return _Finder(spool).single(paths[0])
     if not paths:

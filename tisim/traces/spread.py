@@ -86,15 +86,15 @@ def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
                 median = np.median(counts, axis=0)
                 distances[name].append(np.abs(counts - median).ravel())
                 weights[name].append(np.broadcast_to(median, counts.shape).ravel())
-    found = []
+    spreads = []
     for name in names:
         of_one, is_none = None, False
         if alike:
             every = np.concatenate(distances[name])
             of_one = _of_one(every, np.concatenate(weights[name]))
             is_none = not every.any()
-        found.append(Spread(name, tuple(map(float, sums[name])), of_one, is_none))
-    return tuple(found)
+        spreads.append(Spread(name, tuple(map(float, sums[name])), of_one, is_none))
+    return tuple(spreads)
 
 
 def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -116,13 +116,13 @@ def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArra
         lines += batch["line"][is_computation].tolist()
         places += before[is_computation].tolist()
         volumes += batch["amount"][is_computation].tolist()
-    found = {name: np.zeros(calls + 1) for name in (VOLUMES, *beside)}
-    np.add.at(found[VOLUMES], places, volumes)
+    totals = {name: np.zeros(calls + 1) for name in (VOLUMES, *beside)}
+    np.add.at(totals[VOLUMES], places, volumes)
     place_of = dict(zip(lines, places, strict=True))
     for name in beside:
         for line, count in counts_of(trace, rank, name) if rank < trace.ranks else ():
-            found[name][place_of[line]] += count
-    return found
+            totals[name][place_of[line]] += count
+    return totals
 
 
 def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> float:

@@ -402,4 +402,4 @@ def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
     """Name the same files for a process that works in another directory."""
     if isinstance(source, str | os.PathLike):
         return str(Path(source).absolute())
-    return [str(Path(one).absolute()) for one in source]
+    return [str(Path(path).absolute()) for path in source]

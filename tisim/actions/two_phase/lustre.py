@@ -52,20 +52,20 @@ def _rounds(request: Request, striping: Striping) -> Rounds | None:
     candidates = romio.aggregators(request)
     number = aggregator_count(len(candidates), striping.count)
     first, last = parts.begin // unit, (parts.end - 1) // unit
-    found = [[Round() for _ in range((last - first) // number + 1)] for _ in range(number)]
+    grid = [[Round() for _ in range((last - first) // number + 1)] for _ in range(number)]
     ends = [0] * number
     for stripe in range(first, last + 1):
         pieces = parts.within(stripe * unit, (stripe + 1) * unit)
         if not pieces:
             continue
         mine = stripe % number
-        found[mine][(stripe - first) // number] = Round(pieces[0][0], (stripe + 1) * unit, pieces)
+        grid[mine][(stripe - first) // number] = Round(pieces[0][0], (stripe + 1) * unit, pieces)
         ends[mine] = max(piece[1] for piece in pieces)
     rounds = Rounds(candidates)
-    for mine, own in enumerate(found):
-        for one in own:
-            one.end = min(one.end, ends[mine])
-        rounds.add(candidates[mine], own, [piece for one in own for piece in one.pieces])
+    for mine, own in enumerate(grid):
+        for round_ in own:
+            round_.end = min(round_.end, ends[mine])
+        rounds.add(candidates[mine], own, [piece for round_ in own for piece in round_.pieces])
     return rounds
 
 

@@ -167,10 +167,10 @@ class Rounds:
         self.of_aggregator[aggregator] = rounds
         self.pieces[aggregator] = Counter(rank for _, _, rank in pieces)
         self.count = max(self.count, len(rounds))
-        for number, one in enumerate(rounds):
-            if one.pieces:
+        for number, round_ in enumerate(rounds):
+            if round_.pieces:
                 self._numbers.setdefault(aggregator, set()).add(number)
-            for rank, size in one.sizes():
+            for rank, size in round_.sizes():
                 self._numbers.setdefault(rank, set()).add(number)
                 self.of_rank.setdefault((rank, number), []).append((aggregator, size))
 

@@ -96,12 +96,12 @@ def _rounds(request: Request) -> Rounds | None:
             continue
         at = pieces[0][0]
         stop = max(piece[1] for piece in pieces)
-        found = []
+        own = []
         while at < stop:
             upto = min(at + buffer, stop)
-            found.append(Round(at, upto, parts.within(at, upto)))
+            own.append(Round(at, upto, parts.within(at, upto)))
             at = upto
-        rounds.add(aggregator, found, pieces)
+        rounds.add(aggregator, own, pieces)
     return rounds
 
 

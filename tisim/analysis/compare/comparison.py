@@ -127,7 +127,9 @@ class Comparison:
     def trust_text(self) -> str:
         """How far to trust both results, once where it is the same; empty if neither says so."""
         a, b = self.trust
-        parts = [a] if a == b else [f"{name}: {one}" for name, one in (("a", a), ("b", b)) if one]
+        parts = (
+            [a] if a == b else [f"{name}: {trust}" for name, trust in (("a", a), ("b", b)) if trust]
+        )
         return "; ".join(filter(None, parts))
 
     @property
@@ -233,7 +235,7 @@ def _programs(comparison: Comparison) -> Iterator[str]:
 def _changes(comparison: Comparison) -> Iterator[str]:
     """The changes to the machine in one result and not in the other."""
     for which, place in (("a", 1), ("b", 2)):
-        words = [f"{one[0]} {one[place]}" for one in comparison.changes if one[place] is not None]
+        words = [f"{row[0]} {row[place]}" for row in comparison.changes if row[place] is not None]
         if words:
             yield f"{which} has {', '.join(words)}"
 
@@ -483,7 +485,7 @@ def _counts(rows_a: _Rows, rows_b: _Rows) -> Iterator[Difference]:
 def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
     if len(rows_a) != len(rows_b):
         return []
-    found = [
+    ranks = [
         RankDifference(
             row_a["rank"],
             row_a["host"],
@@ -496,7 +498,7 @@ def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
         if not math.isclose(row_a["finish"], row_b["finish"], rel_tol=_SAME)
         or row_a["host"] != row_b["host"]
     ]
-    return sorted(found, key=lambda rank: (-abs(rank.finish), rank.rank))
+    return sorted(ranks, key=lambda rank: (-abs(rank.finish), rank.rank))
 
 
 def _other_numbers(a: ResultDict, b: ResultDict) -> list[Difference]:
@@ -507,11 +509,11 @@ def _differences(
     numbers_a: Mapping[str, float], numbers_b: Mapping[str, float]
 ) -> list[Difference]:
     """Numbers that differ, the greatest difference first."""
-    found = [
+    diffs = [
         Difference(name, numbers_a.get(name), numbers_b.get(name))
         for name in dict.fromkeys((*numbers_a, *numbers_b))
     ]
-    return sorted((diff for diff in found if diff.differs), key=lambda diff: -abs(diff.change))
+    return sorted((diff for diff in diffs if diff.differs), key=lambda diff: -abs(diff.change))
 
 
 def _numbers(result: ResultDict) -> Iterator[tuple[str, float]]:

@@ -156,7 +156,7 @@ def _bars(caption: str, differences: Sequence[Difference]) -> str:
         return ""
     unit, factor = unit_of_time(max(abs(diff.change) for diff in shown))
     bars = [
-        Bar(one.name, min(one.change * factor, 0.0), max(one.change * factor, 0.0)) for one in shown
+        Bar(row.name, min(row.change * factor, 0.0), max(row.change * factor, 0.0)) for row in shown
     ]
     chart = diverging_bars(
         bars, label=f"difference, {unit}", show=lambda value: f"{value:+.4g} {unit}"

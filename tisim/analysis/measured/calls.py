@@ -163,8 +163,8 @@ def _count_off(
     missing = missing[np.lexsort((posted[missing], message_keys[missing]))]
     places, keys = (column[np.argsort(keys, kind="stable")] for column in (places, keys))
     counts = [
-        dict(zip(*np.unique(one, return_counts=True), strict=True))
-        for one in (keys, message_keys[missing])
+        dict(zip(*np.unique(side, return_counts=True), strict=True))
+        for side in (keys, message_keys[missing])
     ]
     same = [key for key, count in counts[0].items() if counts[1].get(key) == count]
     chosen = missing[np.isin(message_keys[missing], same)]

@@ -45,7 +45,7 @@ def write_measured_run(
     writer = RunFileWriter(Path(path), trace.ranks)
     try:
         actions = actions_of(trace)
-        matched = sum(_place(actions, rank, one) for rank, one in calls)
+        matched = sum(_place(actions, rank, timed) for rank, timed in calls)
         if not matched:
             raise InputError("no call of the trace has a time", file=trace.name)
         zero = float(np.nanmin(actions.start))

@@ -101,9 +101,9 @@ async function within(name, { begin, end }) {
 async function record({ rank, time }) {
   const records = await json("records.z");
   const has = ({ state }) => state.rank === rank && state.start <= time && time < state.end;
-  const found = records.find(has);
-  if (!found) throw new Error(MISSING);
-  return found;
+  const match = records.find(has);
+  if (!match) throw new Error(MISSING);
+  return match;
 }
 
 export async function askFolder(name, query) {

@@ -142,9 +142,9 @@ export function table(columns, rows, options = {}) {
 // The value that a cell of a report is sorted by: its number with its unit, or its text.
 function sortedBy(cell) {
   const text = cell.textContent.trim();
-  const found = NUMBER.exec(text);
-  if (!found) return text || Number.NEGATIVE_INFINITY;
-  return Number(found[1].replaceAll(",", "")) * (SIZES[found[2]] || 1);
+  const match = NUMBER.exec(text);
+  if (!match) return text || Number.NEGATIVE_INFINITY;
+  return Number(match[1].replaceAll(",", "")) * (SIZES[match[2]] || 1);
 }
 
 function makeSortable(made) {

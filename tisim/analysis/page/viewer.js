@@ -148,8 +148,8 @@ function wireTools(view, panels) {
 function hideUnprepared() {
   const colours = ["procedure", "distance", "cause"].map((by) => `#by [value=${by}]`);
   const tools = ["#search-form", "#order", "label:has(#order)", "label:has(#stack)"];
-  for (const one of [...colours, ...tools, "[data-tab=found]"]) {
-    for (const part of document.querySelectorAll(one)) part.hidden = true;
+  for (const selector of [...colours, ...tools, "[data-tab=found]"]) {
+    for (const part of document.querySelectorAll(selector)) part.hidden = true;
   }
 }
 

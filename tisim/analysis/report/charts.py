@@ -96,9 +96,9 @@ class Scale:
         if self.logarithmic:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             decades = [10.0**power for power in range(first, last + 1)]
-            found = [tick for tick in decades if self.low <= tick <= self.high]
-            if len(found) >= 3:
-                return found
+            ticks = [tick for tick in decades if self.low <= tick <= self.high]
+            if len(ticks) >= 3:
+                return ticks
             finer = [tick * digit for tick in decades for digit in (1, 2, 5)]
             return [tick for tick in finer if self.low <= tick <= self.high]
         rough = (self.high - self.low) / _TICKS

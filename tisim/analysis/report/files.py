@@ -92,8 +92,8 @@ def _servers(io: IoDict, end: float) -> str:
             TimeSeries(servers["hosts"][i], [nbytes / width for nbytes in both_ways(servers, i)])
             for i in used[:_STRIPS]
         ]
-        if any(one.values for one in drawn):
-            peak = max(max(one.values, default=0.0) for one in drawn)
+        if any(series.values for series in drawn):
+            peak = max(max(series.values, default=0.0) for series in drawn)
             parts.append(
                 f"<h2>Servers of {escape(name)} over time</h2>"
                 f"{strips(drawn, width=width, end=end, show=_rate)}"
@@ -119,9 +119,9 @@ def _sizes(io: IoDict) -> str:
         io.get("files", []),
         key=lambda use: -(use["reads"]["calls"] + use["writes"]["calls"]),
     )[:_ROWS]
-    counted = [(title_of(use), way, one["sizes"]) for use, way, one in directions(uses)]
+    counted = [(title_of(use), way, counters["sizes"]) for use, way, counters in directions(uses)]
     used = [
-        i for i, of_all in enumerate(zip(*(one[2] for one in counted), strict=True)) if any(of_all)
+        i for i, of_all in enumerate(zip(*(row[2] for row in counted), strict=True)) if any(of_all)
     ]
     if not used:
         return ""

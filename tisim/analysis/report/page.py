@@ -141,7 +141,7 @@ def sealed(page: str) -> str:
     """
     rules: dict[str, int] = {}
     page = _STYLED.sub(
-        lambda found: f' data-style="{rules.setdefault(found[1], len(rules))}"', page
+        lambda match: f' data-style="{rules.setdefault(match[1], len(rules))}"', page
     )
     if rules:
         sheet = "\n".join(

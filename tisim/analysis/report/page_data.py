@@ -97,9 +97,9 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
         "detail": _detail(log, used, begin, end, room.most_states) if room.has_detail else None,
         "messages": _messages(log),
         "outliers": [
-            {"rank": one.rank, "begin": one.start, "end": one.end, "text": _label(one)}
-            for one in log.outliers
-            if one.waited >= _LABELLED * log.outliers[0].waited
+            {"rank": event.rank, "begin": event.start, "end": event.end, "text": _label(event)}
+            for event in log.outliers
+            if event.waited >= _LABELLED * log.outliers[0].waited
         ],
         "path": _path(log),
         "matrix": _matrix(log),

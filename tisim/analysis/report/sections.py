@@ -56,10 +56,10 @@ def _findings(result: Result) -> Iterator[str]:
         name, mean, peak = links.iloc[0][["link", "mean", "peak"]]
         words = result.require_event_log().link_words.get(name)
         link = BusiestLink(name, words, mean, peak)
-    for found in findings(result.require_event_log(), result.trace, link):
-        begin, end, first, last = found.window
+    for finding in findings(result.require_event_log(), result.trace, link):
+        begin, end, first, last = finding.window
         href = f"#gantt?t={begin!r}..{end!r}&amp;r={first}..{last}"
-        yield re.sub(r"\*\*(.+?)\*\*", rf'<a href="{href}"><b>\1</b></a>', escape(found.text))
+        yield re.sub(r"\*\*(.+?)\*\*", rf'<a href="{href}"><b>\1</b></a>', escape(finding.text))
 
 
 def next_steps(result: Result) -> Iterator[str]:

@@ -104,13 +104,13 @@ class WaitCauses:
         for place, state, seconds in shares:
             rank = int(self.rows["rank"][place]) if place >= 0 else -1
             parts.setdefault((rank, state), []).append((seconds, place))
-        found = []
+        causes = []
         for (rank, state), explained in parts.items():
             most = max(seconds for seconds, _ in explained)
             # The latest of those that explain much: the chain to it is the shortest.
             longest, place = next(share for share in explained if share[0] >= _AS_MUCH * most)
             seconds = sum(share for share, _ in explained)
-            found.append(
+            causes.append(
                 Cause(
                     rank,
                     STATES[state] if place >= 0 else "earlier",
@@ -121,7 +121,7 @@ class WaitCauses:
                     longest,
                 )
             )
-        return sorted(found, key=lambda cause: -cause.seconds)
+        return sorted(causes, key=lambda cause: -cause.seconds)
 
     def chain(self, row: int, causes: Sequence[Cause]) -> list[Step]:
         """The ranks from a wait back to what explains most of it, one after another."""
@@ -189,7 +189,7 @@ class WaitCauses:
         count = dict(
             zip(key[order[last]].tolist(), np.diff(last, prepend=-1).tolist(), strict=True)
         )
-        found = [
+        causes = [
             Cause(
                 key // len(STATES),
                 STATES[key % len(STATES)],
@@ -202,7 +202,7 @@ class WaitCauses:
             )
             for key in used.tolist()
         ]
-        return sorted(found, key=lambda cause: (-cause.seconds, cause.rank))
+        return sorted(causes, key=lambda cause: (-cause.seconds, cause.rank))
 
     def sum_of(self, row: int) -> tuple[float, int]:
         """The seconds that others wait because of a state, and how many ranks do."""
@@ -218,10 +218,10 @@ class WaitCauses:
         explained = self._sums[2]
         low, high = (int(np.searchsorted(explained["row"], row, x)) for x in ("left", "right"))
         waits = [(int(pair["wait"]), float(pair["seconds"])) for pair in explained[low:high]]
-        found = []
+        ranks = []
         for rank, of_rank in groupby(waits, lambda wait: int(self.rows["rank"][wait[0]])):
             of_wait: dict[int, float] = {}
             for wait, seconds in of_rank:
                 of_wait[wait] = of_wait.get(wait, 0.0) + seconds
-            found.append((rank, sum(of_wait.values()), max(of_wait, key=of_wait.__getitem__)))
-        return sorted(found, key=lambda waits: -waits[1])
+            ranks.append((rank, sum(of_wait.values()), max(of_wait, key=of_wait.__getitem__)))
+        return sorted(ranks, key=lambda waits: -waits[1])

@@ -48,16 +48,16 @@ def names_of_kinds(*roles: str, **columns: bool) -> frozenset[str]:
     traits = {kind: _core.traits_of(kind) for kind in _core.Kind}
     return frozenset(
         names[int(kind)]
-        for kind, one in traits.items()
-        if one.role.name.lower() in roles
-        and all(getattr(one, column) == value for column, value in columns.items())
+        for kind, trait in traits.items()
+        if trait.role.name.lower() in roles
+        and all(getattr(trait, column) == value for column, value in columns.items())
     )
 
 
 def collective_waits() -> dict[str, str]:
     """The wait state of each collective, by its name."""
-    collectives = [one for one in _core.Operation if one < _core.Operation.COMM_SPLIT]
-    return {one.name.lower(): _core.wait_state(one) for one in collectives}
+    collectives = [op for op in _core.Operation if op < _core.Operation.COMM_SPLIT]
+    return {op.name.lower(): _core.wait_state(op) for op in collectives}
 
 
 #: Columns that have a unit, by name; one name has one unit in all frames.

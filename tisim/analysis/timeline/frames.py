@@ -161,14 +161,14 @@ class Frames:
         import pandas as pd
 
         messages = self._log.messages
-        found = []
+        events = []
         for name, time, rank, other, end in (
             ("MpiSend", "posted", "source", "destination", "receiver"),
             ("MpiRecv", "arrived", "destination", "source", "sender"),
         ):
             known = messages[messages[time].notna()]
             peers = (known[column].to_numpy() for column in (other, "tag", "bytes"))
-            found.append(
+            events.append(
                 pd.DataFrame(
                     {
                         "Timestamp (ns)": known[time].to_numpy(),
@@ -179,7 +179,7 @@ class Frames:
                     }
                 )
             )
-        return [table for table in found if len(table)]
+        return [table for table in events if len(table)]
 
 
 def call_name(kind: str) -> str:

@@ -161,7 +161,7 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
     for source, target in pairs:
         routes[source] = routes.get(source, 0) + 1
         routes[~target] = routes.get(~target, 0) + 1
-        for link in {int(one) for one in settings.routes.route(source, target)[0]}:
+        for link in {int(hop) for hop in settings.routes.route(source, target)[0]}:
             froms, tos = crossed.setdefault(link, ({}, {}))
             froms[source] = froms.get(source, 0) + 1
             tos[target] = tos.get(target, 0) + 1

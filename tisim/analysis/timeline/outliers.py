@@ -101,12 +101,12 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
     )
     worst = np.flatnonzero(chosen)
     worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
-    found = []
+    outliers = []
     for at in worst.tolist():
         place = computes[at]
         row = causes.row_of(int(rank[place]), start[place], end[place])
         waited, waiting = (0.0, 0) if row is None else causes.sum_of(row)
-        found.append(
+        outliers.append(
             Outlier(
                 int(rank[place]),
                 int(line[place]),
@@ -122,7 +122,7 @@ def find_outliers(store: EventStore, end_of_run: float, causes: WaitCauses) -> l
         )
     noticed = [
         outlier
-        for outlier in found
+        for outlier in outliers
         if outlier.waited > 0.0 or outlier.seconds - outlier.usual >= _PART_OF_RUN * end_of_run
     ]
     return sorted(noticed, key=lambda outlier: -outlier.waited)
@@ -144,11 +144,11 @@ def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]
     hosts: dict[str, list[int]] = {}
     for rank in slow.tolist():
         hosts.setdefault(run.host_name(rank), []).append(rank)
-    found = [
+    groups = [
         SlowRanks(host, ranks, float(computing[ranks].mean()) / median)
         for host, ranks in hosts.items()
     ]
-    return sorted(found, key=lambda slow: -slow.ratio)
+    return sorted(groups, key=lambda slow: -slow.ratio)
 
 
 def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], str]:

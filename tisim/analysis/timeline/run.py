@@ -161,5 +161,5 @@ def files_of(path: str | os.PathLike[str], *, streams: bool = False) -> list[Pat
         return [target.with_suffix(each) for each in (".prv", ".pcf", ".row")]
     if suffix == ".parquet" or (suffix == ".csv" and not is_timed(target)):
         beside = ["messages", *(["streams"] if streams else [])]
-        return [target, *(target.with_name(f"{target.stem}.{one}{suffix}") for one in beside)]
+        return [target, *(target.with_name(f"{target.stem}.{name}{suffix}") for name in beside)]
     return [target]

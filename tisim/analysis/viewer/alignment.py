@@ -42,17 +42,17 @@ class Alignment:
         self.ranks = list(range(0, first.ranks, step))
         calls = [_calls(run, self.ranks) for run in (first, second)]
         self._times: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-        for rank, one, other in zip(self.ranks, *calls, strict=True):
-            count = _common(one[0], other[0])
-            shorter = min(len(one[0]), len(other[0]))
+        for rank, a, b in zip(self.ranks, *calls, strict=True):
+            count = _common(a[0], b[0])
+            shorter = min(len(a[0]), len(b[0]))
             if count < _LEAST_COMMON * shorter:
                 raise InputError(
                     f"is a run of another program: call {count + 1} of rank {rank} is "
-                    f"{other[0][count]}, in {first.path} it is {one[0][count]}",
+                    f"{b[0][count]}, in {first.path} it is {a[0][count]}",
                     file=second.path,
                 )
             chosen = slice(0, count, -(-count // _MOST_CALLS) or 1)
-            self._times.append((np.append(0.0, one[1][chosen]), np.append(0.0, other[1][chosen])))
+            self._times.append((np.append(0.0, a[1][chosen]), np.append(0.0, b[1][chosen])))
 
     def time(self, at: float, *, to_second: bool) -> float:
         """The time of a run that is a time of the other one."""
@@ -62,8 +62,8 @@ class Alignment:
             return 0.0
         if at >= source:
             return target
-        pairs = self._times if to_second else [(other, one) for one, other in self._times]
-        return float(np.median([np.interp(at, one, other) for one, other in pairs]))
+        pairs = self._times if to_second else [(b, a) for a, b in self._times]
+        return float(np.median([np.interp(at, a, b) for a, b in pairs]))
 
     def delays(self, points: int) -> NDArray[np.float64]:
         """The delay of the second run behind the first: a row a rank, a column a time.

@@ -71,7 +71,7 @@ class CallPathView:
             "rank": rank,
             "known": self._sites.are_known,
             "sampled": self._sites.sampled is not None,
-            "depths": [[[one.start, one.end, one.name] for one in row] for row in depths],
+            "depths": [[[span.start, span.end, span.name] for span in row] for row in depths],
             "messages": self._messages(window, rank),
         }
 
@@ -145,8 +145,8 @@ class CallPathView:
                 continue
             path = -1 if kinds[kind] in BETWEEN_CALLS else sites.of(line)
             frames.append(None if path < 0 else functions_of(self._sites.names[path]))
-        known = [place for place, one in enumerate(frames) if one is not None]
-        filled = [one or [] for one in frames]
+        known = [place for place, path in enumerate(frames) if path is not None]
+        filled = [path or [] for path in frames]
         for low, high in pairwise([-1, *known, len(frames)]):
             ends = [filled[place] for place in (low, high) if 0 <= place < len(frames)]
             shared = common_functions(*ends) if len(ends) == 2 else ends[0][:1] if ends else []

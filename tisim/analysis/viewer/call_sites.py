@@ -276,9 +276,11 @@ def site_sums(window: Window, sites: Sites) -> Row:
         longest = np.zeros(len(every))
         np.maximum.at(longest, group, seconds[low:high])
         columns = np.bincount(group, seconds[low:high]), np.bincount(group), longest
-        for one, *numbers in zip(every.tolist(), *(one.tolist() for one in columns), strict=True):
-            if one >> 16 != -2:
-                add(sites.names[one >> 16] if one >= 0 else "", one & 0xFFFF, *numbers)
+        for code, *numbers in zip(
+            every.tolist(), *(column.tolist() for column in columns), strict=True
+        ):
+            if code >> 16 != -2:
+                add(sites.names[code >> 16] if code >= 0 else "", code & 0xFFFF, *numbers)
     info = window.run.info
     longest_first = sorted(sums.items(), key=lambda item: -item[1][0])[:_MOST_ROWS]
     shown = {name for (path, _, _), _ in longest_first for name in path.split(BETWEEN)}

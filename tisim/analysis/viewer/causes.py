@@ -187,7 +187,7 @@ class Causes:
         rank = int(call.numbers("rank")[0])
         start, end = float(call.reals("start")[0]), float(call.reals("end")[0])
         table = self._run.messages
-        found = [table.none()]
+        parts = [table.none()]
         for side, time in (("source", "posted"), ("destination", "received")):
             blocks = table.overlapping(start, end, time, time)
             for block in blocks if len(blocks) <= _MOST_BLOCKS else ():
@@ -195,8 +195,8 @@ class Causes:
                 at = rows.reals(time)
                 # A post at the end belongs to the next call.
                 inside = (at >= start) & ((at < end) if end > start else (at == start))
-                found.append(rows.rows(inside & (rows.numbers(side) == rank)))
-        rows = Block.joined(found)
+                parts.append(rows.rows(inside & (rows.numbers(side) == rank)))
+        rows = Block.joined(parts)
         rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MOST_OF_CALL])
         return _messages(rows)
 

@@ -27,8 +27,8 @@ class BoundedProtocol(H11Protocol):  # type: ignore[misc]  # untyped
         self._expect_head()
         if len(self.connections) > MOST_CONNECTIONS:
             others = cast("set[BoundedProtocol]", self.connections)
-            idle = [one for one in others if not one.answers]
-            min(idle, key=lambda one: one.opened, default=self).transport.abort()
+            idle = [connection for connection in others if not connection.answers]
+            min(idle, key=lambda connection: connection.opened, default=self).transport.abort()
 
     @property
     def answers(self) -> bool:

@@ -75,12 +75,12 @@ class RunFindings:
     def _found(self) -> list[Row]:
         return [
             {
-                "text": one.text,
-                **dict(zip(("begin", "end", "first", "last"), one.window, strict=True)),
-                "tab": one.tab,
-                "point": one.point,
+                "text": finding.text,
+                **dict(zip(("begin", "end", "first", "last"), finding.window, strict=True)),
+                "tab": finding.tab,
+                "point": finding.point,
             }
-            for one in self._sentences()
+            for finding in self._sentences()
         ]
 
     def _sentences(self) -> list[Finding]:

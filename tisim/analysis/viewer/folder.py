@@ -122,12 +122,12 @@ def _prepared(run: RunFile) -> Iterator[tuple[str, bytes]]:
         for part in range((2 << level) - 1):
             window = _window(run, level, part)
             arrows = {"columns": _ARROW_COLUMNS, "lanes": lanes, "most": _ARROWS}
-            found = {"path": ask("path", **window), "messages": ask("messages", **window, **arrows)}
+            texts = {"path": ask("path", **window), "messages": ask("messages", **window, **arrows)}
             if level < _WINDOWS:
-                found["statistics"] = ask("statistics", **window, lanes=_RANK_ROWS)
+                texts["statistics"] = ask("statistics", **window, lanes=_RANK_ROWS)
                 for name in ("durations", "sites", "links"):
-                    found[name] = ask(name, **window)
-            whole = {name: json.loads(answer) for name, answer in found.items()}
+                    texts[name] = ask(name, **window)
+            whole = {name: json.loads(answer) for name, answer in texts.items()}
             yield f"window-{level}-{part}.z", zlib.compress(json.dumps(whole).encode())
     yield "records.z", zlib.compress(json.dumps([*_records(answers)]).encode())
     index = {

@@ -143,7 +143,7 @@ class RunNetwork:
         network = self.settings.network
         sizes, place = np.unique(size, return_inverse=True)
         whole = sizes + network.envelope
-        factors = np.array([network.bandwidth_factor.at(one) for one in whole.tolist()])
+        factors = np.array([network.bandwidth_factor.at(nbytes) for nbytes in whole.tolist()])
         moved: NDArray[np.float64] = (whole / factors)[place] if len(sizes) else np.zeros(0)
         return moved
 

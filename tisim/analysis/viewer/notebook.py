@@ -98,7 +98,7 @@ class KernelAnswers:
             return json.dumps({"height": self._height, "files": files}).encode()
         if not isinstance(name, str) or not isinstance(query, Mapping):
             raise InputError("a question has a name and a query")
-        if not all(isinstance(text, str) for one in query.items() for text in one):
+        if not all(isinstance(text, str) for pair in query.items() for text in pair):
             raise InputError("a query has texts by name")
         body = self._answers.answer(name, query)
         if body is None:

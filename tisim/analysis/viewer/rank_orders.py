@@ -46,11 +46,9 @@ class RankOrders:
         info = self._run.info
         present = {state for state, _ in info["keys"]}
         rows = [("rank", "rank"), ("wait", "most waiting"), ("longest", "longest wait")]
-        rows += [(f"state:{info['states'][one]}", f"most {info['states'][one]}") for one in present]
+        rows += [(f"state:{info['states'][i]}", f"most {info['states'][i]}") for i in present]
         kinds = sorted({kind for _, kind in info["keys"] if info["kinds"][kind]})
-        rows += [
-            (f"kind:{info['kinds'][one]}", f"longest in {info['kinds'][one]}") for one in kinds
-        ]
+        rows += [(f"kind:{info['kinds'][i]}", f"longest in {info['kinds'][i]}") for i in kinds]
         rows += [("end", "last to end")]
         if not info["measured"]:
             rows.append(("host", "by host"))
@@ -79,7 +77,7 @@ class RankOrders:
         if name == "similarity":
             return self._similar()
         if name in ("wait", "longest"):
-            states = [info["states"].index(one) for one in WAITS]
+            states = [info["states"].index(state) for state in WAITS]
             return self._most(self._longest if name == "longest" else self._seconds, 0, states)
         if name == "end":
             return RankOrder(np.argsort(-self.ends, kind="stable"))

@@ -79,7 +79,7 @@ class Search:
                 yield self._counted("rank", "in", f"{ranks[1]}..{ranks[2] or ranks[1]}")
                 text = text[ranks.end() :].strip()
                 continue
-            for end in [*(one.start() for one in re.finditer(r"\s+", text)), len(text)][::-1]:
+            for end in [*(space.start() for space in re.finditer(r"\s+", text)), len(text)][::-1]:
                 test = self._of_name(text[:end].strip("'\""))
                 if test is not None:
                     yield test
@@ -148,10 +148,10 @@ class Search:
 
     def _timed(self, name: str, sign: str, value: str) -> Test:
         bound = parse_time(value) if sign != "in" else 0.0
-        ends = [parse_time(one.strip()) for one in value.split("..")] if sign == "in" else []
+        ends = [parse_time(end.strip()) for end in value.split("..")] if sign == "in" else []
         if sign == "in" and len(ends) != 2:
             raise InputError(f"in needs a range such as 1ms..2ms, not {value!r}")
-        waits = [self._run.info["states"].index(one) for one in WAITS]
+        waits = [self._run.info["states"].index(state) for state in WAITS]
 
         def test(rows: Block) -> NDArray[np.bool_]:
             seconds = rows.reals(name) if name in ("start", "end") else _duration(rows)

@@ -262,17 +262,17 @@ class Colouring:
         canvas.add(Words(12, y + 4, text, 10))
         x, y = 12.0, y + _LEGEND_STEP
         lower = 0.0
-        for place, one in enumerate(CLASSES):
+        for place, load_class in enumerate(CLASSES):
             if place == 0:
                 label = "none"
-            elif one is CLASSES[-1]:
+            elif load_class is CLASSES[-1]:
                 label = f"{lower * 100:g} and more"
             else:
-                label = f"{lower * 100:g} to {one.bound * 100:g}" if lower else "below 1"
-            canvas.add(Stroke(((x, y), (x + 26, y)), one.colour, one.width))
+                label = f"{lower * 100:g} to {load_class.bound * 100:g}" if lower else "below 1"
+            canvas.add(Stroke(((x, y), (x + 26, y)), load_class.colour, load_class.width))
             canvas.add(Words(x + 31, y + 4, label, 10))
             x += 31 + text_width(label, 10) + 16
-            lower = one.bound
+            lower = load_class.bound
         y += _LEGEND_STEP
         x = 12.0
         for is_used, label in ((True, "hosts with ranks"), (False, "hosts without ranks")):

@@ -197,11 +197,11 @@ def _arranged(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float,
 
 def _hosts(zone: Zone, topology: Topology) -> list[int]:
     """The platform's index of each vertex of a zone, -1 for routers."""
-    found = []
+    indices = []
     for vertex in range(zone.size):
         index = None if vertex in zone.routers else topology.hosts.find(zone.label(vertex))
-        found.append(-1 if index is None else index)
-    return found
+        indices.append(-1 if index is None else index)
+    return indices
 
 
 def _label(zone: Zone, vertex: int) -> str:

@@ -58,11 +58,11 @@ class _Grid:
         )
 
     def _coordinates(self, item: int) -> list[int]:
-        found = []
+        coordinates = []
         for size in self._sizes:
             item, at = divmod(item, size)
-            found.append(at)
-        return found
+            coordinates.append(at)
+        return coordinates
 
     def _corner(self, plane: int) -> tuple[float, float]:
         row, column = divmod(plane, self._in_a_row)

@@ -109,7 +109,7 @@ class Zone:
 
     def walk(self) -> list[Zone]:
         """The zone itself and all zones in it, outer zones first."""
-        found = [self]
-        for zone in found:
-            found.extend(zone.children)
-        return found
+        zones = [self]
+        for zone in zones:
+            zones.extend(zone.children)
+        return zones

@@ -47,12 +47,12 @@ class Change:
 
 def explain(fits: Iterable[Piecewise], thresholds: Thresholds | None) -> tuple[Change, ...]:
     """Explain every breakpoint of some curves, in ascending order of size."""
-    found = []
+    changes = []
     for fit in fits:
         for old, new in pairwise(fit.segments):
             if new.piece <= 1:  # pieces of one segment do not change the protocol
-                found.append(_change(fit.operation, old, new, thresholds))
-    return tuple(sorted(found, key=lambda change: (change.above, change.operation)))
+                changes.append(_change(fit.operation, old, new, thresholds))
+    return tuple(sorted(changes, key=lambda change: (change.above, change.operation)))
 
 
 def _change(operation: str, old: Segment, new: Segment, thresholds: Thresholds | None) -> Change:
@@ -178,8 +178,8 @@ class Calibration:
     @property
     def fits(self) -> tuple[Piecewise, ...]:
         """Every curve that was fitted, the transfer first."""
-        found = (self.transfer, self.overheads.send, self.overheads.isend, self.overheads.recv)
-        return tuple(fit for fit in found if fit is not None)
+        fits = (self.transfer, self.overheads.send, self.overheads.isend, self.overheads.recv)
+        return tuple(fit for fit in fits if fit is not None)
 
     @property
     def changes(self) -> tuple[Change, ...]:

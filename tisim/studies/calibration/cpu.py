@@ -116,20 +116,20 @@ class CpuCalibration:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where one rate does not fit."""
-        found = []
+        warnings = []
         if self.overall.spread > TOLERATED_SPREAD:
-            found.append(
+            warnings.append(
                 f"the rates spread by {self.overall.spread:.0%} about their mean: one rate does "
                 "not fit all computations" + self._remedy()
             )
         for name, group in (("ranks", self.ranks), ("runs", self.runs), ("hosts", self.hosts)):
             if between := _between(group):
-                found.append(
+                warnings.append(
                     f"the rates of {name} differ by {between[2]:.0%}: "
                     f"{between[0].per_second:.4g}/s in {between[0].what}, "
                     f"{between[1].per_second:.4g}/s in {between[1].what}"
                 )
-        return tuple(found)
+        return tuple(warnings)
 
     def _remedy(self) -> str:
         if len(self.classes) > 1:

@@ -172,11 +172,11 @@ def _runs_of_test(test: Mapping[str, object], command: str) -> Iterator[DiskRun]
 
 def _flat(value: object) -> Iterator[Mapping[str, object]]:
     """The results, which IOR 3 puts into a list for each repetition."""
-    for one in as_sequence(value):
-        if isinstance(one, list):
-            yield from _flat(one)
+    for entry in as_sequence(value):
+        if isinstance(entry, list):
+            yield from _flat(entry)
         else:
-            yield as_mapping(one)
+            yield as_mapping(entry)
 
 
 def is_ior_text(text: str) -> bool:

@@ -180,7 +180,7 @@ def tables(found: Sequence[Factor]) -> dict[str, str]:
     bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
 
     def table(factors: Iterable[float]) -> str:
-        return ";".join(f"{bound}:{one:.6g}" for bound, one in zip(bounds, factors, strict=True))
+        return ";".join(f"{bound}:{f:.6g}" for bound, f in zip(bounds, factors, strict=True))
 
     return {
         "smpi/lat-factor": table(factor.latency for factor in found),

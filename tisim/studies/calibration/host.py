@@ -162,12 +162,12 @@ class MemoryDemand:
 
     def properties(self) -> dict[str, str]:
         """The properties of hosts: how far speeds differ, and what slows computations down."""
-        found = {SPEED_DEVIATION: f"{min(self.deviation, 1.0):.3g}"}
+        properties = {SPEED_DEVIATION: f"{min(self.deviation, 1.0):.3g}"}
         demand = self.bytes_per_unit
         if demand is None:
-            return found
+            return properties
         memory = {MEMORY_BANDWIDTH: f"{self.bandwidth:.6g}Bps", MEMORY_DEMAND: f"{demand:.6g}"}
-        return {**found, **memory}
+        return {**properties, **memory}
 
 
 def demand_of(
@@ -185,5 +185,5 @@ def demand_of(
             f"the program was to run with one rank alone, and with several together; the traces "
             f"have {first['rank'].nunique()} and {ranks} that compute"
         )
-    one, many = (calibrate_cpu(timed).overall for timed in (first, several))
-    return MemoryDemand(one.per_second, many.per_second, ranks, scan.most, one.spread)
+    single, many = (calibrate_cpu(timed).overall for timed in (first, several))
+    return MemoryDemand(single.per_second, many.per_second, ranks, scan.most, single.spread)

@@ -62,8 +62,8 @@ class LibraryFacts:
     @property
     def selector(self) -> str | None:
         """The selector of collectives that does as the library does; None if no one is known."""
-        found = (name for start, name in _SELECTORS if re.match(start, self.name or ""))
-        return next(found, None)
+        names = (name for start, name in _SELECTORS if re.match(start, self.name or ""))
+        return next(names, None)
 
     @property
     def ordering(self) -> str | None:
@@ -87,8 +87,8 @@ class LibraryFacts:
         (ADR 27): starts, ends of barriers and sizes get a jitter. And no message gives way to
         acknowledgements: a link carries them before data.
         """
-        found = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
-        options = {name: value for name, value in found.items() if value is not None}
+        facts = {"smpi/coll-selector": self.selector, "network/ordering": self.ordering}
+        options = {name: value for name, value in facts.items() if value is not None}
         if self.ordering == "fifo":
             options["tisim/jitter-start"] = str(DEFAULT_START)
             options["tisim/jitter-size"] = str(DEFAULT_SIZE)

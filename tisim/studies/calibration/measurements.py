@@ -163,9 +163,9 @@ class Measurements:
         groups = rows.groupby("bytes", sort=True)["seconds"]
         medians, counts = groups.median(), groups.size()
         if len(medians) < 2:
-            found = "no size" if medians.empty else f"a single size, {medians.index[0]} bytes,"
+            sizes = "no size" if medians.empty else f"a single size, {medians.index[0]} bytes,"
             raise InputError(
-                f"{found} of {operation} was measured; a start-up time and a time for a byte need "
+                f"{sizes} of {operation} was measured; a start-up time and a time for a byte need "
                 "two sizes at least, and good ones fifty, from 1 byte to the largest message",
                 file=None if rows.empty else str(rows["file"].iloc[0]),
             )

@@ -159,7 +159,7 @@ class PlatformFile:
         if not options:
             return True
         zones = ("zone", "AS", "cluster", "peer")
-        zone = next((one for one in self._tree.getroot() if one.tag in zones), None)
+        zone = next((element for element in self._tree.getroot() if element.tag in zones), None)
         if zone is None:
             return False
         _remove_properties(zone, options, OPTION)
@@ -241,10 +241,10 @@ class PlatformFile:
 
     def set_speed(self, name: str, flops: float, tag: str = "host") -> bool:
         """Set the speed of a host or cluster; False if it has no element of its own."""
-        found = [one for one in self._tree.getroot().iter(tag) if one.get("id") == name]
-        for element in found:
+        elements = [child for child in self._tree.getroot().iter(tag) if child.get("id") == name]
+        for element in elements:
             _set_speed(element, flops)
-        return bool(found)
+        return bool(elements)
 
     def set_all_speeds(self, flops: float) -> None:
         """Set the speed of every host and cluster."""

@@ -349,8 +349,8 @@ def _with_burst(
 def _polling(measurements: Measurements) -> dict[str, str]:
     """The cost of a test and a probe that find nothing, each as much as the one before."""
     rows = measurements.frame.groupby("operation")["seconds"].median()
-    found = {f"smpi/{name}": f"{rows[name]:.6g}" for name in ("test", "iprobe") if name in rows}
-    return {**found, "smpi/grow-injected-times": "no"} if found else {}
+    costs = {f"smpi/{name}": f"{rows[name]:.6g}" for name in ("test", "iprobe") if name in rows}
+    return {**costs, "smpi/grow-injected-times": "no"} if costs else {}
 
 
 def _memory(measurements: Measurements) -> dict[str, str]:

@@ -167,9 +167,9 @@ def read_skampi(text: Text) -> tuple[list[Sample], list[str]]:
     if opened:
         raise text.error(_unfinished(current), opened)
     if not samples:
-        found = ", ".join(f"{name} ({rows} rows)" for name, rows in names.items())
+        results = ", ".join(f"{name} ({rows} rows)" for name, rows in names.items())
         raise text.error(
-            f"no ping-pong of MPI_Send and MPI_Recv among the results of this file: {found}"
+            f"no ping-pong of MPI_Send and MPI_Recv among the results of this file: {results}"
         )
     remarks = [
         f"{text.path}: result {name!r} is not a ping-pong of MPI_Send and MPI_Recv; its {rows} "
@@ -271,10 +271,10 @@ def _osu_sample(text: Text, title: str, pairs: int, words: list[str], line: int)
     if rate == 0 or nbytes == 0:
         return []
     directions = 2 if title == "bibw" else 1
-    found = [Sample("transfer", nbytes, pairs * directions * nbytes / rate, pairs, directions)]
+    samples = [Sample("transfer", nbytes, pairs * directions * nbytes / rate, pairs, directions)]
     if title == "bw":
-        found.append(Sample("stream", nbytes, _WINDOW * nbytes / rate, messages=_WINDOW))
-    return found
+        samples.append(Sample("stream", nbytes, _WINDOW * nbytes / rate, messages=_WINDOW))
+    return samples
 
 
 # Times are in microseconds. That of PingPong is one way; that of PingPing and Sendrecv is the time

@@ -238,7 +238,7 @@ def measure_regions(
             rate.seconds = median(of_runs[: len(timed)])
             if cold and rate.seconds:
                 slowdowns[region] = max(1.0, median(of_runs[len(timed) :]) / rate.seconds)
-        found = [one.total * 1e-9 for one in counter_totals(trace.trace) if one.name == "time"]
+        found = [row.total * 1e-9 for row in counter_totals(trace.trace) if row.name == "time"]
     return RegionRates(regions, found[0] if found else None, slowdowns)
 
 

@@ -239,7 +239,7 @@ def _trunks(
     busy, if they were slow. Of two switches, both ends are one trunk.
     """
     crossing = sent[switch[sent["source"]] != switch[sent["target"]]]
-    found = []
+    trunks = []
     for number in range(switch.max() + 1):
         widths = []
         for end in ("source", "target"):
@@ -250,8 +250,8 @@ def _trunks(
         ends = np.flatnonzero(switch == number)
         others = np.flatnonzero(switch != number)
         delay = float(np.median(trip[np.ix_(ends, others)])) - inside
-        found.append((widths, delay / (2 if switch.max() > 1 else 1)))
+        trunks.append((widths, delay / (2 if switch.max() > 1 else 1)))
     return tuple(
         Trunk(float(np.median(widths)) if widths else None, max(delay, 0.0))
-        for widths, delay in found
+        for widths, delay in trunks
     )

@@ -66,12 +66,12 @@ class Execution:
             "memory": self.memory,
             "repetitions": [
                 {
-                    "time": one.time,
-                    "late": one.late,
-                    "processor_time": one.processor_time,
-                    "ends": [*one.ends],
+                    "time": run.time,
+                    "late": run.late,
+                    "processor_time": run.processor_time,
+                    "ends": [*run.ends],
                 }
-                for one in self.repetitions
+                for run in self.repetitions
             ],
         }
 

@@ -182,8 +182,8 @@ def _plain(value: object) -> object:
 
 
 def _label(value: object) -> str:
-    if isinstance(value, Sequence) and all(isinstance(one, str | os.PathLike) for one in value):
-        return ",".join(os.fspath(one) for one in value)
+    if isinstance(value, Sequence) and all(isinstance(entry, str | os.PathLike) for entry in value):
+        return ",".join(os.fspath(entry) for entry in value)
     name = getattr(value, "file", None) or getattr(value, "name", None)
     variation, seed = getattr(value, "noise", NO_NOISE)
     noise = f" with {variation:.12g} of noise, seed {seed}" if variation > 0 else ""

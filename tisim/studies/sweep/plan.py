@@ -355,7 +355,7 @@ class _Table(Generic[_Item]):
 def _absolute(files: object) -> str | list[str]:
     """The path of a trace, or its paths."""
     if isinstance(files, Sequence) and not isinstance(files, str):
-        return [str(Path(one).absolute()) for one in files]
+        return [str(Path(path).absolute()) for path in files]
     return str(_path(files).absolute())
 
 

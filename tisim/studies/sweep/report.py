@@ -63,8 +63,8 @@ def effects(axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:
     matched = {axis: _matched(axis, axes, runs) for axis in axes}
     few = [axis for axis, (covered, _) in matched.items() if covered < _MATCHED * len(runs)]
     fitted = {effect.axis: effect for effect in _fitted(few, axes, runs)}
-    found = [fitted.get(axis, effect) for axis, (_, effect) in matched.items()]
-    known = [effect for effect in found if effect is not None]
+    effects = [fitted.get(axis, effect) for axis, (_, effect) in matched.items()]
+    known = [effect for effect in effects if effect is not None]
     return sorted(known, key=lambda effect: effect.low - effect.high)
 
 
@@ -109,7 +109,7 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
     centred = matrix - matrix.mean(axis=0)
     logs = np.log([run.time for run in runs])
     slopes = np.linalg.lstsq(centred, logs - logs.mean(), rcond=None)[0]
-    found = []
+    effects = []
     for place, axis in enumerate(columns):
         if axis in wanted:
             ends = slopes[place] * np.array([centred[:, place].min(), centred[:, place].max()])
@@ -117,10 +117,10 @@ def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> li
             ends_of = min(columns[axis]), max(columns[axis])
             texts = [f"{sign}{end:.4g}" for end in ends_of]
             low, high = sorted(zip(ends.tolist(), texts, strict=True))
-            found.append(
+            effects.append(
                 Effect(axis, math.expm1(low[0]), math.expm1(high[0]), low[1], high[1], True)
             )
-    return found
+    return effects
 
 
 def _number(text: str) -> float:
@@ -210,12 +210,12 @@ class _Page:
 
     def _values(self, row: dict[object, object]) -> dict[str, str]:
         """The values that a row sets, as texts."""
-        found = {}
+        values = {}
         for axis in self._axes:
             value = row[axis]
             if value is not None and value == value:
-                found[axis] = _shown(value)
-        return found
+                values[axis] = _shown(value)
+        return values
 
     def _values_of(self, axis: str) -> list[str]:
         texts = list(dict.fromkeys(run.values[axis] for run in self._runs if axis in run.values))

@@ -258,7 +258,7 @@ class ParameterSets:
         path = self.path_beside(platform)
         content = {
             "seed": self.seed,
-            "sets": [dict(one) for one in self.sets],
+            "sets": [dict(draw) for draw in self.sets],
             **to_columns(self.validated),
             "measured": [*self.measured],
             "options": dict(self.options),
@@ -290,9 +290,9 @@ class ParameterSets:
         if (
             not isinstance(sets, list)
             or not sets
-            or not all(isinstance(one, dict) for one in sets)
+            or not all(isinstance(draw, dict) for draw in sets)
             or not all(
-                isinstance(text, str) for one in sets for item in one.items() for text in item
+                isinstance(text, str) for draw in sets for item in draw.items() for text in item
             )
             or validated is None
             or not isinstance(seed, int)

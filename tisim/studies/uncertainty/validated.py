@@ -108,8 +108,8 @@ def from_columns(content: Mapping[str, object]) -> tuple[Validated, ...] | None:
     if not all(isinstance(error, float) and math.isfinite(error) for error in errors):
         return None
     if not all(
-        isinstance(one, dict) and all(isinstance(part, int | float) for part in one.values())
-        for one in shares
+        isinstance(share, dict) and all(isinstance(part, int | float) for part in share.values())
+        for share in shares
     ):
         return None
     return tuple(map(Validated, map(str, names), errors, shares))

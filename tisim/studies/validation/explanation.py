@@ -66,13 +66,13 @@ class Explanation:
             "knows_processor_time": self.knows_processor_time,
             "parts": [
                 {
-                    "name": one.name,
-                    "real": one.real,
-                    "predicted": one.predicted,
-                    "difference": one.difference,
-                    "share": self.share(one),
+                    "name": part.name,
+                    "real": part.real,
+                    "predicted": part.predicted,
+                    "difference": part.difference,
+                    "share": self.share(part),
                 }
-                for one in self.parts
+                for part in self.parts
             ],
         }
 
@@ -120,7 +120,7 @@ def explain_run(trace: Trace, run: str | Path, result: Result) -> Explanation:
         real.time,
         result.simulated_time,
         Part("all", *ends),
-        tuple(sorted(parts, key=lambda one: -abs(one.difference))),
+        tuple(sorted(parts, key=lambda part: -abs(part.difference))),
         known,
     )
 
@@ -168,13 +168,13 @@ def _actions_of(path: Path) -> pd.DataFrame:
         rows = run.actions.read(block)
         numbers = {name: rows.numbers(name) for name in ("rank", "line")}
         times = {name: rows.reals(name) for name in ("start", "end")}
-        names = [kinds[one] for one in rows.numbers("kind")]
+        names = [kinds[kind] for kind in rows.numbers("kind")]
         frames.append(pd.DataFrame({**numbers, **times, "kind": names}))
     return pd.concat(frames, ignore_index=True)
 
 
 def _columns(parts: list[Part]) -> tuple[list[float], list[float]]:
-    return [one.real for one in parts], [one.predicted for one in parts]
+    return [part.real for part in parts], [part.predicted for part in parts]
 
 
 def _processor_time(trace: Trace) -> float | None:

@@ -202,7 +202,7 @@ class _StudyReader:
         assert isinstance(real, tuple)
         if not real:
             self._fail(f"the case '{name}': real has no time; leave it out to execute the case")
-        files = [self._file.parent / one for one in real if isinstance(one, str)]
+        files = [self._file.parent / file for file in real if isinstance(file, str)]
         if not files:
             return {}
         if len(files) != len(real):
@@ -229,7 +229,7 @@ class _StudyReader:
             raise InputError(
                 "a time in seconds is expected", file=path, line=rows.line_num
             ) from None
-        return {case: tuple(found) for case, found in times.items()}
+        return {case: tuple(seconds) for case, seconds in times.items()}
 
     def _thresholds(self, groups: set[str]) -> dict[str, Thresholds]:
         table = self._table("thresholds")

@@ -255,7 +255,7 @@ def _predicted_kinds(result: Result) -> Mapping[str, float]:
 
 
 def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
-    found = []
+    violations = []
     by_group = {summary.group: summary for summary in summaries}
     for group, thresholds in study.thresholds.items():
         summary = by_group.get(group)
@@ -265,10 +265,10 @@ def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
         for name in ("median", "mean", "worst"):
             allowed, error = getattr(thresholds, name), getattr(summary, name)
             if allowed is not None and math.isnan(error):
-                found.append(
+                violations.append(
                     f"the {name} error {whose} is not known: no case ran whose real times are near "
                     "enough to each other"
                 )
             elif allowed is not None and error > allowed:
-                found.append(f"the {name} error {whose} is {error:.1%}, above {allowed:.1%}")
-    return found
+                violations.append(f"the {name} error {whose} is {error:.1%}, above {allowed:.1%}")
+    return violations

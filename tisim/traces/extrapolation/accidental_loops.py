@@ -48,7 +48,7 @@ def _one(group: Sequence[ClassProgram]) -> ClassProgram:
     known: dict[tuple[int, ...], int] = {}
     items = _beside([made.items for made in group], known)
     calls = [
-        _call([made.calls[one] for made, one in zip(group, numbers, strict=True)]).of_ranks(order)
+        _call([made.calls[n] for made, n in zip(group, numbers, strict=True)]).of_ranks(order)
         for numbers in known
     ]
     volumes = [made.volumes for made in group if made.volumes is not None]

@@ -114,8 +114,8 @@ class Kinds:
         return 0 if fewer is None or other is None else max(_SAME_CALL - fewer - other, 1)
 
     def _kind(self, shape: Shape, forms: Mapping[int, Forms], plain: Plain) -> CallKind:
-        one = {hole: self._one(known, known) for hole, known in forms.items()}
-        peers = self._one(tuple(one.items()), Peers(one))
+        shared = {hole: self._one(known, known) for hole, known in forms.items()}
+        peers = self._one(tuple(shared.items()), Peers(shared))
         firsts = tuple((hole, tuple(of.values())) for hole, of in plain.firsts.items())
         numbers = (plain.varying, tuple(plain.leaders.items()), firsts)
         key = (shape, peers, self._one((*numbers, tuple(plain.ranges.values())), plain))
@@ -130,13 +130,13 @@ def _join(left: Plain, right: Plain) -> Plain:
     sizes = sorted(left.leaders.keys() | right.leaders.keys())
     # By trace, the one that the first of all ranks has.
     first_is = {
-        size: min((left, right), key=lambda one: one.leaders.get(size, _NO_RANK)) for size in sizes
+        size: min((left, right), key=lambda p: p.leaders.get(size, _NO_RANK)) for size in sizes
     }
     return Plain(
         left.varying | right.varying,
-        {size: one.leaders[size] for size, one in first_is.items()},
+        {size: side.leaders[size] for size, side in first_is.items()},
         {
-            hole: {size: one.firsts[hole][size] for size, one in first_is.items()}
+            hole: {size: side.firsts[hole][size] for size, side in first_is.items()}
             for hole in left.firsts
         },
         {

@@ -128,8 +128,8 @@ class Loop:
 
 def _present(sizes: Sequence[int], classes: Iterable[CallOf | LoopOf]) -> list[Mask]:
     made = [np.zeros(ranks, dtype=np.bool_) for ranks in sizes]
-    for one in classes:
-        made[one.size][one.ranks] = True
+    for entry in classes:
+        made[entry.size][entry.ranks] = True
     return made
 
 
@@ -290,16 +290,16 @@ def _fitted(windows: Sequence[list[MergedCall]], falls: bool, counts: list[int])
         of_call: dict[int, list[StagedForm]] = {}
         for hole in column[0].forms:
             common = frozenset.intersection(*(site.forms[hole] for site in column))
-            found = [StagedForm("", fixed=form) for form in sorted(common)]
-            found += [
+            fitting = [StagedForm("", fixed=form) for form in sorted(common)]
+            fitting += [
                 form
                 for form in _FORMS
                 if all(form.at(stage) in site.forms[hole] for stage, site in enumerate(column))
             ]
-            if not found:
+            if not fitting:
                 return None
             depends = depends or not common
-            of_call[hole] = found
+            of_call[hole] = fitting
         depends = depends or any(column[0].varying)
         forms.append(of_call)
     return Stages(sites, counts, falls, forms) if depends else None

@@ -197,11 +197,11 @@ class RankNumbers:
             for fit in fits(sizes, values, target.ranks, target.grids, self._dealt)
             if fit.confirmed >= 1 and fit.at(target.ranks) is not None
         ]
-        found = {fit.at(target.ranks): fit for fit in reversed(usable)}
-        if len(found) > 1:  # as for numbers that are the same for all ranks
+        by_value = {fit.at(target.ranks): fit for fit in reversed(usable)}
+        if len(by_value) > 1:  # as for numbers that are the same for all ranks
             of_side = {fit.at(target.ranks): fit for fit in usable if is_of_side(fit, self._prefer)}
-            found = of_side or found
-        return list(found.values())
+            by_value = of_side or by_value
+        return list(by_value.values())
 
     def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], sample: Seen) -> bool:
         found = _evaluated(chosen, self._matrix(features, sample), sample.place.ranks)

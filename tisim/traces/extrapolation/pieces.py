@@ -131,11 +131,11 @@ def _whole(lines: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[bytes]
 
 def _summed(computed: Sequence[bytes]) -> list[bytes]:
     """Several computations as one."""
-    found = [_COMPUTED.match(line) for line in computed]
-    if len(found) < 2 or found[0] is None:
+    matches = [_COMPUTED.match(line) for line in computed]
+    if len(matches) < 2 or matches[0] is None:
         return list(computed)
-    total = sum((Decimal(one[2].decode()) for one in found if one), Decimal())
-    return [found[0][1] + f" {total:f}".encode()]
+    total = sum((Decimal(match[2].decode()) for match in matches if match), Decimal())
+    return [matches[0][1] + f" {total:f}".encode()]
 
 
 def _pieces(lines: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[bytes]:

@@ -72,12 +72,12 @@ class Recordings:
         as_given = sorted(traces, key=lambda trace: trace.ranks)
         recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
         sizes = tuple(trace.ranks for trace in recorded)
-        for one, other in pairwise(recorded):
-            if one.ranks == other.ranks:
+        for a, b in pairwise(recorded):
+            if a.ranks == b.ranks:
                 raise InputError(
-                    f"has {other.ranks:,} ranks, as {one.name} has; give one trace of each number "
+                    f"has {b.ranks:,} ranks, as {a.name} has; give one trace of each number "
                     "of ranks",
-                    file=other.name,
+                    file=b.name,
                 )
         if len({trace.legacy for trace in recorded}) > 1:
             raise InputError("the traces are of different dialects; record them all in one")

@@ -71,20 +71,20 @@ def _lines(trace: PackedTrace, rank: int, level: str, instead: Mapping[_Key, int
 def _sizes(words: Sequence[bytes], ranks: int, level: str) -> Iterator[tuple[bytes, int]]:
     """The key that each size of a line is averaged under, and its place among the words."""
     action = words[1] if len(words) > 1 else b""
-    found: list[tuple[bytes, int]] = []
+    sizes: list[tuple[bytes, int]] = []
     if action in _MESSAGES and len(words) > 4:
-        found = [(words[3], 4)]
+        sizes = [(words[3], 4)]
     elif action == b"sendrecv":
-        found = [(action, 2), (action, 4)]
+        sizes = [(action, 2), (action, 4)]
     elif action.decode() in LAYOUTS:
         at = 2
         for of_ranks in LAYOUTS[action.decode()]:
             width = ranks if of_ranks else 1
-            found += [(action if of_ranks else action + b" own", at + i) for i in range(width)]
+            sizes += [(action if of_ranks else action + b" own", at + i) for i in range(width)]
             at += width
         if at > len(words):  # of a smaller communicator
             return
-    for kind, place in found:
+    for kind, place in sizes:
         if words[place].isdigit():
             yield kind if level == "mean" else b"", place
 

@@ -142,9 +142,9 @@ class _Merger:
         for node, same in zip(whole, chosen, strict=True):
             if not same:
                 continue
-            loops = [one for one in same if isinstance(one, Loop)]
+            loops = [loop for loop in same if isinstance(loop, Loop)]
             if isinstance(node, Loop):
-                body = self.laid_again(node.body, [one.body for one in loops])
+                body = self.laid_again(node.body, [loop.body for loop in loops])
                 made.append(Loop(_loops_of(loops), self._sizes, body))
             else:
                 made.append(reduce(self._joined, same))
@@ -185,4 +185,4 @@ def _is_same(left: Sequence[Node], right: Sequence[Node]) -> bool:
 
 def _parts(node: Node) -> set[int]:
     assert isinstance(node, (MergedCall, Loop))
-    return {id(one) for one in (node.calls if isinstance(node, MergedCall) else node.loops)}
+    return {id(member) for member in (node.calls if isinstance(node, MergedCall) else node.loops)}

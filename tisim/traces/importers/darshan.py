@@ -53,8 +53,8 @@ class Listing(SpooledTrace):
 
     def accesses(self, rank: int) -> list[Access]:
         """The accesses of a rank, in the order of their beginnings."""
-        found = (json.loads(row) for row in self._spool.rows(rank))
-        return sorted(Access(*row) for row in found)
+        rows = (json.loads(row) for row in self._spool.rows(rank))
+        return sorted(Access(*row) for row in rows)
 
     def _read(self) -> None:
         table = _Table("", 0)

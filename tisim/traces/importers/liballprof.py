@@ -261,8 +261,8 @@ class TraceFile:
             raise ValueError(count)
         known = self._posted | self._persistent if self._persistent else self._posted
         wide, narrow = (range(address, address + count * step, step) for step in (8, 4))
-        found = [sum(request in known for request in requests) for requests in (wide, narrow)]
-        return list(narrow if found[1] > found[0] else wide)
+        hits = [sum(request in known for request in requests) for requests in (wide, narrow)]
+        return list(narrow if hits[1] > hits[0] else wide)
 
     def _finish(self, call: MpiCall) -> None:
         requests = call.lists.get("requests", [call.numbers.get("request", 0)])
@@ -315,14 +315,14 @@ class LiballprofTrace(CallTrace):
 
 def _first_in(directory: Path) -> Path | None:
     """The file of rank 0 in a directory that has one such trace."""
-    found = []
+    paths = []
     for path in sorted(directory.iterdir()):
         named = _RANK.fullmatch(path.name)
         if named is not None and path.is_file() and int(named[2]) == 0:
             with path.open("rb") as stream:
                 if _BEGINS.match(stream.read(1 << 12)) is not None:
-                    found.append(path)
-    return found[0] if len(found) == 1 else None
+                    paths.append(path)
+    return paths[0] if len(paths) == 1 else None
 
 
 def _beside(first: Path) -> list[Path]:

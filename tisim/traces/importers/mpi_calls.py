@@ -337,28 +337,28 @@ class CallReader(RankConverter):
         if function.startswith("Test") and not numbers.get("flag", 1):
             return
         if "request" in numbers:
-            found = [numbers["request"]]
+            requests = [numbers["request"]]
         elif not call.outcome_known:
-            found = lists.get("requests", [])
+            requests = lists.get("requests", [])
         elif function.endswith("any"):
             index = numbers["index"]
-            found = lists["requests"][index : index + 1] if index >= 0 else []
+            requests = lists["requests"][index : index + 1] if index >= 0 else []
         elif function.endswith("some"):
-            found = [
+            requests = [
                 lists["requests"][index]
                 for index in lists.get("indices", [])
                 if 0 <= index < len(lists["requests"])
             ]
         else:
-            found = lists.get("requests", [])
+            requests = lists.get("requests", [])
         if not call.outcome_known:
             self._notes.add(
                 f"MPI_{function} does not say what it found complete: the replay decides",
                 self._place(),
             )
-            self._calls.attempt(function.lower(), found)
+            self._calls.attempt(function.lower(), requests)
             return
-        self._calls.complete([request for request in found if request != _NULL_REQUEST])
+        self._calls.complete([request for request in requests if request != _NULL_REQUEST])
 
     def _exchange(self) -> None:
         replaces = self._call.function.endswith("replace")

@@ -155,19 +155,19 @@ def _parts(files: Sequence[Path]) -> list[_Part]:
             raise InputError("does not begin as TAU's traces do", file=file)
         count = file.stat().st_size // form.itemsize
         nodes = np.unique(np.memmap(file, form, mode="r", shape=(count,))["nid"])
-        found = [_Part(file, file.with_suffix(".edf"), int(node)) for node in nodes]
+        parts = [_Part(file, file.with_suffix(".edf"), int(node)) for node in nodes]
     else:
-        found = []
+        parts = []
         for file, name in zip(files, named, strict=True):
             if name is None:
                 raise InputError("is not called tautrace.RANK.0.0.trc", file=file)
             if name[3] == "0":
-                found.append(_Part(file, file.with_name(f"events.{name[1]}.edf"), int(name[1])))
-    found.sort(key=lambda part: part.rank)
-    for rank, part in enumerate(found):
+                parts.append(_Part(file, file.with_name(f"events.{name[1]}.edf"), int(name[1])))
+    parts.sort(key=lambda part: part.rank)
+    for rank, part in enumerate(parts):
         if part.rank != rank:
             raise InputError(f"the records of rank {rank} are missing", file=part.file)
-    return found
+    return parts
 
 
 @dataclass(slots=True)

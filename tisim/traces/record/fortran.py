@@ -175,17 +175,17 @@ def _local(function: Function, param: Parameter) -> _Local:
 
 def _around(function: Function, arguments: str) -> list[str]:
     """The call of the subroutine, and what the recorder does before and after it."""
-    found = [_local(function, param) for param in function.parameters]
+    variables = [_local(function, param) for param in function.parameters]
     statuses = function.statuses
     condition = statuses.condition if statuses is not None else ""
     before, after = _words(f"{function.before} {condition}"), _words(function.after)
     lines = [
         *(_OWN_ERROR if function.after else []),
-        *(local.declaration for local in found if local.declaration),
-        *(local.given for local in found if local.given and local.name in before | after),
-        *_described(function, found, before | after),
+        *(local.declaration for local in variables if local.declaration),
+        *(local.given for local in variables if local.given and local.name in before | after),
+        *_described(function, variables, before | after),
         *(["tisim_unsupported();"] if function.is_counted else []),
-        *(local.behind for local in found if local.behind and local.name in before),
+        *(local.behind for local in variables if local.behind and local.name in before),
         *([_fortran(function.before)] if function.before else []),
         *(["tisim_keep_call_freeing();"] if frees(function) else []),
     ]
@@ -199,8 +199,8 @@ def _around(function: Function, arguments: str) -> list[str]:
         call = re.sub(rf"\bf_{statuses.name}\b", "passed", call)
     elif function.returns != "int":
         call = f"const {function.returns} result = {call}"
-    lines += [*around_mpi_io(function, [call]), *_returned(function, found)]
-    lines += _recorded_after(function, found, after)
+    lines += [*around_mpi_io(function, [call]), *_returned(function, variables)]
+    lines += _recorded_after(function, variables, after)
     return [f"  {line.strip()}" for line in lines]
 
 

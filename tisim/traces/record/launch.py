@@ -51,9 +51,13 @@ def _place_of_program(command: Sequence[str], begin: int) -> int | None:
     last = begin + 1
     if begin:
         last = command.index(":", begin) if ":" in command[begin:] else len(command)
-    found = {i: one[1] for i in range(begin, last) if (one := _executable(command[i])) is not None}
-    linked = (i for i, executable in found.items() if _family(executable) is not None)
-    return next(linked, next(iter(found), None))
+    executables = {
+        i: program[1]
+        for i in range(begin, last)
+        if (program := _executable(command[i])) is not None
+    }
+    linked = (i for i, executable in executables.items() if _family(executable) is not None)
+    return next(linked, next(iter(executables), None))
 
 
 def _family(executable: Executable) -> tuple[str, str] | None:

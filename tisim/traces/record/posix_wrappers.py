@@ -52,9 +52,11 @@ class _PosixFunction:
 def posix_wrappers() -> str:
     """A source in C that defines each function and performs the one that it hides."""
     text = files("tisim.traces.record").joinpath("posix.txt").read_text(encoding="utf-8")
-    found = [_function(entry) for entry in table_entries(text)]
+    functions = [_function(entry) for entry in table_entries(text)]
     wrappers = (
-        _wrapper(function, name) for function in found for name in (function.name, *function.also)
+        _wrapper(function, name)
+        for function in functions
+        for name in (function.name, *function.also)
     )
     return _HEADER + "".join(f"\n{wrapper}" for wrapper in wrappers)
 

@@ -112,11 +112,11 @@ def record(
 def _unseen(program: Path) -> tuple[str, ...]:
     """The recorded functions that a program also performs by their names with a P."""
     recorded = {function.name.lower(): f"P{function.name}" for function in read_table()}
-    found = {
+    names = {
         (in_c or in_fortran).decode().lower()
         for in_c, in_fortran in _PROFILING.findall(program.read_bytes())
     }
-    return tuple(sorted(recorded[name] for name in found & recorded.keys()))
+    return tuple(sorted(recorded[name] for name in names & recorded.keys()))
 
 
 def _room_for_parts(settings: Settings, parts: Path) -> dict[str, str]:

@@ -109,7 +109,7 @@ class _Table:
         with self._file.writing():
             if self._output is None:
                 # Times hardly ever repeat: a dictionary of them costs time and saves no room.
-                repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+                repeating = [col.name for col in table.schema if not pa.types.is_floating(col.type)]
                 # Arrow's own copy of the schema is not the same bytes each time.
                 self._output = pq.ParquetWriter(
                     self._file.stream, table.schema, use_dictionary=repeating, store_schema=False

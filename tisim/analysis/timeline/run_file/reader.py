@@ -75,7 +75,7 @@ class BatchTable:
             if number not in self._known:
                 batch = self._file.get_batch(number)
                 self._known[number] = tuple(
-                    column for one in batch.columns for column in _arrays(one)
+                    column for field in batch.columns for column in _arrays(field)
                 )
             return self._known[number]
 
@@ -220,8 +220,8 @@ class BlockTable:
         """
         import numpy as np
 
-        found = (self.range_of(stop)[1] >= begin) & (self.range_of(start)[0] <= end)
-        blocks: list[int] = np.flatnonzero(found).tolist()
+        overlaps = (self.range_of(stop)[1] >= begin) & (self.range_of(start)[0] <= end)
+        blocks: list[int] = np.flatnonzero(overlaps).tolist()
         return blocks
 
     def read(self, block: int) -> Block:
@@ -255,10 +255,10 @@ class BlockTable:
         names = [name for name in self.columns if (name in _OFTEN) == often]
         with self._loading:
             table = self._file.read_row_group(block, columns=names, use_threads=False)
-        found = {name: numpy_array(table.column(name)) for name in names}
-        if {"rank", "start", "end"} <= found.keys():
-            found["start"] = _complete(found["start"], found["end"])
-        return found
+        arrays = {name: numpy_array(table.column(name)) for name in names}
+        if {"rank", "start", "end"} <= arrays.keys():
+            arrays["start"] = _complete(arrays["start"], arrays["end"])
+        return arrays
 
     def none(self) -> Block:
         """No rows, with the columns of the table."""

@@ -221,18 +221,20 @@ class Window:
         ]
         fine = [level for level in possible if self.run.end / level["parts"] <= width]
         if fine or is_exact or self._records() <= _MANY_RECORDS:
-            return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
-        wide = [one for one in possible if self.run.end / one["parts"] <= _WIDEST_PART * width]
-        return min(wide, key=lambda one: (-one["group"], -one["parts"]), default=None)
+            return min(fine, key=lambda level: (-level["group"], level["parts"]), default=None)
+        wide = [
+            level for level in possible if self.run.end / level["parts"] <= _WIDEST_PART * width
+        ]
+        return min(wide, key=lambda level: (-level["group"], -level["parts"]), default=None)
 
     def _records(self) -> float:
         """About how many states the window has."""
         batches = self.run.info["spans"]
         states = 0.0
-        for one in map(batches.__getitem__, overlapping(batches, self.begin, self.end)):
-            whole = one["end"] - one["begin"]
-            inside = min(one["end"], self.end) - max(one["begin"], self.begin)
-            states += one["states"] * (inside / whole if whole > 0.0 else 1.0)
+        for batch in map(batches.__getitem__, overlapping(batches, self.begin, self.end)):
+            whole = batch["end"] - batch["begin"]
+            inside = min(batch["end"], self.end) - max(batch["begin"], self.begin)
+            states += batch["states"] * (inside / whole if whole > 0.0 else 1.0)
         return states * self.ranks / self.run.ranks
 
     def _on_borders(self, group: int, lanes: int) -> bool:
@@ -329,6 +331,4 @@ def longest_of_cells(cell: NDArray[np.int64], seconds: NDArray[np.float64]) -> N
 
 def overlapping(batches: list[SpanInfo], begin: float, end: float) -> list[int]:
     """The numbers of the batches with states that may overlap a part of the time, in seconds."""
-    return [
-        number for number, one in enumerate(batches) if one["end"] >= begin and one["begin"] <= end
-    ]
+    return [i for i, span in enumerate(batches) if span["end"] >= begin and span["begin"] <= end]

@@ -51,7 +51,7 @@ _CELLS_AT_ONCE = 4_000_000
 
 def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
     """The levels of a run, those of one group size together, the finest first."""
-    found = []
+    levels = []
     group = 1
     while True:
         lanes = -(-ranks // group)
@@ -62,9 +62,9 @@ def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
             of_group.append({"group": group, "parts": parts, "batches": []})
             parts //= _TIME_FACTOR
         if of_group:
-            found.append(of_group)
+            levels.append(of_group)
         if lanes < _FEWEST_LANES * _RANKS_FACTOR:
-            return found
+            return levels
         group *= _RANKS_FACTOR
 
 
@@ -140,7 +140,7 @@ def row_types() -> dict[str, np.dtype[np.void]]:
         "actions": _core.action_type(),
         "messages": _core.message_type(),
     }
-    return {name: cast("np.dtype[np.void]", one) for name, one in types.items()}
+    return {name: cast("np.dtype[np.void]", dtype) for name, dtype in types.items()}
 
 
 class RunFileWriter:

@@ -207,11 +207,11 @@ void start_all_persistent(const struct instruction* instruction) {
   MPI_Request* const started_handles = memory_for(NULL, (size_t)most, sizeof *started_handles);
   int started = 0;
   for (int64_t i = 0; i < most; i++) {
-    struct persistent* const one =
+    struct persistent* const request =
         listed ? with_number(instruction->numbers[i]) : &persistent_table[i];
-    if (!is_inactive((int)(one - persistent_table))) continue;
-    activate(one);
-    started_handles[started++] = one->handle;
+    if (!is_inactive((int)(request - persistent_table))) continue;
+    activate(request);
+    started_handles[started++] = request->handle;
   }
   if (!program.rehearsing) MPI_Startall(started, started_handles);
   free(started_handles);

@@ -24,9 +24,9 @@ static struct window** find(int number) {
 }
 
 static MPI_Win window_of(const struct instruction* instruction) {
-  const struct window* const found = *find(number_of(instruction));
-  if (found == NULL) fail("there is no window %d", number_of(instruction));
-  return found->handle;
+  const struct window* const window = *find(number_of(instruction));
+  if (window == NULL) fail("there is no window %d", number_of(instruction));
+  return window->handle;
 }
 
 static void make_window(const struct instruction* instruction) {

@@ -183,13 +183,13 @@ def _take(event: Event, text: str) -> None:
 
 
 def _by_rank(text: str) -> list[Values]:
-    found = [
+    parts = [
         Values([int(word) for word in part[1].split()], RankList(part[2]))
         for part in _BY_RANK.finditer(text)
     ]
-    if not found or _BY_RANK.sub("", text).strip() or not all(some.numbers for some in found):
+    if not parts or _BY_RANK.sub("", text).strip() or not all(some.numbers for some in parts):
         raise ValueError(text)
-    return found
+    return parts
 
 
 def _bins(text: str) -> list[Bin]:
@@ -265,14 +265,14 @@ def times_of(program: Sequence[Loop | Event], times: int = 1) -> Iterator[tuple[
 
 
 def _loops_of(event: Event, rank: int) -> list[tuple[int, int]]:
-    found = []
+    loops = []
     for times, members in event.loops:
         how_often, over = of_rank(times, rank), of_rank(members, rank)
         if how_often is not None and over is not None:
             if how_often[0] < 1 or over[0] < 1:
                 raise OverlappingLoopsError(event)
-            found.append((how_often[0], over[0]))
-    return found
+            loops.append((how_often[0], over[0]))
+    return loops
 
 
 def _element(

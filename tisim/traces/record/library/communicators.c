@@ -87,8 +87,8 @@ const struct tisim_comm* tisim_comm_of_messages(MPI_Comm comm) {
 }
 
 const struct tisim_comm* tisim_comm_of(MPI_Comm comm) {
-  const struct tisim_comm* const found = tisim_comm_of_messages(comm);
-  if (found == NULL || !found->is_inter) return found;
+  const struct tisim_comm* const known = tisim_comm_of_messages(comm);
+  if (known == NULL || !known->is_inter) return known;
   tisim_unsupported();
   return NULL;
 }

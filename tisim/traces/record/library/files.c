@@ -345,14 +345,14 @@ static struct file* find(MPI_File file) {
 }
 
 static struct file* file_of(MPI_File file) {
-  struct file* const found = find(file);
-  if (found == NULL) tisim_unsupported();
-  return found;
+  struct file* const known = find(file);
+  if (known == NULL) tisim_unsupported();
+  return known;
 }
 
 int64_t tisim_number_of_file(MPI_File file) {
-  const struct file* const found = find(file);
-  return found == NULL ? -1 : found->handle;
+  const struct file* const known = find(file);
+  return known == NULL ? -1 : known->handle;
 }
 
 static const struct {

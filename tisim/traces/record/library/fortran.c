@@ -11,12 +11,12 @@
 #define INTEGERS_PER_STATUS (sizeof(MPI_Status) / sizeof(MPI_Fint))
 
 void tisim_find_hidden(void* function, const char* name) {
-  void* const found = dlsym(RTLD_NEXT, name);
-  if (found == NULL) {
+  void* const symbol = dlsym(RTLD_NEXT, name);
+  if (symbol == NULL) {
     fprintf(stderr, "tisim record: no MPI library of this program defines %s\n", name);
     abort();
   }
-  memcpy(function, &found, sizeof found);
+  memcpy(function, &symbol, sizeof symbol);
 }
 
 /* A constant of Fortran is a variable, of which only the address has a meaning. MPICH keeps the
@@ -45,12 +45,12 @@ const void* tisim_fortran_buffer(const void* buffer, bool is_descriptor) {
 }
 
 static bool is_ignored(const MPI_Fint* statuses) {
-  static const char* const one[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
-                                    "MPIR_F08_MPI_STATUS_IGNORE_OBJ", NULL};
+  static const char* const single[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
+                                       "MPIR_F08_MPI_STATUS_IGNORE_OBJ", NULL};
   static const char* const many[] = {"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
                                      "MPIR_F08_MPI_STATUSES_IGNORE_OBJ", NULL};
   return statuses == MPI_F_STATUS_IGNORE || statuses == MPI_F_STATUSES_IGNORE ||
-         is_constant(statuses, one, "MPI_F_STATUS_IGNORE") ||
+         is_constant(statuses, single, "MPI_F_STATUS_IGNORE") ||
          is_constant(statuses, many, "MPI_F_STATUSES_IGNORE");
 }
 

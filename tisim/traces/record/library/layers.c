@@ -59,10 +59,10 @@ static int look_into(struct dl_phdr_info* info, size_t size, void* argument) {
   if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0') return 0;
   void* const library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (library == NULL) return 0;
-  void* const found = dlsym(library, search->function);
+  void* const symbol = dlsym(library, search->function);
   dlclose(library);
-  if (found == NULL || found == search->own) return 0;
-  search->found = found;
+  if (symbol == NULL || symbol == search->own) return 0;
+  search->found = symbol;
   return 1;
 }
 
@@ -93,9 +93,9 @@ bool tisim_name_in_hdf5(intptr_t object, intptr_t unused, char* name, size_t siz
   static intptr_t (*get_name)(int64_t, char*, size_t);
   (void)unused;
   if (get_name == NULL) {
-    void* const found = find_in_libraries("H5Iget_name", NULL);
-    if (found == NULL) return false;
-    memcpy(&get_name, &found, sizeof get_name);
+    void* const symbol = find_in_libraries("H5Iget_name", NULL);
+    if (symbol == NULL) return false;
+    memcpy(&get_name, &symbol, sizeof get_name);
   }
   return get_name(object, name, size) > 0;
 }
@@ -105,9 +105,9 @@ typedef int (*variable_name)(int, int, char*);
 static bool name_of_variable(variable_name* get_name, const char* function, intptr_t file,
                              intptr_t variable, char* name) {
   if (*get_name == NULL) {
-    void* const found = find_in_libraries(function, NULL);
-    if (found == NULL) return false;
-    memcpy(get_name, &found, sizeof *get_name);
+    void* const symbol = find_in_libraries(function, NULL);
+    if (symbol == NULL) return false;
+    memcpy(get_name, &symbol, sizeof *get_name);
   }
   return (*get_name)((int)file, (int)variable, name) == 0;
 }

@@ -220,14 +220,14 @@ void tisim_request_forget(struct tisim_request* request) {
 static struct tisim_request** listed;
 static int listed_count;
 static bool needs_statuses;
-static const int* told; /* the places in the list of the statuses; NULL: all */
-static int told_first;
+static const int* places; /* the places in the list of the statuses; NULL: all */
+static int places_first;
 
 void tisim_before_completion(int count, const MPI_Request* requests, const void* variables,
                              size_t stride) {
   listed_count = count > 0 ? count : 0;
   needs_statuses = false;
-  told = NULL;
+  places = NULL;
   static struct tisim_room room;
   listed = tisim_room(&room, (size_t)listed_count * sizeof *listed);
   tisim_begin_list();
@@ -248,7 +248,7 @@ static struct tisim_request* listed_at(int index) {
 }
 
 bool tisim_status_is_empty(int place) {
-  const int index = told == NULL ? place : told[place] - told_first;
+  const int index = places == NULL ? place : places[place] - places_first;
   const struct tisim_request* const request = listed_at(index);
   return request != NULL && !request->is_receive;
 }
@@ -428,8 +428,8 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status* statu
   if (listed_at(index) == NULL) return;
   static int place;
   place = index;
-  told = &place;
-  told_first = 0;
+  places = &place;
+  places_first = 0;
   if (status != NULL) settle(listed[index], status);
   if (is_one(listed[index])) {
     write_list(TISIM_waitany, source_of(index, status), (struct completed){&index, 1, 0});
@@ -447,8 +447,8 @@ void tisim_after_some(bool is_test, int count, const int* indices, int first,
     if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1, nothing);
     return;
   }
-  told = indices;
-  told_first = first;
+  places = indices;
+  places_first = first;
   int64_t source = -1;
   bool known = false;
   for (int i = 0; i < count; ++i) {

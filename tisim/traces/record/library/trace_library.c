@@ -16,9 +16,9 @@
 struct tisim_trace_library tisim_trace;
 
 static bool find(void* library, const char* name, void* function) {
-  void* const found = dlsym(library, name);
-  memcpy(function, &found, sizeof found);
-  return found != NULL;
+  void* const symbol = dlsym(library, name);
+  memcpy(function, &symbol, sizeof symbol);
+  return symbol != NULL;
 }
 
 bool tisim_load_trace_library(const char* path) {

@@ -29,20 +29,20 @@ static struct window* find(MPI_Win window) {
 }
 
 static struct window* known(MPI_Win window) {
-  struct window* const found = find(window);
-  if (found == NULL) tisim_unsupported();
-  return found;
+  struct window* const entry = find(window);
+  if (entry == NULL) tisim_unsupported();
+  return entry;
 }
 
 int64_t tisim_number_of_window(MPI_Win window) {
-  const struct window* const found = find(window);
-  return found == NULL ? -1 : found->number;
+  const struct window* const entry = find(window);
+  return entry == NULL ? -1 : entry->number;
 }
 
 /* The window, if a call on it is written. */
 static const struct window* written(MPI_Win window) {
-  const struct window* const found = known(window);
-  return found == NULL || found->is_self || !tisim_is_active() ? NULL : found;
+  const struct window* const entry = known(window);
+  return entry == NULL || entry->is_self || !tisim_is_active() ? NULL : entry;
 }
 
 static void write_call(enum tisim_word word, const struct window* on, const int64_t* numbers,

@@ -52,9 +52,9 @@ struct code {
 };
 
 static struct code code_of(const struct qemu_plugin_tb* block, size_t index) {
-  const struct qemu_plugin_insn* const found = qemu_plugin_tb_get_insn(block, index);
-  const struct code code = {qemu_plugin_insn_data(found), qemu_plugin_insn_size(found),
-                            qemu_plugin_insn_vaddr(found)};
+  const struct qemu_plugin_insn* const instruction = qemu_plugin_tb_get_insn(block, index);
+  const struct code code = {qemu_plugin_insn_data(instruction), qemu_plugin_insn_size(instruction),
+                            qemu_plugin_insn_vaddr(instruction)};
   return code;
 }
 
