@@ -45,9 +45,9 @@ nb::list outline(const std::vector<OutlineLine>& lines, const tit::TraceTables& 
   return made;
 }
 
-nb::list classes(const Inspection& found, const tit::TraceTables& tables) {
+nb::list classes(const Inspection& inspection, const tit::TraceTables& tables) {
   nb::list made;
-  for (const ClassSummary& summary : found.classes) {
+  for (const ClassSummary& summary : inspection.classes) {
     nb::list stretches;
     for (const auto& [first, last] : summary.stretches) {
       stretches.append(nb::make_tuple(first, last));
@@ -68,9 +68,9 @@ nb::list classes(const Inspection& found, const tit::TraceTables& tables) {
   return made;
 }
 
-nb::list loops(const Inspection& found) {
+nb::list loops(const Inspection& inspection) {
   nb::list made;
-  for (const LoopSummary& summary : found.loops) {
+  for (const LoopSummary& summary : inspection.loops) {
     nb::list actions;
     for (const auto& [name, times] : summary.loop.actions) {
       actions.append(nb::make_tuple(decoded(name), times));
@@ -81,73 +81,73 @@ nb::list loops(const Inspection& found) {
   return made;
 }
 
-nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
+nb::dict as_dict(const Inspection& inspection, const tit::TraceTables& tables) {
   nb::list sections;
-  for (const tit::Section& section : found.sections) {
+  for (const tit::Section& section : inspection.sections) {
     sections.append(nb::make_tuple(decoded(section.name), section.version, section.required,
                                    section.stored, section.size));
   }
   nb::list actions;
-  for (const auto& [name, total] : found.by_action) {
+  for (const auto& [name, total] : inspection.by_action) {
     actions.append(
         nb::make_tuple(decoded(name), total.actions, total.messages, total.bytes, total.amount));
   }
   nb::list signatures;
-  for (const SignatureSummary& summary : found.signatures) {
+  for (const SignatureSummary& summary : inspection.signatures) {
     signatures.append(
         nb::make_tuple(decoded(summary.text), summary.calls, summary.classes, summary.ranks));
   }
   nb::list sites;
-  for (const SiteSummary& summary : found.sites) {
+  for (const SiteSummary& summary : inspection.sites) {
     sites.append(nb::make_tuple(decoded(summary.text), decoded(summary.path), summary.total.calls,
                                 distribution(summary.total.bytes),
                                 distribution(summary.total.volumes)));
   }
   nb::list call_paths;
-  for (const CallPathSummary& summary : found.call_paths) {
+  for (const CallPathSummary& summary : inspection.call_paths) {
     call_paths.append(
         nb::make_tuple(decoded(summary.path), decoded(summary.action), summary.calls));
   }
   nb::list modules;
-  for (const std::string& comment : found.modules) modules.append(decoded(comment));
+  for (const std::string& comment : inspection.modules) modules.append(decoded(comment));
   nb::dict made;
-  made["ranks"] = found.ranks;
-  made["actions"] = found.actions;
-  made["comments"] = found.comments;
-  made["unreadable"] = found.unreadable;
-  made["complete"] = found.complete;
+  made["ranks"] = inspection.ranks;
+  made["actions"] = inspection.actions;
+  made["comments"] = inspection.comments;
+  made["unreadable"] = inspection.unreadable;
+  made["complete"] = inspection.complete;
   made["dialect"] = tables.layout.legacy ? "legacy" : "modern";
   made["merged"] = tables.layout.merged;
   made["precision"] = tables.layout.precision.empty() ? "exact" : tables.layout.precision;
   made["sections"] = sections;
-  made["grammar_bytes"] = found.grammar_bytes;
-  made["vector_bytes"] = found.vector_bytes;
+  made["grammar_bytes"] = inspection.grammar_bytes;
+  made["vector_bytes"] = inspection.vector_bytes;
   made["by_action"] = actions;
-  made["classes"] = classes(found, tables);
-  made["loops"] = loops(found);
+  made["classes"] = classes(inspection, tables);
+  made["loops"] = loops(inspection);
   made["signatures"] = signatures;
   made["sites"] = sites;
   made["call_paths"] = call_paths;
   made["modules"] = modules;
-  made["call_path_count"] = found.call_path_count;
-  made["class_count"] = found.class_count;
-  made["loop_count"] = found.loop_count;
-  made["signature_count"] = found.signature_count;
-  made["site_count"] = found.site_count;
+  made["call_path_count"] = inspection.call_path_count;
+  made["class_count"] = inspection.class_count;
+  made["loop_count"] = inspection.loop_count;
+  made["signature_count"] = inspection.signature_count;
+  made["site_count"] = inspection.site_count;
   return made;
 }
 
 nb::dict inspect_file(const FilePart& part, bool with_columns, nb::object progress) {
   ProgressReporter reporter(std::move(progress));
   std::unique_ptr<const PackedFile> file;
-  Inspection found;
+  Inspection inspection;
   TraceFile opened = files_of({part}).front();
   {
     const nb::gil_scoped_release unlocked;
     file = std::make_unique<const PackedFile>(std::move(opened));
-    found = inspect(*file, with_columns, reporter.progress());
+    inspection = inspect(*file, with_columns, reporter.progress());
   }
-  return as_dict(found, file->tables());
+  return as_dict(inspection, file->tables());
 }
 
 bool is_packed(const FilePart& part) { return PackedFile::recognises(files_of({part}).front()); }

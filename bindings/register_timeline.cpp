@@ -283,12 +283,12 @@ void register_timeline(nb::module_& m) {
       .def(
           "of",
           [](const WaitCauses& causes, std::uint32_t row) {
-            std::vector<std::tuple<std::int64_t, int, double>> found;
+            std::vector<std::tuple<std::int64_t, int, double>> shares;
             if (row >= causes.paths().size()) throw nb::index_error("there is no such state");
             for (const CauseShare& share : causes.of(row))
-              found.emplace_back(share.row == StatePaths::kNone ? -1 : share.row, share.state,
-                                 share.seconds);
-            return found;
+              shares.emplace_back(share.row == StatePaths::kNone ? -1 : share.row, share.state,
+                                  share.seconds);
+            return shares;
           },
           "row"_a,
           "Rows, their states and what they explain of a wait, the latest first; -1: before them.")

@@ -84,9 +84,9 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, bool file
 // The contents of an optional section that the core does not read; none: there is no such section.
 std::optional<nb::bytes> trace_section(const TraceSet& set, const std::string& name) {
   if (set.packed() == nullptr) return std::nullopt;
-  const std::optional<std::string> found = set.packed()->unknown_section(name);
-  if (!found) return std::nullopt;
-  return nb::bytes(found->data(), found->size());
+  const std::optional<std::string> section = set.packed()->unknown_section(name);
+  if (!section) return std::nullopt;
+  return nb::bytes(section->data(), section->size());
 }
 
 const PackedAttributes* attributes_in(const TraceSet& set) {
@@ -96,9 +96,9 @@ const PackedAttributes* attributes_in(const TraceSet& set) {
 // The names of attributes, and whether the values of each are numbers of texts.
 std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
   std::vector<std::pair<std::string, bool>> all;
-  const PackedAttributes* const found = attributes_in(set);
-  if (found == nullptr) return all;
-  for (const tit::Attribute& attribute : found->tables().attributes) {
+  const PackedAttributes* const attributes = attributes_in(set);
+  if (attributes == nullptr) return all;
+  for (const tit::Attribute& attribute : attributes->tables().attributes) {
     all.emplace_back(attribute.name, attribute.kind == tit::AttributeKind::text);
   }
   return all;
@@ -106,9 +106,9 @@ std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
 
 std::vector<nb::object> attribute_texts(const TraceSet& set) {
   std::vector<nb::object> texts;
-  const PackedAttributes* const found = attributes_in(set);
-  if (found == nullptr) return texts;
-  for (const std::string& text : found->tables().texts) texts.push_back(decoded(text));
+  const PackedAttributes* const attributes = attributes_in(set);
+  if (attributes == nullptr) return texts;
+  for (const std::string& text : attributes->tables().texts) texts.push_back(decoded(text));
   return texts;
 }
 

@@ -101,15 +101,15 @@ auto cell_column(const std::vector<SpanSums::Cell>& cells, Field SpanSums::Cell:
 }
 
 nb::tuple span_cells(const SpanSums& sums) {
-  std::vector<SpanSums::Cell> found;
+  std::vector<SpanSums::Cell> cells;
   {
     const nb::gil_scoped_release released;
-    found = sums.cells();
+    cells = sums.cells();
   }
   using Cell = SpanSums::Cell;
-  return nb::make_tuple(cell_column(found, &Cell::part), cell_column(found, &Cell::lane),
-                        cell_column(found, &Cell::key), cell_column(found, &Cell::seconds),
-                        cell_column(found, &Cell::longest), cell_column(found, &Cell::count));
+  return nb::make_tuple(cell_column(cells, &Cell::part), cell_column(cells, &Cell::lane),
+                        cell_column(cells, &Cell::key), cell_column(cells, &Cell::seconds),
+                        cell_column(cells, &Cell::longest), cell_column(cells, &Cell::count));
 }
 
 }  // namespace

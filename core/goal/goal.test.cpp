@@ -135,7 +135,7 @@ TEST("goal: volumes are whole numbers of any size, and none is lost") {
 }
 
 TEST("goal: the oldest that fits is taken, as a search through all would find it") {
-  struct One {
+  struct Entry {
     std::int32_t source, tag;
     std::uint32_t value;
   };
@@ -143,11 +143,11 @@ TEST("goal: the oldest that fits is taken, as a search through all would find it
   const auto any_or = [&draw](std::int32_t most) {
     return static_cast<std::int32_t>(draw() % static_cast<std::uint32_t>(most + 2)) - 1;
   };
-  const auto fits = [](std::int32_t one, std::int32_t other) {
-    return one == other || one == kGoalAny || other == kGoalAny;
+  const auto fits = [](std::int32_t wanted, std::int32_t offered) {
+    return wanted == offered || wanted == kGoalAny || offered == kGoalAny;
   };
   Unmatched unmatched;
-  std::vector<One> all;
+  std::vector<Entry> all;
   for (std::uint32_t i = 0; i < 20000; ++i) {
     const std::int32_t source = any_or(3), tag = any_or(2);
     if (draw() % 2 == 0 && all.size() < 40) {
@@ -155,14 +155,14 @@ TEST("goal: the oldest that fits is taken, as a search through all would find it
       all.push_back({source, tag, i});
       continue;
     }
-    const auto found = std::find_if(all.begin(), all.end(), [&](const One& one) {
-      return fits(one.source, source) && fits(one.tag, tag);
+    const auto oldest = std::find_if(all.begin(), all.end(), [&](const Entry& entry) {
+      return fits(entry.source, source) && fits(entry.tag, tag);
     });
     const auto taken = unmatched.take(source, tag);
-    CHECK(taken.has_value() == (found != all.end()));
-    if (found == all.end()) continue;
-    CHECK(*taken == found->value);
-    all.erase(found);
+    CHECK(taken.has_value() == (oldest != all.end()));
+    if (oldest == all.end()) continue;
+    CHECK(*taken == oldest->value);
+    all.erase(oldest);
     CHECK(unmatched.size() == all.size());
   }
 }

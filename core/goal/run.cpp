@@ -79,12 +79,12 @@ Stop GoalRun::advance_network() {
   }
   if (stop != Stop::completion) return stop;
   for (const Completion& completion : network_->take_completions()) {
-    const auto found = under_way_.find(completion.index);
-    const Message& message = messages_[found->second];
+    const auto travelling = under_way_.find(completion.index);
+    const Message& message = messages_[travelling->second];
     // A message whose route has failed is lost.
     if (completion.type == CompletionType::activity)
-      push(network_->now(), message.number, What::arrival, message.to, found->second);
-    under_way_.erase(found);
+      push(network_->now(), message.number, What::arrival, message.to, travelling->second);
+    under_way_.erase(travelling);
   }
   return stop;
 }
@@ -231,15 +231,15 @@ bool GoalRun::inject(const Event& event) {
 void GoalRun::receive(std::int32_t rank, std::uint32_t op, double date) {
   begin(rank, op, date);
   const GoalOp& wanted = op_of(rank, op);
-  const auto found = rank_of(rank).unexpected.take(wanted.peer, wanted.tag);
-  if (!found) {
+  const auto early = rank_of(rank).unexpected.take(wanted.peer, wanted.tag);
+  if (!early) {
     rank_of(rank).posted.add(wanted.peer, wanted.tag, op);
     return;
   }
-  const Message& message = messages_[*found];
+  const Message& message = messages_[*early];
   if (rendezvous(message)) end(message.from, message.op, date);
   end(rank, op, std::max(date, message.taken));
-  free_messages_.push_back(*found);
+  free_messages_.push_back(*early);
 }
 
 void GoalRun::arrive(const Event& event) {
@@ -276,20 +276,20 @@ std::vector<double> GoalRun::ends() const {
 }
 
 std::vector<GoalRun::Standing> GoalRun::standing(std::size_t most) const {
-  std::vector<Standing> found;
+  std::vector<Standing> unfinished;
   for (const State wanted : {State::begun, State::waiting}) {
-    for (std::size_t rank = 0; rank < ranks_.size() && found.size() < most; ++rank) {
+    for (std::size_t rank = 0; rank < ranks_.size() && unfinished.size() < most; ++rank) {
       const std::vector<std::uint32_t>& lines = schedule_->ranks[rank].lines;
       const std::vector<State>& states = ranks_[rank].states;
-      for (std::uint32_t op = 0; op < states.size() && found.size() < most; ++op) {
+      for (std::uint32_t op = 0; op < states.size() && unfinished.size() < most; ++op) {
         if (states[op] == wanted) {
-          found.push_back({static_cast<std::int32_t>(rank), op, lines.empty() ? 0 : lines[op],
-                           wanted == State::begun});
+          unfinished.push_back({static_cast<std::int32_t>(rank), op, lines.empty() ? 0 : lines[op],
+                                wanted == State::begun});
         }
       }
     }
   }
-  return found;
+  return unfinished;
 }
 
 }  // namespace tisim

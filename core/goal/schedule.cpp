@@ -25,7 +25,7 @@ class Text {
 
   GoalSchedule read() {
     GoalSchedule made;
-    std::size_t found = 0;
+    std::size_t ranks_read = 0;
     bool counted = false;
     while (next()) {
       if (word_ == "num_ranks") {
@@ -44,13 +44,13 @@ class Text {
         if (!program.lines.empty()) fail("rank " + std::to_string(rank) + " is there twice");
         want("{");
         read_rank(program, rank, made);
-        ++found;
+        ++ranks_read;
       } else {
         fail("expected 'num_ranks N' and then 'rank N {', not '" + shown() + "'");
       }
     }
     if (!counted) fail("has no line num_ranks, as GOAL schedules have");
-    if (found < made.ranks.size()) {
+    if (ranks_read < made.ranks.size()) {
       const auto missing =
           std::find_if(made.ranks.begin(), made.ranks.end(),
                        [](const GoalRank& program) { return program.lines.empty(); });
@@ -183,10 +183,10 @@ class Text {
 
   std::uint32_t labelled(const std::unordered_map<std::string_view, std::uint32_t>& labels,
                          std::string_view label) const {
-    const auto found = labels.find(label);
-    if (found == labels.end())
+    const auto entry = labels.find(label);
+    if (entry == labels.end())
       fail("there is no label " + std::string(label.substr(0, 60)) + " above");
-    return found->second;
+    return entry->second;
   }
 
   void add(GoalRank& rank, GoalSchedule& made) {

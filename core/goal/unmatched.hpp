@@ -27,10 +27,10 @@ class Unmatched {
       free_ = entry(place).next;
     }
     entry(place) = {number_++, value, -1};
-    const auto [found, is_new] = queues_.try_emplace(key(source, tag), Queue{place, place});
+    const auto [queue, is_new] = queues_.try_emplace(key(source, tag), Queue{place, place});
     if (is_new) return;
-    entry(found->second.last).next = place;
-    found->second.last = place;
+    entry(queue->second.last).next = place;
+    queue->second.last = place;
   }
 
   std::optional<std::uint32_t> take(std::int32_t source, std::int32_t tag) {
@@ -83,8 +83,8 @@ class Unmatched {
     return std::uint64_t{static_cast<std::uint32_t>(source)} << 32 |
            static_cast<std::uint32_t>(tag);
   }
-  static bool fits(std::int32_t one, std::int32_t other) {
-    return one == other || one == kGoalAny || other == kGoalAny;
+  static bool fits(std::int32_t wanted, std::int32_t offered) {
+    return wanted == offered || wanted == kGoalAny || offered == kGoalAny;
   }
   Entry& entry(std::int32_t place) { return entries_[static_cast<std::size_t>(place)]; }
 

@@ -388,12 +388,12 @@ void GraphRun::end_if_idle(Lane& lane) {
 }
 
 std::vector<std::pair<std::int32_t, std::int32_t>> GraphRun::standing() const {
-  std::vector<std::pair<std::int32_t, std::int32_t>> found;
+  std::vector<std::pair<std::int32_t, std::int32_t>> stuck;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].size != 0)
-      found.emplace_back(static_cast<std::int32_t>(i), head(streams_[i]).node);
+      stuck.emplace_back(static_cast<std::int32_t>(i), head(streams_[i]).node);
   }
-  return found;
+  return stuck;
 }
 
 void GraphRun::verify() const {

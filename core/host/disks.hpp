@@ -79,14 +79,14 @@ class Disks {
 
   // Takes what an owner reads from a disk or writes to it out; nobody is told. False: nothing.
   bool drop(std::int32_t disk, std::int32_t owner, double now) {
-    bool found = false;
+    bool dropped = false;
     for (std::int32_t index = 2 * disk; index < 2 * disk + 2; ++index) {
       while (channels_.drop(index, owner, now)) {
         leave(index, 1, now);
-        found = true;
+        dropped = true;
       }
     }
-    return found;
+    return dropped;
   }
 
   // Appends the owners of what a disk is busy with.

@@ -4,9 +4,9 @@ namespace tisim {
 
 bool RouteTable::find(std::int32_t source, std::int32_t destination, Route& route) const {
   if (!own_.empty()) {
-    const auto found = own_.find(PlatformData::key(source, destination));
-    if (found != own_.end()) {
-      route = found->second;
+    const auto own = own_.find(PlatformData::key(source, destination));
+    if (own != own_.end()) {
+      route = own->second;
       return true;
     }
   }

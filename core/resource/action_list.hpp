@@ -36,11 +36,11 @@ class ActionList {
 
   // Takes the action of an owner out, wherever it is. False: there is none.
   bool remove(std::int32_t owner) {
-    RunningAction* const found =
+    RunningAction* const running =
         std::find_if(actions_.begin(), actions_.end(),
                      [owner](const RunningAction& action) { return action.owner == owner; });
-    if (found == actions_.end()) return false;
-    actions_.erase(found);
+    if (running == actions_.end()) return false;
+    actions_.erase(running);
     std::make_heap(actions_.begin(), actions_.end(), later);
     return true;
   }

@@ -58,13 +58,13 @@ class PairingHeap {
   bool remove(std::int32_t action) {
     std::vector<std::int32_t> all;
     list(actions_, root_, all);
-    bool found = false;
-    for (const std::int32_t one : all) found |= one == action;
-    if (!found) return false;
+    bool present = false;
+    for (const std::int32_t member : all) present |= member == action;
+    if (!present) return false;
     root_ = -1;
-    for (const std::int32_t one : all) {
-      actions_[one].child = actions_[one].sibling = -1;
-      if (one != action) push(one);
+    for (const std::int32_t member : all) {
+      actions_[member].child = actions_[member].sibling = -1;
+      if (member != action) push(member);
     }
     return true;
   }

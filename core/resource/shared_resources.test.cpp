@@ -36,7 +36,7 @@ class Disks {
   // When each owner is told, from `now` on.
   std::map<std::int32_t, double> run(double now) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::map<std::int32_t, double> told;
+    std::map<std::int32_t, double> ended_at;
     for (;;) {
       channels_.settle(now);
       channels_.verify(now);
@@ -47,12 +47,12 @@ class Disks {
         next = channel;
         date = end;
       }
-      if (next < 0) return told;
+      if (next < 0) return ended_at;
       now = date;
       ends_.erase(next);
       Stack<std::int32_t> owners;
       channels_.collect_ended(next, now, owners);
-      for (const std::int32_t owner : owners) told[owner] = now;
+      for (const std::int32_t owner : owners) ended_at[owner] = now;
     }
   }
 

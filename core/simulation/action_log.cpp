@@ -118,13 +118,13 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
 // A wait or test by number shows the key of its request.
 void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.bytes = kAnySource;
-  const std::int32_t found = names_one_request(rank.op.kind) ? mpi_.requests.named(rank) : -1;
-  if (found < 0 || mpi_.requests[found].type == RequestType::collective) return;
-  const RequestKey& key = mpi_.requests.listing(found).key;
+  const std::int32_t request = names_one_request(rank.op.kind) ? mpi_.requests.named(rank) : -1;
+  if (request < 0 || mpi_.requests[request].type == RequestType::collective) return;
+  const RequestKey& key = mpi_.requests.listing(request).key;
   action.peer = key.source;
   action.bytes = key.destination;
   action.tag = key.tag;
-  action.comm = mpi_.requests[found].comm;
+  action.comm = mpi_.requests[request].comm;
 }
 
 // True if the rank's operation waits for a request, or tests one, and there is none.

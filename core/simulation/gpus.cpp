@@ -31,10 +31,10 @@ void Gpus::launch(std::int32_t rank, std::int32_t block, std::int32_t times) {
 }
 
 bool Gpus::end(std::int32_t activity) {
-  const auto found = under_way_.find(activity);
-  if (found == under_way_.end()) return false;
-  const std::int32_t meeting = found->second;
-  under_way_.erase(found);
+  const auto entry = under_way_.find(activity);
+  if (entry == under_way_.end()) return false;
+  const std::int32_t meeting = entry->second;
+  under_way_.erase(entry);
   double date = runtime_.clock.now();
   if (meeting == kDate) {
     if (activity != next_activity_) return true;  // an earlier date has come since

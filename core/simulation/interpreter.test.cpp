@@ -44,7 +44,7 @@ struct Case {
 
 constexpr std::int32_t kHosts = 6;
 
-std::shared_ptr<const PlatformData> machine(const Case& one, std::mt19937_64& random) {
+std::shared_ptr<const PlatformData> machine(const Case& settings, std::mt19937_64& random) {
   auto data = std::make_shared<PlatformData>(*simple_platform(kHosts));
   FileSystemData system;
   const auto add_disk = [&](std::int32_t host) {
@@ -56,7 +56,7 @@ std::shared_ptr<const PlatformData> machine(const Case& one, std::mt19937_64& ra
   };
   for (std::int32_t host = 2; host < kHosts; ++host) {
     system.servers.push_back(add_disk(host));
-    if (one.has_buffers) system.buffers.push_back(add_disk(host));
+    if (settings.has_buffers) system.buffers.push_back(add_disk(host));
   }
   system.stripe = static_cast<std::int64_t>(1 + random() % 200);
   system.count = static_cast<std::int32_t>(1 + random() % 4);
@@ -64,15 +64,15 @@ std::shared_ptr<const PlatformData> machine(const Case& one, std::mt19937_64& ra
   system.window = static_cast<std::int32_t>(1 + random() % 3);
   system.header = static_cast<double>(random() % 3);
   system.size = 1e18;
-  system.client_cache = one.client_cache;
-  system.server_cache = one.server_cache;
+  system.client_cache = settings.client_cache;
+  system.server_cache = settings.server_cache;
   data->file_systems.push_back(system);
   return data;
 }
 
-void check(const Case& one, std::uint64_t seed) {
+void check(const Case& settings, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  Simulation simulation(simple_model(), machine(one, random));
+  Simulation simulation(simple_model(), machine(settings, random));
   std::int64_t read = 0, written = 0;
   std::size_t begun = 0, ended = 0;
   double date = 0.0;

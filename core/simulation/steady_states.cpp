@@ -165,9 +165,9 @@ std::optional<double> BoundaryState::difference(const BoundaryState& other) cons
   if (hash_ != other.hash_ || ends_.size() != other.ends_.size()) return std::nullopt;
   double most = 0.0;
   for (std::size_t i = 0; i < ends_.size(); ++i) {
-    const double one = std::abs(ends_[i].seconds - other.ends_[i].seconds);
-    if (!std::isfinite(one)) return std::nullopt;
-    most = std::max(most, one);
+    const double deviation = std::abs(ends_[i].seconds - other.ends_[i].seconds);
+    if (!std::isfinite(deviation)) return std::nullopt;
+    most = std::max(most, deviation);
   }
   return most;
 }

@@ -137,7 +137,7 @@ void play_action(TimeWindow& window, std::uint32_t line, double start, double en
   window.end(action);
 }
 
-std::string told(double begin, double end) {
+std::string events_between(double begin, double end) {
   const auto listener = std::make_shared<Told>();
   TimeWindow window(listener, listener, begin, end);
   for (std::uint32_t line = 1; line <= 4; ++line) play_action(window, line, line - 1.0, line);
@@ -146,14 +146,14 @@ std::string told(double begin, double end) {
 
 TEST("time window: whole actions that reach into it, and arrivals of messages that it has sent") {
   // The second begins before the window, the fourth where it ends.
-  CHECK(told(1.5, 2.5) ==
+  CHECK(events_between(1.5, 2.5) ==
         "begin 2, sent 2, state 2, end 2, begin 3, sent 3, state 3, received 2, end 3, ");
-  CHECK(told(3.25, 9.0) == "begin 4, sent 4, state 4, end 4, ");
-  CHECK(told(7.0, 9.0).empty());
+  CHECK(events_between(3.25, 9.0) == "begin 4, sent 4, state 4, end 4, ");
+  CHECK(events_between(7.0, 9.0).empty());
 }
 
 TEST("time window: an action that ends where the window begins is not in it") {
-  CHECK(told(2.0, 2.5) == "begin 3, sent 3, state 3, end 3, ");
+  CHECK(events_between(2.0, 2.5) == "begin 3, sent 3, state 3, end 3, ");
 }
 
 StateRow state_of(std::int32_t rank, State state, double start, double end) {

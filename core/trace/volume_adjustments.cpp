@@ -44,9 +44,9 @@ double CallPlaces::enter(const Speedups& speedups, std::string_view file, std::s
   const std::string_view name = file.substr(file.find_last_of('/') + 1);
   const std::string before = std::exchange(place_, std::string(name).append(":").append(line));
   const std::string whole = std::exchange(whole_place_, std::string(file).append(":").append(line));
-  auto found = speedups.find(before + ":" + place_);
-  if (found == speedups.end()) found = speedups.find(whole + ":" + whole_place_);
-  return found == speedups.end() ? 1.0 : found->second;
+  auto speedup = speedups.find(before + ":" + place_);
+  if (speedup == speedups.end()) speedup = speedups.find(whole + ":" + whole_place_);
+  return speedup == speedups.end() ? 1.0 : speedup->second;
 }
 
 // The flops of a reduction belong to its call.

@@ -90,8 +90,8 @@ using VolumeFactors = std::unordered_map<double, double>;
 inline void multiply_volumes(const VolumeFactors& factors, Op* ops, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (ops[i].kind != Kind::compute || (ops[i].flags & kContinuation) != 0) continue;
-    const auto found = factors.find(ops[i].amount);
-    if (found != factors.end()) ops[i].amount *= found->second;
+    const auto factor = factors.find(ops[i].amount);
+    if (factor != factors.end()) ops[i].amount *= factor->second;
   }
 }
 

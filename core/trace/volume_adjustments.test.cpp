@@ -23,9 +23,9 @@ std::vector<double> factors(const ComputeNoise& noise, std::int32_t rank, std::s
   for (std::size_t i = 0; i < count; i += batch) {
     stream.apply(ops.data() + i, std::min(batch, count - i));
   }
-  std::vector<double> found;
-  for (const Op& op : ops) found.push_back(op.amount);
-  return found;
+  std::vector<double> amounts;
+  for (const Op& op : ops) amounts.push_back(op.amount);
+  return amounts;
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part
   const Communicator& communicator = mpi_.communicators[comm];
   const auto place = static_cast<std::size_t>(number);
   const Key key{comm, communicator.entered[place]};
-  const auto [found, is_new] = open_.try_emplace(key);
-  CollectiveTransfer& transfer = found->second;
+  const auto [entry, is_new] = open_.try_emplace(key);
+  CollectiveTransfer& transfer = entry->second;
   if (is_new) {
     transfer.number = calls_++;
     transfer.writes = part.writes;

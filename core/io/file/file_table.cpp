@@ -22,8 +22,8 @@ const std::string& FileTable::key_of(std::int32_t disk, std::string_view name) {
 }
 
 std::int32_t FileTable::find(std::int32_t disk, std::string_view name) {
-  const auto found = index_.find(key_of(disk, name));
-  return found == index_.end() ? kNone : found->second;
+  const auto entry = index_.find(key_of(disk, name));
+  return entry == index_.end() ? kNone : entry->second;
 }
 
 std::int32_t FileTable::add(std::int32_t disk, std::string_view name, std::int64_t length) {

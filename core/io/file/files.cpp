@@ -283,9 +283,9 @@ FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
 
 void Files::abandon(std::int32_t index) {
   file_systems_.abandon(index);
-  if (const auto found = piecewise_.find(index); found != piecewise_.end()) {
-    release_lock(found->second, index);
-    piecewise_.erase(found);
+  if (const auto entry = piecewise_.find(index); entry != piecewise_.end()) {
+    release_lock(entry->second, index);
+    piecewise_.erase(entry);
   }
   const auto accessed = accessed_.find(index);
   if (accessed == accessed_.end()) return;

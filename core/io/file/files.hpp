@@ -83,11 +83,11 @@ class FileTransfers {
   // A rank waits for it.
   void begin(std::int32_t rank, const Transfer& transfer) { of_rank_[rank] = transfer; }
   void end(std::int32_t rank, double since, double now) {
-    const auto found = of_rank_.find(rank);
-    if (found == of_rank_.end()) return;
-    if (found->second.use >= 0) habits_.take_seconds(found->second.use, now - since);
-    spread(found->second, since, now);
-    of_rank_.erase(found);
+    const auto transfer = of_rank_.find(rank);
+    if (transfer == of_rank_.end()) return;
+    if (transfer->second.use >= 0) habits_.take_seconds(transfer->second.use, now - since);
+    spread(transfer->second, since, now);
+    of_rank_.erase(transfer);
   }
 
   // It goes on while its rank does; the activity ends with it.
@@ -95,9 +95,9 @@ class FileTransfers {
     of_activity_.emplace(activity, std::pair{transfer, now});
   }
   void end_started(std::int32_t activity, bool failed, double now) {
-    const auto found = of_activity_.find(activity);
-    if (!failed) spread(found->second.first, found->second.second, now);
-    of_activity_.erase(found);
+    const auto transfer = of_activity_.find(activity);
+    if (!failed) spread(transfer->second.first, transfer->second.second, now);
+    of_activity_.erase(transfer);
   }
 
   const FileHabits& habits() const { return habits_; }

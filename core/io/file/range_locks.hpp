@@ -160,9 +160,9 @@ class RangeLocks {
   // now have their range, in the order in which they wanted it.
   template <class Wake>
   void release(std::int32_t file, std::int32_t rank, Wake&& wake) {
-    const auto found = locks_.find(file);
-    if (found == locks_.end()) return;
-    Locks& locks = found->second;
+    const auto entry = locks_.find(file);
+    if (entry == locks_.end()) return;
+    Locks& locks = entry->second;
     const auto of_rank = locks.of_rank.find(rank);
     if (of_rank == locks.of_rank.end()) return;
     const auto [range, is_held] = of_rank->second;
@@ -173,7 +173,7 @@ class RangeLocks {
     } else {
       locks.wanted.erase(range);
     }
-    if (locks.held.empty()) locks_.erase(found);
+    if (locks.held.empty()) locks_.erase(entry);
   }
 
  private:

@@ -5,16 +5,16 @@
 namespace tisim {
 
 std::int32_t StartedAccesses::begin(Rank& rank, std::int32_t index) {
-  const std::int32_t found = matcher_.messages().acquire();
-  Message& message = matcher_.message(found);
+  const std::int32_t message_index = matcher_.messages().acquire();
+  Message& message = matcher_.message(message_index);
   message.bytes = rank.op.bytes;
   message.source = index;
   message.destination = index;
   message.state = MessageState::matched;
   message.holders = 1;
-  requests_.add_unnamed(rank, kSender, found);
+  requests_.add_unnamed(rank, kSender, message_index);
   const std::int32_t activity = activities_.reserve();
-  message_of_.emplace(activity, found);
+  message_of_.emplace(activity, message_index);
   return activity;
 }
 
@@ -26,13 +26,13 @@ std::int32_t StartedAccesses::begin_split(std::uint64_t handle) {
 }
 
 bool StartedAccesses::end_split(std::uint64_t handle, std::int32_t rank) {
-  const auto found = splits_.find(handle);
-  if (found == splits_.end()) return true;
-  if (!found->second.has_ended) {
-    found->second.waiting = rank;
+  const auto split = splits_.find(handle);
+  if (split == splits_.end()) return true;
+  if (!split->second.has_ended) {
+    split->second.waiting = rank;
     return false;
   }
-  splits_.erase(found);
+  splits_.erase(split);
   return true;
 }
 
@@ -48,10 +48,10 @@ bool StartedAccesses::end(std::int32_t activity, bool failed) {
     }
     return true;
   }
-  const auto found = message_of_.find(activity);
-  if (found == message_of_.end()) return false;
-  const std::int32_t index = found->second;
-  message_of_.erase(found);
+  const auto entry = message_of_.find(activity);
+  if (entry == message_of_.end()) return false;
+  const std::int32_t index = entry->second;
+  message_of_.erase(entry);
   if (failed) return true;  // whoever waits for it waits for ever
   Message& message = matcher_.message(index);
   message.arrived = true;

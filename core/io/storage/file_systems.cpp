@@ -56,13 +56,13 @@ void FileSystems::for_each_server(const FileRequest& request, F f) const {
 
 bool FileSystems::has_routes(const FileRequest& request, std::int32_t client) {
   const FileSystemData& data = *system(request.file_system).data;
-  bool found = true;
+  bool connected = true;
   for_each_server(request, [&](std::int32_t server, std::int64_t) {
-    if (!found) return;
+    if (!connected) return;
     const std::int32_t host = host_of(data, server);
-    found = network_.pair(client, host) >= 0 && network_.pair(host, client) >= 0;
+    connected = network_.pair(client, host) >= 0 && network_.pair(host, client) >= 0;
   });
-  return found;
+  return connected;
 }
 
 // The cache of a client that a request concerns; null: none.

@@ -19,13 +19,13 @@ TEST("striping: parts of a file are those that its stripes give one by one") {
     for (std::int64_t byte = offset; byte < offset + bytes; ++byte) {
       ++expected[static_cast<std::size_t>(byte / stripe % count)];
     }
-    std::vector<std::int64_t> found(static_cast<std::size_t>(count));
+    std::vector<std::int64_t> parts(static_cast<std::size_t>(count));
     for_each_part(stripe, count, offset, bytes, [&](std::int32_t server, std::int64_t part) {
       CHECK(part > 0);
-      CHECK(found[static_cast<std::size_t>(server)] == 0);
-      found[static_cast<std::size_t>(server)] = part;
+      CHECK(parts[static_cast<std::size_t>(server)] == 0);
+      parts[static_cast<std::size_t>(server)] = part;
     });
-    CHECK(found == expected);
+    CHECK(parts == expected);
   }
 }
 
@@ -91,9 +91,9 @@ TEST("write-behind: accepts and flushes what its definition says") {
         cache.progress(numbers[chosen], part);
         if (left == 0) cache.end(numbers[chosen]);
       }
-      Stack<std::int32_t> found;
-      cache.collect(found);
-      CHECK(std::vector<std::int32_t>(found.begin(), found.end()) == reference.collect());
+      Stack<std::int32_t> collected;
+      cache.collect(collected);
+      CHECK(std::vector<std::int32_t>(collected.begin(), collected.end()) == reference.collect());
     }
   }
 }

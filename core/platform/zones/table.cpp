@@ -86,10 +86,10 @@ bool FullZone::route(const RouteSearch&, std::int32_t source, std::int32_t desti
                      LocalRoute& route) const {
   const std::int32_t number = find(source, destination);
   if (number < 0) return false;
-  const DeclaredRoute found = declared(number);
-  route.links.insert(route.links.end(), found.links.begin(), found.links.end());
-  route.begin = found.begin;
-  route.end = found.end;
+  const DeclaredRoute declared_route = declared(number);
+  route.links.insert(route.links.end(), declared_route.links.begin(), declared_route.links.end());
+  route.begin = declared_route.begin;
+  route.end = declared_route.end;
   return true;
 }
 

@@ -57,10 +57,10 @@ Point ZoneTree::point_of(std::int32_t host) const {
 }
 
 bool ZoneTree::find_bypass(std::int32_t zone, Point source, Point destination,
-                           DeclaredRoute& found) const {
+                           DeclaredRoute& bypass) const {
   const auto place = bypasses_.find(key(zone, source, destination));
   if (place == bypasses_.end()) return false;
-  found = place->second;
+  bypass = place->second;
   return true;
 }
 

@@ -51,7 +51,7 @@ class ZoneTree {
     return !bypasses_.empty() && bypassed_[static_cast<std::size_t>(zone)];
   }
   // False: the zone declares none between the two.
-  bool find_bypass(std::int32_t zone, Point source, Point destination, DeclaredRoute& found) const;
+  bool find_bypass(std::int32_t zone, Point source, Point destination, DeclaredRoute& bypass) const;
 
   // The route between two hosts: puts its links into `links`, and returns its latency in seconds,
   // or -1 where there is none. `latency_of`: that of each link.

@@ -120,8 +120,8 @@ TEST("zones: threads share the shortest paths") {
     threads.emplace_back([&] {
       for (std::int32_t host = 0; host < 2 * kHosts; ++host) {
         const std::int32_t last = host < kHosts ? kHosts - 1 : 2 * kHosts - 1;
-        Links found;
-        const double latency = tree.route(host, last, kLatencies, found);
+        Links path;
+        const double latency = tree.route(host, last, kLatencies, path);
         count += host == last || latency == last - host ? 1 : 0;
       }
     });

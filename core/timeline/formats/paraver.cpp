@@ -121,12 +121,12 @@ const std::vector<ParaverCall>& paraver_calls() {
     std::vector<ParaverCall> made;
     for (const std::string& word : kind_names()) {
       // Extrae has no number for iexscan, which is shown as the blocking one.
-      auto found = calls_by_word().find(word);
-      if (found == calls_by_word().end() && word.starts_with('i')) {
-        found = calls_by_word().find(std::string_view(word).substr(1));
+      auto call = calls_by_word().find(word);
+      if (call == calls_by_word().end() && word.starts_with('i')) {
+        call = calls_by_word().find(std::string_view(word).substr(1));
       }
-      made.push_back(found == calls_by_word().end() ? ParaverCall{.name = {}, .state = kOthers}
-                                                    : found->second);
+      made.push_back(call == calls_by_word().end() ? ParaverCall{.name = {}, .state = kOthers}
+                                                   : call->second);
     }
     return made;
   }();

@@ -49,16 +49,16 @@ std::vector<std::size_t> FlatBuffer::table(std::size_t referred_at,
   }
   align(2, 0);
   const std::size_t before = bytes_.size();
-  for (const std::uint16_t one : places) append(one, sizeof one);
+  for (const std::uint16_t entry : places) append(entry, sizeof entry);
   align(kAligned, kAligned - kReference);  // its first field may have eight bytes
   refer(referred_at);
   append(bytes_.size() - before, kReference);
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> positions;
   for (const Field& field : fields) {
-    if (field.size == kReference) found.push_back(bytes_.size());
+    if (field.size == kReference) positions.push_back(bytes_.size());
     append(field.value, field.size);
   }
-  return found;
+  return positions;
 }
 
 void FlatBuffer::text(std::size_t referred_at, std::string_view text) {
@@ -80,12 +80,12 @@ std::vector<std::size_t> FlatBuffer::references(std::size_t referred_at, std::si
   align(kReference, 0);
   refer(referred_at);
   append(count, kReference);
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < count; ++i) {
-    found.push_back(bytes_.size());
+    positions.push_back(bytes_.size());
     append(0, kReference);
   }
-  return found;
+  return positions;
 }
 
 std::string_view FlatBuffer::finish() {

@@ -108,24 +108,24 @@ std::string packed_bytes(const Ranks& ranks, tit::FileLayout layout,
 }
 
 Ranks find_ranks(const PackInput& input, const Progress& progress) {
-  Ranks found;
+  Ranks trace;
   if (input.files.size() == 1) {
     const MergedFile merged(input.files.front(), MergedFile::Comments::kept,
                             part_of(progress, 0.0, 0.4));
-    found.merged = true;
-    found.parts = merged.split(part_of(progress, 0.4, 1.0));
-    for (const TraceFile& part : found.parts) {
-      found.files.push_back({&part, &input.names.front()});
+    trace.merged = true;
+    trace.parts = merged.split(part_of(progress, 0.4, 1.0));
+    for (const TraceFile& part : trace.parts) {
+      trace.files.push_back({&part, &input.names.front()});
     }
   } else {
     const std::vector<std::int64_t> ranks = ranks_of(input.files, input.name, progress);
-    found.files.resize(ranks.size());
+    trace.files.resize(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      found.files[static_cast<std::size_t>(ranks[i])] = {&input.files[i], &input.names[i]};
+      trace.files[static_cast<std::size_t>(ranks[i])] = {&input.files[i], &input.names[i]};
     }
   }
-  for (const RankFile& rank : found.files) found.bytes += static_cast<double>(rank.file->size());
-  return found;
+  for (const RankFile& rank : trace.files) trace.bytes += static_cast<double>(rank.file->size());
+  return trace;
 }
 
 // The calls of one rank have to be at hand to find their structure anew.
@@ -244,8 +244,8 @@ void pack(const PackInput& input, const std::string& output, const Progress& pro
     pack_again(input, output, progress);
     return;
   }
-  const double found = input.files.size() == 1 ? 0.5 : 0.1;
-  const Ranks ranks = find_ranks(input, part_of(progress, 0.0, found));
+  const double search_share = input.files.size() == 1 ? 0.5 : 0.1;
+  const Ranks ranks = find_ranks(input, part_of(progress, 0.0, search_share));
   const Dialect dialect =
       input.dialect == Dialect::automatic ? detect_dialect(input.files) : input.dialect;
   tit::FileLayout layout;
@@ -254,7 +254,7 @@ void pack(const PackInput& input, const std::string& output, const Progress& pro
   layout.index_name = input.index_name;
   layout.index_text = input.index_text;
   const std::string file =
-      packed_bytes(ranks, std::move(layout), input.precision, part_of(progress, found, 1.0));
+      packed_bytes(ranks, std::move(layout), input.precision, part_of(progress, search_share, 1.0));
   write_at(*create_file(output), file, 0, output);
 }
 

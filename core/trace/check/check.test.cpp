@@ -27,11 +27,11 @@ bool sound(const CheckReport& report) {
 bool says(const CheckReport& report, Severity severity, std::int32_t rank, std::uint64_t line,
           std::string_view part) {
   const std::vector<Finding>& kept = report.findings.kept();
-  const bool one = kept.size() == 1 && kept[0].severity == severity && kept[0].rank == rank &&
-                   kept[0].line == line && kept[0].message.find(part) != std::string::npos &&
-                   kept[0].file == "rank-" + std::to_string(rank);
-  if (!one) sound(report);
-  return one;
+  const bool matches = kept.size() == 1 && kept[0].severity == severity && kept[0].rank == rank &&
+                       kept[0].line == line && kept[0].message.find(part) != std::string::npos &&
+                       kept[0].file == "rank-" + std::to_string(rank);
+  if (!matches) sound(report);
+  return matches;
 }
 
 }  // namespace
@@ -44,8 +44,8 @@ TEST("check: a sound trace, and what is counted in it") {
   CHECK(sound(report));
   CHECK(report.actions == 15);
   const auto count = [&](std::string_view name) {
-    for (const ActionCount& one : report.counts) {
-      if (one.name == name) return one;
+    for (const ActionCount& action : report.counts) {
+      if (action.name == name) return action;
     }
     return ActionCount{};
   };
@@ -346,9 +346,9 @@ std::vector<Finding> said_of(const std::string& text) {
 }
 
 bool says(const std::string& text, std::uint64_t line, std::string_view part) {
-  const std::vector<Finding> found = said_of(text);
-  return found.size() == 1 && found[0].severity == Severity::error && found[0].line == line &&
-         found[0].message.find(part) != std::string::npos;
+  const std::vector<Finding> findings = said_of(text);
+  return findings.size() == 1 && findings[0].severity == Severity::error &&
+         findings[0].line == line && findings[0].message.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ std::optional<Overlap> first_overlap(std::vector<Range> ranges) {
 }  // namespace
 
 std::int32_t WrittenRanges::file(const std::string& name) {
-  const auto [found, is_new] = numbers_.try_emplace(name, static_cast<std::int32_t>(names_.size()));
+  const auto [entry, is_new] = numbers_.try_emplace(name, static_cast<std::int32_t>(names_.size()));
   if (is_new) names_.push_back(name);
-  return found->second;
+  return entry->second;
 }
 
 void WrittenRanges::add(const Interval& interval, const Range& range) {
@@ -161,8 +161,8 @@ void FileWrites::take(const RankWalk& walk) {
   } else if (op.kind == Kind::file_offset) {
     if (own_part_of(file_call_of(waiting_)) != Operation::lseek) {
       transfer(waiting_, op.bytes, true);
-    } else if (const auto found = open_.find(waiting_.peer); found != open_.end()) {
-      std::int64_t& position = found->second.position;
+    } else if (const auto entry = open_.find(waiting_.peer); entry != open_.end()) {
+      std::int64_t& position = entry->second.position;
       if (from_ == static_cast<std::int32_t>(SeekFrom::beginning)) position = op.bytes;
       if (from_ == static_cast<std::int32_t>(SeekFrom::end)) position = kUnknown;
       if (from_ == static_cast<std::int32_t>(SeekFrom::position) && position != kUnknown) {
@@ -208,11 +208,11 @@ void FileWrites::take_call(const RankWalk& walk, const Op& op) {
 }
 
 void FileWrites::synchronise(const Op& op) {
-  const auto found = open_.find(op.peer);
+  const auto entry = open_.find(op.peer);
   if (op.comm == 0) {
     ++of_world_;
-  } else if (found != open_.end()) {
-    ++of_file_[found->second.file];
+  } else if (entry != open_.end()) {
+    ++of_file_[entry->second.file];
   }
 }
 
@@ -227,10 +227,10 @@ void FileWrites::open(const RankWalk& walk, const Op& op) {
 }
 
 void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
-  const auto found = open_.find(op.peer);
+  const auto entry = open_.find(op.peer);
   const Operation call = file_call_of(op);
-  if (found == open_.end() || file_traits_of(call).is_shared) return;
-  OpenFile& opened = found->second;
+  if (entry == open_.end() || file_traits_of(call).is_shared) return;
+  OpenFile& opened = entry->second;
   const Operation does = own_part_of(call);
   const bool writes = does == Operation::write || does == Operation::pwrite;
   const std::int64_t begin = has_offset ? offset : opened.position;
@@ -246,9 +246,9 @@ void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
 }
 
 void FileWrites::set_view(const RankWalk& walk, const Op& op) {
-  const auto found = open_.find(op.peer);
-  if (found == open_.end()) return;
-  OpenFile& opened = found->second;
+  const auto entry = open_.find(op.peer);
+  if (entry == open_.end()) return;
+  OpenFile& opened = entry->second;
   const std::vector<double>& numbers = walk.call().arguments;
   if (opened.view || !numbers.empty()) opened.position = 0;
   opened.view = numbers.empty() ? nullptr : std::make_shared<const FileView>(numbers);
@@ -284,9 +284,9 @@ void FileWrites::repeat(std::uint64_t times) {
   const bool is_one_interval = of_world_ == of_world_before_;
   of_world_ += times * (of_world_ - of_world_before_);
   for (const Write& write : writes_) {
-    const auto found = open_.find(write.handle);
-    if (!is_one_interval || !write.moves || found == open_.end()) continue;
-    const std::int64_t step = found->second.position - found->second.position_before;
+    const auto entry = open_.find(write.handle);
+    if (!is_one_interval || !write.moves || entry == open_.end()) continue;
+    const std::int64_t step = entry->second.position - entry->second.position_before;
     if (step == 0) continue;
     WrittenRanges::Range range = write.range;
     if (step == range.end - range.begin) {

@@ -155,7 +155,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       if (state.request >= 0) state.wait = Wait::receive;  // else none that is known here
       return true;
     case Role::free_request:
-      if (const std::int32_t found = named(state); found >= 0) free_request(state, found);
+      if (const std::int32_t request = named(state); request >= 0) free_request(state, request);
       return true;
     case Role::complete_all:
       if (!traits.blocks) return true;
@@ -402,8 +402,9 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
       break;
     case Wait::all:
     case Wait::any:
-      request = find_awaited(
-          state, [this](std::int32_t one) { return !is_any(one) && !requests_[one].complete; });
+      request = find_awaited(state, [this](std::int32_t pending) {
+        return !is_any(pending) && !requests_[pending].complete;
+      });
       block.operation = state.operation;
       break;
     case Wait::probe:
@@ -436,13 +437,13 @@ void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t
   if (messages.receives.empty()) {
     ++messages.surplus;
   } else {
-    const std::int32_t found = messages.receives.front();
+    const std::int32_t receive = messages.receives.front();
     messages.receives.pop_front();
     if (messages.receives.empty()) channels_.erase(channel);
-    if (requests_[found].freed) {
-      requests_.release(found);
+    if (requests_[receive].freed) {
+      requests_.release(receive);
     } else {
-      requests_[found].complete = true;
+      requests_[receive].complete = true;
     }
   }
   if (receiver.wait != Wait::none) wake(to);
@@ -519,8 +520,8 @@ bool PermissiveRun::take_list(RankState& state) {
   if (!state.lists) return state.pending.first >= 0;
   bool any = false;
   for (const double number : state.walk->call().arguments) {
-    const std::int32_t found = state.numbers.pending(static_cast<std::int32_t>(number));
-    if (found >= 0) any = requests_[found].awaited = true;
+    const std::int32_t request = state.numbers.pending(static_cast<std::int32_t>(number));
+    if (request >= 0) any = requests_[request].awaited = true;
   }
   return any;
 }

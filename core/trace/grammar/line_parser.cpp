@@ -985,9 +985,9 @@ void LineParser::complete_requests(Op& op) {
     fail("completed= names " + std::to_string(call.arguments.size()) +
          " requests; a waitany completes one");
   }
-  for (const double one : call.arguments) {
-    if (std::find(call.listed.begin(), call.listed.end(), one) == call.listed.end()) {
-      fail("completed= names request " + std::to_string(static_cast<std::int64_t>(one)) +
+  for (const double number : call.arguments) {
+    if (std::find(call.listed.begin(), call.listed.end(), number) == call.listed.end()) {
+      fail("completed= names request " + std::to_string(static_cast<std::int64_t>(number)) +
            ", which is not in requests=");
     }
   }

@@ -54,18 +54,18 @@ class FileHabits {
   // A file is opened.
   Ends open(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
     const std::string key = name + '\0' + std::to_string(file_system);
-    auto found = numbers_.find(key);
-    if (found == numbers_.end()) {
+    auto entry = numbers_.find(key);
+    if (entry == numbers_.end()) {
       const bool is_known = numbers_.size() < kMost;
       if (!is_known && other_ < 0) other_ = add("", file_system, alignment);
       if (!is_known) {
         ++uses_[static_cast<std::size_t>(other_)].opens;
         return {.use = other_};
       }
-      found = numbers_.emplace(key, add(name, file_system, alignment)).first;
+      entry = numbers_.emplace(key, add(name, file_system, alignment)).first;
     }
-    ++uses_[static_cast<std::size_t>(found->second)].opens;
-    return {.use = found->second};
+    ++uses_[static_cast<std::size_t>(entry->second)].opens;
+    return {.use = entry->second};
   }
 
   // `behind` is the offset behind the last byte: with holes, more than the offset and the bytes.

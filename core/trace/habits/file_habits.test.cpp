@@ -38,10 +38,10 @@ TEST("file habits: what follows an access with holes begins behind its last byte
 
 TEST("file habits: handles are apart, names on one file system together") {
   FileHabits habits;
-  FileHabits::Ends one = habits.open("a", -1, 4096);
-  FileHabits::Ends other = habits.open("a", -1, 4096);
-  habits.access(one, false, 0, 10, 10);
-  habits.access(other, false, 10, 10, 20);  // the first one of its handle
+  FileHabits::Ends first = habits.open("a", -1, 4096);
+  FileHabits::Ends second = habits.open("a", -1, 4096);
+  habits.access(first, false, 0, 10, 10);
+  habits.access(second, false, 10, 10, 20);  // the first one of its handle
   CHECK(habits.uses().size() == 1);
   CHECK(habits.uses().front().opens == 2);
   CHECK(habits.uses().front().reads.consecutive == 0);

@@ -44,14 +44,14 @@ void CallPathCounter::take(std::uint32_t rank_class, const ClassCounter& counter
 }
 
 std::vector<CallPathSummary> CallPathCounter::summaries() const {
-  std::vector<CallPathSummary> found;
+  std::vector<CallPathSummary> summaries;
   for (const auto& [call, calls] : calls_) {
     const auto path = static_cast<std::size_t>(call.first);
     const std::vector<std::string>& texts = file_.attributes()->tables().texts;
     if (path >= texts.size()) file_.damaged("a text that an attribute names is not there");
-    found.push_back({texts[path], call.second, calls});
+    summaries.push_back({texts[path], call.second, calls});
   }
-  return found;
+  return summaries;
 }
 
 std::vector<std::string> module_comments(const tit::TraceTables& tables) {

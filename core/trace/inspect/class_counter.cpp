@@ -148,10 +148,10 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
   constexpr std::size_t kMostKept = 4096;
   if (meaning(call, false).role != CallMeaning::Role::action) return;
   const tit::Shape& shape = tables_.shapes[tables_.signatures[signature(call)].shape];
-  std::map<std::vector<std::int64_t>, std::pair<std::uint32_t, std::uint64_t>> alike;
+  std::map<std::vector<std::int64_t>, std::pair<std::uint32_t, std::uint64_t>> groups;
   const auto take_all = [&] {
-    for (const auto& [key, of] : alike) {
-      const auto [position, ranks] = of;
+    for (const auto& [key, group] : groups) {
+      const auto [position, ranks] = group;
       program_.numbers(call, position, numbers_);
       for (const bool doubles : {false, true}) {
         const std::uint64_t times = uses_[call].times[doubles ? 1 : 0];
@@ -161,7 +161,7 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
         into_.measure_call(site(call), call_meaning, times * ranks);
       }
     }
-    alike.clear();
+    groups.clear();
   };
   std::vector<std::int64_t> key;
   for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
@@ -172,8 +172,8 @@ void ClassCounter::count_by_rank(std::uint32_t call) {
       const std::int64_t number = numbers_[hole];
       key.push_back(shape.is_rank(hole) ? std::min<std::int64_t>(number, 0) : number);
     }
-    ++alike.emplace(key, std::make_pair(position, std::uint64_t{0})).first->second.second;
-    if (alike.size() == kMostKept) take_all();
+    ++groups.emplace(key, std::make_pair(position, std::uint64_t{0})).first->second.second;
+    if (groups.size() == kMostKept) take_all();
   }
   take_all();
 }
@@ -246,12 +246,12 @@ void ClassCounter::count_constant_columns(const std::vector<CallContext>& contex
         if (call_signature.arguments[i].mode != tit::Mode::column) continue;
         numbers_[i] = file_.argument_of(holes[i], value(++argument));
       }
-      const CallMeaning found =
+      const CallMeaning call_meaning =
           reader_.read(signature(context.call), numbers_, ranks_[position], context.double_default);
-      if (found.role == CallMeaning::Role::computation) {
-        into_.take_volume(site(context.call), found.amount, context.times);
+      if (call_meaning.role == CallMeaning::Role::computation) {
+        into_.take_volume(site(context.call), call_meaning.amount, context.times);
       } else {
-        into_.measure_call(site(context.call), found, context.times);
+        into_.measure_call(site(context.call), call_meaning, context.times);
       }
     }
   }
@@ -271,11 +271,11 @@ void ClassCounter::read_column(std::uint32_t position) {
     const TypeDefault effect = use.meanings[0]->effect;
     if (effect != TypeDefault::kept) doubles = effect == TypeDefault::doubles;
     if (!use.columns) continue;
-    const CallMeaning found = reader_.read(signature(call), calls.numbers(), rank, doubles);
-    if (found.role == CallMeaning::Role::computation) {
-      pending = found.amount;
+    const CallMeaning call_meaning = reader_.read(signature(call), calls.numbers(), rank, doubles);
+    if (call_meaning.role == CallMeaning::Role::computation) {
+      pending = call_meaning.amount;
     } else {
-      into_.measure_call(site(call), found, 1);
+      into_.measure_call(site(call), call_meaning, 1);
     }
   }
   if (pending) into_.take_volume(sites_.end(), *pending, 1);

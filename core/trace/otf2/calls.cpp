@@ -93,10 +93,10 @@ void Otf2Calls::leave(std::uint64_t time, std::uint32_t region) {
 std::int64_t Otf2Calls::computed_until(std::uint64_t time) {
   const std::int64_t held = std::exchange(held_, kNotComputed);
   if (!computes_) return held;
-  const std::int64_t found =
+  const std::int64_t amount =
       metric_ >= 0 ? static_cast<std::int64_t>(counted_ - started_count_)
                    : std::max<std::int64_t>(static_cast<std::int64_t>(time - began_) - flushed_, 0);
-  return held == kNotComputed ? found : held + found;
+  return held == kNotComputed ? amount : held + amount;
 }
 
 // Outside of all calls, what is computed up to here is before what comes next.
@@ -325,7 +325,7 @@ std::vector<std::uint64_t> Otf2Calls::record(std::size_t number) const {
 
 std::vector<std::int64_t> Otf2Calls::volumes(const std::vector<std::uint32_t>& lines,
                                              double per_second, double speed) const {
-  std::vector<std::int64_t> found(calls_.size() + 1, -1);
+  std::vector<std::int64_t> amounts(calls_.size() + 1, -1);
   double carried = 0;
   const auto take = [&](std::int64_t& volume) {
     const double rounded = std::nearbyint(carried);
@@ -338,10 +338,10 @@ std::vector<std::int64_t> Otf2Calls::volumes(const std::vector<std::uint32_t>& l
       const auto amount = static_cast<double>(computed_[i]);
       carried += metric_ >= 0 ? amount : amount / per_second * speed;
     }
-    if (lines[calls_[i]] > 0) take(found[i]);
+    if (lines[calls_[i]] > 0) take(amounts[i]);
   }
-  take(found.back());
-  return found;
+  take(amounts.back());
+  return amounts;
 }
 
 std::uint64_t SmallestNumbers::give(std::uint64_t key) {

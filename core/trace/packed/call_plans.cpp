@@ -74,18 +74,18 @@ void CallPlans::make(std::uint32_t call) {
   const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
   const bool used_lost_type = std::exchange(uses_lost_type_, false);
   CallDetails details;
-  bool found = false;
+  bool resolved = false;
   try {
-    found = find(call, details);
+    resolved = find(call, details);
   } catch (const TraceError&) {
     // It is call_signature when the line is parsed for its rank.
   }
-  if (!found) {
+  if (!resolved) {
     plan.form = CallForm::parsed;
   } else if (!make_plain(call, details, plan)) {
     plan.form = CallForm::patched;
   }
-  if (found && !known && is_for_all_classes(call, details)) {
+  if (resolved && !known && is_for_all_classes(call, details)) {
     known = std::make_unique<const KnownCall>(
         KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
   }
@@ -352,7 +352,7 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
       parse(probe.call, probe.numbers, program_.ranks().front(), probe.calls, ops);
   probe.numbers[hole] = value;
   if (count != probe.count) return false;
-  bool found = false;
+  bool differs = false;
   for (std::size_t i = 0; i < count; ++i) {
     const Op& before = probe.ops[i];
     const Op& after = ops[i];
@@ -361,8 +361,8 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
                             (before.bytes != after.bytes ? 1 : 0) +
                             (before.tag != after.tag ? 1 : 0);
     if (differences == 0) continue;
-    if (differences > 1 || found) return false;
-    found = true;
+    if (differences > 1 || differs) return false;
+    differs = true;
     patch.op = static_cast<std::uint8_t>(i);
     if (before.peer != after.peer) {
       patch.field = Field::peer;
@@ -391,7 +391,7 @@ bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, F
       if (before.bytes != patch.scale * value) return false;
     }
   }
-  return found;
+  return differs;
 }
 
 bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {

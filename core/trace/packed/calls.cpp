@@ -40,11 +40,11 @@ void PackedCalls::find_attributes() {
   for (std::uint32_t call = 0; call < places_.size(); ++call) {
     Place& place = places_[call];
     place.layout = &tables.layouts[of_class.layout_of[call]];
-    for (const std::uint32_t one : place.layout->before) {
-      place.before_sites.push_back(tables.site_of(one, place.kind, true));
+    for (const std::uint32_t attribute : place.layout->before) {
+      place.before_sites.push_back(tables.site_of(attribute, place.kind, true));
     }
-    for (const std::uint32_t one : place.layout->at) {
-      place.at_sites.push_back(tables.site_of(one, place.kind, false));
+    for (const std::uint32_t attribute : place.layout->at) {
+      place.at_sites.push_back(tables.site_of(attribute, place.kind, false));
     }
     for (const tit::CallAttributes::Fixed& fixed : place.layout->fixed) {
       const bool is_by_rank = fixed.argument.mode == tit::Mode::by_rank;
@@ -65,8 +65,8 @@ PackedAttribute PackedCalls::checked(PackedAttribute value) const {
 }
 
 std::uint64_t PackedCalls::value_at(std::uint32_t site) {
-  const PackedFile::Site& found = file_->site(site);
-  return found.varies ? column_.next(found.model) : found.value;
+  const PackedFile::Site& value_site = file_->site(site);
+  return value_site.varies ? column_.next(value_site.model) : value_site.value;
 }
 
 // `site`: the first one of the call, that of the volume before it.
@@ -143,13 +143,13 @@ bool repeats_attribute(const PackedFile& file, std::int32_t rank, std::uint32_t 
   PackedCalls calls(file, rank, true);
   std::vector<std::optional<std::int64_t>> known;  // by places
   while (calls.next()) {
-    std::int64_t found = kNone;
+    std::int64_t current = kNone;
     for (const PackedAttribute& value : calls.at()) {
-      if (value.attribute == attribute) found = value.value;
+      if (value.attribute == attribute) current = value.value;
     }
     if (known.size() <= calls.place()) known.resize(calls.place() + std::size_t{1});
-    if (!known[calls.place()]) known[calls.place()] = found;
-    if (known[calls.place()] != found) return false;
+    if (!known[calls.place()]) known[calls.place()] = current;
+    if (known[calls.place()] != current) return false;
   }
   return true;
 }

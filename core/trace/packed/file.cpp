@@ -94,10 +94,10 @@ std::string packed_graph(const std::string& text) {
 
 std::optional<std::string> graph_in(TraceFile file) {
   const std::vector<tit::Section> sections = open_sections(file);
-  const auto found = std::find_if(sections.begin(), sections.end(), is_graph);
-  if (found == sections.end()) return std::nullopt;
+  const auto section = std::find_if(sections.begin(), sections.end(), is_graph);
+  if (section == sections.end()) return std::nullopt;
   try {
-    return tit::read_section(FileSource(file), *found);
+    return tit::read_section(FileSource(file), *section);
   } catch (const tit::FormatError& error) {
     throw_damaged(file, error.what());
   }
@@ -268,9 +268,9 @@ std::int64_t PackedFile::argument_of(const tit::Hole& hole, std::uint64_t value)
 
 std::uint64_t PackedFile::drawn_volume(std::uint32_t site, std::int32_t rank,
                                        std::uint64_t call) const {
-  const tit::Site& found = tables_.sites[site];
-  if (!found.varies) return found.value;
-  const std::uint32_t model = tables_.models.model_of[static_cast<std::size_t>(found.value)];
+  const tit::Site& value_site = tables_.sites[site];
+  if (!value_site.varies) return value_site.value;
+  const std::uint32_t model = tables_.models.model_of[static_cast<std::size_t>(value_site.value)];
   return tit::drawn_value(tables_.models.models[model], *seed_, static_cast<std::uint64_t>(rank),
                           site, call);
 }
@@ -336,11 +336,11 @@ std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& co
 
 ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
                         const std::vector<std::uint64_t>& offsets, std::int32_t rank) {
-  const auto found = std::lower_bound(
+  const auto match = std::lower_bound(
       columns.begin(), columns.end(), static_cast<std::uint32_t>(rank),
       [](const tit::RankColumn& column, std::uint32_t at) { return column.rank < at; });
-  if (found == columns.end() || found->rank != static_cast<std::uint32_t>(rank)) return {};
-  return {&*found, offsets[static_cast<std::size_t>(found - columns.begin())]};
+  if (match == columns.end() || match->rank != static_cast<std::uint32_t>(rank)) return {};
+  return {&*match, offsets[static_cast<std::size_t>(match - columns.begin())]};
 }
 
 }  // namespace tisim

@@ -577,11 +577,11 @@ void PackedReader::make_ready() {
 
 std::uint64_t PackedReader::value_at(std::uint32_t site) {
   if (site == tit::SiteTable::kNone) return 0;
-  const PackedFile::Site& found = shared_->file().site(site);
-  if (!found.varies) return found.value;
+  const PackedFile::Site& value_site = shared_->file().site(site);
+  if (!value_site.varies) return value_site.value;
   if (!column_)
     column_ = std::make_unique<ColumnStream>(shared_->file(), shared_->file().column_of(rank_));
-  return column_->next(found.model);
+  return column_->next(value_site.model);
 }
 
 // Value of the volume before a call.

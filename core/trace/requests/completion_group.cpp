@@ -48,8 +48,8 @@ CompletionGroup::Effect CompletionGroup::take(const Op& op, const CallTable& cal
 }
 
 void CompletionGroup::remove(const std::vector<double>& completed) {
-  std::erase_if(left_, [&](double one) {
-    return std::find(completed.begin(), completed.end(), one) != completed.end();
+  std::erase_if(left_, [&](double number) {
+    return std::find(completed.begin(), completed.end(), number) != completed.end();
   });
 }
 

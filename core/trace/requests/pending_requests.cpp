@@ -6,11 +6,11 @@ std::int32_t PendingRequests::find(PendingList& list, std::int32_t rank, const O
   const auto destination = static_cast<std::int32_t>(key.bytes);
   if (list.indexed) {
     const Place least{rank, key.comm, key.tag, key.peer, destination, 0};
-    const auto found = places_.lower_bound(least);
-    if (found == places_.end()) return -1;
+    const auto entry = places_.lower_bound(least);
+    if (entry == places_.end()) return -1;
     Place same = least;
-    std::get<5>(same) = std::get<5>(found->first);
-    return found->first == same ? found->second : -1;
+    std::get<5>(same) = std::get<5>(entry->first);
+    return entry->first == same ? entry->second : -1;
   }
   std::int32_t steps = 0;
   for (std::int32_t at = list.first; at >= 0; at = next(at), ++steps) {

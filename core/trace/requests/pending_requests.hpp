@@ -94,13 +94,13 @@ class RequestNumbers {
   const NumberedRequest* find(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);
     if (at < kMostDense) return at < small_.size() ? &small_[at] : nullptr;
-    const auto found = large_.find(number);
-    return found == large_.end() ? nullptr : &found->second;
+    const auto entry = large_.find(number);
+    return entry == large_.end() ? nullptr : &entry->second;
   }
   // The pending request of a number, -1: none.
   std::int32_t pending(std::int32_t number) const {
-    const NumberedRequest* const found = find(number);
-    return found == nullptr ? -1 : found->pending;
+    const NumberedRequest* const entry = find(number);
+    return entry == nullptr ? -1 : entry->pending;
   }
   // Calls `take` for each number that ever was given, in ascending order.
   template <class Take>

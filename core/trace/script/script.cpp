@@ -26,13 +26,13 @@ namespace {
 class InstructionTable {
  public:
   enum class Place : std::uint8_t { known, added, full };
-  struct Found {
+  struct Entry {
     Place place;
     std::uint32_t number;  // of an instruction that is known or added
   };
 
   // `fields`: the bytes of an instruction.
-  Found find_or_add(std::string_view fields) {
+  Entry find_or_add(std::string_view fields) {
     key_.assign(fields);
     const auto known = numbers_.find(key_);
     if (known != numbers_.end()) return {Place::known, known->second};
@@ -133,8 +133,8 @@ class RankScript {
       op.amount = amount;
       put_fields(op, Operation::barrier, 0, amount);
       fields_.varint(0);
-      const InstructionTable::Found found = put_instruction(line);
-      if (found.place == InstructionTable::Place::added) ++computations_;
+      const InstructionTable::Entry entry = put_instruction(line);
+      if (entry.place == InstructionTable::Place::added) ++computations_;
       return;
     }
     begin_statement(line);
@@ -287,12 +287,12 @@ class RankScript {
   }
 
   // The instruction whose fields have been put together.
-  InstructionTable::Found put_instruction(std::uint32_t line) {
+  InstructionTable::Entry put_instruction(std::uint32_t line) {
     begin_statement(line);
-    const InstructionTable::Found found = table_.find_or_add(fields_.data);
-    switch (found.place) {
+    const InstructionTable::Entry entry = table_.find_or_add(fields_.data);
+    switch (entry.place) {
       case InstructionTable::Place::known:
-        out_.varint(kFirstNumber + found.number);
+        out_.varint(kFirstNumber + entry.number);
         break;
       case InstructionTable::Place::added:
         out_.varint(kKeep);
@@ -304,7 +304,7 @@ class RankScript {
         break;
     }
     end_statement();
-    return found;
+    return entry;
   }
 
   void begin_statement(std::uint32_t line) {

@@ -79,7 +79,7 @@ bool is_version(std::string_view line) {
 Evidence of_file(const TraceFile& file, const Vocabulary& vocabulary,
                  std::vector<std::string_view>& words) {
   LineBuffer lines(file, kBufferSize);
-  Evidence found = Evidence::none;
+  Evidence strongest = Evidence::none;
   while (lines.position() < kBytesLookedAt && lines.refill()) {
     for (const char* p = lines.begin(); p != lines.end();) {
       const std::string_view line = LineBuffer::line_at(p, lines.end());
@@ -88,10 +88,10 @@ Evidence of_file(const TraceFile& file, const Vocabulary& vocabulary,
       split_words(line, words);
       const Evidence evidence = of_words(vocabulary, words);
       if (evidence == Evidence::modern || evidence == Evidence::legacy) return evidence;
-      found = std::max(found, evidence);
+      strongest = std::max(strongest, evidence);
     }
   }
-  return found;
+  return strongest;
 }
 
 }  // namespace
@@ -99,14 +99,14 @@ Evidence of_file(const TraceFile& file, const Vocabulary& vocabulary,
 Dialect detect_dialect(std::span<const TraceFile> files) {
   const Vocabulary vocabulary({});
   std::vector<std::string_view> words;
-  Evidence found = Evidence::none;
+  Evidence strongest = Evidence::none;
   for (const TraceFile& file : files.first(std::min(files.size(), kFilesLookedAt))) {
     const Evidence evidence = of_file(file, vocabulary, words);
     if (evidence == Evidence::modern) return Dialect::modern;
     if (evidence == Evidence::legacy) return Dialect::legacy;
-    found = std::max(found, evidence);
+    strongest = std::max(strongest, evidence);
   }
-  return found == Evidence::legacy_name ? Dialect::legacy : Dialect::modern;
+  return strongest == Evidence::legacy_name ? Dialect::legacy : Dialect::modern;
 }
 
 }  // namespace tisim

@@ -18,10 +18,10 @@ class KnownLines {
   // The number of a line without its newline, which becomes the line before the next one.
   std::uint32_t number(std::string_view text, bool& is_new) {
     const std::uint32_t guess = followers_[place_of_followers()];
-    const std::uint32_t found =
+    const std::uint32_t line =
         guess != 0 && has_text(guess - 1, text) ? guess - 1 : find(text, is_new);
-    follow(found);
-    return found;
+    follow(line);
+    return line;
   }
 
   // The same for the line at `p`, if it is the one that came behind the lines before it the last

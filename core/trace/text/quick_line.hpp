@@ -151,13 +151,13 @@ class QuickLine {
   static const Words kWords;
 
   // The action of the line at `p`; the result is what follows it.
-  [[gnu::always_inline]] const char* parse_word(const char* p, const Word*& found) const {
+  [[gnu::always_inline]] const char* parse_word(const char* p, const Word*& parsed) const {
     if ((load(p) & prefix_mask_) != prefix_ || !usable_) return nullptr;
     p += prefix_length_;
     const std::uint64_t word = load(p);
     const Word& action = kWords[hash(static_cast<std::uint32_t>(word))];
     if ((word & action.mask) != action.text) return nullptr;
-    found = &action;
+    parsed = &action;
     return p + action.length;
   }
 

@@ -31,9 +31,9 @@ TEST("reader: damaged lines are read, or refused, as the parser does alone") {
     std::string text = test::plain_text(random, 1 + static_cast<int>(random() % 8));
     for (std::size_t i = 0; i <= random() % 3; ++i) test::mutate(text, random);
     const Dialect dialect = random() % 4 == 0 ? Dialect::legacy : Dialect::modern;
-    const bool alike = test::reads_alike(text, 4, dialect, 1 + random() % 5);
-    CHECK(alike);
-    if (!alike) std::fprintf(stderr, "%s\n", text.c_str());
+    const bool equal = test::reads_alike(text, 4, dialect, 1 + random() % 5);
+    CHECK(equal);
+    if (!equal) std::fprintf(stderr, "%s\n", text.c_str());
   }
 }
 

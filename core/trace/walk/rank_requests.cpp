@@ -64,8 +64,8 @@ void RankRequests::take(const RankWalk& walk) {
       break;
     case Role::start_all:
       if (numbered) {
-        for (const double one : walk.call().arguments) {
-          start_number(walk, static_cast<std::int32_t>(one));
+        for (const double number : walk.call().arguments) {
+          start_number(walk, static_cast<std::int32_t>(number));
         }
         break;
       }
@@ -78,8 +78,8 @@ void RankRequests::take(const RankWalk& walk) {
     case Role::complete_some:
       if (numbered) {
         const bool waits = traits.blocks && traits.role == Role::complete_all;
-        for (const double one : walk.call().arguments) {
-          name_number(static_cast<std::int32_t>(one), waits);
+        for (const double number : walk.call().arguments) {
+          name_number(static_cast<std::int32_t>(number), waits);
         }
       } else if (traits.blocks && traits.role == Role::complete_all) {
         while (list_.first >= 0) complete(list_.first);
@@ -254,30 +254,30 @@ void RankRequests::complete(std::int32_t index) {
 // The source of a persistent receive that SimGrid's tracer wrote is known to its wait alone.
 std::int32_t RankRequests::named(const RankWalk& walk) {
   Op op = walk.op();
-  const std::int32_t found = requests_.named(list_, 0, &numbers_, op);
-  if (found >= 0 || (op.flags & kNumbered) != 0) return found;
+  const std::int32_t request = requests_.named(list_, 0, &numbers_, op);
+  if (request >= 0 || (op.flags & kNumbered) != 0) return request;
   op.peer = kAnySource;
   return requests_.named(list_, 0, &numbers_, op);
 }
 
 void RankRequests::complete_named(const RankWalk& walk, bool waits) {
-  const std::int32_t found = named(walk);
-  if (found < 0) {
+  const std::int32_t request = named(walk);
+  if (request < 0) {
     if (waits && complete_somewhere_ == 0) problems_.push_back({Fault::not_pending});
   } else if (waits) {
-    complete(found);
+    complete(request);
   } else {
-    requests_[found].complete = true;
+    requests_[request].complete = true;
   }
 }
 
 // The oldest one, where none has the tag that SimGrid gives it.
 void RankRequests::complete_collective(const RankWalk& walk) {
-  std::int32_t found = requests_.find_collective(list_, walk.op());
-  for (std::int32_t at = list_.first; at >= 0 && found < 0; at = requests_.next(at)) {
-    if (requests_[at].type == RequestType::collective) found = at;
+  std::int32_t request = requests_.find_collective(list_, walk.op());
+  for (std::int32_t at = list_.first; at >= 0 && request < 0; at = requests_.next(at)) {
+    if (requests_[at].type == RequestType::collective) request = at;
   }
-  if (found >= 0) complete(found);
+  if (request >= 0) complete(request);
 }
 
 // Requests by number.
@@ -338,18 +338,18 @@ bool RankRequests::is_of_collective(std::int32_t number, std::int32_t pending) {
 
 void RankRequests::cancel(const RankWalk& walk) {
   const Op& op = walk.op();
-  const std::int32_t found = requests_.named(list_, 0, &numbers_, op);
+  const std::int32_t index = requests_.named(list_, 0, &numbers_, op);
   if ((op.flags & kNumbered) != 0) {
     const auto number = static_cast<std::int32_t>(op.bytes);
-    if (!is_given(number) || is_of_collective(number, found)) return;
-    if (found < 0 && numbers_[number].persistent >= 0) {
+    if (!is_given(number) || is_of_collective(number, index)) return;
+    if (index < 0 && numbers_[number].persistent >= 0) {
       problems_.push_back({Fault::not_active, number});
     }
   }
-  if (found < 0 || requests_[found].type == RequestType::collective) return;
-  const Request& request = requests_[found];
+  if (index < 0 || requests_[index].type == RequestType::collective) return;
+  const Request& request = requests_[index];
   const std::uint32_t group = walk.group_of(request.comm).group;
-  const RequestKey& key = requests_.key(found);
+  const RequestKey& key = requests_.key(index);
   if (group == kNoGroup || key.source == kProcNull || key.destination == kProcNull) return;
   cancelled_ = {.channel = {group, key.destination, key.source, key.tag},
                 .is_receive = request.side == kReceiver,

@@ -131,10 +131,10 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
 }
 
 std::size_t Representatives::bin_of(double volume) const {
-  const auto found =
+  const auto match =
       std::lower_bound(bins_.begin(), bins_.end(), volume,
                        [](const Bin& bin, double bound) { return bin.last < bound; });
-  return std::min(static_cast<std::size_t>(found - bins_.begin()), bins_.size() - 1);
+  return std::min(static_cast<std::size_t>(match - bins_.begin()), bins_.size() - 1);
 }
 
 const Decimal& Representatives::of_bin(std::size_t bin, Choice choice) const {
@@ -275,10 +275,10 @@ std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint6
   const DecodingTable table = model.table();
   const BinChoice& bin = table.find(random & (kAllFrequencies - 1));
   const bool is_large = bin.width() == BinChoice::kLarge;
-  const LargeBin found = is_large ? table.large_bins[bin.low()] : LargeBin{bin.low(), bin.width()};
+  const LargeBin range = is_large ? table.large_bins[bin.low()] : LargeBin{bin.low(), bin.width()};
   const std::uint64_t offset = scrambled(random + 0x9e3779b97f4a7c15U);
-  return found.low +
-         (found.width == 64 ? offset : offset & ((std::uint64_t{1} << found.width) - 1));
+  return range.low +
+         (range.width == 64 ? offset : offset & ((std::uint64_t{1} << range.width) - 1));
 }
 
 }  // namespace tisim::tit

@@ -66,7 +66,7 @@ class LayoutReader {
   void read_numbers(std::vector<std::uint32_t>& numbers) {
     numbers.resize(count());
     std::uint32_t least = 0;
-    for (std::uint32_t& one : numbers) one = number(least);
+    for (std::uint32_t& value : numbers) value = number(least);
   }
 
   ByteReader& in_;
@@ -125,8 +125,10 @@ void AttributeTables::number_sites(const TraceTables& tables) {
   std::vector<std::uint64_t> keys;
   for (const auto& use : uses) {
     const CallAttributes& layout = layouts[use.second];
-    for (const std::uint32_t one : layout.before) keys.push_back(site_key(one, use.first, true));
-    for (const std::uint32_t one : layout.at) keys.push_back(site_key(one, use.first, false));
+    for (const std::uint32_t attribute : layout.before)
+      keys.push_back(site_key(attribute, use.first, true));
+    for (const std::uint32_t attribute : layout.at)
+      keys.push_back(site_key(attribute, use.first, false));
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());

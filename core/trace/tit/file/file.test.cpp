@@ -289,8 +289,8 @@ TEST("tables: numbers of what follows beyond the bytes are refused") {
   Bytes many;
   many.data = std::string("\x02\x00\x00\x00\x00", 5);  // two ranks, no flags, no texts
   many.varint(std::uint64_t{1} << 40);
-  const std::string found = fault_of(sound(), [&](std::string& bytes) { bytes = many.data; });
-  CHECK(contains(found, "the number of names is 1099511627776, but at most"));
+  const std::string fault = fault_of(sound(), [&](std::string& bytes) { bytes = many.data; });
+  CHECK(contains(fault, "the number of names is 1099511627776, but at most"));
 }
 
 TEST("tit tables: volumes in a bin that is wider than quick loops can read are special") {

@@ -392,26 +392,26 @@ void TraceTables::number_kinds() {
     }
     return false;
   };
-  const auto compare = [&](std::uint32_t one, std::uint32_t other) {
-    if (signatures[one].shape != signatures[other].shape) {
-      return signatures[one].shape < signatures[other].shape ? -1 : 1;
+  const auto compare = [&](std::uint32_t first, std::uint32_t second) {
+    if (signatures[first].shape != signatures[second].shape) {
+      return signatures[first].shape < signatures[second].shape ? -1 : 1;
     }
     KindPart part;
-    KindPart other_part;
-    for (std::size_t at = 0, other_at = 0;;) {
-      const bool has_part = next(one, at, part);
-      if (has_part != next(other, other_at, other_part)) return has_part ? 1 : -1;
+    KindPart second_part;
+    for (std::size_t at = 0, second_at = 0;;) {
+      const bool has_part = next(first, at, part);
+      if (has_part != next(second, second_at, second_part)) return has_part ? 1 : -1;
       if (!has_part) return 0;
-      const int order = part.compare(other_part);
+      const int order = part.compare(second_part);
       if (order != 0) return order;
     }
   };
   std::vector<std::uint32_t> sorted(signatures.size());
   std::iota(sorted.begin(), sorted.end(), 0U);
   // Equal ones in their order: the first of them stands first.
-  std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t one, std::uint32_t other) {
-    const int order = compare(one, other);
-    return order != 0 ? order < 0 : one < other;
+  std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t first, std::uint32_t second) {
+    const int order = compare(first, second);
+    return order != 0 ? order < 0 : first < second;
   });
   kinds.assign(signatures.size(), 0);
   for (std::size_t i = 0, first = 0; i < sorted.size(); ++i) {

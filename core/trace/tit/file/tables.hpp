@@ -176,8 +176,8 @@ class SiteTable {
   std::uint32_t find(std::uint32_t before, std::uint32_t at) const {
     const std::uint64_t place = place_of(before, at);
     if (is_dense_) return dense_[static_cast<std::size_t>(place)];
-    const auto found = sparse_.find(place);
-    return found == sparse_.end() ? kNone : found->second;
+    const auto entry = sparse_.find(place);
+    return entry == sparse_.end() ? kNone : entry->second;
   }
 
  private:
@@ -215,8 +215,8 @@ class VolumeSites {
 
   // The number of the volume's site for a call of kind `at` behind one of kind `before` - 1.
   std::uint32_t number(const SiteTable& table, std::uint32_t before, std::uint32_t at) const {
-    const std::uint32_t found = table.find(before, at);
-    return found == SiteTable::kNone ? kNothing : number_of_[found];
+    const std::uint32_t index = table.find(before, at);
+    return index == SiteTable::kNone ? kNothing : number_of_[index];
   }
   const VolumeSite* data() const { return sites_.data(); }
 

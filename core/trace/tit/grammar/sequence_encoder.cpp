@@ -483,13 +483,13 @@ void SequenceEncoder::add_all(const std::uint32_t* terminals, std::size_t size) 
 }
 
 void SequenceEncoder::add_to_run(std::uint32_t terminal) {
-  const Item one = Item::terminal(terminal);
-  if (run_.exponent > 0 && run_.symbol == one.symbol && run_.exponent < 0xffffffff) {
+  const Item next = Item::terminal(terminal);
+  if (run_.exponent > 0 && run_.symbol == next.symbol && run_.exponent < 0xffffffff) {
     ++run_.exponent;
     return;
   }
   end_run();
-  if (!enter_loop(terminal)) run_ = one;
+  if (!enter_loop(terminal)) run_ = next;
 }
 
 void SequenceEncoder::end_run() {

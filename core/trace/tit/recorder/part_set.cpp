@@ -374,8 +374,8 @@ class RankTrace {
         if (is_in_column(call.columns, hole)) made.numbers[hole] = value(call, hole);
       }
       for (const std::uint32_t attribute : log_.shapes[call.shape].streamed) {
-        const std::int64_t found = next_value(attribute);
-        if (found != kNoAttribute) part.attribute(attributes_[attribute], found);
+        const std::int64_t number = next_value(attribute);
+        if (number != kNoAttribute) part.attribute(attributes_[attribute], number);
       }
       if (made.shape == kComputeShape) {
         for (const AttributeValue& attribute : made.attributes) {

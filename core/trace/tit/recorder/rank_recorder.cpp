@@ -246,14 +246,15 @@ void RankRecorder::make_with_attributes(std::uint32_t line, const std::int64_t* 
   numbers_.assign(numbers, numbers + holes(line));
   attributes_.take_next(fixed_, streamed_, numbers_);
   std::vector<Declared::Variant>& variants = declared_[line].variants;
-  auto found = std::find_if(variants.begin(), variants.end(), [&](const Declared::Variant& other) {
-    return other.fixed == fixed_ && other.streamed == streamed_;
-  });
-  if (found == variants.end()) {
+  auto variant =
+      std::find_if(variants.begin(), variants.end(), [&](const Declared::Variant& other) {
+        return other.fixed == fixed_ && other.streamed == streamed_;
+      });
+  if (variant == variants.end()) {
     const std::uint32_t made = add_shape(declared_[line].line.with(fixed_, streamed_));
-    found = variants.insert(found, {fixed_, streamed_, made});
+    variant = variants.insert(variant, {fixed_, streamed_, made});
   }
-  make_shape(found->shape, numbers_.data());
+  make_shape(variant->shape, numbers_.data());
 }
 
 void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) {

@@ -362,12 +362,12 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
     std::vector<std::uint32_t> incomplete;
     const std::string bytes = trace_of(PartSet::read(rank.part().write()), {}, incomplete, most);
     const PackedFile file(test::file_of(bytes, "x.tit"));
-    std::vector<std::pair<std::uint64_t, std::int64_t>> found;
+    std::vector<std::pair<std::uint64_t, std::int64_t>> recorded;
     for (AttributeWalk walk(file, 0); walk.next();) {
-      found.emplace_back(walk.line(), 0);
-      for (const PackedAttribute& value : walk.values()) found.back().second += value.value;
+      recorded.emplace_back(walk.line(), 0);
+      for (const PackedAttribute& value : walk.values()) recorded.back().second += value.value;
     }
-    CHECK(found == expected);
+    CHECK(recorded == expected);
     const test::Scratch scratch;
     const std::string text = test::unpacked(bytes, 1, scratch).front();
     CHECK(text.find("# @ 0 f0\n# @ 1 f1\n# @ 2 f2\n# @ s=0 m=0\n0 compute 100\n# @ m=0\n") == 0);

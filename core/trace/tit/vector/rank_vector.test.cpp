@@ -175,19 +175,19 @@ TEST("rank vector: any values of any ranks") {
     const auto other = static_cast<std::int64_t>(random() % 40);
     const std::uint64_t kind = random() % 8;
     PerRank values;
-    for (const std::int32_t one : ranks) {
+    for (const std::int32_t member : ranks) {
       switch (kind == 7 ? random() % 7 : kind) {
         case 0:
           values.push_back(other);
           break;
         case 1:
-          values.push_back(one + other);
+          values.push_back(member + other);
           break;
         case 2:
-          values.push_back(one ^ other);
+          values.push_back(member ^ other);
           break;
         case 3:
-          values.push_back((one + other) % (rank + 3));
+          values.push_back((member + other) % (rank + 3));
           break;
         case 4:
           values.push_back(static_cast<std::int64_t>(random() >> (random() % 64)));
@@ -196,7 +196,7 @@ TEST("rank vector: any values of any ranks") {
           values.push_back(-static_cast<std::int64_t>(random() % 4));
           break;
         default:
-          values.push_back(one / (other + 1) * 3);
+          values.push_back(member / (other + 1) * 3);
       }
     }
     coded_size(values, ranks, round % 2 == 0);
