@@ -101,9 +101,9 @@ def cause_of(run: subprocess.CompletedProcess[str]) -> str:
         r"(Segmentation fault)",
         r"(Floating point exception)",
     ):
-        found = re.search(pattern, text)
-        if found:
-            return found.group(1).strip()[:200]
+        match = re.search(pattern, text)
+        if match:
+            return match.group(1).strip()[:200]
     last = text.strip().splitlines()[-1:] or ["nothing printed"]
     return f"exit status {run.returncode}: {last[0][:200]}"
 

@@ -31,9 +31,9 @@ def replayed(folder: Path, platform: Path, hosts: tuple[str, str], nbytes: int) 
     command = ["smpirun", "-np", "2", "-platform", platform, "-hostfile", folder / "hosts"]
     command += ["-replay", folder / "index", "--cfg=smpi/display-timing:yes"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    found = re.search(r"Simulated time: ([0-9.e+-]+)", run.stderr + run.stdout)
-    assert found, run.stderr + run.stdout
-    return float(found[1]) / ROUNDS / 2
+    match = re.search(r"Simulated time: ([0-9.e+-]+)", run.stderr + run.stdout)
+    assert match, run.stderr + run.stdout
+    return float(match[1]) / ROUNDS / 2
 
 
 @pytest.mark.parametrize(
@@ -43,28 +43,28 @@ def test_simgrid_reads_the_calibrated_platform(
     root: Path, tmp_path: Path, files: list[str]
 ) -> None:
     examples = root / "examples" / "calibration"
-    found = calibrate(
+    calibration = calibrate(
         read_measurements([examples / name for name in files]),
         platform=examples / "nominal.xml",
         hosts=("node-2", "node-11"),
     )
     path = tmp_path / "calibrated.xml"
-    found.platform.write(path)
-    times = simulate(found.platform.load(), found.hosts, SIZES)["pingpong"]
+    calibration.platform.write(path)
+    times = simulate(calibration.platform.load(), calibration.hosts, SIZES)["pingpong"]
     for size, time in zip(SIZES, times, strict=True):
-        assert replayed(tmp_path / str(size), path, found.hosts, size) == pytest.approx(
+        assert replayed(tmp_path / str(size), path, calibration.hosts, size) == pytest.approx(
             time, rel=1e-5
         )
 
 
 def test_simgrid_reads_the_nominal_platform(root: Path, tmp_path: Path) -> None:
-    found = calibrate(
+    calibration = calibrate(
         read_measurements([root / "examples" / "calibration" / "imb.txt"]),
         bandwidth=125e6,
         latency=15e-6,
     )
-    found.platform.write(tmp_path / "out.xml")
-    time = simulate(found.platform.load(), found.hosts, [5000])["pingpong"][0]
-    assert replayed(tmp_path / "r", tmp_path / "out.xml", found.hosts, 5000) == pytest.approx(
+    calibration.platform.write(tmp_path / "out.xml")
+    time = simulate(calibration.platform.load(), calibration.hosts, [5000])["pingpong"][0]
+    assert replayed(tmp_path / "r", tmp_path / "out.xml", calibration.hosts, 5000) == pytest.approx(
         time, rel=1e-5
     )

@@ -199,10 +199,10 @@ def test_speedups_by_place(tmp_path: Path) -> None:
     command = ["smpirun", "-np", "3", "-platform", str(platform), "-hostfile", str(hosts)]
     command += ["-no-privatize", f"--cfg={option}:{adjustments}", "-replay", str(index)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    found = re.search(r"Simulation time ([\d.]+)", run.stdout + run.stderr)
-    assert found
+    match = re.search(r"Simulation time ([\d.]+)", run.stdout + run.stderr)
+    assert match
     ours = tisim.replay(traces, platform=platform, hosts=HOSTS, config={option: str(adjustments)})
-    assert ours.simulated_time == pytest.approx(float(found[1]), abs=6e-7)
+    assert ours.simulated_time == pytest.approx(float(match[1]), abs=6e-7)
     assert ours.simulated_time > tisim.replay(traces, platform=platform, hosts=HOSTS).simulated_time
 
 

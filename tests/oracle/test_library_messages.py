@@ -85,8 +85,8 @@ def _predicted(selector: str, call: Call, nodes: Sequence[int]) -> Messages:
 
 def _find(*names: str) -> str:
     for name in names:
-        if found := shutil.which(name):
-            return found
+        if executable := shutil.which(name):
+            return executable
     pytest.skip(f"{names[-1]} is not installed")
 
 

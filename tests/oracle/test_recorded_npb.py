@@ -73,8 +73,10 @@ class Benchmark:
     @property
     def status(self) -> int:
         """What the program exits with: DT of version 3.3 returns 1 when all is well."""
-        found = sources()
-        return 1 if self.name == "dt" and found is not None and "3.3" in found.name else 0
+        source_tree = sources()
+        return (
+            1 if self.name == "dt" and source_tree is not None and "3.3" in source_tree.name else 0
+        )
 
 
 def benchmarks() -> list[Benchmark]:
@@ -87,10 +89,10 @@ def build(
     benchmark: Benchmark, directory: Path, *, c: str, fortran: str, environment: Mapping[str, str]
 ) -> Path:
     """Compile a benchmark in a copy of the sources."""
-    found = sources()
-    assert found is not None
+    source_tree = sources()
+    assert source_tree is not None
     copy = directory / "npb"
-    shutil.copytree(found, copy, ignore=shutil.ignore_patterns("*.o", "bin"))
+    shutil.copytree(source_tree, copy, ignore=shutil.ignore_patterns("*.o", "bin"))
     (copy / "bin").mkdir(exist_ok=True)
     (copy / "config" / "make.def").write_text(MAKE_DEF.format(c=c, fortran=fortran))
     command = ["make", benchmark.name, f"NPROCS={benchmark.ranks}", f"CLASS={benchmark.problem}"]

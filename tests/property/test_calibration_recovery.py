@@ -164,8 +164,8 @@ def check(found: object, truth: object, sizes: Floats, what: str) -> str:
     return ""
 
 
-def compare(found: Floats, truth: Floats, noise: float, what: str) -> str:
-    error = np.abs(found / truth - 1).max()
+def compare(fitted: Floats, truth: Floats, noise: float, what: str) -> str:
+    error = np.abs(fitted / truth - 1).max()
     return f"{what}: off by {error:.3f}; " if error > noise else ""
 
 

@@ -183,11 +183,11 @@ def check_messages(result: tisim.Result) -> None:
     }
 
 
-def same(found: pd.Series, expected: pd.Series, tolerance: float = 0.0) -> bool:
+def same(actual: pd.Series, expected: pd.Series, tolerance: float = 0.0) -> bool:
     """True if the columns are equal, numbers to a tolerance."""
-    if not pd.api.types.is_numeric_dtype(found):
-        return found.tolist() == expected.tolist()
-    numbers = (column.to_numpy(dtype=np.float64) for column in (found, expected))
+    if not pd.api.types.is_numeric_dtype(actual):
+        return actual.tolist() == expected.tolist()
+    numbers = (column.to_numpy(dtype=np.float64) for column in (actual, expected))
     return np.allclose(*numbers, rtol=0, atol=tolerance, equal_nan=True)
 
 

@@ -36,14 +36,14 @@ def test_the_core_computes_the_routes_that_the_zones_say(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(60):
         src, dst = (rng.randrange(len(platform.hosts)) for _ in range(2))
-        found = zones.route(src, dst, latency_of)
+        route = zones.route(src, dst, latency_of)
         try:
             links, terms = platform.find_links(src, dst)
         except InputError:
-            assert found is None
+            assert route is None
             continue
         said = links, add_up(terms, latency_of)
-        assert found == (None if said == ([], 0.0) else said)
+        assert route == (None if said == ([], 0.0) else said)
 
 
 @given(st.integers(0, 10**6))
@@ -57,12 +57,12 @@ def test_names_find_what_they_name(seed: int) -> None:
     assert platform.topology.hosts.find("no-such-host") is None
 
 
-def check_routes(one: Platform, other: Platform, seed: int) -> None:
+def check_routes(platform: Platform, other: Platform, seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(10):
-        src, dst = (rng.randrange(len(one.hosts)) for _ in range(2))
+        src, dst = (rng.randrange(len(platform.hosts)) for _ in range(2))
         try:
-            expected = one.route_links(src, dst)
+            expected = platform.route_links(src, dst)
         except InputError:
             continue
         # The other platform has answered other pairs before: no order of questions matters.

@@ -59,7 +59,7 @@ def test_no_wait_longer_than_a_pixel_is_lost(run: RunFile, data: st.DataObject) 
     assert rows is not None
     width = (window.end - window.begin) / columns
     start, stop = rows.reals("start"), rows.reals("end")
-    waits = np.isin(rows.numbers("state"), [run.info["states"].index(one) for one in WAITS])
+    waits = np.isin(rows.numbers("state"), [run.info["states"].index(wait) for wait in WAITS])
     long = waits & (stop - start > width) & (stop > window.begin) & (start < window.end)
     # Those that are hardly longer than a pixel are the hardest.
     hardest = np.argsort(np.where(long, stop - start, np.inf))[: min(long.sum(), 200)]

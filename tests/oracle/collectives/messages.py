@@ -279,19 +279,19 @@ class _Log:
 
     def read(self, line: str) -> None:
         """Take one line of the log."""
-        if found := self.START.match(line):
-            pid, what, pointer, nbytes, src, dst, tag, flags = found.groups()
+        if match := self.START.match(line):
+            pid, what, pointer, nbytes, src, dst, tag, flags = match.groups()
             bits = int(flags, 16)
             kind = what if what == "recv" else _send_kind(bits)
             pid_of_peer = int(src if what == "recv" else dst)
             peer = pid_of_peer - 1 if pid_of_peer > 0 else codes.ANY_SOURCE
             self.ranks[int(pid) - 1].start(pointer, kind, peer, int(nbytes), int(tag))
-        elif found := self.DONE.match(line):
-            self.ranks[int(found[1]) - 1].done(found[2], found[3])
-        elif found := self.WAITALL.match(line):
-            self.ranks[int(found[1]) - 1].waitall(int(found[2]))
-        elif found := self.MARK.match(line):
-            self.ranks[int(found[2])].mark(found[1] == "begin")
+        elif match := self.DONE.match(line):
+            self.ranks[int(match[1]) - 1].done(match[2], match[3])
+        elif match := self.WAITALL.match(line):
+            self.ranks[int(match[1]) - 1].waitall(int(match[2]))
+        elif match := self.MARK.match(line):
+            self.ranks[int(match[2])].mark(match[1] == "begin")
 
 
 def _send_kind(flags: int) -> str:

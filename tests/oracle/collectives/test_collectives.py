@@ -75,12 +75,12 @@ def calls(operation: str, name: str, hosts: Sequence[int]) -> list[Call]:
         return [Call("barrier", choose)] * 2
     if operation not in ("bcast", "reduce", "allreduce", "scan", "exscan"):
         return calls_of_blocks(operation, name, hosts)
-    found = sizes(name, hosts)
+    size_rows = sizes(name, hosts)
     if operation in ("allreduce", "scan", "exscan"):
-        return [Call(f"{operation} {count} {kind}", choose) for count, kind in found]
+        return [Call(f"{operation} {count} {kind}", choose) for count, kind in size_rows]
     roots = [0] if name == "mvapich2_intra_node" else sorted({0, 1 % size, size - 1})
-    pairs = [(found[0], root) for root in roots]
-    pairs += [(one, roots[i % len(roots)]) for i, one in enumerate(found[1:], 1)]
+    pairs = [(size_rows[0], root) for root in roots]
+    pairs += [(one, roots[i % len(roots)]) for i, one in enumerate(size_rows[1:], 1)]
     return [Call(f"{operation} {count} {root} {kind}", choose) for (count, kind), root in pairs]
 
 

@@ -36,7 +36,7 @@ def test_run(one_mpi: Mpi, tmp_path: Path) -> None:
     size = BenchmarkSize(largest=10_000, sizes=5, repetitions=1, seconds=1)
     assert size.time_limit == 62
     output = tmp_path / "measured.csv"
-    found = run_benchmark(
+    completed = run_benchmark(
         [one_mpi.run],
         output,
         size,
@@ -44,8 +44,8 @@ def test_run(one_mpi: Mpi, tmp_path: Path) -> None:
         progress=lambda _, count: seen.append(count),
     )
     measured = read_measurements([output])
-    assert found.ended
-    assert seen[-1] == found.times == len(output.read_text().splitlines()) - 3
+    assert completed.ended
+    assert seen[-1] == completed.times == len(output.read_text().splitlines()) - 3
     assert measured.library is not None
     assert measured.has("pingpong") and measured.has("isend")
     assert measured.has("test") and measured.has("iprobe")
@@ -162,10 +162,10 @@ def test_a_calibration_from_what_it_prints(benchmark: Path, tmp_path: Path) -> N
     assert (streams["seconds"] > 0).all()
     transfers = measurements.frame[measurements.frame["operation"] == "transfer"]
     assert sorted(transfers["directions"].unique()) == [1, 2]
-    found = calibrate(measurements, bandwidth=1e10, latency=1e-7)
-    assert found.overheads.thresholds is not None
-    assert found.contention is not None
-    own = found.errors().query("operation == 'pingpong'")
+    calibration = calibrate(measurements, bandwidth=1e10, latency=1e-7)
+    assert calibration.overheads.thresholds is not None
+    assert calibration.contention is not None
+    own = calibration.errors().query("operation == 'pingpong'")
     # How large the errors are depends on the load of this machine; test_calibration_simulation.py
     # tests the accuracy of a fit.
     assert len(own) > 0

@@ -64,16 +64,16 @@ def test_factors_alone_reproduce_the_ping_pong(examples: Path, files: list[str])
         *(examples / name for name in files),
         *("--bandwidth", "125MBps", "--latency", "15us", "--links", 2, "--json", "-"),
     )
-    found = json.loads(result.output)
-    assert found["config"]["smpi/os"] == "0:0:0"
-    assert "smpi/async-small-thresh" not in found["config"]
-    assert any("factors alone are fitted" in warning for warning in found["warnings"])
-    errors = sorted(abs(row["error"]) for row in found["errors"])
+    decoded = json.loads(result.output)
+    assert decoded["config"]["smpi/os"] == "0:0:0"
+    assert "smpi/async-small-thresh" not in decoded["config"]
+    assert any("factors alone are fitted" in warning for warning in decoded["warnings"])
+    errors = sorted(abs(row["error"]) for row in decoded["errors"])
     assert errors[len(errors) // 2] < 0.02
     assert errors[-1] < 0.06
     if len(files) != 1 or files == ["imb.txt"]:
         # 187.5 MB/s for both directions, each message with the 5 % of its acknowledgements.
-        assert found["contention"]["fraction"] == pytest.approx(0.75 / 1.05, abs=0.03)
+        assert decoded["contention"]["fraction"] == pytest.approx(0.75 / 1.05, abs=0.03)
 
 
 def test_two_hosts_show_no_limiter(examples: Path, tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_breakpoints_that_are_given(examples: Path) -> None:
         *("--platform", examples / "nominal.xml", "--hosts", "node-3,node-9"),
         *("--breakpoints", "1420,64KiB", "--json", "-"),
     )
-    found = json.loads(result.output)
-    assert [row["above"] for row in found["breakpoints"]] == [1420, 65536]
-    assert found["config"]["smpi/lat-factor"].startswith("0:1.2")
+    decoded = json.loads(result.output)
+    assert [row["above"] for row in decoded["breakpoints"]] == [1420, 65536]
+    assert decoded["config"]["smpi/lat-factor"].startswith("0:1.2")
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
@@ -162,9 +162,9 @@ def test_the_rates_of_hosts(examples: Path, tmp_path: Path) -> None:
 
 def test_the_rate_of_a_working_set(examples: Path) -> None:
     result = run("cpu", "--times", examples / "timed.csv", "--working-set", "4MiB", "--json", "-")
-    found = json.loads(result.output)
-    assert found["used"] == "working sets of 16 MiB"
-    rates = {rate["what"]: rate["per_second"] for rate in found["rates"]}
+    decoded = json.loads(result.output)
+    assert decoded["used"] == "working sets of 16 MiB"
+    rates = {rate["what"]: rate["per_second"] for rate in decoded["rates"]}
     assert rates["working sets of 1 MiB"] == pytest.approx(3.6e9, rel=0.02)
     assert rates["working sets of 16 MiB"] == pytest.approx(2.9e9, rel=0.02)
 

@@ -222,13 +222,13 @@ def measured(
 
 
 def test_two_switches_and_their_trunk(tmp_path: Path) -> None:
-    found = calibrate(measured(tmp_path, ["abcd", "efg"], trunk=0.5, delay=1e-4))
-    assert found.switches is not None
-    assert found.switches.switch == (0, 0, 0, 0, 1, 1, 1)
-    assert set(found.switches.cables) == {1.0}
-    assert found.switches.trunks[0].bandwidth == pytest.approx(0.5, rel=0.03)
-    assert "Switch 1: e, f, g; its trunk carries 0.4" in report(found)
-    platform = Platform.load(written_to(tmp_path, found))
+    calibration = calibrate(measured(tmp_path, ["abcd", "efg"], trunk=0.5, delay=1e-4))
+    assert calibration.switches is not None
+    assert calibration.switches.switch == (0, 0, 0, 0, 1, 1, 1)
+    assert set(calibration.switches.cables) == {1.0}
+    assert calibration.switches.trunks[0].bandwidth == pytest.approx(0.5, rel=0.03)
+    assert "Switch 1: e, f, g; its trunk carries 0.4" in report(calibration)
+    platform = Platform.load(written_to(tmp_path, calibration))
     near, far = platform.route("a", "b"), platform.route("a", "e")
     assert len(near.links) == 2
     assert len(far.links) == 3
@@ -236,8 +236,8 @@ def test_two_switches_and_their_trunk(tmp_path: Path) -> None:
     assert far.links[1].bandwidth == pytest.approx(0.5 * usual, rel=0.03)
     assert far.latency - near.latency == pytest.approx(1e-4, rel=0.1)
     # The bottleneck of a shift is the trunk: no limiter, no warning that something is shared.
-    assert found.limiter is None
-    assert not [text for text in found.warnings if "share" in text]
+    assert calibration.limiter is None
+    assert not [text for text in calibration.warnings if "share" in text]
 
 
 def written_to(folder: Path, found: object) -> Path:
@@ -247,48 +247,48 @@ def written_to(folder: Path, found: object) -> Path:
 
 
 def test_three_switches_meet_in_a_core(tmp_path: Path) -> None:
-    found = calibrate(measured(tmp_path, ["abc", "def", "ghi"], trunk=0.6))
-    assert found.switches is not None
-    assert found.switches.switch == (0, 0, 0, 1, 1, 1, 2, 2, 2)
-    platform = Platform.load(written_to(tmp_path, found))
+    calibration = calibrate(measured(tmp_path, ["abc", "def", "ghi"], trunk=0.6))
+    assert calibration.switches is not None
+    assert calibration.switches.switch == (0, 0, 0, 1, 1, 1, 2, 2, 2)
+    platform = Platform.load(written_to(tmp_path, calibration))
     assert len(platform.route("a", "i").links) == 4
 
 
 def test_latency_tells_switches_apart(tmp_path: Path) -> None:
-    found = find_switches(measured(tmp_path, ["ace", "bdf"], delay=5e-4), BANDWIDTH)
-    assert found is not None
-    assert found.switch == (0, 1, 0, 1, 0, 1)
-    assert found.trunks[0].bandwidth is None
-    assert found.trunks[0].delay == pytest.approx(5e-4, rel=0.1)
+    switches = find_switches(measured(tmp_path, ["ace", "bdf"], delay=5e-4), BANDWIDTH)
+    assert switches is not None
+    assert switches.switch == (0, 1, 0, 1, 0, 1)
+    assert switches.trunks[0].bandwidth is None
+    assert switches.trunks[0].delay == pytest.approx(5e-4, rel=0.1)
 
 
 def test_a_slow_host_and_the_weight_of_its_cable(tmp_path: Path) -> None:
     # Out of a host of usual bandwidth five messages take as long as five: the slow one has a fifth.
-    found = calibrate(measured(tmp_path, ["abcdef"], cables={"c": 0.3}, fan_out=5.0))
-    assert found.switches is not None
-    assert found.switches.cables[2] == pytest.approx(0.3, rel=0.03)
-    assert found.switches.trunks == ()
-    assert found.weight is not None
-    assert found.weight.value == 0
-    assert found.weight.errors[0] < 0.1 < found.weight.errors[8775]
-    assert "network/weight-S is 0" in report(found)
-    platform = Platform.load(written_to(tmp_path, found))
+    calibration = calibrate(measured(tmp_path, ["abcdef"], cables={"c": 0.3}, fan_out=5.0))
+    assert calibration.switches is not None
+    assert calibration.switches.cables[2] == pytest.approx(0.3, rel=0.03)
+    assert calibration.switches.trunks == ()
+    assert calibration.weight is not None
+    assert calibration.weight.value == 0
+    assert calibration.weight.errors[0] < 0.1 < calibration.weight.errors[8775]
+    assert "network/weight-S is 0" in report(calibration)
+    platform = Platform.load(written_to(tmp_path, calibration))
     assert platform.config["network/weight-S"] == "0"
     slow, usual = platform.route("a", "c").links[1], platform.route("a", "b").links[1]
     assert slow.bandwidth == pytest.approx(0.3 * usual.bandwidth, rel=0.03)
     # A cluster of another size has equal hosts, and its user is told.
-    cluster = calibrate(found.measurements, nodes=64)
+    cluster = calibrate(calibration.measurements, nodes=64)
     assert cluster.platform.load().config.get("network/weight-S") is None
     assert [text for text in cluster.warnings if "6 hosts that measured are not alike" in text]
 
 
 def test_equal_hosts_on_one_switch_are_a_cluster(tmp_path: Path) -> None:
-    found = calibrate(measured(tmp_path, ["abcdef"]))
-    assert found.switches is not None
-    assert found.switches.is_uniform
-    assert found.weight is None
-    assert "6 hosts on one switch, all alike" in report(found)
-    assert b"<cluster" in found.platform.to_bytes(tmp_path)
+    calibration = calibrate(measured(tmp_path, ["abcdef"]))
+    assert calibration.switches is not None
+    assert calibration.switches.is_uniform
+    assert calibration.weight is None
+    assert "6 hosts on one switch, all alike" in report(calibration)
+    assert b"<cluster" in calibration.platform.to_bytes(tmp_path)
     single = read_measurements([written(tmp_path, shift=1.0)])
     assert find_switches(single, BANDWIDTH) is None
 

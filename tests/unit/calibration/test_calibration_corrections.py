@@ -40,11 +40,11 @@ def rows(effect: tuple[float, float, float] = SLOWER, seed: int = 1) -> pd.DataF
 
 def receive_times(frame: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
     """The calibrated times of MPI_Recv at `SIZES`, relative to the true ones; all warnings."""
-    found = calibrate(Measurements(frame), bandwidth=125e6, latency=15e-6)
-    assert found.overheads.recv is not None
+    calibration = calibrate(Measurements(frame), bandwidth=125e6, latency=15e-6)
+    assert calibration.overheads.recv is not None
     sizes = SIZES.astype(float)
-    times = found.overheads.recv.seconds(sizes)
-    return times / (START_UP + PER_BYTE * sizes), found.warnings
+    times = calibration.overheads.recv.seconds(sizes)
+    return times / (START_UP + PER_BYTE * sizes), calibration.warnings
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -232,7 +232,7 @@ def test_overheads_beyond_the_ping_pong_give_way() -> None:
     def ping_pong(size: int) -> float:
         return 3e-6 + size / BANDWIDTH
 
-    found = calibrate(
+    calibration = calibrate(
         measured(
             pingpong=ping_pong,
             send=lambda size: 1e-6,
@@ -243,21 +243,23 @@ def test_overheads_beyond_the_ping_pong_give_way() -> None:
         latency=LATENCY,
         links=2,
     )
-    assert found.failing().empty
-    errors = found.errors()
+    assert calibration.failing().empty
+    errors = calibration.errors()
     own = errors[errors["operation"] == "pingpong"]
     assert own["error"].abs().max() < 0.05
-    assert max(factor.bandwidth for factor in found.factors) <= 1
-    assert min(factor.latency for factor in found.factors) > 0
-    assert any("do not fit into the ping-pong" in warning for warning in found.warnings)
+    assert max(factor.bandwidth for factor in calibration.factors) <= 1
+    assert min(factor.latency for factor in calibration.factors) > 0
+    assert any("do not fit into the ping-pong" in warning for warning in calibration.warnings)
     # MPI_Send, timed in the ping-pong, is believed more.
-    assert found.overheads.sender is not None
-    assert found.overheads.sender.seconds(np.array([100.0]))[0] == pytest.approx(1e-6, rel=0.05)
+    assert calibration.overheads.sender is not None
+    assert calibration.overheads.sender.seconds(np.array([100.0]))[0] == pytest.approx(
+        1e-6, rel=0.05
+    )
 
 
 def test_overheads_that_overlap_leave_the_bandwidth_alone() -> None:
     """The sender copies while the network carries: both grow with the size, the sum does not."""
-    found = calibrate(
+    calibration = calibrate(
         measured(
             pingpong=lambda size: 10e-6 + size / BANDWIDTH,
             send=lambda size: 2e-6 + 0.3 * size / BANDWIDTH,
@@ -268,8 +270,8 @@ def test_overheads_that_overlap_leave_the_bandwidth_alone() -> None:
         latency=LATENCY,
         links=2,
     )
-    assert max(factor.bandwidth for factor in found.factors) <= 1
-    assert found.failing().empty
+    assert max(factor.bandwidth for factor in calibration.factors) <= 1
+    assert calibration.failing().empty
 
 
 def test_a_stream_tells_what_the_receiver_takes() -> None:
@@ -283,11 +285,11 @@ def test_a_stream_tells_what_the_receiver_takes() -> None:
         )
 
     for stream in (4e-6, 10e-6):
-        found = calibrate(calls(stream), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
-        receiver = found.overheads.receiver
+        calibration = calibrate(calls(stream), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+        receiver = calibration.overheads.receiver
         assert receiver is not None
         assert receiver.seconds(np.array([10.0]))[0] == pytest.approx(stream, rel=0.1)
-        assert found.failing().empty
+        assert calibration.failing().empty
 
 
 def test_streams_of_some_sizes_leave_the_others_alone() -> None:
@@ -299,10 +301,12 @@ def test_streams_of_some_sizes_leave_the_others_alone() -> None:
         stream=lambda size: 8e-6,
     )
     some = calls.frame[(calls.frame["operation"] != "stream") | (calls.frame["bytes"] < 5000)]
-    found = calibrate(Measurements(some), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
-    assert found.failing().empty
-    assert found.overheads.receiver is not None
-    assert found.overheads.receiver.seconds(np.array([9e5]))[0] == pytest.approx(8e-6, rel=0.1)
+    calibration = calibrate(Measurements(some), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+    assert calibration.failing().empty
+    assert calibration.overheads.receiver is not None
+    assert calibration.overheads.receiver.seconds(np.array([9e5]))[0] == pytest.approx(
+        8e-6, rel=0.1
+    )
 
 
 def test_what_a_byte_takes_in_a_single_message_alone_keeps_no_link_busy(tmp_path: Path) -> None:
@@ -312,8 +316,8 @@ def test_what_a_byte_takes_in_a_single_message_alone_keeps_no_link_busy(tmp_path
         "stream": lambda size: (size + 16) / BANDWIDTH,
     }
 
-    def time_of_window(found: Calibration) -> float:
-        found.platform.write(tmp_path / "platform.xml")
+    def time_of_window(calibration: Calibration) -> float:
+        calibration.platform.write(tmp_path / "platform.xml")
         lines = {"isend 1": "0", "irecv 0": "1"}
         text = "".join(f"{rank} {call} 0 40000\n" * 32 for call, rank in lines.items())
         (tmp_path / "trace").write_text(f"{text}0 waitall\n1 waitall\n")
@@ -323,9 +327,11 @@ def test_what_a_byte_takes_in_a_single_message_alone_keeps_no_link_busy(tmp_path
     seconds = 32 * 40016 / BANDWIDTH
     alone = calibrate(measured(pingpong=calls["pingpong"]), **nominal)
     assert time_of_window(alone) > 1.5 * seconds
-    found = calibrate(measured(**calls), **nominal)
-    assert time_of_window(found) == pytest.approx(seconds + calls["pingpong"](40000), rel=0.05)
-    assert found.failing().empty
+    calibration = calibrate(measured(**calls), **nominal)
+    assert time_of_window(calibration) == pytest.approx(
+        seconds + calls["pingpong"](40000), rel=0.05
+    )
+    assert calibration.failing().empty
 
 
 def test_a_size_that_is_known_well_divides_its_segment() -> None:
@@ -333,21 +339,23 @@ def test_a_size_that_is_known_well_divides_its_segment() -> None:
         bump = 1.3 if 900 < size < 1300 else 1.0
         return bump * (10e-6 + size / BANDWIDTH)
 
-    found = calibrate(measured(pingpong=ping_pong), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
-    assert found.failing().empty
-    assert found.to_dict()["failing_sizes"] == []
-    assert any(segment.piece for segment in found.transfer.segments)
+    calibration = calibrate(
+        measured(pingpong=ping_pong), bandwidth=BANDWIDTH, latency=LATENCY, links=2
+    )
+    assert calibration.failing().empty
+    assert calibration.to_dict()["failing_sizes"] == []
+    assert any(segment.piece for segment in calibration.transfer.segments)
     # A piece is no change of the protocol.
-    assert not found.changes
+    assert not calibration.changes
 
 
 def test_a_bandwidth_above_the_nominal_one_is_told() -> None:
     slow = measured(pingpong=lambda size: 10e-6 + size / (2 * BANDWIDTH))
-    found = calibrate(slow, bandwidth=BANDWIDTH, latency=LATENCY, links=2)
-    assert max(factor.bandwidth for factor in found.factors) == 1
-    assert any("more than the nominal bandwidth" in warning for warning in found.warnings)
-    assert not found.failing().empty
-    assert any("the simulated ping-pong misses" in warning for warning in found.warnings)
+    calibration = calibrate(slow, bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+    assert max(factor.bandwidth for factor in calibration.factors) == 1
+    assert any("more than the nominal bandwidth" in warning for warning in calibration.warnings)
+    assert not calibration.failing().empty
+    assert any("the simulated ping-pong misses" in warning for warning in calibration.warnings)
 
 
 SHARED_MEMORY = """0 send 1 7 300

@@ -31,26 +31,26 @@ def timed(**columns: object) -> pd.DataFrame:
 
 
 def test_the_mean_meets_the_total_time() -> None:
-    found = calibrate_cpu(timed(volume=[1e9, 3e9], seconds=[0.5, 1.0]))
-    assert found.overall.per_second == pytest.approx(4e9 / 1.5)
+    calibration = calibrate_cpu(timed(volume=[1e9, 3e9], seconds=[0.5, 1.0]))
+    assert calibration.overall.per_second == pytest.approx(4e9 / 1.5)
     mean, rates, weights = 4e9 / 1.5, np.array([2e9, 3e9]), np.array([0.5, 1.0])
     expected = np.sqrt(np.average((rates / mean - 1) ** 2, weights=weights))
-    assert found.overall.spread == pytest.approx(expected)
-    assert found.overall.computations == 2
+    assert calibration.overall.spread == pytest.approx(expected)
+    assert calibration.overall.computations == 2
 
 
 def test_one_rate_that_does_not_fit() -> None:
-    found = calibrate_cpu(
+    calibration = calibrate_cpu(
         timed(volume=[1e9] * 4, seconds=[0.5, 0.5, 1, 1], **{"class": list("AABB")})
     )
-    assert "one rate does not fit all computations; choose the class" in found.warnings[0]
-    assert found.rate_for(problem_class="A").per_second == pytest.approx(2e9)
-    assert found.rate_for(problem_class="B").per_second == pytest.approx(1e9)
-    assert found.rate_for().what == "all computations"
+    assert "one rate does not fit all computations; choose the class" in calibration.warnings[0]
+    assert calibration.rate_for(problem_class="A").per_second == pytest.approx(2e9)
+    assert calibration.rate_for(problem_class="B").per_second == pytest.approx(1e9)
+    assert calibration.rate_for().what == "all computations"
     with pytest.raises(InputError, match="no class 'C' was measured; measured: A, B"):
-        found.rate_for(problem_class="C")
+        calibration.rate_for(problem_class="C")
     with pytest.raises(InputError, match="no column 'working_set'"):
-        found.rate_for(working_set=1e6)
+        calibration.rate_for(working_set=1e6)
     assert calibrate_cpu(timed(volume=[1e9] * 2, seconds=[1.0, 1.02])).warnings == ()
 
 
@@ -59,26 +59,26 @@ def test_the_rate_of_a_working_set() -> None:
     sets = np.repeat([2.0**p for p in range(10, 26)], 5)
     speed = np.where(sets <= 2**15, 4e9, np.where(sets <= 2**21, 3e9, 1.5e9))
     noise = np.exp(0.02 * np.random.default_rng(1).standard_normal(len(sets)))
-    found = calibrate_cpu(timed(volume=1e9, seconds=1e9 / speed * noise, working_set=sets))
-    assert list(found.working_sets) == [2**15, 2**21, 2**25]
+    calibration = calibrate_cpu(timed(volume=1e9, seconds=1e9 / speed * noise, working_set=sets))
+    assert list(calibration.working_sets) == [2**15, 2**21, 2**25]
     for working_set, rate in ((100, 4e9), (2**16, 3e9), (1.5 * 2**21, 1.5e9), (2**40, 1.5e9)):
-        chosen = found.rate_for(working_set=working_set)
+        chosen = calibration.rate_for(working_set=working_set)
         assert chosen.per_second == pytest.approx(rate, rel=0.02)
-    assert "choose by the working set" in found.warnings[0]
-    assert "working sets of 64 KiB to 2 MiB" in found.frame()["what"].tolist()
+    assert "choose by the working set" in calibration.warnings[0]
+    assert "working sets of 64 KiB to 2 MiB" in calibration.frame()["what"].tolist()
 
 
 def test_ranks_runs_and_hosts_that_differ() -> None:
     columns = {"rank": [0, 1], "run": ["1", "2"], "host": ["a", "b"]}
-    found = calibrate_cpu(pd.DataFrame({"volume": 1e9, "seconds": [1.0, 1.05], **columns}))
-    assert found.warnings == ()
-    found = calibrate_cpu(pd.DataFrame({"volume": 1e9, "seconds": [1.0, 1.15], **columns}))
-    assert [warning.split(":")[0] for warning in found.warnings] == [
+    calibration = calibrate_cpu(pd.DataFrame({"volume": 1e9, "seconds": [1.0, 1.05], **columns}))
+    assert calibration.warnings == ()
+    calibration = calibrate_cpu(pd.DataFrame({"volume": 1e9, "seconds": [1.0, 1.15], **columns}))
+    assert [warning.split(":")[0] for warning in calibration.warnings] == [
         "the rates of ranks differ by 15%",
         "the rates of runs differ by 15%",
         "the rates of hosts differ by 15%",
     ]
-    assert found.hosts["b"].per_second == pytest.approx(1e9 / 1.15)
+    assert calibration.hosts["b"].per_second == pytest.approx(1e9 / 1.15)
 
 
 def write(path: Path, text: str) -> Path:
@@ -167,12 +167,12 @@ def test_a_cabinet_gets_a_speed_and_no_property(tmp_path: Path) -> None:
 def test_hosts_of_different_speed(tmp_path: Path) -> None:
     source = write(tmp_path / "p.xml", PLATFORM)
     frame = timed(volume=1e9, seconds=[0.5, 1, 2, 1], host=["h0", "c-0", "c-1", "gone"])
-    found = calibrate_cpu(frame)
-    remarks = complete(source, tmp_path / "out.xml", found.overall, found.hosts)
+    calibration = calibrate_cpu(frame)
+    remarks = complete(source, tmp_path / "out.xml", calibration.overall, calibration.hosts)
     speeds = {host.name: host.speed for host in tisim.Platform.load(tmp_path / "out.xml").hosts}
     assert speeds == pytest.approx({"h0": 2e9, "h1": 4e9 / 4.5, "c-0": 0.75e9, "c-1": 0.75e9})
     platform = tisim.Platform.load(tmp_path / "out.xml")
-    assert speed_deviation(platform) == pytest.approx(found.overall.spread, rel=0.01)
+    assert speed_deviation(platform) == pytest.approx(calibration.overall.spread, rel=0.01)
     assert "gone was measured and is not a host of the platform" in remarks
     assert any("the hosts of cluster c differ" in remark for remark in remarks)
 
@@ -212,9 +212,9 @@ def test_regions_have_speeds_of_their_own(traces: dict[str, Path], tmp_path: Pat
     rates = measure_regions(traces["counted"], [traces["timed"]])
     first = rates.regions[Region("init", "barrier")]
     assert first.volume / first.seconds == pytest.approx(2e9)
-    found = write_timed(traces["large"], [rates], tmp_path / "times.tit")
-    assert found.seconds == pytest.approx(2 * (4000 + 1200 + 70) * 1e-9)
-    assert found.unknown == 0
+    timing = write_timed(traces["large"], [rates], tmp_path / "times.tit")
+    assert timing.seconds == pytest.approx(2 * (4000 + 1200 + 70) * 1e-9)
+    assert timing.unknown == 0
     volumes = volumes_of(tmp_path / "times.tit")
     assert volumes is not None
     assert (volumes.unit, volumes.per_second) == ("ns", 1e9)
@@ -266,9 +266,9 @@ def test_regions_that_were_not_measured_have_the_rate_of_all(
     other = packed(
         tmp_path / "other.tit", INSTRUCTIONS, {0: "0 init\n0 compute 2500\n0 alltoall 8 8 1 1\n"}
     )
-    found = write_timed(other, [rates], tmp_path / "times.tit")
-    assert found.unknown == 1
-    assert found.seconds == pytest.approx(2070e-9)
+    timing = write_timed(other, [rates], tmp_path / "times.tit")
+    assert timing.unknown == 1
+    assert timing.seconds == pytest.approx(2070e-9)
 
 
 def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
@@ -280,9 +280,9 @@ def test_a_region_has_the_rate_of_the_input_that_visits_it_alike(
     ranks = {rank: BODY.format(rank, 14000, 9000, "") for rank in (0, 1)}
     run = packed(tmp_path / "run.tit", TIME, ranks)
     inputs = [measure_regions(traces["counted"], [traces["timed"]]), measure_regions(near, [run])]
-    found = write_timed(traces["large"], inputs, tmp_path / "times.tit")
-    assert found.seconds == pytest.approx(2 * (16000 + 1200 + 70) * 1e-9)
-    assert found.larger == 0
+    timing = write_timed(traces["large"], inputs, tmp_path / "times.tit")
+    assert timing.seconds == pytest.approx(2 * (16000 + 1200 + 70) * 1e-9)
+    assert timing.larger == 0
 
 
 COLD = TIME + ", with cold caches"
@@ -300,15 +300,15 @@ def test_larger_visits_take_as_much_longer_as_with_cold_caches(tmp_path: Path) -
     cold = packed(tmp_path / "cold.tit", COLD, body(700, 800, 900))
     large = packed(tmp_path / "large.tit", INSTRUCTIONS, body(1500, 3000, 3000))
     rates = measure_regions(counted, [timed], [cold])
-    found = write_timed(large, [rates], tmp_path / "times.tit")
-    assert found.warm == pytest.approx((4 * (750 + 1500) + 1500) * 1e-9)
-    assert found.seconds == pytest.approx((4 * (750 + 1500 * 1.6) + 1500 * 1.8) * 1e-9)
-    assert found.larger == 0
+    timing = write_timed(large, [rates], tmp_path / "times.tit")
+    assert timing.warm == pytest.approx((4 * (750 + 1500) + 1500) * 1e-9)
+    assert timing.seconds == pytest.approx((4 * (750 + 1500 * 1.6) + 1500 * 1.8) * 1e-9)
+    assert timing.larger == 0
     assert (hit_rate(0), hit_rate(1)) == (0, 1)
     assert hit_rate(0.5) == pytest.approx(math.exp(-2 * (1 - hit_rate(0.5))), rel=1e-5)
     assert hit_rate(0.5) == pytest.approx(0.203, abs=1e-3)
-    found = write_timed(large, [rates], tmp_path / "times.tit", cached=0.5)
-    assert found.seconds == pytest.approx(
+    timing = write_timed(large, [rates], tmp_path / "times.tit", cached=0.5)
+    assert timing.seconds == pytest.approx(
         (4 * (750 + 1500 * (1 + 0.6 * 0.797)) + 1500 * (1 + 0.8 * 0.797)) * 1e-9, rel=1e-3
     )
     for runs in ([timed], [timed]), ([cold], []):
@@ -339,8 +339,8 @@ def test_cold_caches_count_where_another_input_has_visits_alike(tmp_path: Path) 
     for volume, slowdown in (2000, 1.4), (2001, 1.0):
         run = trace(f"run.{volume}.tit", TIME, volume)
         other = measure_regions(trace(f"other.{volume}.tit", INSTRUCTIONS, volume), [run])
-        found = write_timed(large, [rates, other], tmp_path / "times.tit")
-        assert found.seconds == pytest.approx(8000e-9 * slowdown)
+        timing = write_timed(large, [rates, other], tmp_path / "times.tit")
+        assert timing.seconds == pytest.approx(8000e-9 * slowdown)
 
 
 def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
@@ -353,8 +353,8 @@ def test_what_a_brief_region_has_beyond_its_measured_volume_has_the_rate_of_all(
     run = packed(tmp_path / "run.tit", TIME, {0: BODY.format(0, 500_000, 400, "")})
     large = packed(tmp_path / "large.tit", INSTRUCTIONS, {0: BODY.format(0, 0, 200_100, "")})
     rates = measure_regions(counted, [run])
-    found = write_timed(large, [rates], tmp_path / "times.tit")
-    assert found.seconds == pytest.approx((400 + 200_000 * 500_400 / 1_000_100) * 1e-9, abs=2e-9)
+    timing = write_timed(large, [rates], tmp_path / "times.tit")
+    assert timing.seconds == pytest.approx((400 + 200_000 * 500_400 / 1_000_100) * 1e-9, abs=2e-9)
 
 
 @pytest.mark.parametrize(
@@ -449,8 +449,8 @@ def test_computations_share_the_memory_of_a_host(
     trace = [tmp_path / f"rank{rank}" for rank in range(4)]
     hosts = ["n0", "n0", "n0", "n1"]
     for kernel in ("core", "simpy"):
-        found = tisim.replay(trace, platform=platform, hosts=hosts, kernel=kernel)
-        assert [*found.finish] == pytest.approx(ends, rel=1e-12), kernel
+        result = tisim.replay(trace, platform=platform, hosts=hosts, kernel=kernel)
+        assert [*result.finish] == pytest.approx(ends, rel=1e-12), kernel
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,20 @@ def test_the_median_of_the_fastest_size_counts(tmp_path: Path) -> None:
         fio(tmp_path / "r.json", job(2e9), job(2.1e9, group=1), job(2.5e9, group=2)),
         fio(tmp_path / "w.json", job(write=1e9), job(write=2e8, group=1, bs="4k")),
     ]
-    found = calibrate_disk(files)
-    assert (found.read, found.write, found.remarks) == (2.1e9, 1e9, [])
-    assert [(r.direction, r.block, r.runs) for r in found.rates] == [
+    calibration = calibrate_disk(files)
+    assert (calibration.read, calibration.write, calibration.remarks) == (2.1e9, 1e9, [])
+    assert [(r.direction, r.block, r.runs) for r in calibration.rates] == [
         ("read", "1M", 3),
         ("write", "1M", 1),
         ("write", "4k", 1),
     ]
-    assert found.rates[0].spread == pytest.approx(0.5 / 2.1)
+    assert calibration.rates[0].spread == pytest.approx(0.5 / 2.1)
 
 
 def test_jobs_of_a_group_ran_side_by_side(tmp_path: Path) -> None:
     file = fio(tmp_path / "x", job(1e9), job(1e9), job(write=3e8, group=1), job(write=1e8, group=1))
-    found = calibrate_disk([file])
-    assert (found.read, found.write) == (2e9, 4e8)
+    calibration = calibrate_disk([file])
+    assert (calibration.read, calibration.write) == (2e9, 4e8)
 
 
 @pytest.mark.parametrize(
@@ -71,21 +71,21 @@ def test_what_is_written_behind_the_last_fsync_is_said(
     calls = int(options.pop("calls", "48"))
     written = job(write=1e9, group=1, **{"direct": "0", **options})
     written["write"] = {"io_bytes": 1e9, "runtime": 1000, "total_ios": calls}
-    found = calibrate_disk([fio(tmp_path / "x", job(1e9), written)])
+    calibration = calibrate_disk([fio(tmp_path / "x", job(1e9), written)])
     if part is None:
-        assert found.remarks == []
+        assert calibration.remarks == []
     else:
-        (remark,) = found.remarks
+        (remark,) = calibration.remarks
         assert f"left {part} of its calls in memory" in remark
         assert remark.endswith("add --end_fsync=1")
 
 
 def test_what_does_not_measure_the_disk_is_said(tmp_path: Path) -> None:
     jobs = (job(3e9, direct="0"), job(write=1e9, group=1), job(1e9, 1e9, group=2))
-    found = calibrate_disk([fio(tmp_path / "x", *jobs)])
-    assert (found.read, found.write) == (3e9, 1e9)
-    assert "reads and writes at once; it is left out" in found.remarks[0]
-    assert "reads without direct I/O or an fsync" in found.remarks[1]
+    calibration = calibrate_disk([fio(tmp_path / "x", *jobs)])
+    assert (calibration.read, calibration.write) == (3e9, 1e9)
+    assert "reads and writes at once; it is left out" in calibration.remarks[0]
+    assert "reads without direct I/O or an fsync" in calibration.remarks[1]
 
 
 @pytest.mark.parametrize(
@@ -154,32 +154,34 @@ def ior_json(*rows: tuple[str, float], command: str = "ior -w -r", fsync: int = 
 def test_bandwidths_of_what_ior_prints(tmp_path: Path) -> None:
     file = tmp_path / "ior.txt"
     file.write_text(IOR_TEXT)
-    found = calibrate_disk([file])
-    assert (found.read, found.write) == (4100 * 2**20, 1050 * 2**20)
-    assert [(rate.direction, rate.block, rate.runs) for rate in found.rates] == [
+    calibration = calibrate_disk([file])
+    assert (calibration.read, calibration.write) == (4100 * 2**20, 1050 * 2**20)
+    assert [(rate.direction, rate.block, rate.runs) for rate in calibration.rates] == [
         ("read", "1M", 2),
         ("write", "1M", 2),
     ]
     # The fsync of -e is for what is written; what is read may be in memory.
-    assert len(found.remarks) == 2
-    assert all("'/scratch/file' reads without direct I/O" in remark for remark in found.remarks)
+    assert len(calibration.remarks) == 2
+    assert all(
+        "'/scratch/file' reads without direct I/O" in remark for remark in calibration.remarks
+    )
 
 
 def test_bandwidths_of_older_iors(tmp_path: Path) -> None:
     file = tmp_path / "ior.txt"
     file.write_text(OLD_IOR_TEXT)
-    found = calibrate_disk([file])
-    assert (found.read, found.write) == (400 * 2**20, 200 * 2**20)
-    assert not found.remarks
-    assert found.rates[0].block == "256K"
+    calibration = calibrate_disk([file])
+    assert (calibration.read, calibration.write) == (400 * 2**20, 200 * 2**20)
+    assert not calibration.remarks
+    assert calibration.rates[0].block == "256K"
 
 
 def test_bandwidths_of_iors_json(tmp_path: Path) -> None:
     file = tmp_path / "ior.json"
     file.write_text(ior_json(("write", 900.0), ("read", 1800.0), fsync=1))
-    found = calibrate_disk([file])
-    assert (found.read, found.write) == (1800 * 2**20, 900 * 2**20)
-    assert [remark.partition(": ")[2].split()[1] for remark in found.remarks] == ["reads"]
+    calibration = calibrate_disk([file])
+    assert (calibration.read, calibration.write) == (1800 * 2**20, 900 * 2**20)
+    assert [remark.partition(": ")[2].split()[1] for remark in calibration.remarks] == ["reads"]
     command = "ior --posix.odirect -w -r"
     file.write_text(ior_json(("write", 900.0), ("read", 1800.0), command=command))
     assert not calibrate_disk([file]).remarks
@@ -188,8 +190,8 @@ def test_bandwidths_of_iors_json(tmp_path: Path) -> None:
 def test_results_of_both_programs_count_together(tmp_path: Path) -> None:
     file = tmp_path / "ior.json"
     file.write_text(ior_json(("write", 900.0)))
-    found = calibrate_disk([file, fio(tmp_path / "fio.json", job(2e9))])
-    assert (found.read, found.write) == (2e9, 900 * 2**20)
+    calibration = calibrate_disk([file, fio(tmp_path / "fio.json", job(2e9))])
+    assert (calibration.read, calibration.write) == (2e9, 900 * 2**20)
 
 
 @pytest.mark.parametrize(

@@ -196,10 +196,10 @@ def test_send_that_waits_for_the_receiver() -> None:
     isend = curve(x, 3e-6 + 1e-10 * x, "isend")
     send = curve(x, np.where(x > 5e4, ping_pong.seconds, 1.2 * isend.seconds), "send")
     for reference in (isend, None):
-        found = find_thresholds(ping_pong, send=send, isend=reference)
-        assert found is not None
-        assert x[x >= found.detached][0] == x[x > 5e4][0]
-        assert found.async_small == found.detached
+        thresholds = find_thresholds(ping_pong, send=send, isend=reference)
+        assert thresholds is not None
+        assert x[x >= thresholds.detached][0] == x[x > 5e4][0]
+        assert thresholds.async_small == thresholds.detached
 
 
 def test_send_that_waits_for_a_late_receiver_says_it_best() -> None:
@@ -207,17 +207,17 @@ def test_send_that_waits_for_a_late_receiver_says_it_best() -> None:
     ping_pong = curve(x, 3e-5 + 1e-8 * x)
     send = curve(x, np.where(x > 200, 2e-5, 2e-6), "send")
     late = curve(x, np.where(x > 4e4, 4 * ping_pong.seconds, send.seconds), "late_send")
-    found = find_thresholds(ping_pong, send=send, late_send=late)
-    assert found is not None
-    assert x[x >= found.detached][0] == x[x > 4e4][0]
+    thresholds = find_thresholds(ping_pong, send=send, late_send=late)
+    assert thresholds is not None
+    assert x[x >= thresholds.detached][0] == x[x > 4e4][0]
 
 
 def test_send_that_always_waits() -> None:
     x = sizes()
     ping_pong = curve(x, 3e-5 + 1e-8 * x)
-    found = find_thresholds(ping_pong, late_send=curve(x, 4 * ping_pong.seconds, "late_send"))
-    assert found is not None
-    assert (found.async_small, found.detached) == (1, 1)
+    thresholds = find_thresholds(ping_pong, late_send=curve(x, 4 * ping_pong.seconds, "late_send"))
+    assert thresholds is not None
+    assert (thresholds.async_small, thresholds.detached) == (1, 1)
 
 
 def test_messages_that_do_not_arrive_before_their_receive() -> None:
@@ -225,22 +225,22 @@ def test_messages_that_do_not_arrive_before_their_receive() -> None:
     ping_pong = curve(x, 3e-5 + 1e-8 * x)
     send = curve(x, np.where(x > 2e5, ping_pong.seconds, 2e-6 + 1e-10 * x), "send")
     recv = curve(x, np.where(x > 1e4, ping_pong.seconds, 6e-6 + 1e-9 * x), "recv")
-    found = find_thresholds(ping_pong, send=send, recv=recv)
-    assert found is not None
-    assert x[x >= found.async_small][0] == x[x > 1e4][0]
-    assert x[x >= found.detached][0] == x[x > 2e5][0]
-    assert "nothing arrives before" in found.evidence
+    thresholds = find_thresholds(ping_pong, send=send, recv=recv)
+    assert thresholds is not None
+    assert x[x >= thresholds.async_small][0] == x[x > 1e4][0]
+    assert x[x >= thresholds.detached][0] == x[x > 2e5][0]
+    assert "nothing arrives before" in thresholds.evidence
     alone = find_thresholds(ping_pong, recv=recv)
     assert alone is not None
-    assert alone.detached == alone.async_small == found.async_small
+    assert alone.detached == alone.async_small == thresholds.async_small
 
 
 def test_send_that_never_waits() -> None:
     x = sizes()
-    found = find_thresholds(curve(x, 3e-5 + 1e-8 * x), send=curve(x, 2e-6 + 1e-10 * x, "send"))
-    assert found is not None
-    assert found.detached == 1_000_001
-    assert "no call waits" in found.evidence
+    thresholds = find_thresholds(curve(x, 3e-5 + 1e-8 * x), send=curve(x, 2e-6 + 1e-10 * x, "send"))
+    assert thresholds is not None
+    assert thresholds.detached == 1_000_001
+    assert "no call waits" in thresholds.evidence
 
 
 def test_nothing_is_known_without_calls() -> None:
@@ -271,11 +271,11 @@ def test_overheads_and_factors_add_up_to_the_ping_pong() -> None:
         "smpi/or": "0:8e-06:1e-09;65536:0:0",
     }
     transfer = fit_transfer(data.curve("pingpong"), overheads)
-    found = factors_of(transfer, Route(20e-6, 125e6))
-    assert [factor.above for factor in found] == [0, 65536]
-    assert [factor.latency for factor in found] == pytest.approx([1, 10], rel=1e-4)
-    assert [factor.bandwidth for factor in found] == pytest.approx([8 / 9, 8 / 8.5], rel=1e-4)
-    assert tables(found)["smpi/lat-factor"].startswith("0:1;65552:")
+    factors = factors_of(transfer, Route(20e-6, 125e6))
+    assert [factor.above for factor in factors] == [0, 65536]
+    assert [factor.latency for factor in factors] == pytest.approx([1, 10], rel=1e-4)
+    assert [factor.bandwidth for factor in factors] == pytest.approx([8 / 9, 8 / 8.5], rel=1e-4)
+    assert tables(factors)["smpi/lat-factor"].startswith("0:1;65552:")
     words = [change.explanation for change in explain([transfer], overheads.thresholds)]
     assert "from eager to rendezvous" in words[0]
 
@@ -314,7 +314,7 @@ def transfers(rows: list[tuple[int, int, int, float]]) -> Measurements:
 
 
 def test_contention_compares_both_directions_with_one() -> None:
-    found = measure_contention(
+    contention = measure_contention(
         transfers(
             [
                 (10**6, 1, 1, 0.01),
@@ -326,17 +326,17 @@ def test_contention_compares_both_directions_with_one() -> None:
             ]
         )
     )
-    assert found is not None
+    assert contention is not None
     # Two pairs fill the link: 125 MB/s in one direction, 200 MB/s in both.
-    assert found.ratio == pytest.approx(1.6)
-    assert found.fraction == pytest.approx(0.8)
-    assert found.rates["bytes"].unique().tolist() == [10**6]
+    assert contention.ratio == pytest.approx(1.6)
+    assert contention.fraction == pytest.approx(0.8)
+    assert contention.rates["bytes"].unique().tolist() == [10**6]
 
 
 def test_contention_stays_between_one_and_two_directions() -> None:
-    found = measure_contention(transfers([(10**6, 1, 1, 0.01), (10**6, 1, 2, 0.008)]))
-    assert found is not None
-    assert (found.ratio, found.measured_ratio) == (2.0, pytest.approx(2.5))
+    contention = measure_contention(transfers([(10**6, 1, 1, 0.01), (10**6, 1, 2, 0.008)]))
+    assert contention is not None
+    assert (contention.ratio, contention.measured_ratio) == (2.0, pytest.approx(2.5))
 
 
 def test_contention_needs_both_directions() -> None:

@@ -67,9 +67,9 @@ def test_ranks_notice_within_four_round_trips_that_a_barrier_is_over(tmp_path: P
     trips = [f"pingpong,{nbytes},1,1,4e-5,a,b,pair,1\n" for nbytes in (1, 8)]
     lines = [line for line in file.read_text().splitlines(True) if "pingpong" not in line]
     file.write_text("".join([*lines, *trips]))
-    found = library_facts(read_measurements([file]))
-    assert found.round_trip == pytest.approx(4e-5)
-    assert found.options()["tisim/jitter-barrier"] == "0.00016"
+    facts = library_facts(read_measurements([file]))
+    assert facts.round_trip == pytest.approx(4e-5)
+    assert facts.options()["tisim/jitter-barrier"] == "0.00016"
     assert "tisim/jitter-barrier" not in LibraryFacts(OPEN_MPI, 0.1).options()
 
 
@@ -102,22 +102,24 @@ def test_control_messages_of_a_rendezvous_take_their_own_time(
         lines += [f"pingpong,{nbytes},1,1,{2 * one_way!r},{end}"] * 7
         lines += [f"send,{nbytes},1,1,{one_way if waits else 1e-6!r},{end}"] * 7
     file.write_text("\n".join([*lines, ""]))
-    found = calibrate(read_measurements([file]), bandwidth=BANDWIDTH, latency=DELAY / 2, nodes=4)
-    assert found.failing().empty
-    errors = found.errors()
+    calibration = calibrate(
+        read_measurements([file]), bandwidth=BANDWIDTH, latency=DELAY / 2, nodes=4
+    )
+    assert calibration.failing().empty
+    errors = calibration.errors()
     assert errors[errors["operation"] == "pingpong"]["error"].abs().max() < 0.01
-    assert [factor.latency for factor in found.factors] == pytest.approx([1, 1], rel=0.05)
-    for drawn in draw_sets(found, 2).sets:
+    assert [factor.latency for factor in calibration.factors] == pytest.approx([1, 1], rel=0.05)
+    for drawn in draw_sets(calibration, 2).sets:
         last = drawn["smpi/lat-factor"].rpartition(":")[2]
         assert float(last) == pytest.approx(1, rel=0.05)
 
 
 def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
-    found = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
-    found.platform.write(tmp_path / "p.xml")
-    assert found.to_dict()["library"] == OPEN_MPI
+    calibration = calibrate(read_measurements([measured(tmp_path, first=0.15)]), nodes=4)
+    calibration.platform.write(tmp_path / "p.xml")
+    assert calibration.to_dict()["library"] == OPEN_MPI
     expected = {"smpi/coll-selector": "openmpi-4.1", "smpi/rma": "openmpi", **MEASURED}
-    assert found.to_dict()["options"] == expected
+    assert calibration.to_dict()["options"] == expected
     platform = Platform.load(tmp_path / "p.xml")
     assert expected.items() <= platform.config.items()
     # SimGrid ends at options that it does not know.
@@ -136,14 +138,14 @@ def test_a_calibrated_platform_has_what_was_measured(tmp_path: Path) -> None:
 def test_options_that_follow(
     tmp_path: Path, first: float, library: str, options: dict[str, str]
 ) -> None:
-    found = calibrate(read_measurements([measured(tmp_path, first=first, library=library)]))
-    assert found.library.options() == options
+    calibration = calibrate(read_measurements([measured(tmp_path, first=first, library=library)]))
+    assert calibration.library.options() == options
 
 
 def test_without_either_nothing_is_set(tmp_path: Path) -> None:
-    found = calibrate(read_measurements([written(tmp_path, shift=1.0)]))
-    assert found.library.options() == {}
-    assert "smpi/coll-selector is not set" in found.library.text()
+    calibration = calibrate(read_measurements([written(tmp_path, shift=1.0)]))
+    assert calibration.library.options() == {}
+    assert "smpi/coll-selector is not set" in calibration.library.text()
 
 
 def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:

@@ -231,8 +231,8 @@ def warned(calibration: Calibration, words: str) -> bool:
 
 
 def test_a_good_ping_pong_has_few_warnings() -> None:
-    found = calibrated(measured(SIZES, one_way()))
-    assert [warning.split(":")[0].split(" (")[0] for warning in found.warnings] == [
+    calibration = calibrated(measured(SIZES, one_way()))
+    assert [warning.split(":")[0].split(" (")[0] for warning in calibration.warnings] == [
         "no overhead was measured on its own",
         "contention was not measured",
         "MPI_Test and MPI_Iprobe that find nothing were not measured",
@@ -242,14 +242,14 @@ def test_a_good_ping_pong_has_few_warnings() -> None:
 
 def test_only_the_polling_that_was_not_measured() -> None:
     tests = measured(np.zeros(3), np.full(3, 1e-6), "test")
-    found = calibrated(measured(SIZES, one_way()), tests)
-    assert warned(found, "MPI_Iprobe that find nothing were not measured")
-    assert not warned(found, "MPI_Test")
+    calibration = calibrated(measured(SIZES, one_way()), tests)
+    assert warned(calibration, "MPI_Iprobe that find nothing were not measured")
+    assert not warned(calibration, "MPI_Test")
 
 
 def test_few_sizes_in_a_segment() -> None:
-    found = calibrated(measured(SIZES, one_way()), breakpoints=[2, 1000])
-    assert warned(found, "pingpong from 1 to 2 bytes: only 2 sizes were measured")
+    calibration = calibrated(measured(SIZES, one_way()), breakpoints=[2, 1000])
+    assert warned(calibration, "pingpong from 1 to 2 bytes: only 2 sizes were measured")
 
 
 def test_times_that_do_not_lie_on_a_line() -> None:
@@ -260,8 +260,10 @@ def test_times_that_do_not_lie_on_a_line() -> None:
 def test_intra_node_measurements_mixed_in() -> None:
     network = measured(np.repeat(SIZES, 12), np.repeat(one_way(), 12))
     inside = measured(np.repeat(SIZES, 3), np.repeat(one_way() / 20, 3))
-    found = calibrated(network, inside)
-    assert warned(found, "intra-node measurements mixed in? 20% of the ping-pongs take less than")
+    calibration = calibrated(network, inside)
+    assert warned(
+        calibration, "intra-node measurements mixed in? 20% of the ping-pongs take less than"
+    )
     assert not warned(calibrated(network), "intra-node")
 
 
@@ -271,41 +273,45 @@ def test_a_ping_pong_faster_than_the_wire() -> None:
 
 def test_a_nominal_bandwidth_in_the_wrong_unit() -> None:
     frame = measured(SIZES, one_way())
-    found = calibrate(Measurements(frame), bandwidth=125, latency=15e-6)
-    assert warned(found, "large messages reach 1.18e+08 bytes/s, the nominal bandwidth is 125")
+    calibration = calibrate(Measurements(frame), bandwidth=125, latency=15e-6)
+    assert warned(
+        calibration, "large messages reach 1.18e+08 bytes/s, the nominal bandwidth is 125"
+    )
 
 
 def test_overheads_that_leave_nothing_for_the_network() -> None:
     send = measured(SIZES, 0.95 * one_way(), "send")
-    found = calibrated(measured(SIZES, one_way()), send)
-    assert warned(found, "the overheads alone take nine tenths of the ping-pong or more")
-    assert warned(found, "not measured: MPI_Isend, MPI_Recv of an arrived message")
+    calibration = calibrated(measured(SIZES, one_way()), send)
+    assert warned(calibration, "the overheads alone take nine tenths of the ping-pong or more")
+    assert warned(calibration, "not measured: MPI_Isend, MPI_Recv of an arrived message")
 
 
 def test_transfers_that_contradict_the_ping_pong() -> None:
     transfer = measured(np.array([1e6]), np.array([1e6 / 60e6]), "transfer")
-    found = calibrated(measured(SIZES, one_way()), transfer)
-    assert warned(found, "single transfers reach 60 MB/s, the last segment of the ping-pong means")
+    calibration = calibrated(measured(SIZES, one_way()), transfer)
+    assert warned(
+        calibration, "single transfers reach 60 MB/s, the last segment of the ping-pong means"
+    )
 
 
 def test_more_than_two_directions() -> None:
     both = measured(np.array([1e6]), np.array([2e6 / 300e6]), "transfer").assign(directions=2)
-    found = calibrated(measured(SIZES, one_way()), both)
-    assert warned(found, "times the bandwidth of one, which no link does")
-    assert found.limiter is None
+    calibration = calibrated(measured(SIZES, one_way()), both)
+    assert warned(calibration, "times the bandwidth of one, which no link does")
+    assert calibration.limiter is None
 
 
 def test_breakpoints_where_nothing_was_measured() -> None:
-    found = calibrated(measured(SIZES, one_way()), breakpoints=[1000, 10**7])
-    assert warned(found, "both sides of 10000000 bytes: these breakpoints are not used")
-    assert found.transfer.breakpoints == (1000,)
+    calibration = calibrated(measured(SIZES, one_way()), breakpoints=[1000, 10**7])
+    assert warned(calibration, "both sides of 10000000 bytes: these breakpoints are not used")
+    assert calibration.transfer.breakpoints == (1000,)
 
 
 def test_the_report_has_every_operation_and_breakpoint() -> None:
     eager = SIZES <= 65536
     send = measured(SIZES, np.where(eager, 4e-6 + 2e-10 * SIZES, one_way()), "send")
-    found = calibrated(measured(SIZES, one_way() + np.where(eager, 0, 2e-4)), send)
-    text = report(found)
+    calibration = calibrated(measured(SIZES, one_way() + np.where(eager, 0, 2e-4)), send)
+    text = report(calibration)
     assert "Transfer: the ping-pong, one way" in text
     assert "Time inside MPI_Send (smpi/os)" in text
     assert "MPI_Send starts to wait for the receiver" in text
@@ -314,8 +320,8 @@ def test_the_report_has_every_operation_and_breakpoint() -> None:
 
 
 def test_the_picture_shows_the_simulated_ping_pong() -> None:
-    found = calibrated(measured(np.append(SIZES, 0), np.append(one_way(), 4e-5)))
-    (axes,) = figure(found).axes
+    calibration = calibrated(measured(np.append(SIZES, 0), np.append(one_way(), 4e-5)))
+    (axes,) = figure(calibration).axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     circles = lines["ping-pong simulated on the calibrated platform"]
     sizes, times = circles.get_data()

@@ -62,9 +62,9 @@ def test_the_closed_form_of_the_tests_is_the_simulators_model(seed: int) -> None
     file.configure(settings(truth))
     edges = [size for edge in truth.breaks for size in (edge, edge + 1)]
     sizes = np.array(sorted({*SIZES, *edges}), dtype=np.float64)
-    found = simulate(file.load(), NOMINAL_HOSTS, sizes.astype(int).tolist())
+    times = simulate(file.load(), NOMINAL_HOSTS, sizes.astype(int).tolist())
     for operation, exact in truth.times(sizes).items():
-        assert found[operation].to_numpy() == pytest.approx(exact, rel=1e-6, abs=2e-9), operation
+        assert times[operation].to_numpy() == pytest.approx(exact, rel=1e-6, abs=2e-9), operation
 
 
 def test_a_calibration_from_end_to_end() -> None:
@@ -75,7 +75,7 @@ def test_a_calibration_from_end_to_end() -> None:
     measured = measure(rng, truth, sizes, 0.03)
     steps: list[tuple[str, int, int]] = []
     # No factor exceeds 1: the links are at least as fast as the fastest bytes.
-    found = calibrate(
+    calibration = calibrate(
         measured,
         bandwidth=ROUTE.bandwidth * max(1.0, truth.factors[:, 1].max()),
         latency=ROUTE.latency / 3,
@@ -84,12 +84,12 @@ def test_a_calibration_from_end_to_end() -> None:
     )
     assert steps[0] == ("overheads", 0, 5)
     assert steps[-1] == ("done", 5, 5)
-    errors = found.errors()
+    errors = calibration.errors()
     exact = truth.times(sizes)["pingpong"]
     simulated = errors[errors["operation"] == "pingpong"]["simulated"].to_numpy()
     assert np.median(np.abs(simulated / exact - 1)) < 0.01
     assert errors["error"].abs().median() < 0.02
-    assert found.simulated["bytes"].tolist() == sizes.tolist()
+    assert calibration.simulated["bytes"].tolist() == sizes.tolist()
 
 
 @pytest.mark.parametrize("name", ["graphene", "backbone", "fattree"])
@@ -105,11 +105,11 @@ def test_the_nominal_route_is_that_of_the_platform(root: Path, name: str) -> Non
 def test_options_or_a_platform_give_the_nominal_values() -> None:
     rng = np.random.default_rng(1)
     measured = measure(rng, draw_truth(rng, draw_sizes(rng)), np.arange(1.0, 9), 0.02)
-    found = calibrate(measured, latency=1e-6)
-    assert found.route.latency == 2e-6
-    assert any("none were given: bandwidth " in text for text in found.warnings)
+    calibration = calibrate(measured, latency=1e-6)
+    assert calibration.route.latency == 2e-6
+    assert any("none were given: bandwidth " in text for text in calibration.warnings)
     both = calibrate(measured)
-    assert both.route.bandwidth == found.route.bandwidth
+    assert both.route.bandwidth == calibration.route.bandwidth
     assert any(" MB/s, latency " in text for text in both.warnings)
     with pytest.raises(InputError, match="give one of both"):
         calibrate(measured, platform="p.xml", latency=1e-6)

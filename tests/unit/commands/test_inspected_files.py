@@ -46,13 +46,13 @@ def test_habits_are_those_of_a_replay(tmp_path: Path) -> None:
         {way: {**use[way], "over_time": []} for way in ("reads", "writes")}  # type: ignore[literal-required]
         for use in result.io["files"]
     ]
-    found = inspect(trace)
-    assert [use["name"] for use in found.files] == ["out.%03d", "shared"]
-    assert [{way: use[way] for way in ("reads", "writes")} for use in found.files] == counted  # type: ignore[literal-required]
-    out = found.files[0]
+    inspection = inspect(trace)
+    assert [use["name"] for use in inspection.files] == ["out.%03d", "shared"]
+    assert [{way: use[way] for way in ("reads", "writes")} for use in inspection.files] == counted  # type: ignore[literal-required]
+    out = inspection.files[0]
     assert (out["opens"], out["writes"]["calls"], out["writes"]["consecutive"]) == (3, 9, 3)
     assert (out["reads"]["calls"], out["reads"]["consecutive"]) == (9, 3)
-    assert found.files[1]["writes"]["aligned"] == 3
+    assert inspection.files[1]["writes"]["aligned"] == 3
 
 
 def test_the_command_prints_a_table_of_files(tisim: CommandLine, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_who_makes_the_difference() -> None:
         "b takes 1.667 times as long as a (+2 s)",
         "communication makes 100.0% of it (+1.5 s on average over ranks)",
     )
-    assert [(one.rank, one.finish) for one in comparison.ranks] == [(1, 2), (0, 1)]
+    assert [(rank.rank, rank.finish) for rank in comparison.ranks] == [(1, 2), (0, 1)]
     assert comparison.ranks[0].communication == 2
 
 
@@ -145,7 +145,7 @@ def test_whatever_else_both_have_is_compared() -> None:
     b = result([(1, 2)], platform="b.xml", breakdown={"send": 0.5, "wait": {"late sender": 2.0}})
     comparison = compare(a, b)
     assert comparison.inputs == (("platform", "a.xml", "b.xml"),)
-    assert [(one.name, one.change) for one in comparison.details] == [
+    assert [(detail.name, detail.change) for detail in comparison.details] == [
         ("breakdown: wait: late sender", 1)
     ]
     assert "most of all differs breakdown: wait: late sender (+1 s)" in comparison.reasons
@@ -160,17 +160,19 @@ def test_how_a_time_was_found_is_no_difference_in_time() -> None:
 
 def test_ranks_that_end_at_the_same_time_but_for_rounding_are_left_out() -> None:
     a, b = result([(0.3, 0.3), (1, 1)]), result([(0.3, 0.1 + 0.2), (1, 2)])
-    assert [one.rank for one in compare(a, b).ranks] == [1]
+    assert [rank.rank for rank in compare(a, b).ranks] == [1]
 
 
 def test_tables_in_results_are_compared_row_by_row() -> None:
     a = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 1.0}])
     b = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 3.0}])
-    assert [one.name for one in compare(a, b).details] == ["waits: rank 0, late sender: seconds"]
+    assert [detail.name for detail in compare(a, b).details] == [
+        "waits: rank 0, late sender: seconds"
+    ]
     for one, value in ((a, 1.0), (b, 2.0)):
         del one["waits"]
         one["ranks"][0]["kinds"] = {"send": value}
-    assert [one.name for one in compare(a, b).details] == ["kinds: send, mean over ranks"]
+    assert [detail.name for detail in compare(a, b).details] == ["kinds: send, mean over ranks"]
 
 
 def test_what_only_one_of_them_has_counts_as_nothing() -> None:
@@ -246,12 +248,12 @@ def broken_down(recv: float, late: float, cause: int) -> dict[str, Any]:
 
 def test_kinds_states_and_ranks() -> None:
     comparison = compare(broken_down(2.0, 1.0, 1), broken_down(6.0, 4.0, 1))
-    assert [(one.name, one.change) for one in comparison.kinds] == [("recv", 2.0)]
-    assert [(one.name, one.change) for one in comparison.states] == [
+    assert [(kind.name, kind.change) for kind in comparison.kinds] == [("recv", 2.0)]
+    assert [(state.name, state.change) for state in comparison.states] == [
         ("late sender", 1.5),
         ("transfer", 0.5),
     ]
-    assert [(one.name, one.change) for one in comparison.causes] == [("rank 1", 1.5)]
+    assert [(cause.name, cause.change) for cause in comparison.causes] == [("rank 1", 1.5)]
     assert comparison.details == ()
     assert comparison.reasons[2:6] == (
         "actions of kind recv take 2 s longer on average over ranks",
@@ -264,7 +266,10 @@ def test_kinds_states_and_ranks() -> None:
 def test_the_same_time_for_another_rank() -> None:
     comparison = compare(broken_down(2.0, 1.0, 0), broken_down(2.0, 1.0, 1))
     assert comparison.kinds == comparison.states == ()
-    assert {one.name: one.change for one in comparison.causes} == {"rank 0": -0.5, "rank 1": 0.5}
+    assert {cause.name: cause.change for cause in comparison.causes} == {
+        "rank 0": -0.5,
+        "rank 1": 0.5,
+    }
 
 
 def test_one_without_a_breakdown_is_told() -> None:

@@ -258,16 +258,16 @@ def test_blocks_that_do_not_fill_a_torus_are_smaller(tmp_path: Path) -> None:
 def test_the_legend_has_the_widths_of_the_lines(tmp_path: Path) -> None:
     platform = cluster(tmp_path, "FAT_TREE", SHAPES["FAT_TREE"][1024], 1024)
     paths = list(shapes(platform, tmp_path / "p.svg").iter(f"{SVG}path"))
-    (legend,) = [float(one.get("stroke-width", 0)) for one in paths if not len(one)]
-    assert legend == max(float(one.get("stroke-width", 0)) for one in paths if len(one)) < 0.6
+    (legend,) = [float(path.get("stroke-width", 0)) for path in paths if not len(path)]
+    assert legend == max(float(path.get("stroke-width", 0)) for path in paths if len(path)) < 0.6
 
 
 def test_names_of_groups_can_be_read_where_lines_cross_them(tmp_path: Path) -> None:
     platform = cluster(tmp_path, "DRAGONFLY", SHAPES["DRAGONFLY"][10_000], 10_000)
     words = list(shapes(platform, tmp_path / "p.svg").iter(f"{SVG}text"))
-    names = [one for one in words if (one.text or "").startswith("group ")]
+    names = [word for word in words if (word.text or "").startswith("group ")]
     assert len(names) == 25
-    assert {one.get("paint-order") for one in names} == {"stroke"}
+    assert {name.get("paint-order") for name in names} == {"stroke"}
     draw(platform, tmp_path / "p.png")
 
 
@@ -295,5 +295,9 @@ def test_a_zone_with_routes_is_drawn_as_they_lie(tmp_path: Path) -> None:
 def test_a_fat_tree_of_64_hosts_fits_a_page(tmp_path: Path, parameters: str) -> None:
     tree = shapes(cluster(tmp_path, "FAT_TREE", parameters, 64), tmp_path / "p.svg")
     assert float(tree.get("width", 0)) < 595  # points: the width of A4
-    hosts = [(one.get("cx"), one.get("cy")) for one in tree.iter() if one.tag.endswith("circle")]
+    hosts = [
+        (element.get("cx"), element.get("cy"))
+        for element in tree.iter()
+        if element.tag.endswith("circle")
+    ]
     assert len(set(hosts)) == len(hosts) == 64

@@ -156,6 +156,14 @@ def calls_of(
 ) -> list[list[Instruction]]:
     """The calls of each rank, whatever their types and lines, without computations."""
     return [
-        named_by_making(change([one.in_bytes for one in instructions if one.kind != Kind.COMPUTE]))
+        named_by_making(
+            change(
+                [
+                    instruction.in_bytes
+                    for instruction in instructions
+                    if instruction.kind != Kind.COMPUTE
+                ]
+            )
+        )
         for instructions in scripts_of(trace, directory)
     ]

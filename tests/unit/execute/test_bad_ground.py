@@ -91,10 +91,10 @@ def test_killed_ranks(mpi: Mpi, tmp_path: Path) -> None:
     )
     wait_until_all_ranks_run(tmp_path)
     (program,) = tmp_path.glob(".tisim-execute-*")
-    found = subprocess.run(
+    completed = subprocess.run(
         ["pgrep", "-f", f"^[^ ]*tisim_execute {program}"], capture_output=True, text=True
     )
-    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+    os.kill(int(completed.stdout.split()[0]), signal.SIGKILL)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 1
     assert "after 0 repetitions" in errors
@@ -218,10 +218,10 @@ def test_ranks_that_do_not_end_when_all_is_executed_are_stopped(
     launcher.write_text(f'#!/bin/sh\n{one_mpi.run} -n 4 "$@"\nexec sleep 600\n')
     launcher.chmod(0o755)
     monkeypatch.setattr("tisim.studies.execute.execution.SECONDS_TO_FINALIZE", 0.3)
-    found = execute(
+    executed = execute(
         Trace.open(RING), [str(launcher)], repeat=2, directory=tmp_path, compiler=one_mpi.cc
     )
-    assert len(found.repetitions) == 2
+    assert len(executed.repetitions) == 2
 
 
 def _runs(stat: Path) -> bool:

@@ -189,7 +189,7 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     trace = Trace.open(write_everything(tmp_path))
     assert check(trace).errors == 0, str(check(trace))
     # Ordinary sends and waits of the legacy dialect are in other tests.
-    named = {one.name for calls in calls_of(trace, tmp_path / "scripts") for one in calls}
+    named = {call.name for calls in calls_of(trace, tmp_path / "scripts") for call in calls}
     others = {"collective", "icollective", "end", "nop", "custom", "compute"}
     others |= {"send", "ssend", "wait_last", "test_last", "recv_half", "threads"}
     others |= {"file", "file_offset"}  # test_files.py executes them

@@ -33,7 +33,7 @@ def test_lines_and_what_stands_in_them(tmp_path: Path) -> None:
         "0 sendrecv 1 0 2 -333 comm=3\n0 comm_free 3\n0 finalize\n",
     )
     (found,) = scripts_of(trace, tmp_path / "scripts")
-    assert [(one.line, one.name) for one in found] == [
+    assert [(script.line, script.name) for script in found] == [
         *((2, "compute"), (3, "isend"), (3, "number_request"), (5, "irecv"), (6, "wait")),
         *((7, "waitall"), (8, "compute"), (9, "sleep"), (10, "reduce"), (10, "compute")),
         *((11, "ireducescatter"), (11, "number_request"), (11, "compute"), (12, "waitall")),
@@ -51,7 +51,7 @@ def test_lines_and_what_stands_in_them(tmp_path: Path) -> None:
     assert found[10].numbers == (1, 0, 0, 0, 8, 8, 3)
     assert found[13].numbers == (9,)
     assert found[14].numbers == (0, 3, 1, 2)
-    assert [one.comm for one in found[15:]] == [3, 3, 3]
+    assert [script.comm for script in found[15:]] == [3, 3, 3]
 
 
 def test_a_script_says_what_its_trace_says(tmp_path: Path) -> None:
@@ -62,9 +62,12 @@ def test_a_script_says_what_its_trace_says(tmp_path: Path) -> None:
         kinds = [
             int(row["kind"]) for row, is_empty in zip(rows, empty, strict=True) if not is_empty
         ]
-        assert [one.kind for one in script] == kinds
+        assert [instruction.kind for instruction in script] == kinds
         volume = sum(float(row["amount"]) for row in rows if row["kind"] == Kind.COMPUTE)
-        assert sum(one.amount for one in script if one.kind == Kind.COMPUTE) == volume
+        assert (
+            sum(instruction.amount for instruction in script if instruction.kind == Kind.COMPUTE)
+            == volume
+        )
 
 
 def test_packed_traces_give_the_same_scripts(tmp_path: Path) -> None:
@@ -105,7 +108,7 @@ def run_to_the_end(source: object, mpi: Mpi) -> None:
     done = execute(
         trace, [mpi.run], repeat=1, warm_up=0, compute="none", compiler=mpi.cc, time_limit=500
     )
-    assert [len(one.ends) for one in done.repetitions] == [trace.ranks]
+    assert [len(repetition.ends) for repetition in done.repetitions] == [trace.ranks]
     assert all(end > 0 for end in done.repetitions[0].ends)
     assert done.clock_error == 0
 

@@ -49,8 +49,8 @@ def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--approximate alltoallv draws"):
         extrapolate(traces, 32, made)
     assert not made.exists()
-    found = extrapolate(traces, 32, made, approximate=["alltoallv:means"])
-    assert found.approximate == {"alltoallv": "means"}
+    extrapolated = extrapolate(traces, 32, made, approximate=["alltoallv:means"])
+    assert extrapolated.approximate == {"alltoallv": "means"}
     lines = [line.decode().split() for line in PackedTrace(made).lines(31)]
     assert lines[0] == ["#", "approximate:", "alltoallv,", "means"]
     calls = [line for line in lines if line[1] == "alltoallv"]

@@ -291,8 +291,8 @@ def test_shares_are_exact(
 ) -> None:
     traces = [written(program, ranks, tmp_path) for ranks in sizes]
     made = tmp_path / "made.tit"
-    found = extrapolate(traces, target, made, prefer=[SQUARE])
-    assert not found.volumes
+    extrapolated = extrapolate(traces, target, made, prefer=[SQUARE])
+    assert not extrapolated.volumes
     assert check(made, written(program, target, tmp_path)).first is None
 
 

@@ -116,9 +116,9 @@ def test_each_step_has_an_interval(tisim: CommandLine, tmp_path: Path) -> None:
     values = "times the prediction with tisim's values, not those of --set"
     assert values in outcome.out
     assert values not in tisim("step", str(graph), "--set", "nics=4").out
-    found = json.loads(tisim("step", str(graph), "--set", "launch=0", "--json", "-").out)
-    assert found["interval"]["low"] == pytest.approx(0.923 * found["seconds"])
-    assert found["interval"]["measured steps"] == 109
+    decoded = json.loads(tisim("step", str(graph), "--set", "launch=0", "--json", "-").out)
+    assert decoded["interval"]["low"] == pytest.approx(0.923 * decoded["seconds"])
+    assert decoded["interval"]["measured steps"] == 109
     assert step_interval(8, 8).steps == 1440
 
 

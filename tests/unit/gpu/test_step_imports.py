@@ -381,8 +381,10 @@ def test_a_trace_takes_less_than_twice_its_bytes_of_memory(gpu_data: Path, tmp_p
         "import tracemalloc; from tisim.gpu.step_chakra import read_chakra; tracemalloc.start(); "
         f"read_chakra({str(path)!r}); print(tracemalloc.get_traced_memory()[1])"
     )
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert int(found.stdout) < 2 * path.stat().st_size
+    completed = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert int(completed.stdout) < 2 * path.stat().st_size
 
 
 HEAD = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 all_gpus: 4"

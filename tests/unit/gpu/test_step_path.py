@@ -125,9 +125,11 @@ def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     assert outcome.status == 0
     assert "all_gather far" in outcome.out
     assert "no bubbles" in outcome.out
-    found = json.loads(tisim("step", str(graph), "--critical-path", "--what-if", "--json", "-").out)
-    assert sum(found["critical path"].values()) == pytest.approx(found["seconds"])
-    assert found["what if"]["no bubbles"] < found["seconds"]
+    decoded = json.loads(
+        tisim("step", str(graph), "--critical-path", "--what-if", "--json", "-").out
+    )
+    assert sum(decoded["critical path"].values()) == pytest.approx(decoded["seconds"])
+    assert decoded["what if"]["no bubbles"] < decoded["seconds"]
 
 
 @pytest.mark.parametrize("text", [PAIRS, write_step(SMALL, Layout(

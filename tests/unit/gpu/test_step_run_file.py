@@ -78,15 +78,15 @@ def test_findings_are_those_of_gpus(tisim: CommandLine, tmp_path: Path) -> None:
     printed = tisim("step", tisim.write("a.graph", GRAPH), *options).out
     answers = Answers([RunFile(file)])
     found = json.loads(answers.answer("findings", {}) or b"")["findings"]
-    occupations, path, gains = (one["text"] for one in found)
+    occupations, path, gains = (script["text"] for script in found)
     of_path, of_links = (
         json.loads(answers.answer(name, {}) or b"")["unknown"] for name in ("path", "links")
     )
 
     def share(row: str) -> str:
-        found = re.search(rf"^  {row} .* (\d+\.\d)$", printed, re.MULTILINE)
-        assert found is not None, printed
-        return found[1]
+        match = re.search(rf"^  {row} .* (\d+\.\d)$", printed, re.MULTILINE)
+        assert match is not None, printed
+        return match[1]
 
     assert f"do nothing for {share('all')}%: bubbles" in occupations
     assert "is exposed communication" in occupations

@@ -371,11 +371,11 @@ def test_times_are_those_of_loggopsim(tmp_path: Path, seed: int) -> None:
     file = tmp_path / "s.bin"
     file.write_bytes(binary(*longer))
     options = ("-L", LATENCY, "-o", overhead, "-O", slope, "-g", 0, "-G", 0, "-S", 65536)
-    told = subprocess.run(
+    completed = subprocess.run(
         [program, "-f", file, *map(str, options)], capture_output=True, text=True, check=True
     )
-    theirs = [int(end) for end in re.findall(r"^Host \d+: (\d+)", told.stdout, re.MULTILINE)]
-    assert len(theirs) == count, told.stdout
+    theirs = [int(end) for end in re.findall(r"^Host \d+: (\d+)", completed.stdout, re.MULTILINE)]
+    assert len(theirs) == count, completed.stdout
     table = f"0:{overhead}e-9:{slope}e-9"
     ours = replayed(tmp_path, binary(*ranks), count, table, eager=65536)
     assert list(ours.ends * 1e9) == pytest.approx(theirs, rel=1e-9)
@@ -395,10 +395,10 @@ def test_bytes_through_a_link_are_those_of_loggopsim(tmp_path: Path) -> None:
     longer = [[(k, p, s + 1, t, e, b) for k, p, s, t, e, b in rank] for rank in ranks]
     (tmp_path / "s.bin").write_bytes(binary(*longer))
     options = ("-L", LATENCY, "-o", 400, "-g", 0, "-G", 2, "-S", 65536)
-    told = subprocess.run(
+    completed = subprocess.run(
         [program, "-f", tmp_path / "s.bin", *map(str, options)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    theirs = [int(end) for end in re.findall(r"^Host \d+: (\d+)", told.stdout, re.MULTILINE)]
+    theirs = [int(end) for end in re.findall(r"^Host \d+: (\d+)", completed.stdout, re.MULTILINE)]
     ours = replayed(tmp_path, binary(*ranks), count, "0:4e-7:0", bandwidth="500MBps")
     assert list(ours.ends * 1e9) == pytest.approx(theirs, rel=1e-9)

@@ -216,10 +216,10 @@ def test_otf2(tmp_path: Path) -> None:
 
     _, made = lines_of(tmp_path, 2, program)
     text = "a root that is not in its communicator is taken to be its first rank"
-    found = notes_of(made)
-    assert found[FINALIZE] == (2, "rank 0, at its end")
-    assert found[text][0] == 2
-    assert found[text][1].startswith("rank 0, event ")
+    notes = notes_of(made)
+    assert notes[FINALIZE] == (2, "rank 0, at its end")
+    assert notes[text][0] == 2
+    assert notes[text][1].startswith("rank 0, event ")
 
 
 ROOT = Path(__file__).resolve().parents[3]

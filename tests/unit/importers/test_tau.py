@@ -119,9 +119,9 @@ def sample(rank: int, form: str = "<" + RECORD) -> Recorded:
 
 
 def write(directory: Path, *ranks: Recorded) -> Path:
-    for one in ranks:
-        (directory / f"tautrace.{one.rank}.0.0.trc").write_bytes(one.data)
-        (directory / f"events.{one.rank}.edf").write_text(edf())
+    for rank in ranks:
+        (directory / f"tautrace.{rank.rank}.0.0.trc").write_bytes(rank.data)
+        (directory / f"events.{rank.rank}.edf").write_text(edf())
     return directory
 
 
@@ -171,7 +171,7 @@ def test_a_merged_trace_is_the_same(tmp_path: Path) -> None:
     ranks = [sample(0), sample(1)]
     (tmp_path / "tau").mkdir()
     apart, _ = imported(write(tmp_path / "tau", *ranks), tmp_path / "apart")
-    records = [one.data[at : at + 24] for one in ranks for at in range(0, len(one.data), 24)]
+    records = [rank.data[at : at + 24] for rank in ranks for at in range(0, len(rank.data), 24)]
     records.sort(key=lambda record: struct.unpack("<" + RECORD, record)[4])
     merged = tmp_path / "tau.trc"
     merged.write_bytes(b"".join(records))

@@ -36,7 +36,7 @@ def test_positions_count_what_the_view_shows(replay: Replay) -> None:
     assert _sums(result) == ([80, 80], [40, 40])
     assert result.finish.tolist() == pytest.approx([80 / WRITE + 160 / READ] * 2, abs=BARRIERS)
     with pytest.raises(InputError, match="reads 81 bytes from offset 0"):
-        replay(*(one.replace("0 80 0", "0 81 0") for one in ranks))
+        replay(*(rank.replace("0 80 0", "0 81 0") for rank in ranks))
 
 
 def test_seeks_count_what_the_view_shows(replay: Replay) -> None:
@@ -94,7 +94,7 @@ def test_buffers_of_several_ranks_are_written_one_after_the_other(replay: Replay
     finish = sorted(result.finish.tolist())
     assert finish == pytest.approx([each, 2 * each, 2 * each + third], abs=BARRIERS)
     # Those of two files share the disk instead.
-    apart = [one.replace("/scratch/f", "/scratch/f.%d") for one in ranks[:2]]
+    apart = [rank.replace("/scratch/f", "/scratch/f.%d") for rank in ranks[:2]]
     finish = replay(*apart, config=ROMIO).finish.tolist()
     assert finish == pytest.approx([140 / READ + 140 / WRITE] * 2, abs=BARRIERS)
 

@@ -75,16 +75,16 @@ def run(trace: Trace, tmp_path: Path) -> RunFile:
 
 
 def states_of(run: RunFile, rank: int) -> list[tuple[str, str, float, float, int]]:
-    rows = [one for one in run.states_of(run.states.read(0)) if one["rank"] == rank]
+    rows = [state for state in run.states_of(run.states.read(0)) if state["rank"] == rank]
     return [
         (
-            str(one["state"]),
-            str(one["kind"]),
-            round(float(str(one["start"])), 6),
-            round(float(str(one["end"])), 6),
-            int(str(one["cause"])),
+            str(row["state"]),
+            str(row["kind"]),
+            round(float(str(row["start"])), 6),
+            round(float(str(row["end"])), 6),
+            int(str(row["cause"])),
         )
-        for one in rows
+        for row in rows
     ]
 
 
@@ -121,7 +121,7 @@ def test_every_rank_has_states_without_a_gap(run: RunFile) -> None:
     for rank in (0, 1):
         states = states_of(run, rank)
         assert states[0][2] == 0.0
-        assert [one[3] for one in states[:-1]] == [one[2] for one in states[1:]]
+        assert [state[3] for state in states[:-1]] == [state[2] for state in states[1:]]
 
 
 def test_a_table_without_calls_of_the_trace_is_refused(trace: Trace, tmp_path: Path) -> None:
@@ -161,7 +161,9 @@ def test_an_execution_writes_a_run_file(one_mpi: Mpi, tmp_path: Path) -> None:
         directory=tmp_path,
         compiler=one_mpi.cc,
     )
-    late = [one for one in states_of(RunFile(tmp_path / "two.tir"), 0) if one[0] == "late sender"]
+    late = [
+        state for state in states_of(RunFile(tmp_path / "two.tir"), 0) if state[0] == "late sender"
+    ]
     assert (late[0][1], late[0][4]) == ("recv", 1)
     assert late[0][3] - late[0][2] > 0.1
 

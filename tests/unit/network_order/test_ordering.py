@@ -206,9 +206,9 @@ def test_a_rank_that_notices_late_is_in_the_event_log(tmp_path: Path) -> None:
     path.write_text(text.format(0, 1) + text.format(1, 0))
     together = min(times_of(tmp_path / "other.txt", text, 0))
     config = {**BARRIER_OPTIONS, "tisim/jitter-barrier": 1.0}
-    found = tisim.replay(path, platform=_PLATFORM, config=config, event_log=True)
-    assert found.simulated_time > together + 0.05
-    assert found.critical_path.shares
+    result = tisim.replay(path, platform=_PLATFORM, config=config, event_log=True)
+    assert result.simulated_time > together + 0.05
+    assert result.critical_path.shares
 
 
 def test_the_times_are_written_and_read(trace: Path) -> None:

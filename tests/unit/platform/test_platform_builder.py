@@ -18,18 +18,18 @@ from tisim import InputError, Platform, PlatformBuilder
 from tisim.platform.links import DEFAULT_LOOPBACK
 
 
-def same(one: Platform, two: Platform) -> bool:
+def same(platform: Platform, two: Platform) -> bool:
     """True if two platforms are the same to the core and to a reader of names."""
     return (
-        one.compiled.columns == two.compiled.columns
-        and one.profiles == two.profiles
-        and [host.name for host in one.hosts] == [host.name for host in two.hosts]
-        and [dict(host.properties) for host in one.hosts]
+        platform.compiled.columns == two.compiled.columns
+        and platform.profiles == two.profiles
+        and [host.name for host in platform.hosts] == [host.name for host in two.hosts]
+        and [dict(host.properties) for host in platform.hosts]
         == [dict(host.properties) for host in two.hosts]
-        and [link.name for link in one.links] == [link.name for link in two.links]
-        and [(zone.name, zone.kind) for zone in one.root.walk()]
+        and [link.name for link in platform.links] == [link.name for link in two.links]
+        and [(zone.name, zone.kind) for zone in platform.root.walk()]
         == [(zone.name, zone.kind) for zone in two.root.walk()]
-        and dict(one.config) == dict(two.config)
+        and dict(platform.config) == dict(two.config)
     )
 
 

@@ -31,9 +31,9 @@ def with_parameters(name: str, thing: object) -> Iterator[str]:
         signature = inspect.signature(thing)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # no function, or one of the core
         return
-    for one in signature.parameters.values():
-        keyword = ", by keyword" if one.kind is one.KEYWORD_ONLY else ""
-        shown = re.sub(r" at 0x\w+", "", str(one.replace(annotation=one.empty)))
+    for parameter in signature.parameters.values():
+        keyword = ", by keyword" if parameter.kind is parameter.KEYWORD_ONLY else ""
+        shown = re.sub(r" at 0x\w+", "", str(parameter.replace(annotation=parameter.empty)))
         yield f"{name} {shown}{keyword}"
 
 

@@ -53,13 +53,13 @@ def test_repeated_traces_are_sound(name: str, ranks: int) -> None:
 
 
 def test_an_incast_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    (incast,) = (one for one in topologies.patterns() if one.name == "incast")
+    (incast,) = (pattern for pattern in topologies.patterns() if pattern.name == "incast")
     assert check(incast.make(5).get()).sound
     monkeypatch.setattr(loggopsim, "missing", lambda: "not here")
     case = topologies.Case(incast, 5, "cluster")
     cost = topologies.measure(case, repeats=2, start_up=0.0, with_simgrid=False)
     assert (cost.actions, len(cost.cpu), cost.times_as_fast, cost.difference) == (19, 2, None, None)
-    packed = next(one for one in topologies.patterns() if one.name.startswith("ring"))
+    packed = next(pattern for pattern in topologies.patterns() if pattern.name.startswith("ring"))
     assert check(packed.make(3).get()).ranks == 3
     assert packed.make(3).get().suffix == ".tit"
 

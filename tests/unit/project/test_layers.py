@@ -264,13 +264,13 @@ def declared(head: str) -> set[str]:
     if not head or re.match(r"static_assert|friend|using (?!\w+ ?=)|TEST\(", head):
         return set()
     for pattern in (r"(?:class|struct|enum class|enum|union) (\w+)", r"using (\w+) ?="):
-        if found := re.match(pattern, head):
-            return {found[1]}
+        if match := re.match(pattern, head):
+            return {match[1]}
     head = head.split("=")[0]
-    if found := re.search(r"(\w+) ?\(", head):  # a function may be overloaded: its types too
-        return set() if f"::{found[1]}" in head else {re.sub(r"\b\w+(?=[,)])", "", head)}
-    found = re.search(r"(\w+)(?:\[[^\]]*\])* ?$", head)
-    return {found[1]} if found else set()
+    if match := re.search(r"(\w+) ?\(", head):  # a function may be overloaded: its types too
+        return set() if f"::{match[1]}" in head else {re.sub(r"\b\w+(?=[,)])", "", head)}
+    match = re.search(r"(\w+)(?:\[[^\]]*\])* ?$", head)
+    return {match[1]} if match else set()
 
 
 def private_names(source: str) -> set[str]:

@@ -107,13 +107,13 @@ def python_with_mpi4py(mpi: Mpi) -> Path:
     asked = "from mpi4py import MPI; print(MPI.Get_library_version())"
     beside = shutil.which("python", path=mpi.directory) if mpi.directory else None
     for python in filter(None, (beside, sys.executable, "/usr/bin/python3")):
-        found = subprocess.run(
+        completed = subprocess.run(
             [mpi.run, "-n", "1", python, "-c", asked],
             env={**os.environ, **ENVIRONMENT},
             capture_output=True,
             text=True,
         )
-        if all(word in found.stdout for word in mpi.name.split()):  # MPICH Version: 5.0.2
+        if all(word in completed.stdout for word in mpi.name.split()):  # MPICH Version: 5.0.2
             return Path(python)
     pytest.skip(f"no mpi4py that uses {mpi.name} is installed")
 

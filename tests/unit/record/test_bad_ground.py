@@ -74,7 +74,7 @@ def test_what_the_cut_leaves_open_is_no_error(one_recorder: Recorder, tmp_path: 
     for trace in (packed, AnyTrace.open(tmp_path / "text")):
         report = check(trace)
         assert report.sound
-        assert [one.message.partition(":")[0] for one in report.findings] == ["was cut off"]
+        assert [finding.message.partition(":")[0] for finding in report.findings] == ["was cut off"]
 
 
 def test_the_exit_status_is_that_of_the_program(recorder: Recorder) -> None:

@@ -282,8 +282,8 @@ def test_times_of_cold_caches_are_those_of_the_same_calls(one_recorder: Recorder
     assert cold.run.returncode == 0
     assert cold.calls(0) == warm.calls(0)
     assert len(computed(cold)) == len(computed(warm)) >= 20
-    found = volumes_of(cold.file)
-    assert found == Volumes(
+    volumes = volumes_of(cold.file)
+    assert volumes == Volumes(
         "time, seconds of processor time times 1e+09, with cold caches", "ns", 1e9
     )
     assert re.search(r"^memory: \S+ [kM]B a rank, beyond that of MPI_Init$", cold.run.stderr, re.M)

@@ -221,10 +221,10 @@ def library_of(file: Path) -> Mpi:
 
 
 def installed(name: str) -> tuple[Path, Mpi]:
-    found = shutil.which(name)
-    if found is None:
+    executable = shutil.which(name)
+    if executable is None:
         pytest.skip(f"{name} is not installed")
-    return Path(found), library_of(Path(found))
+    return Path(executable), library_of(Path(executable))
 
 
 def test_lammps(tmp_path: Path) -> None:

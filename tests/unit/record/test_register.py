@@ -85,11 +85,11 @@ def test_a_loop_counts_its_instructions(tmp_path: Path) -> None:
       return 0;
     }
     """
-    found = counts(source, ".c", tmp_path, "-O2")
+    counted = counts(source, ".c", tmp_path, "-O2")
     # Two nops, an addition or decrement, a comparison and a jump at most.
-    each = found["3000"] - found["2000"]
+    each = counted["3000"] - counted["2000"]
     assert each in (4000, 5000)
-    assert found["4000"] - found["3000"] == each
+    assert counted["4000"] - counted["3000"] == each
 
 
 CALLBACKS = """
@@ -129,10 +129,10 @@ int main(void) {
 @pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -static", "-O3 -pipe"])
 def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path) -> None:
     """The library's qsort keeps values of its own in the register."""
-    found = counts(CALLBACKS, ".c", tmp_path, *options.split())
+    counted = counts(CALLBACKS, ".c", tmp_path, *options.split())
     # The comparison has about as many instructions as its source has operations.
-    assert 4 * found["compared"] < found["sorted"] < 30 * found["compared"]
-    assert 100 * 3 <= found["jumped"] <= 100 * 20
+    assert 4 * counted["compared"] < counted["sorted"] < 30 * counted["compared"]
+    assert 100 * 3 <= counted["jumped"] <= 100 * 20
 
 
 SUMS = """
@@ -213,11 +213,11 @@ int main() {
 
 @pytest.mark.parametrize("options", ["-O0", "-O2"])
 def test_exceptions_are_counted(options: str, tmp_path: Path) -> None:
-    found = counts(EXCEPTIONS, ".cpp", tmp_path, options)
-    assert found["thrown"] == 50 + 20 + 1
-    assert 100 * 5 < found["own"] < 100 * 100
-    assert 20_000 * 3 < found["foreign"] < 20_000 * 200
-    assert 0 < found["library"] < 1000
+    counted = counts(EXCEPTIONS, ".cpp", tmp_path, options)
+    assert counted["thrown"] == 50 + 20 + 1
+    assert 100 * 5 < counted["own"] < 100 * 100
+    assert 20_000 * 3 < counted["foreign"] < 20_000 * 200
+    assert 0 < counted["library"] < 1000
 
 
 @pytest.mark.parametrize(

@@ -192,5 +192,5 @@ def test_the_first_source_decides_what_is_left(recorder: Recorder) -> None:
     trace = recorder.record(body, ranks=3)
     for times in replays(trace):
         assert times["any/matched"] == times["matched/matched"]
-    notes = [one.message for one in check(tisim.Trace.open(trace.file)).findings]
+    notes = [finding.message for finding in check(tisim.Trace.open(trace.file)).findings]
     assert any("from any source decide which messages are left" in note for note in notes)

@@ -104,8 +104,10 @@ def test_a_run_file_of_a_recorded_run(one_recorder: Recorder, tmp_path: Path) ->
     )
     assert ran.returncode == 0, ran.stderr
     run = RunFile(tmp_path / "run.tir")
-    waits = [one for one in run.states_of(run.states.read(0)) if one["state"] == "late sender"]
-    assert [(one["rank"], one["kind"], one["cause"]) for one in waits] == [(0, "recv", 1)]
+    waits = [
+        state for state in run.states_of(run.states.read(0)) if state["state"] == "late sender"
+    ]
+    assert [(wait["rank"], wait["kind"], wait["cause"]) for wait in waits] == [(0, "recv", 1)]
     assert float(str(waits[0]["end"])) - float(str(waits[0]["start"])) > 0.5
 
 

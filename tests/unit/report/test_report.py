@@ -284,7 +284,7 @@ def test_all_parts_are_printed(driver: Any, lu: Path) -> None:
 
     def shown() -> list[str]:
         sections = driver.find_elements("css selector", "main > section")
-        return [one.get_attribute("id") for one in sections if one.is_displayed()]
+        return [section.get_attribute("id") for section in sections if section.is_displayed()]
 
     assert shown() == ["summary"]
     driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")

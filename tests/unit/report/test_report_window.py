@@ -262,9 +262,9 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def data_of(crowded: Path) -> dict[str, Any]:
-    found = re.search(r'id="data"[^>]*>(.*?)</script>', crowded.read_text(), re.S)
-    assert found
-    data: dict[str, Any] = json.loads(found[1])
+    match = re.search(r'id="data"[^>]*>(.*?)</script>', crowded.read_text(), re.S)
+    assert match
+    data: dict[str, Any] = json.loads(match[1])
     return data
 
 

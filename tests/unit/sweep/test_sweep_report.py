@@ -61,8 +61,10 @@ def test_an_effect_is_that_of_the_axis_alone() -> None:
 
 
 def test_points_are_compared_to_the_baseline() -> None:
-    found = effects(["a", "b"], [Run({"a": "2"}, 0.5), Run({"b": "2"}, 0.9), Run({}, 1.0)])
-    assert [(one.axis, one.low_value, one.high_value) for one in found] == [
+    measured_effects = effects(
+        ["a", "b"], [Run({"a": "2"}, 0.5), Run({"b": "2"}, 0.9), Run({}, 1.0)]
+    )
+    assert [(script.axis, script.low_value, script.high_value) for script in measured_effects] == [
         ("a", "2", "baseline"),
         ("b", "2", "baseline"),
     ]
@@ -74,7 +76,7 @@ def test_samples_of_ranges_are_fitted(values: list[float]) -> None:
         Run({"a": repr(value), "b": repr(1.0 + place % 7)}, value**0.5)
         for place, value in enumerate(values)
     ]
-    (found,) = [one for one in effects(["a", "b"], runs) if one.axis == "a"]
+    (found,) = [effect for effect in effects(["a", "b"], runs) if effect.axis == "a"]
     assert found.fitted
     expected = (max(values) / min(values)) ** 0.5
     assert (1 + found.high) / (1 + found.low) == pytest.approx(expected, rel=1e-6)
@@ -84,10 +86,10 @@ def test_samples_of_ranges_are_fitted(values: list[float]) -> None:
 def test_no_offer_beats_one_of_the_front(points: list[tuple[int, int]]) -> None:
     offers = [Offer(cost, time, "") for cost, time in points]
     best = [offers[place] for place in pareto_front(offers)]
-    for one in offers:
-        assert any(b.cost <= one.cost and b.time <= one.time for b in best)
+    for offer in offers:
+        assert any(b.cost <= offer.cost and b.time <= offer.time for b in best)
     for b in best:
-        better = (one.cost <= b.cost and one.time <= b.time and one != b for one in offers)
+        better = (offer.cost <= b.cost and offer.time <= b.time and offer != b for offer in offers)
         assert not any(better)
     assert [b.cost for b in best] == sorted({b.cost for b in best})
 

@@ -17,8 +17,8 @@ from tisim.traces.generate import Halo3D
 
 def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
     settings = Settings(platform)
-    found = link_words(settings, range(hosts))
-    return {settings.routes.link_name(link): text for link, text in found.items()}
+    words = link_words(settings, range(hosts))
+    return {settings.routes.link_name(link): text for link, text in words.items()}
 
 
 def test_links_of_a_cluster() -> None:
@@ -42,8 +42,8 @@ def test_links_between_switches_are_of_no_host() -> None:
 
 
 def cables_of(platform: tisim.Platform) -> dict[str, str]:
-    found = cable_words(platform.root, range(len(platform.links)))
-    return {platform.links[link].name: text for link, text in found.items()}
+    words = cable_words(platform.root, range(len(platform.links)))
+    return {platform.links[link].name: text for link, text in words.items()}
 
 
 def test_what_cables_join() -> None:

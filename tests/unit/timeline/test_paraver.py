@@ -23,16 +23,16 @@ class ParaverTrace:
 
     def __init__(self, path: Path) -> None:
         header, *lines = path.read_text().splitlines()
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"#Paraver \(\d\d/\d\d/\d{4} at \d\d:\d\d\):(\d+)_ns:(\d+)\(([\d,]+)\):1:(\d+)\((.*)\)",
             header,
         )
-        assert found
-        self.end = int(found[1])
-        self.cpus_of_node = [int(count) for count in found[3].split(",")]
-        assert len(self.cpus_of_node) == int(found[2])
-        self.tasks = int(found[4])
-        self.nodes = [int(task.split(":")[1]) for task in found[5].split(",")]
+        assert match
+        self.end = int(match[1])
+        self.cpus_of_node = [int(count) for count in match[3].split(",")]
+        assert len(self.cpus_of_node) == int(match[2])
+        self.tasks = int(match[4])
+        self.nodes = [int(task.split(":")[1]) for task in match[5].split(",")]
         assert len(self.nodes) == self.tasks
         self.states: list[list[tuple[int, int, int]]] = [[] for _ in range(self.tasks)]
         self.events: list[list[tuple[int, int, int]]] = [[] for _ in range(self.tasks)]

@@ -144,7 +144,7 @@ def check_actions(result: tisim.Result, decoded: Decoded) -> None:
     for rank, slices in enumerate(decoded.ranks()):
         actions = result.timeline[result.timeline["rank"] == rank]
         shown = actions[(actions.kind != "nop") | (ns(actions.end) > ns(actions.start))]
-        outer = [one for one in slices if one.depth == 0]
+        outer = [span for span in slices if span.depth == 0]
         outer = [one for one in outer if one.name != "nop" or one.start < one.end]
         assert len(outer) == len(shown)
         for one, action in zip(outer, shown.itertuples(), strict=True):
@@ -162,25 +162,28 @@ def check_waits(result: tisim.Result, decoded: Decoded) -> None:
     for rank, slices in enumerate(decoded.ranks()):
         states = result.states
         waits = states[(states["rank"] == rank) & (states.cause >= 0)]
-        found = [one for one in slices if one.category == "wait state"]
-        assert [(one.name, one.start, one.end, one.notes["waits for rank"]) for one in found] == [
+        found = [span for span in slices if span.category == "wait state"]
+        assert [
+            (script.name, script.start, script.end, script.notes["waits for rank"])
+            for script in found
+        ] == [
             (wait.state, nanoseconds(wait.start), nanoseconds(wait.end), wait.cause)
             for wait in waits.itertuples()
         ]
-        assert all(one.depth > 0 for one in found)
+        assert all(script.depth > 0 for script in found)
 
 
 def arrows(decoded: Decoded) -> Iterator[tuple[int, Slice, int, Slice]]:
     """Source, its slice, destination, its slice; each arrow has two ends."""
     begins, ends = {}, {}
     for rank, slices in enumerate(decoded.ranks()):
-        for one in slices:
-            for arrow in one.flows:
+        for span in slices:
+            for arrow in span.flows:
                 assert arrow not in begins
-                begins[arrow] = (rank, one)
-            for arrow in one.flow_ends:
+                begins[arrow] = (rank, span)
+            for arrow in span.flow_ends:
                 assert arrow not in ends
-                ends[arrow] = (rank, one)
+                ends[arrow] = (rank, span)
     assert begins.keys() == ends.keys()
     assert 0 not in begins
     for arrow, begin in begins.items():
@@ -208,13 +211,13 @@ def check_nesting(decoded: Decoded) -> None:
     """Slices lie within those that they are in; parts of collectives in collectives."""
     for slices in decoded.ranks():
         stack: list[Slice] = []
-        for one in slices:
-            del stack[one.depth :]
+        for span in slices:
+            del stack[span.depth :]
             if stack:
-                assert stack[-1].start <= one.start <= one.end <= stack[-1].end
-            if one.category == "part of a collective":
+                assert stack[-1].start <= span.start <= span.end <= stack[-1].end
+            if span.category == "part of a collective":
                 assert stack[-1].category == "MPI"
-            stack.append(one)
+            stack.append(span)
 
 
 def check_load(result: tisim.Result, decoded: Decoded) -> None:
@@ -269,7 +272,7 @@ def test_calls_that_wait_for_several_messages_or_for_none(tmp_path: Path) -> Non
     result, decoded = recorded(write_ranks(tmp_path / "traces", *texts), tmp_path)
     check(result, decoded)
     # The end of a rank waits for what is pending, and shows it.
-    outer = [[one for one in slices if one.depth == 0] for slices in decoded.ranks()]
+    outer = [[span for span in slices if span.depth == 0] for slices in decoded.ranks()]
     assert [slices[-1].name for slices in outer] == ["nop", "nop", "allreduce"]
     assert outer[1][-1].start < outer[1][-1].end
     assert [one.name for one in outer[2]] == ["compute", "barrier", "allreduce"]
@@ -295,9 +298,9 @@ def test_messages_of_a_custom_action_that_is_one_slice_are_no_arrows(
 
     programs = [["exchange 100000", f"sendRecv 10 {1 - rank} 10 {1 - rank} 6 6"] for rank in (0, 1)]
     result, decoded = recorded(write_ranks(tmp_path / "traces", *programs), tmp_path)
-    assert [[one.name for one in slices if one.depth == 0] for slices in decoded.ranks()] == 2 * [
-        ["custom", "sendrecv"]
-    ]
+    assert [
+        [span.name for span in slices if span.depth == 0] for slices in decoded.ranks()
+    ] == 2 * [["custom", "sendrecv"]]
     check_nesting(decoded)
     between = sorted((a, sends.name, b, receives.name) for a, sends, b, receives in arrows(decoded))
     assert [arrow for arrow in between if arrow[1] == "sendrecv"] == [
@@ -317,18 +320,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Decoded:
     return Decoded(path)
 
 
-def told(one: Slice) -> tuple[object, ...]:
-    return one.name, one.category, one.start, one.end, one.depth, sorted(one.notes.items())
+def told(span: Slice) -> tuple[object, ...]:
+    return span.name, span.category, span.start, span.end, span.depth, sorted(span.notes.items())
 
 
 def reaching_into(slices: list[Slice], begin: float, end: float) -> Iterator[Slice]:
     """The slices of calls that reach into a part of the time, with those inside."""
     is_shown = False
-    for one in slices:
-        if one.depth == 0:
-            is_shown = (one.end > begin or one.start >= begin) and one.start <= end
+    for span in slices:
+        if span.depth == 0:
+            is_shown = (span.end > begin or span.start >= begin) and span.start <= end
         if is_shown:
-            yield one
+            yield span
 
 
 def test_a_part_has_the_calls_that_reach_into_it(whole: Decoded, tmp_path: Path) -> None:

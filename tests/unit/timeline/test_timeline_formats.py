@@ -59,7 +59,7 @@ def test_parquet_has_no_bytes_that_nobody_set(tmp_path: Path) -> None:
         code = f"import tisim; tisim.replay({arguments})"
         memory = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_PERTURB_": fill}
         subprocess.run([sys.executable, "-c", code], env=os.environ | memory, check=True, cwd=ROOT)
-        written.append({one.name: one.read_bytes() for one in path.parent.iterdir()})
+        written.append({file.name: file.read_bytes() for file in path.parent.iterdir()})
     assert written[0] == written[1]
 
 

@@ -46,7 +46,7 @@ def test_late_sender(tmp_path: Path) -> None:
 
 def after(call: str, *seconds: int) -> list[str]:
     """Programs of ranks that make a call, each after it has computed for some seconds."""
-    return [f"compute {one};{call}" for one in seconds]
+    return [f"compute {duration};{call}" for duration in seconds]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_slow_node_is_named(tmp_path: Path) -> None:
 def test_one_long_computation_makes_no_slow_node(tmp_path: Path) -> None:
     result = replayed(sweep(tmp_path / "t", 12, {(11, 7): 100_000_000}), 12)
     log = result.require_event_log()
-    assert [one.rank for one in log.outliers] == [11]
+    assert [outlier.rank for outlier in log.outliers] == [11]
     assert log.slow_ranks == []
 
 

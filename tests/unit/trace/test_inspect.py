@@ -56,17 +56,17 @@ def lines_of(directory: Path) -> Iterator[tuple[int, list[str]]]:
                 yield int(words[0]), words[1:]
 
 
-def agrees_with_check(found: Inspection, trace: Trace) -> None:
+def agrees_with_check(inspection: Inspection, trace: Trace) -> None:
     report = check(trace)
     assert report.sound
-    assert found.complete
-    assert found.unreadable == 0
-    assert (found.ranks, found.dialect, found.actions) == (
+    assert inspection.complete
+    assert inspection.unreadable == 0
+    assert (inspection.ranks, inspection.dialect, inspection.actions) == (
         report.ranks,
         report.dialect,
         report.actions,
     )
-    counted = {count.name: count for count in found.by_action if count.name not in MARKERS}
+    counted = {count.name: count for count in inspection.by_action if count.name not in MARKERS}
     expected = {count.name: count for count in report.counts if "init" not in count.name.split(",")}
     assert counted.keys() == expected.keys() - {"init, finalize and the like"}
     for name, count in counted.items():
@@ -77,18 +77,18 @@ def agrees_with_check(found: Inspection, trace: Trace) -> None:
             said.bytes,
         )
         assert count.amount == pytest.approx(said.amount, rel=1e-9)
-    assert sum(count.actions for count in found.by_action) == report.actions
+    assert sum(count.actions for count in inspection.by_action) == report.actions
 
 
-def adds_up(found: Inspection) -> None:
+def adds_up(inspection: Inspection) -> None:
     """Sites, signatures and classes are the same calls sorted otherwise."""
-    computed = {count.name: count for count in found.by_action}.get("compute")
-    volumes = [site.volumes for site in found.sites]
+    computed = {count.name: count for count in inspection.by_action}.get("compute")
+    volumes = [site.volumes for site in inspection.sites]
     assert sum(volume.count for volume in volumes) == (computed.actions if computed else 0)
     assert math.fsum(volume.sum for volume in volumes) == pytest.approx(
         computed.amount if computed else 0.0, rel=1e-9
     )
-    for site in found.sites:
+    for site in inspection.sites:
         for values in (site.bytes, site.volumes):
             assert sum(times for _, _, times in values.histogram) == values.count
             if values.count:
@@ -96,9 +96,9 @@ def adds_up(found: Inspection) -> None:
                 assert values.mean <= values.most * (1 + 1e-12)
                 assert values.histogram[0][0] <= values.least < values.histogram[0][1]
                 assert values.histogram[-1][0] <= values.most < values.histogram[-1][1]
-    assert sum(row.ranks for row in found.classes) == found.ranks
-    by_class = sum(row.ranks * row.calls for row in found.classes)
-    assert by_class >= sum(signature.calls for signature in found.signatures)
+    assert sum(row.ranks for row in inspection.classes) == inspection.ranks
+    by_class = sum(row.ranks * row.calls for row in inspection.classes)
+    assert by_class >= sum(signature.calls for signature in inspection.signatures)
 
 
 def counts_of_lines(directory: Path) -> Counter[str]:
@@ -108,29 +108,29 @@ def counts_of_lines(directory: Path) -> Counter[str]:
 @pytest.mark.parametrize("name", NAS)
 def test_real_traces(nas_traces: Path, tmp_path: Path, name: str) -> None:
     pack(nas_traces / name, tmp_path / "x.tit")
-    found = inspect(tmp_path / "x.tit", statistics=True)
-    agrees_with_check(found, Trace.open(nas_traces / name))
-    adds_up(found)
-    counted = {count.name.lower(): count.actions for count in found.by_action}
+    inspection = inspect(tmp_path / "x.tit", statistics=True)
+    agrees_with_check(inspection, Trace.open(nas_traces / name))
+    adds_up(inspection)
+    counted = {count.name.lower(): count.actions for count in inspection.by_action}
     assert counted == counts_of_lines(nas_traces / name)
 
 
 @pytest.mark.parametrize("name", ["is.A.32", "lu.A.8"])
 def test_large_traces(tmp_path: Path, name: str) -> None:
     archive = ROOT / "traces" / f"{name}.tar.xz"
-    found = inspect(archive, statistics=True)
-    agrees_with_check(found, Trace.open(archive))
-    adds_up(found)
+    inspection = inspect(archive, statistics=True)
+    agrees_with_check(inspection, Trace.open(archive))
+    adds_up(inspection)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
 def test_generated_traces(tmp_path: Path, pattern: Pattern) -> None:
     pattern.write(tmp_path / "text")
-    found = inspect(tmp_path / "text", statistics=True)
-    assert not found.packed
-    agrees_with_check(found, Trace.open(tmp_path / "text"))
-    adds_up(found)
-    counted = {count.name: count.actions for count in found.by_action}
+    inspection = inspect(tmp_path / "text", statistics=True)
+    assert not inspection.packed
+    agrees_with_check(inspection, Trace.open(tmp_path / "text"))
+    adds_up(inspection)
+    counted = {count.name: count.actions for count in inspection.by_action}
     assert counted == counts_of_lines(tmp_path / "text")
 
 
@@ -138,19 +138,19 @@ def test_generated_traces(tmp_path: Path, pattern: Pattern) -> None:
 def test_a_halo_exchange_is_one_loop(tmp_path: Path, iterations: int) -> None:
     Halo3D(ranks=64, iterations=iterations, allreduce=8).write(tmp_path / "text")
     pack(tmp_path / "text", tmp_path / "halo.tit")
-    found = inspect(tmp_path / "halo.tit")
-    assert found.packed
-    assert found.nbytes == (tmp_path / "halo.tit").stat().st_size
+    inspection = inspect(tmp_path / "halo.tit")
+    assert inspection.packed
+    assert inspection.nbytes == (tmp_path / "halo.tit").stat().st_size
     # The loop may begin in the middle of an iteration.
-    for row in found.classes:
+    for row in inspection.classes:
         assert row.longest_loop in (iterations - 1, iterations)
-    main = found.loops[0]
+    main = inspection.loops[0]
     assert main.iterations in (iterations - 1, iterations)
     assert dict(main.actions).keys() == {"compute", "irecv", "isend", "waitall", "allreduce"}
     assert sum(times for _, times in main.actions) == main.calls
-    loops = [phase for phase in phases_of(found.classes[0]) if phase.iterations > 1]
-    assert [phase.iterations for phase in loops] == [found.classes[0].longest_loop]
-    assert all(phase.whole for phase in phases_of(found.classes[0]))
+    loops = [phase for phase in phases_of(inspection.classes[0]) if phase.iterations > 1]
+    assert [phase.iterations for phase in loops] == [inspection.classes[0].longest_loop]
+    assert all(phase.whole for phase in phases_of(inspection.classes[0]))
 
 
 def test_phases_have_all_calls(nas_traces: Path) -> None:
@@ -164,10 +164,10 @@ def test_phases_have_all_calls(nas_traces: Path) -> None:
 def test_calls_relative_to_the_rank(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("0 init\n0 send 1 5 100\n0 finalize\n")
     (tmp_path / "b").write_text("1 init\n1 recv 0 5 100\n1 finalize\n")
-    found = inspect(tmp_path)
-    texts = {signature.text: signature.calls for signature in found.signatures}
+    inspection = inspect(tmp_path)
+    texts = {signature.text: signature.calls for signature in inspection.signatures}
     assert texts == {"init": 2, "finalize": 2, "send rank+1 5 100": 1, "recv 0 5 100": 1}
-    assert {site.text for site in found.sites} == {
+    assert {site.text for site in inspection.sites} == {
         "init",
         "finalize",
         "send <peer> 5 100",
@@ -197,10 +197,12 @@ def test_statistics_of_a_site(nas_traces: Path) -> None:
             computed[rank] = float(words[1])
         elif rank in computed:
             volumes.setdefault(words[0].lower(), []).append(computed.pop(rank))
-    found = inspect(nas_traces / "lu.S.4", statistics=True)
+    inspection = inspect(nas_traces / "lu.S.4", statistics=True)
     for action, expected in volumes.items():
         sites = [
-            site.volumes for site in found.sites if f"{site.text} ".lower().startswith(f"{action} ")
+            site.volumes
+            for site in inspection.sites
+            if f"{site.text} ".lower().startswith(f"{action} ")
         ]
         assert sum(site.count for site in sites) == len(expected)
         assert math.fsum(site.sum for site in sites) == pytest.approx(math.fsum(expected), rel=1e-9)
@@ -237,9 +239,9 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text(text))
     writer.start()
-    found = inspect(tmp_path / "pipe")
+    inspection = inspect(tmp_path / "pipe")
     writer.join()
-    assert (found.actions, len(found.files)) == (4, 1)
+    assert (inspection.actions, len(inspection.files)) == (4, 1)
 
 
 def test_messages_of_type_double(tmp_path: Path) -> None:
@@ -247,8 +249,8 @@ def test_messages_of_type_double(tmp_path: Path) -> None:
     (tmp_path / "x").write_text(
         "0 bcast 100\n1 bcast 100\n0 init 1\n1 init 1\n0 bcast 100\n1 bcast 100\n"
     )
-    found = inspect(tmp_path / "x")
-    sizes = next(site.bytes for site in found.sites if site.text == "bcast 100")
+    inspection = inspect(tmp_path / "x")
+    sizes = next(site.bytes for site in inspection.sites if site.text == "bcast 100")
     assert (sizes.count, sizes.least, sizes.most, sizes.sum) == (4, 100, 800, 1800)
 
 
@@ -267,9 +269,9 @@ def test_persistent_requests(tmp_path: Path) -> None:
             f"{rank} finalize",
         ]
     (tmp_path / "x").write_text("\n".join(lines) + "\n")
-    found = inspect(tmp_path / "x", statistics=True)
-    agrees_with_check(found, Trace.open(tmp_path / "x"))
-    assert found.messages == 4 * 11
+    inspection = inspect(tmp_path / "x", statistics=True)
+    agrees_with_check(inspection, Trace.open(tmp_path / "x"))
+    assert inspection.messages == 4 * 11
 
 
 def test_accesses_of_windows_are_messages(tmp_path: Path) -> None:
@@ -283,19 +285,19 @@ def test_accesses_of_windows_are_messages(tmp_path: Path) -> None:
             *(f"{rank} win_fence 0", f"{rank} win_free 0"),
         ]
     (tmp_path / "x").write_text("\n".join(lines) + "\n")
-    found = inspect(tmp_path / "x", statistics=True)
-    agrees_with_check(found, Trace.open(tmp_path / "x"))
-    assert found.messages == 4 * 3
+    inspection = inspect(tmp_path / "x", statistics=True)
+    agrees_with_check(inspection, Trace.open(tmp_path / "x"))
+    assert inspection.messages == 4 * 3
 
 
 def test_actions_of_the_users_own_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("0 checkpoint 5\n1 checkpoint 5\n0 barrier\n1 barrier\n")
-    found = inspect(tmp_path / "x")
-    assert {count.name: count.actions for count in found.by_action} == {
+    inspection = inspect(tmp_path / "x")
+    assert {count.name: count.actions for count in inspection.by_action} == {
         "checkpoint": 2,
         "barrier": 2,
     }
-    assert found.unreadable == 2
+    assert inspection.unreadable == 2
 
 
 def test_no_such_trace(tmp_path: Path) -> None:

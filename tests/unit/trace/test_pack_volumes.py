@@ -342,7 +342,9 @@ def test_means_of_iterations_let_no_trace_grow_with_them(tmp_path: Path) -> None
         pack_rounded(exact, typical, sizes="mean", volumes="mean", iterations="mean")
         assert check(Trace.open(typical)).sound
         sizes.append(typical.stat().st_size)
-        times.append([replay(one, platform=GRAPHENE).simulated_time for one in (exact, typical)])
+        times.append(
+            [replay(trace, platform=GRAPHENE).simulated_time for trace in (exact, typical)]
+        )
     assert sizes[1] - sizes[0] <= 4
     assert all(found == pytest.approx(expected, rel=0.12) for expected, found in times)
     again = tmp_path / "again.tit"

@@ -73,9 +73,11 @@ def test_the_report_as_json(tisim: CommandLine) -> None:
     written = json.loads(outcome.out)
     assert (written["sound"], written["errors"], written["warnings"]) == (False, 1, 1)
     assert (written["ranks"], written["dialect"], written["actions"]) == (2, "modern", 3)
-    places = [(one["file"], one["line"], one["severity"]) for one in written["findings"]]
+    places = [
+        (finding["file"], finding["line"], finding["severity"]) for finding in written["findings"]
+    ]
     assert sorted(places) == [(f"{trace}/r0.txt", 1, "error"), (f"{trace}/r0.txt", 2, "warning")]
-    assert {one["name"]: one["bytes"] for one in written["counts"]} == {
+    assert {count["name"]: count["bytes"] for count in written["counts"]} == {
         "send": 5,
         "isend": 7,
         "recv": 0,

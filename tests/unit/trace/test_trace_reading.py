@@ -296,7 +296,11 @@ def test_the_check_says_which_calls_decide(tmp_path: Path) -> None:
     assert (note.severity, note.line, note.rank) == ("note", 3, 0)
     assert note.message.startswith("1 call of this rank decides what the rank does next")
     trace.write_text(UNPACKED.replace("LAST", "waitall requests=1,2"))
-    assert not [one for one in check(tisim.Trace.open(trace)).findings if "decide" in one.message]
+    assert not [
+        finding
+        for finding in check(tisim.Trace.open(trace)).findings
+        if "decide" in finding.message
+    ]
 
 
 def test_calls_that_decide_are_counted_in_loops(tmp_path: Path) -> None:
@@ -327,7 +331,7 @@ def test_what_never_completes_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SimulationError, match="waitsome"):
         tisim.replay(trace, platform=platform)
     findings = check(tisim.Trace.open(trace)).findings
-    assert any("rank 0 waits in waitsome" in one.message for one in findings)
+    assert any("rank 0 waits in waitsome" in finding.message for finding in findings)
 
 
 def test_the_order_of_lists_does_not_matter(tmp_path: Path) -> None:

@@ -238,48 +238,48 @@ def computing(*volumes: float) -> list[str]:
 
 
 def test_three_runs() -> None:
-    found = spread_of(
+    spread = spread_of(
         [computing(100.0, 1000.0), computing(10.0, 1000.0)],
         [computing(110.0, 1000.0), computing(10.0, 1200.0)],
         [computing(100.0, 1000.0), computing(10.0, 1100.0)],
     )
-    assert found.sums == (2110.0, 2320.0, 2210.0)
-    assert found.median_run == 2
-    assert found.deviation == pytest.approx(105.04 / (6640 / 3), rel=1e-4)
-    assert found.largest_by_least == pytest.approx(2320 / 2110)
-    assert found.of_one == 0.0  # most of what is computed is the same each time
-    assert not found.is_none
+    assert spread.sums == (2110.0, 2320.0, 2210.0)
+    assert spread.median_run == 2
+    assert spread.deviation == pytest.approx(105.04 / (6640 / 3), rel=1e-4)
+    assert spread.largest_by_least == pytest.approx(2320 / 2110)
+    assert spread.of_one == 0.0  # most of what is computed is the same each time
+    assert not spread.is_none
 
 
 def test_a_computation_that_a_run_has_not() -> None:
     """A counter may have counted nothing; the calls still say which computations are the same."""
-    found = spread_of(
+    spread = spread_of(
         [["compute 100", "barrier", "compute 50", "barrier"]],
         [["compute 100", "barrier", "barrier"]],
         [["compute 60", "compute 40", "barrier", "compute 50", "barrier"]],
     )
-    assert found.sums == (150.0, 100.0, 150.0)
-    assert found.of_one == 0.0
-    assert not found.is_none
+    assert spread.sums == (150.0, 100.0, 150.0)
+    assert spread.of_one == 0.0
+    assert not spread.is_none
 
 
 def test_calls_that_no_trace_can_express() -> None:
-    found = spread_of([["unsupported MPI_Put 3", "compute 5"]], [["compute 5"]])
-    assert found.sums == (5.0, 5.0)
-    assert found.of_one is None  # a line more
+    spread = spread_of([["unsupported MPI_Put 3", "compute 5"]], [["compute 5"]])
+    assert spread.sums == (5.0, 5.0)
+    assert spread.of_one is None  # a line more
 
 
 @pytest.mark.parametrize("runs", [([[]], [[]]), ([["compute 5"]], [["compute 5"]])])
 def test_runs_that_do_not_differ(runs: tuple[list[list[str]], ...]) -> None:
-    found = spread_of(*runs)
-    assert found.is_none
-    assert (found.deviation, found.largest_by_least, found.of_one) == (0.0, 1.0, 0.0)
+    spread = spread_of(*runs)
+    assert spread.is_none
+    assert (spread.deviation, spread.largest_by_least, spread.of_one) == (0.0, 1.0, 0.0)
 
 
 def test_different_numbers_of_ranks() -> None:
-    found = spread_of([["compute 5"], ["compute 6"]], [["compute 5"]])
-    assert found.sums == (11.0, 5.0)
-    assert found.of_one is None
+    spread = spread_of([["compute 5"], ["compute 6"]], [["compute 5"]])
+    assert spread.sums == (11.0, 5.0)
+    assert spread.of_one is None
 
 
 @settings(deadline=None)  # each opens files
@@ -294,12 +294,12 @@ def test_different_numbers_of_ranks() -> None:
 def test_neither_the_order_of_runs_nor_the_unit_matters(
     runs: list[list[float]], factor: float
 ) -> None:
-    found = spread_of(*([computing(*run)] for run in runs))
+    spread = spread_of(*([computing(*run)] for run in runs))
     other = spread_of(*([computing(*(factor * v for v in run))] for run in reversed(runs)))
-    assert found.of_one is not None
-    assert other.of_one == pytest.approx(found.of_one, rel=1e-12)
-    assert other.deviation == pytest.approx(found.deviation, rel=1e-6, abs=1e-12)
-    assert other.largest_by_least == pytest.approx(found.largest_by_least, rel=1e-12)
+    assert spread.of_one is not None
+    assert other.of_one == pytest.approx(spread.of_one, rel=1e-12)
+    assert other.deviation == pytest.approx(spread.deviation, rel=1e-6, abs=1e-12)
+    assert other.largest_by_least == pytest.approx(spread.largest_by_least, rel=1e-12)
 
 
 def test_a_trace_keeps_its_spread(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ SOURCE = Path(__file__).parent / "recording_program.c"
 
 
 def require(tool: str) -> str:
-    found = shutil.which(tool)
-    if found is None:
+    executable = shutil.which(tool)
+    if executable is None:
         pytest.skip(f"{tool} is not installed")
-    return found
+    return executable
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +126,12 @@ def recorded(path: Path) -> Path:
 
 
 def test_statistics_are_by_call_path(tmp_path: Path) -> None:
-    found = inspect(recorded(tmp_path), statistics=True)
-    sends = {site.path: site for site in found.sites if site.text.startswith("isend")}
+    inspection = inspect(recorded(tmp_path), statistics=True)
+    sends = {site.path: site for site in inspection.sites if site.text.startswith("isend")}
     assert set(sends) == {HALO, END}
     assert (sends[HALO].calls, sends[END].calls) == (20, 2)
     assert (sends[HALO].volumes.sum, sends[END].volumes.sum) == (20_000, 100)
-    assert [site.path for site in found.sites if site.text.startswith("waitall")] == [None]
+    assert [site.path for site in inspection.sites if site.text.startswith("waitall")] == [None]
 
 
 def test_commands_name_call_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

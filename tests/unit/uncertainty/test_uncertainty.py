@@ -19,7 +19,7 @@ from tisim.studies.uncertainty.validated import Validated, quantile
 
 
 @pytest.fixture(scope="module")
-def found() -> Calibration:
+def calibration() -> Calibration:
     """A calibration of noisy ping-pongs, and of shifts at nine tenths of the bandwidth."""
     rng = np.random.default_rng(4)
     rows: list[tuple[str, int, float, int, int, str]] = []
@@ -43,28 +43,30 @@ def table(text: str) -> list[float]:
     return [float(entry.split(":")[1]) for entry in text.split(";")]
 
 
-def test_sets_are_drawn_from_a_seed(found: Calibration) -> None:
-    sets = draw_sets(found, 4, seed=3)
-    assert sets == draw_sets(found, 4, seed=3)
-    assert sets != draw_sets(found, 4, seed=4)
+def test_sets_are_drawn_from_a_seed(calibration: Calibration) -> None:
+    sets = draw_sets(calibration, 4, seed=3)
+    assert sets == draw_sets(calibration, 4, seed=3)
+    assert sets != draw_sets(calibration, 4, seed=4)
     assert len({str(one) for one in sets.sets}) == 4
     for one in sets.sets:
-        assert one.keys() == found.config.keys()
-        assert one["smpi/async-small-thresh"] == found.config["smpi/async-small-thresh"]
+        assert one.keys() == calibration.config.keys()
+        assert one["smpi/async-small-thresh"] == calibration.config["smpi/async-small-thresh"]
         assert max(table(one["smpi/bw-factor"])) <= 1
         # Start-up times lie between those back to back and those after idling, a fifth longer.
-        shortest = table(one["smpi/lat-factor"])[0] / table(found.config["smpi/lat-factor"])[0]
+        shortest = (
+            table(one["smpi/lat-factor"])[0] / table(calibration.config["smpi/lat-factor"])[0]
+        )
         assert 0.9 < shortest < 1.3
 
 
-def test_patterns_that_differ_widen_no_interval(found: Calibration) -> None:
+def test_patterns_that_differ_widen_no_interval(calibration: Calibration) -> None:
     """Shifts take 11 % longer than transfers alone, each time: the bandwidth is as certain."""
-    assert set(_relative_rates(found.measurements)) == {1.0}
+    assert set(_relative_rates(calibration.measurements)) == {1.0}
 
 
-def test_sets_lie_beside_their_platform(found: Calibration, tmp_path: Path) -> None:
-    sets = draw_sets(found, 3, seed=1)
-    found.platform.write(tmp_path / "c.xml")
+def test_sets_lie_beside_their_platform(calibration: Calibration, tmp_path: Path) -> None:
+    sets = draw_sets(calibration, 3, seed=1)
+    calibration.platform.write(tmp_path / "c.xml")
     path = sets.write(tmp_path / "c.xml")
     assert path == tmp_path / "c.sets.json"
     assert ParameterSets.beside(tmp_path / "c.xml") == sets
@@ -105,9 +107,9 @@ def test_quantiles_of_weighted_values() -> None:
     assert quantile(np.array([3.0, 1.0]), np.array([1.0, 3.0]), 0.95) == 3
 
 
-def test_a_replay_with_sets(found: Calibration, tmp_path: Path) -> None:
-    found.platform.write(tmp_path / "c.xml")
-    sets = draw_sets(found, 6, seed=1)
+def test_a_replay_with_sets(calibration: Calibration, tmp_path: Path) -> None:
+    calibration.platform.write(tmp_path / "c.xml")
+    sets = draw_sets(calibration, 6, seed=1)
     platform = Platform.load(tmp_path / "c.xml")
 
     def interval(**options: object) -> Interval:
@@ -118,7 +120,7 @@ def test_a_replay_with_sets(found: Calibration, tmp_path: Path) -> None:
     assert first.low < first.high
     assert first == interval()
     # Options that the user sets are not varied.
-    assert len(set(interval(config=found.config).times)) == 1
+    assert len(set(interval(config=calibration.config).times)) == 1
     with pytest.raises(InputError, match="2 replays or more"):
         replay_with_sets(RING, sets, 1, platform=platform)
 
@@ -134,25 +136,25 @@ def test_the_speed_of_hosts_is_drawn_where_its_deviation_is_known(tmp_path: Path
         return replay_with_sets(tmp_path / "trace", None, 20, platform=platform, progress=False)
 
     assert interval("").times == interval("0").times == (1.0,)
-    found = interval("0.1")
-    assert np.std(np.log(found.times), ddof=1) == pytest.approx(0.1, rel=0.35)
-    assert "with 20 draws of the hosts' speed and the errors" in found.text()
+    bounds = interval("0.1")
+    assert np.std(np.log(bounds.times), ddof=1) == pytest.approx(0.1, rel=0.35)
+    assert "with 20 draws of the hosts' speed and the errors" in bounds.text()
     for wrong in ("10%", "-1", "2"):
         with pytest.raises(InputError, match=f"such as 0.08, not '{wrong}'"):
             interval(wrong)
 
 
 def test_the_command_prints_and_writes_the_interval(
-    found: Calibration, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    calibration: Calibration, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tisim = CommandLine(tmp_path, capsys)
     platform = str(tmp_path / "c.xml")
-    found.platform.write(platform)
+    calibration.platform.write(platform)
     without = tisim.replay("--uncertainty", "4", RING, platform=platform)
     assert without.status == 0, without.err
     assert " with the errors of " in without.out.splitlines()[0]
     assert "programs validated on other platforms" in without.out.splitlines()[0]
-    draw_sets(found, 6, seed=1).write(platform)
+    draw_sets(calibration, 6, seed=1).write(platform)
     out = str(tmp_path / "out.json")
     done = tisim.replay("--uncertainty", "4", "--json", out, RING, platform=platform)
     assert done.status == 0, done.err
@@ -163,11 +165,11 @@ def test_the_command_prints_and_writes_the_interval(
 
 
 def test_sets_of_another_platform_are_refused(
-    found: Calibration, tisim: CommandLine, tmp_path: Path
+    calibration: Calibration, tisim: CommandLine, tmp_path: Path
 ) -> None:
     platform = tmp_path / "p.xml"
-    found.platform.write(platform)
-    draw_sets(found, 2).write(platform)
+    calibration.platform.write(platform)
+    draw_sets(calibration, 2).write(platform)
     assert len(ParameterSets.beside(platform).sets) == 2
     platform.write_text(
         platform.read_text().replace('"smpi/os" value="', '"smpi/os" value="9:1:0;')

@@ -118,13 +118,13 @@ def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
     platform.write_text(Path(BACKBONE).read_text())
     ParameterSets(1, SETS).write(platform)
     case = Case("a", Path(RING), platform, real=(2 * PREDICTED,))
-    found = validate(Study((case, dataclasses.replace(case, name="b", real=(PREDICTED,)))))
-    assert keep_errors(found.results) == [str(tmp_path / "p.sets.json")]
+    validation = validate(Study((case, dataclasses.replace(case, name="b", real=(PREDICTED,)))))
+    assert keep_errors(validation.results) == [str(tmp_path / "p.sets.json")]
     kept = ParameterSets.beside(platform)
     assert kept.sets == SETS
     assert [one.error for one in kept.validated] == pytest.approx((np.log(2), 0.0))
     assert [one.name for one in kept.validated] == ["a", "b"]
-    assert kept.validated[0].shares == pytest.approx(found.results[0].shares, abs=1e-4)
+    assert kept.validated[0].shares == pytest.approx(validation.results[0].shares, abs=1e-4)
     interval = Interval.of((1.0, 1.0), 0, kept.validated)
     assert (interval.low, interval.high) == pytest.approx((0.5, 2.0))
     assert interval.text().endswith(
@@ -224,10 +224,10 @@ def files(tmp_path: Path) -> list[str]:
 
 def parts_of(tisim: CommandLine, files: list[str]) -> dict[str, tuple[float, float]]:
     out = json.loads(tisim(*files, "--json", "-").out)
-    assert sum(one["share"] for one in out["parts"]) == pytest.approx(1.0)
-    sizes = [abs(one["difference"]) for one in out["parts"]]
+    assert sum(part["share"] for part in out["parts"]) == pytest.approx(1.0)
+    sizes = [abs(part["difference"]) for part in out["parts"]]
     assert sizes == sorted(sizes, reverse=True)
-    return {one["name"]: (one["real"], one["predicted"]) for one in out["parts"]}
+    return {part["name"]: (part["real"], part["predicted"]) for part in out["parts"]}
 
 
 def test_what_a_prediction_does_not_have_is_named(tisim: CommandLine, files: list[str]) -> None:

@@ -72,7 +72,7 @@ def test_the_tables(tmp_path: Path) -> None:
     slow = validate(Study((case("barrier on 4", 2 * PREDICTED, group="collectives"),)))
     assert "| barrier on 4 | collectives |" in tables(slow, chosen, "80 Mbit/s", "today")
     assert "| above 4 kB | 2 | 0 | 0.0% | 0.0% | 0.0% | 2 | 0 | 0.0% | 0.0% | 0.0% |" in text
-    waited = replace(slow, results=[replace(one, busy=0.6) for one in slow.results])
+    waited = replace(slow, results=[replace(result, busy=0.6) for result in slow.results])
     busy = tables(waited, chosen, "80 Mbit/s", "today")
     assert "| collectives | 1 | 0 | 50.0% | 50.0% | 50.0% | 0 | 0 |  |  |  |" in busy
     page = tmp_path / "page.md"
@@ -156,10 +156,10 @@ def test_frames_take_the_delay_of_two_cables(tmp_path: Path) -> None:
 
 def test_a_study_with_the_real_times(tmp_path: Path) -> None:
     case_ = case("ring 1", PREDICTED / 1.1, PREDICTED / 1.2, config={"smpi/os": "0:0:0"})
-    found = validate(Study((case_,)))
-    again = load_study(write_study(found.results, tmp_path))
+    validation = validate(Study((case_,)))
+    again = load_study(write_study(validation.results, tmp_path))
     assert again.cases[0].config == {"smpi/os": "0:0:0"}
-    assert validate(again).results[0].error == found.results[0].error
+    assert validate(again).results[0].error == validation.results[0].error
 
 
 def test_traces_of_the_nas_benchmarks_are_optional(
@@ -220,8 +220,10 @@ def test_mpich_is_calibrated_and_validated(tmp_path: Path) -> None:
     with shaped_nodes(4, 80_000_000, tmp_path, library="mpich") as bed:
         measured = tmp_path / "measured.csv"
         size = BenchmarkSize(largest=20_000, sizes=12, repetitions=2, seconds=2)
-        found = run_benchmark(bed.command(3, spread=True), measured, size, compiler=bed.compiler)
-        assert found.ended and found.finalized
+        completed = run_benchmark(
+            bed.command(3, spread=True), measured, size, compiler=bed.compiler
+        )
+        assert completed.ended and completed.finalized
         calibrated = calibrate(read_measurements([measured]), nodes=4, speed=1e9)
         options = calibrated.library.options()
         assert options["smpi/coll-selector"] == "mpich-4"
@@ -240,8 +242,8 @@ def test_mpich_is_calibrated_and_validated(tmp_path: Path) -> None:
         )
         results = validate(Study(cases)).results
     # How well they agree depends on what else the machine does while ranks poll.
-    assert [len(one.real) for one in results] == [3, 3, 3]
-    assert all(min(one.predicted) > 0 for one in results)
+    assert [len(result.real) for result in results] == [3, 3, 3]
+    assert all(min(result.predicted) > 0 for result in results)
 
 
 def test_two_validations_are_compared(tmp_path: Path) -> None:

@@ -24,13 +24,13 @@ def case(name: str, *real: float, **more: object) -> Case:
 
 
 def test_errors_and_their_intervals() -> None:
-    found = validate(Study((case("ring", PREDICTED / 0.8, PREDICTED / 0.9, PREDICTED),)))
-    (ring,) = found.results
+    validation = validate(Study((case("ring", PREDICTED / 0.8, PREDICTED / 0.9, PREDICTED),)))
+    (ring,) = validation.results
     assert ring.prediction == PREDICTED
     assert ring.error == pytest.approx(-0.1)
     assert ring.error_interval == pytest.approx((-0.2, 0.0))
     assert ring.is_noisy  # the quartiles are more than a tenth apart
-    assert found.passed
+    assert validation.passed
 
 
 def test_groups_and_thresholds() -> None:
@@ -41,34 +41,34 @@ def test_groups_and_thresholds() -> None:
         case("d", PREDICTED * 0.5, PREDICTED, PREDICTED * 2, group="wrong"),  # too noisy
     )
     thresholds = {"": Thresholds(median=0.05), "wrong": Thresholds(mean=0.3, worst=0.25)}
-    found = validate(Study(cases, thresholds))
-    exact, wrong, everything = found.summaries
+    validation = validate(Study(cases, thresholds))
+    exact, wrong, everything = validation.summaries
     assert (exact.mean, exact.worst) == pytest.approx((0, 0))
     assert (wrong.cases, wrong.noisy) == (3, 1)
     assert (wrong.mean, wrong.median, wrong.worst) == pytest.approx((0.2, 0.2, 0.3))
     assert everything.median == pytest.approx(0.1)
-    assert found.violations == (
+    assert validation.violations == (
         "the median error of all cases is 10.0%, above 5.0%",
         "the worst error of 'wrong' is 30.0%, above 25.0%",
     )
-    assert not found.passed
+    assert not validation.passed
 
 
 def test_without_a_case_that_counts_there_is_no_number(tmp_path: Path) -> None:
     """JSON has no NaN, and no error is above a threshold that nothing could be compared to."""
     noisy = case("d", PREDICTED * 0.5, PREDICTED, PREDICTED * 2)
-    found = validate(Study((noisy,), {"": Thresholds(median=0.05)}))
-    assert found.violations == (
+    validation = validate(Study((noisy,), {"": Thresholds(median=0.05)}))
+    assert validation.violations == (
         "the median error of all cases is not known: no case ran whose real times are near enough "
         "to each other",
     )
-    text = json.dumps(found.to_dict(), allow_nan=False)
+    text = json.dumps(validation.to_dict(), allow_nan=False)
     assert json.loads(text)["groups"][-1]["median"] is None
 
 
 def test_the_page_shows_each_case() -> None:
-    found = validate(Study((case("ring <1>", PREDICTED, PREDICTED * 1.01),)))
-    text = page("a & b", found, ["yesterday"])
+    validation = validate(Study((case("ring <1>", PREDICTED, PREDICTED * 1.01),)))
+    text = page("a & b", validation, ["yesterday"])
     assert "<h1>a &amp; b</h1>" in text
     assert "ring &lt;1&gt;" in text
     assert text.count("<circle") == 2  # the point, and that of the legend
@@ -104,18 +104,18 @@ def test_a_real_run(one_mpi: Mpi, tmp_path: Path) -> None:
     stuck_trace = tmp_path / "stuck.txt"
     stuck_trace.write_text("0 recv 1 0 1\n1 recv 0 0 1\n")
     stuck = dataclasses.replace(executed, name="stuck", trace=stuck_trace, time_limit=1.0)
-    found = validate(Study((executed, stuck), large=0.0, noisy=1e9))
-    (ring,) = found.results
+    validation = validate(Study((executed, stuck), large=0.0, noisy=1e9))
+    (ring,) = validation.results
     assert len(ring.real) == 5
     assert ring.busy is not None
     assert ring.differences != () or ring.spread > abs(ring.error)
-    assert [name for name, _ in found.failed] == ["stuck"]
-    assert not found.passed
+    assert [name for name, _ in validation.failed] == ["stuck"]
+    assert not validation.passed
 
 
 def test_seeds_spread_the_prediction() -> None:
-    found = validate(Study((case("ring", PREDICTED, seeds=5),)))
-    (ring,) = found.results
+    validation = validate(Study((case("ring", PREDICTED, seeds=5),)))
+    (ring,) = validation.results
     assert len({*ring.predicted}) == 5
     assert ring.prediction == sorted(ring.predicted)[2]
     low, high = ring.error_interval

@@ -169,12 +169,14 @@ def test_messages_of_collectives_are_below(run: RunFile) -> None:
         rows = run.messages.read(block)
         own = (rows.numbers("source") == 0) | (rows.numbers("destination") == 0)
         inner = rows.rows(own & (rows.numbers("collective") == 1))
-        assert sorted(one["start"] for one in messages) == sorted(inner.reals("started").tolist())
+        assert sorted(message["start"] for message in messages) == sorted(
+            inner.reals("started").tolist()
+        )
     # Those that are under way at once are beneath each other.
-    for one in messages:
+    for message in messages:
         for other in messages:
-            if one is not other and one["row"] == other["row"]:
-                assert one["end"] <= other["start"] or other["end"] <= one["start"]
+            if message is not other and message["row"] == other["row"]:
+                assert message["end"] <= other["start"] or other["end"] <= message["start"]
 
 
 def test_without_call_sites_there_are_calls(run_file: Path) -> None:
@@ -281,7 +283,7 @@ def _sums(window: Window, run: RunFile, by: str, depth: int = 0) -> dict[str, fl
     legend, classes = found
     tile = window.tile(300, window.ranks, classes)
     sums = np.bincount(tile.key, weights=tile.seconds, minlength=len(legend))
-    assert len({one.colour for one in legend}) == len(legend)
+    assert len({entry.colour for entry in legend}) == len(legend)
     return {one.name: float(sums[i]) for i, one in enumerate(legend) if sums[i] > 0}
 
 

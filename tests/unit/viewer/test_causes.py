@@ -175,7 +175,7 @@ def test_they_are_those_of_the_report(tmp_path: Path, which: str) -> None:
     write_report(result, page)
     listed = re.findall(r'<ul class="said">(.*?)</ul>', page.read_text())[0]
     told = [unescape(re.sub("<[^>]*>", "", one)) for one in listed.split("</li>") if one]
-    own = [str(one["text"]).replace("**", "") for one in found(run)]
+    own = [str(script["text"]).replace("**", "") for script in found(run)]
     assert own[:-1] == told[:-1]
     # A run file knows only the means of links, and hosts are named without their domain.
     link = told[-1].replace(".nancy.grid5000.fr", "")
@@ -206,15 +206,15 @@ def test_waits_that_are_nothing_have_no_cause(tmp_path: Path) -> None:
     platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
     log = tisim.replay(tmp_path, platform=platform, event_log=True).require_event_log()
     assert len(log.causes)
-    texts = [one.text for one in findings(log, "", None)]
+    texts = [finding.text for finding in findings(log, "", None)]
     assert "0.0% waiting for ranks" in texts[0]
     assert not any("Most of that waiting" in text for text in texts)
 
 
 def test_long_histories_are_not_added_up(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = [str(one["text"]) for one in found(run_file)]
+    every = [str(script["text"]) for script in found(run_file)]
     monkeypatch.setattr("tisim.analysis.timeline.causes._MOST_STEPS", 100)
-    fewer = [str(one["text"]) for one in found(run_file)]
+    fewer = [str(script["text"]) for script in found(run_file)]
     (said,) = (text for text in fewer if "single wait" in text)
     assert not any("is due to" in text or "because of it" in text for text in fewer)
     # Findings that do not need it are unchanged.

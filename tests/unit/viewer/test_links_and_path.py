@@ -58,11 +58,11 @@ def test_links_carry_what_the_core_counts(replayed: tuple[tisim.Result, RunFile]
     halves = [RunNetwork(run).used(*part)["rows"] for part in ((0.0, 0.03), (0.03, run.end))]
     for row in rows:
         parts = [
-            one["bytes"]
+            state["bytes"]
             for half in halves
             if isinstance(half, list)
-            for one in half
-            if one["link"] == row["link"]
+            for state in half
+            if state["link"] == row["link"]
         ]
         assert sum(parts) == pytest.approx(row["bytes"], rel=1e-12)
 
@@ -259,19 +259,19 @@ def test_the_origin_of_every_long_wait_is_the_late_rank(late: Late) -> None:
         assert causes[0]["explains"] > 0.8 * min(DELAY, seconds)
         assert chain[-1]["line"] == late.line and chain[-1]["rank"] == LATE
         # Shares add up to the wait, and those of the steps to no more.
-        assert sum(one["explains"] for one in causes) == pytest.approx(seconds, rel=1e-12)
-        assert sum(one["share"] for one in causes) == pytest.approx(1.0, rel=1e-12)
-        assert sum(one["share"] for one in chain) <= 1.0 + 1e-12
+        assert sum(cause["explains"] for cause in causes) == pytest.approx(seconds, rel=1e-12)
+        assert sum(cause["share"] for cause in causes) == pytest.approx(1.0, rel=1e-12)
+        assert sum(step["share"] for step in chain) <= 1.0 + 1e-12
 
 
 def test_all_others_wait_because_of_it(late: Late) -> None:
     (row,) = late.result.states.query(f"rank == {LATE} and line == {late.line}").itertuples()
     details = late.causes.details(LATE, (row.start + row.end) / 2)
     waiting = details["waiting"]
-    assert sorted(one["rank"] for one in waiting) == [r for r in range(RANKS) if r != LATE]
+    assert sorted(state["rank"] for state in waiting) == [r for r in range(RANKS) if r != LATE]
     seconds, ranks = late.result.require_event_log().wait_causes.sum_of(int(row.Index))
     assert ranks == RANKS - 1 and seconds > 0.8 * DELAY * ranks
-    assert sum(one["seconds"] for one in waiting) == pytest.approx(seconds, rel=1e-12)
+    assert sum(state["seconds"] for state in waiting) == pytest.approx(seconds, rel=1e-12)
 
 
 def test_viewer_report_and_breakdown_agree(
@@ -303,7 +303,9 @@ def test_viewer_report_and_breakdown_agree(
     # The viewer has the sentences of the report.
     sentences = RunFindings(late.run, RunNetwork(late.run), late.causes).all()["findings"]
     assert isinstance(sentences, list)
-    due = next(str(one["text"]) for one in sentences if "largest cause" in str(one["text"]))
+    due = next(
+        str(sentence["text"]) for sentence in sentences if "largest cause" in str(sentence["text"])
+    )
     assert f"**rank {LATE} in compute**" in due
     plain = " ".join(due.replace("**", " ").replace(" .", ".").split())
     assert plain.replace(" ", "") in text.replace(" ", "")

@@ -275,7 +275,7 @@ def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
             for one in asked
             if one["method"] == "Network.requestWillBeSent"
         }
-        assert {one for one in urls if one.startswith("http") and "/ask/" in one} == set()
+        assert {url for url in urls if url.startswith("http") and "/ask/" in url} == set()
         driver.execute_script("window.end()")
         assert driver.execute_script("return window.listeners.size") == 0
 
@@ -284,7 +284,7 @@ def test_the_page_asks_by_messages(answers: Answers, tmp_path: Path) -> None:
 def folder(run_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("static") / "lu"
     written = write_folder(RunFile(run_file), path)
-    assert written == sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+    assert written == sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     return path
 
 

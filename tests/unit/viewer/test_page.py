@@ -250,7 +250,7 @@ def test_durations_are_drawn_by_call(page: Any, viewer: Viewer) -> None:
     open_tab(page, "durations")
     panel_says(page, "How long calls take")
     names = "return [...document.querySelectorAll('.of-kind button')].map((one) => one.textContent)"
-    assert wait_for(page, names) == [one["kind"] for one in answer["kinds"]]
+    assert wait_for(page, names) == [kind["kind"] for kind in answer["kinds"]]
     page.execute_script("document.querySelector('.of-kind button').click()")
     panel_says(page, f"call = {answer['kinds'][0]['kind']}; the longest first")
 
@@ -412,11 +412,11 @@ def test_arrows_are_bundles_of_those_that_cannot_be_told_apart(viewer: Viewer) -
     every = json.loads(viewer.get("ask/messages?most=5000")[1])
     assert every["all"] == few["all"] == len(every["messages"]) > 10 * len(few["messages"])
 
-    assert sum(one["count"] for one in few["messages"]) == every["all"]
-    waits = [one["waited"] for one in few["messages"]]
+    assert sum(message["count"] for message in few["messages"]) == every["all"]
+    waits = [message["waited"] for message in few["messages"]]
     assert waits == sorted(waits, reverse=True)
-    assert sum(waits) == pytest.approx(sum(one["waited"] for one in every["messages"]))
-    assert {one["count"] for one in every["messages"]} == {1}
+    assert sum(waits) == pytest.approx(sum(message["waited"] for message in every["messages"]))
+    assert {message["count"] for message in every["messages"]} == {1}
 
 
 def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:

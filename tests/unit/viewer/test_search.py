@@ -37,16 +37,16 @@ def found(run_file: Path, text: str) -> list[dict[str, object]]:
 
 def test_the_longest_come_first(run_file: Path) -> None:
     states = found(run_file, "wait > 0.1ms and rank in 1..2")
-    lengths = [one["end"] - one["start"] for one in states]
+    lengths = [state["end"] - state["start"] for state in states]
     assert lengths == sorted(lengths, reverse=True) and lengths[-1] > 0.1e-3
-    assert {one["rank"] for one in states} == {1, 2}
-    assert {one["state"] for one in states} <= set(WAITS)
+    assert {state["rank"] for state in states} == {1, 2}
+    assert {state["state"] for state in states} <= set(WAITS)
 
 
 def test_calls_have_their_names_of_mpi(run_file: Path) -> None:
     states = found(run_file, "call = MPI_Allreduce and cause = 3")
     assert states == found(run_file, "cause = 3 and call = allreduce") != []
-    assert {one["kind"] for one in states} == {"allreduce"}
+    assert {state["kind"] for state in states} == {"allreduce"}
 
 
 def test_hosts_are_named_by_patterns(run_file: Path) -> None:
@@ -54,7 +54,7 @@ def test_hosts_are_named_by_patterns(run_file: Path) -> None:
     few = "line in 5..20"
     hosts = [run.info["hosts"][place] for place in run.info["host_of"]]
     states = found(run_file, f"{few} and host = {hosts[1]}")
-    assert {hosts[int(str(one["rank"]))] for one in states} == {hosts[1]}
+    assert {hosts[int(str(state["rank"]))] for state in states} == {hosts[1]}
     every = len(found(run_file, f"{few} and host = *"))
     assert len(found(run_file, f"{few} and host != {hosts[1]}")) == every - len(states) > 0
     with pytest.raises(InputError, match="no rank of this run is on a host 'mars'; hosts are"):
@@ -188,7 +188,7 @@ def test_the_server_answers_in_an_order(viewer: Viewer) -> None:
     order = json.loads(viewer.get("ask/order?name=wait")[1])["ranks"]
     path = "ask/search?first=0&last=0&order=wait&q=time%20%3E%200s"
     found = json.loads(viewer.get(path)[1])["states"]
-    assert {one["rank"] for one in found} == {order[0]}
+    assert {script["rank"] for script in found} == {order[0]}
     sums = json.loads(viewer.get("ask/statistics?order=wait&first=1&last=1")[1])
     alone = json.loads(viewer.get(f"ask/statistics?first={order[1]}&last={order[1]}")[1])
     assert sums["keys"] == alone["keys"]

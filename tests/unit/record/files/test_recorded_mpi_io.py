@@ -458,7 +458,7 @@ def test_which_function_has_caused_which_bytes(
     monkeypatch.chdir(tmp_path)
     trace = Recorder(OPEN_MPI, tmp_path).record(program, ranks=4, options=f"--io {io}")
     assert check(tisim.Trace.open(trace.file)).sound
-    found = {one.function: (one.read, one.written) for one in inspect(trace.file).library_calls}
+    found = {call.function: (call.read, call.written) for call in inspect(trace.file).library_calls}
     field = 4 * 64 * 1024 * 8
     for step in range(2):
         assert found[f"H5Dwrite /density-{step}"] == (0, field)
