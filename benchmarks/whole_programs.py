@@ -350,8 +350,9 @@ class _Campaign:
         platform, measured = self.results / "here.xml", self.results / "measured.csv"
         cores = str(os.cpu_count() or 1)
         if not platform.exists():
-            launch = ["--", "mpirun", "-n", "2"]
-            run([*TISIM, "benchmark", "--run", "--seconds", "60", "-o", measured, *launch])
+            launch = ["--", "mpirun", "--bind-to", "core", "-n", "2"]
+            sizes = ["--largest", "64MiB", "--seconds", "60"]
+            run([*TISIM, "benchmark", "--run", *sizes, "-o", measured, *launch])
             node = ["--nodes", "1", "--cores", cores, "--speed", "1Gf", "--sets", "0"]
             run([*TISIM, "calibrate", measured, *node, "-o", platform])
         return ["--platform", platform]

@@ -158,7 +158,6 @@ static void measure_outside(int largest, int count, int repetitions) {
   measure_sizes(sizes, count, repetitions);
   measure_streams(largest);
   measure_polling();
-  measure_memory();
   measure_arrivals(largest);
   order(END, 0, 0, 0);
   free(sizes);
@@ -219,6 +218,7 @@ int main(int argc, char** argv) {
   else if (rank == inside)
     follow_later();
   gather_sleeping();
+  measure_memory();
   if (all != MPI_COMM_NULL) {
     MPI_Comm_rank(all, &rank);
     MPI_Comm_size(all, &ranks);

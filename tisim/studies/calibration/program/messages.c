@@ -104,27 +104,30 @@ static void measure_polling(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The time of copying a block, as an all-to-all of one rank does, and of adding it to another. */
+/* The time of copying a block, as an all-to-all of one rank does, and of adding it to another, on
+   all ranks at once: in a collective, those of a host share its memory. */
 static void measure_memory(void) {
   char *from = malloc(LARGEST_BLOCK), *to = malloc(LARGEST_BLOCK);
   double start, copied, combined;
   int bytes, repetition;
   if (!from || !to) {
-    free(from);
-    free(to);
-    return;
+    fprintf(stderr, "benchmark: no memory for blocks of %d bytes\n", LARGEST_BLOCK);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
-  memset(from, 0, LARGEST_BLOCK);
-  memset(to, 0, LARGEST_BLOCK);
+  memset(from, 1, LARGEST_BLOCK); /* not 0: pages that were never written are not memory */
+  memset(to, 1, LARGEST_BLOCK);
   for (bytes = SMALLEST_BLOCK; bytes <= LARGEST_BLOCK; bytes *= 4)
     for (repetition = 0; repetition < BLOCK_REPETITIONS; repetition++) {
+      MPI_Barrier(MPI_COMM_WORLD);
       start = MPI_Wtime();
       MPI_Alltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, MPI_COMM_SELF);
       copied = MPI_Wtime();
       MPI_Reduce_local(from, to, bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM);
       combined = MPI_Wtime();
-      print_row("copy", bytes, copied - start, 1);
-      print_row("combine", bytes, combined - copied, 1);
+      if (rank == 0) {
+        print_row("copy", bytes, copied - start, 1);
+        print_row("combine", bytes, combined - copied, 1);
+      }
     }
   free(from);
   free(to);
