@@ -9,8 +9,8 @@ once: that gives volumes, and no times. In each of N rounds (5) every case is th
 recorded with the counter `time`, one after the other. A case is predicted from its own volumes, and
 the rates of the regions of the other cases (`calibrate regions`): nothing that was timed in a run
 of the case is used. Cases whose data fit into the last cache are predicted from such ones where
-there are any, others from others; for these, the first of them is also recorded with the counter
-`cold`. The network within this node is measured once (`benchmark`, `calibrate`).
+there are any, others from others; for these, each round also records the first of them with the
+counter `cold`. The network within this node is measured once (`benchmark`, `calibrate`).
 
 What is done stays in FOLDER/whole: started again, the campaign goes on; --again measures once more.
 FOLDER/whole/table.md has all programs.
@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.applications import programs
 from benchmarks.process import ROOT, TISIM, ProgramError, run
+from tisim.studies.validation.comparison import quartile_distance
 from tisim.traces import Kind, Trace
 
 _CLOCK = Path(__file__).with_name("applications_clock.c")
@@ -41,12 +42,15 @@ _PLAIN = {"tisim-cc": "mpicc", "tisim-c++": "mpicxx", "tisim-fc": "mpif90"}
 _LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "core:overload-allowed")
 # A case does not count whose ranks had less of their cores than this: others used them.
 _LEAST_SHARE = 0.95
+# Nor one whose real times, or those of a case that it is predicted from, have quartiles further
+# apart than this part of the median, as in `tisim validate`.
+_NOISY = 0.1
 # Cases beyond it are explained.
 _LARGE = 0.1
 _HEAD = (
     "| program | case | ranks | memory | from | real | smallest | largest | predicted | error "
-    "| computing | of its own times | counting | had |",
-    "|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    "| computing | of its own times | counting | had | noise |",
+    "|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
 )
 
 
@@ -64,6 +68,9 @@ class Prediction:
         True where the slowdown of the first by cold caches was measured.
     real
         From MPI_Init to MPI_Finalize, of each round.
+    noise
+        The largest distance of quartiles of these times, and of those of the origins, as a part of
+        their median.
     had
         The part of this time in which the ranks had the cores that they were bound to, of each
         round. Ranks that wait use them, too.
@@ -83,6 +90,7 @@ class Prediction:
     origins: list[str]
     cold: bool
     real: list[float]
+    noise: float
     had: list[float]
     predicted: float
     computing: tuple[float, float]
@@ -96,8 +104,8 @@ class Prediction:
 
     @property
     def counts(self) -> bool:
-        """True if the node was left to the program."""
-        return median(self.had) >= _LEAST_SHARE
+        """True if the node was left to the program, and did not change its speed."""
+        return median(self.had) >= _LEAST_SHARE and self.noise <= _NOISY
 
     def row(self) -> str:
         """The row of the table; the error of a case that does not count is in parentheses."""
@@ -111,7 +119,7 @@ class Prediction:
         error = f"{self.error:+.1%}" if self.counts else f"({self.error:+.1%})"
         cells += [f"{self.predicted:.3f} s", error, f"{computing:+.1%}"]
         cells += [f"{self.own / real - 1:+.1%}", f"x{self.bias:.2f}" if self.bias else "-"]
-        cells.append(f"{median(self.had):.0%}")
+        cells += [f"{median(self.had):.0%}", f"{self.noise:.0%}"]
         return f"| {' | '.join(cells)} |"
 
 
@@ -153,18 +161,19 @@ def _write_table(results: Path) -> None:
     ]
     if not found:
         return
-    errors = [abs(one.error) for one in found if one.counts]
-    summary = f"{len(found)} cases of {len({one.program for one in found})} programs"
-    if len(errors) < len(found):
-        summary += f", {len(found) - len(errors)} not counted: others used their cores"
-    if errors:
-        summary += (
-            f"; error: median {median(errors):.1%}, mean {mean(errors):.1%}, worst "
-            f"{max(errors):.1%}"
-        )
+    counting = [prediction for prediction in found if prediction.counts]
+    summary = f"{len(found)} cases of {len({one.program for one in found})} programs, "
+    summary += _errors(found)
+    if 0 < len(counting) < len(found):
+        summary += f"; the {len(counting)} that nothing disturbed: {_errors(counting)}"
     table = "\n".join([*_HEAD, *(one.row() for one in found), "", summary])
     (results / "table.md").write_text(f"{table}\n")
     print(summary)
+
+
+def _errors(predictions: Sequence[Prediction]) -> str:
+    errors = [abs(prediction.error) for prediction in predictions]
+    return f"median error {median(errors):.1%}, mean {mean(errors):.1%}, worst {max(errors):.1%}"
 
 
 class _Run(NamedTuple):
@@ -208,22 +217,22 @@ class _Campaign:
         for case in self.cases:
             self._record(counted, case, self._trace(case, "counted"), *counters, "--call-sites")
         real: dict[str, list[_Run]] = {case: [] for case in self.cases}
+        origins: dict[str, list[str]] = {}
+        cold: set[str] = set()
         for number in range(rounds):
             for case in self.cases:
                 real[case].append(self._real(plain, case))
                 trace = self._trace(case, str(number))
                 self._record(plain, case, trace, "--counter", "time", "--call-sites")
-        fits = {
-            case: median(run.memory for run in runs) <= _last_cache() for case, runs in real.items()
-        }
-        origins = {case: self._origins(case, fits) for case in self.cases}
-        cold = {case for case in origins if not fits[case]}
-        for origin in {origins[case][0] for case in cold}:
-            for number in range(rounds):
+            if not origins:
+                fits = {case: runs[0].memory <= _last_cache() for case, runs in real.items()}
+                origins = {case: self._origins(case, fits) for case in self.cases}
+                cold = {case for case in origins if not fits[case]}
+            for origin in {origins[case][0] for case in cold}:
                 trace = self._trace(origin, f"cold.{number}")
                 self._record(plain, origin, trace, "--counter", "cold", "--call-sites")
         return [
-            self._predicted(case, origins[case], real[case], rounds, cold=case in cold)
+            self._predicted(case, origins[case], real, rounds, cold=case in cold)
             for case in self.cases
         ]
 
@@ -287,8 +296,15 @@ class _Campaign:
         return _Run(seconds, share, sum(row[3] for row in rows))
 
     def _predicted(
-        self, case: str, origins: list[str], real: Sequence[_Run], rounds: int, *, cold: bool
+        self,
+        case: str,
+        origins: list[str],
+        measured: Mapping[str, Sequence[_Run]],
+        rounds: int,
+        *,
+        cold: bool,
     ) -> Prediction:
+        real = measured[case]
         runs = {of: [self._trace(of, str(n)) for n in range(rounds)] for of in self.cases}
         first, *further = origins
         times: list[str | Path] = [word for timed in runs[first] for word in ("--times", timed)]
@@ -320,6 +336,9 @@ class _Campaign:
             origins,
             cold,
             [run.seconds for run in real],
+            max(
+                quartile_distance([run.seconds for run in measured[of]]) for of in (case, *origins)
+            ),
             [run.share for run in real],
             self._replayed(output),
             (_computing(output) / ranks, _computing(middle) / ranks),
