@@ -64,8 +64,8 @@ void RankRequests::take(const RankWalk& walk) {
       break;
     case Role::start_all:
       if (numbered) {
-        for (const double number : walk.call().arguments) {
-          start_number(walk, static_cast<std::int32_t>(number));
+        for (const double argument : walk.call().arguments) {
+          start_number(walk, static_cast<std::int32_t>(argument));
         }
         break;
       }
@@ -78,8 +78,8 @@ void RankRequests::take(const RankWalk& walk) {
     case Role::complete_some:
       if (numbered) {
         const bool waits = traits.blocks && traits.role == Role::complete_all;
-        for (const double number : walk.call().arguments) {
-          name_number(static_cast<std::int32_t>(number), waits);
+        for (const double argument : walk.call().arguments) {
+          name_number(static_cast<std::int32_t>(argument), waits);
         }
       } else if (traits.blocks && traits.role == Role::complete_all) {
         while (list_.first >= 0) complete(list_.first);
