@@ -162,6 +162,7 @@ def test_tests_and_probes_cost_what_was_measured(tmp_path: Path) -> None:
 def test_work_in_memory_costs_what_the_nearest_size_does(tmp_path: Path) -> None:
     path = measured(tmp_path, first=0.2, library=OPEN_MPI)
     rows = ("copy,100,1,1,1e-7", "copy,100,1,1,3e-7", "copy,100,1,1,9", "copy,10000,1,1,1e-5")
+    rows += ("copy,0,1,1,1e-7", "combine,0,1,1,1e-7")  # nothing takes no time a byte
     rest = ",a,b,pair,1"
     path.write_text(path.read_text().rstrip() + "\n" + "\n".join(row + rest for row in rows))
     calibrate(read_measurements([path])).platform.write(tmp_path / "p.xml")

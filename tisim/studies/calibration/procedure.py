@@ -355,7 +355,8 @@ def _polling(measurements: Measurements) -> dict[str, str]:
 
 def _memory(measurements: Measurements) -> dict[str, str]:
     """The cost of copying and of combining blocks: to each size the bytes/s of the nearest one."""
-    rows = measurements.frame.groupby(["operation", "bytes"])["seconds"].median()
+    blocks = measurements.frame[measurements.frame["bytes"] > 0]
+    rows = blocks.groupby(["operation", "bytes"])["seconds"].median()
     tables = {}
     for operation in ("copy", "combine"):
         if operation in rows:
