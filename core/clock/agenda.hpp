@@ -1,5 +1,4 @@
-// Events at known dates: ends of sleeps, computations, accesses and services, latencies
-// that are paid.
+// Events at known dates: ends of sleeps, computations, accesses, services and message latencies.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +10,20 @@
 
 namespace tisim {
 
-// The bit of `cpu` and `disk`, the types of resources, is the sign of an event's number.
+// `cpu` and `disk`, the resource types, set the sign bit of an event's number.
 enum class EventType : std::uint32_t {
   wake_rank = 0,
   latency = 1,
   wake_activity = 2,
-  round = 3,  // of a non-blocking collective: the next one begins
+  round = 3,  // the next round of a non-blocking collective begins
   cpu = 4,
   disk = 5
 };
 
-// Only events of resources change their dates, so only theirs have a position.
+// Only resource events are rescheduled, so only they have a stored heap position.
 class Agenda {
  public:
-  // `resources`: hosts, and after them the channels of disks.
+  // `resources`: number of hosts plus disk channels.
   explicit Agenda(std::size_t resources) : positions_(resources + 1, -1), heap_(Positions{this}) {
     if (resources >= kMostIndices) throw std::length_error("too many hosts for the agenda");
   }
@@ -60,7 +59,7 @@ class Agenda {
   }
   void remove(EventType type, std::int32_t resource) { heap_.remove(id(type, resource)); }
 
-  // How many times an event has been dated.
+  // Number of times an event has been scheduled or rescheduled.
   std::uint64_t dated() const { return dated_; }
 
   bool has_between(double first, double last) const { return heap_.has_between(first, last); }
@@ -70,7 +69,8 @@ class Agenda {
     heap_.for_each_dated(f);
   }
 
-  // Nothing is dated before `now`, and the positions are those of the heap. Throws BrokenInvariant.
+  // Checks that no event is before `now` and that stored positions match the heap. Throws
+  // BrokenInvariant.
   void verify(double now) const;
 
  private:
@@ -84,8 +84,8 @@ class Agenda {
     static std::size_t place(std::uint32_t id) { return static_cast<std::size_t>(index(id)) + 1; }
   };
 
-  // Positions of the resources, after a place that takes those of all others: the type of the event
-  // that moves cannot be predicted.
+  // Heap positions of the resources. Slot 0 is a dummy that absorbs the writes of all other events:
+  // the type of a moving event is unpredictable, so this avoids a branch.
   std::vector<std::int32_t> positions_;
   EventHeap<Positions> heap_;
   std::uint64_t dated_ = 0;

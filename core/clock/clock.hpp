@@ -1,7 +1,7 @@
-// The simulated time, what will happen at known dates, and who acts now.
+// The simulated time, the agenda of future events, and the queue of ranks ready to act.
 //
-// Whoever executes operations sees time through this class only: it wakes ranks, lets them sleep
-// and dates events. `simulation/instant.hpp` moves it from instant to instant.
+// Code that executes operations sees time only through this class: it wakes ranks, puts them to
+// sleep and schedules events. `simulation/instant.hpp` advances it from instant to instant.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace tisim {
 
-// Ranks, and ~ activities, that act at the present instant, in the order in which they were woken.
+// Ranks, and ~ activities, that act at the current instant, in the order in which they were woken.
 class ReadyQueue {
  public:
   bool empty() const { return next_ == owners_.size(); }
   void push(std::int32_t owner) { owners_.push_back(owner); }
-  // Somebody who was taken from the queue goes on before all others.
+  // Puts an owner taken from the queue back at the front.
   void put_first(std::int32_t owner) {
     if (next_ == 0) throw std::logic_error("nobody was taken from the ready queue");
     owners_[--next_] = owner;
@@ -38,7 +38,7 @@ class ReadyQueue {
   }
 
 #ifdef TISIM_VERIFY
-  // Takes a random one of those that wait to act.
+  // Takes a random entry of the queue instead of the first.
   void draw_order(std::uint32_t seed) { order_.draw(seed); }
 #endif
 
@@ -53,8 +53,8 @@ class ReadyQueue {
 
 class Clock {
  public:
-  // `precision`: seconds; dates that are closer are one instant, and no sleep is shorter.
-  // `resources`: hosts and channels of disks.
+  // `precision`: seconds; closer dates are the same instant, and no sleep is shorter.
+  // `resources`: number of hosts plus disk channels.
   Clock(std::size_t resources, double precision)
       : precision_(precision), together_(precision), agenda_(resources) {}
   Clock(const Clock&) = delete;
@@ -62,15 +62,15 @@ class Clock {
 
   double now() const { return now_; }
   double precision() const { return precision_; }
-  // Events dated less than so many seconds after an instant happen at it: the precision, but for
-  // the few seconds with which SteadyStates tries another rounding of dates.
+  // Events dated less than this many seconds after an instant are part of it: the precision, plus
+  // the slack with which SteadyStates tries another rounding of dates.
   double together() const { return together_; }
   void widen_instants(double seconds) { together_ = precision_ + seconds; }
 
-  // Never goes back.
+  // Never moves backwards.
   void move_to(double date) { now_ = std::max(now_, date); }
 
-  // The time as whoever is outside sees it: what was not simulated counts too.
+  // The time visible outside the core: includes time skipped without simulation.
   double date() const { return now_ + skipped_; }
   double skipped() const { return skipped_; }
   void skip(double seconds) { skipped_ += seconds; }
@@ -80,17 +80,17 @@ class Clock {
   ReadyQueue& ready() { return ready_; }
   const ReadyQueue& ready() const { return ready_; }
 
-  // A rank (or ~ an activity) acts at this instant, after all that were woken before.
+  // The rank (or ~ activity) acts at this instant, after all owners woken before.
   void wake(std::int32_t owner) { ready_.push(owner); }
   void wake_after(double seconds, std::int32_t rank) {
     agenda_.push(now_ + seconds, EventType::wake_rank, rank);
   }
-  // A sleep that begins now; it is dated by `date_sleeps`.
+  // Starts a sleep at the current time; `date_sleeps` adds it to the agenda.
   void sleep(double seconds, std::int32_t rank) {
     sleeps_.emplace_back(now_ + std::max(seconds, precision_), rank);
   }
-  // Dates the sleeps that began at this instant, the last one first: of sleeps that began together
-  // and end together that which began last ends first, as in SimGrid (cpu_cas01.cpp,
+  // Schedules the sleeps that began at this instant in reverse order: of sleeps that begin and end
+  // together, the last to begin ends first, as in SimGrid (cpu_cas01.cpp,
   // Model::next_occurring_event_lazy).
   void date_sleeps() {
     if (!sleeps_.empty()) push_sleeps();
@@ -103,12 +103,12 @@ class Clock {
   void push_sleeps();
 
   double now_ = 0.0;      // seconds
-  double skipped_ = 0.0;  // seconds that pass without being simulated (SteadyStates)
+  double skipped_ = 0.0;  // seconds passed without simulation (SteadyStates)
   double precision_;
   double together_;
   Agenda agenda_;
   ReadyQueue ready_;
-  std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
+  std::vector<std::pair<double, std::int32_t>> sleeps_;  // begun at this instant: end, rank
 };
 
 }  // namespace tisim

@@ -5,7 +5,7 @@
 namespace tisim {
 
 void Records::reserve(std::size_t room) {
-  // About as many as programs have of each; more is no error.
+  // Typical proportions in programs; exceeding them is harmless.
   order.reserve(room + room / 8);
   actions.reserve(room / 2);
   states.reserve(room / 2);
@@ -24,7 +24,7 @@ void Records::clear() {
 }
 
 std::int32_t root_of(const Call& call, std::int32_t members) {
-  std::size_t place = 0;  // of the root among the arguments, which may leave it out
+  std::size_t place = 0;  // index of the root in the arguments, which may omit it
   switch (call.operation) {
     case Operation::bcast:
     case Operation::reduce:

@@ -1,6 +1,6 @@
-// The event log of a simulation, for those who ask: actions, states and messages as they happen.
+// The optional event log of a simulation: actions, states and messages as they happen.
 //
-// A simulation whose log is closed pays one test of a flag for each of them.
+// A closed log costs one flag test per event.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +12,37 @@
 
 namespace tisim {
 
-// Records of the event log: what each rank did, what held it up, and every message.
+// Records of the event log: what each rank did, what delayed it, and every message.
 //
-// Records are plain and small; what can be derived from them is derived by whoever reads them
-// (`timeline/`), perhaps on another core.
+// Records are small PODs. Readers (`timeline/`) derive everything else, possibly on another core.
 
 inline constexpr std::int64_t kNoMessage = -1;
-inline constexpr double kNoTime = -1.0;  // the time of what did not happen
+inline constexpr double kNoTime = -1.0;  // time of an event that did not happen
 
-// An action of a rank begins. It ends when the next of the same rank and level does, or one of a
-// lower level; of kind `end` when nothing follows.
+// Start of a rank's action. It ends at the rank's next action of the same or a lower level; an
+// action of kind `end` is logged when no other follows.
 struct ActionStart {
   double time;  // seconds
   union {
     double amount;       // flops of a compute, seconds of a sleep
-    std::int64_t bytes;  // of a message; of a collective, those that the rank contributes by its
-                         // arguments; of a wait the destination rank of its request
+    std::int64_t bytes;  // of a message; of a collective, those the rank contributes by its
+                         // arguments; of a wait, the destination rank of its request
   };
-  std::int64_t received;  // of a collective: bytes that the rank gets by its arguments
+  std::int64_t received;  // of a collective: bytes the rank receives by its arguments
   std::int32_t rank;
-  std::int32_t peer;     // in the world; of a wait as the trace names it; of a collective its root
+  std::int32_t peer;     // world rank; of a wait, as in the trace; of a collective, its root
   std::int32_t tag;      // of a collective: the number of its communicator in the simulation
-  std::int32_t members;  // ranks of that communicator
+  std::int32_t members;  // number of ranks of that communicator
   std::uint32_t line;
-  std::uint16_t comm;     // the communicator as the trace names it
+  std::uint16_t comm;     // the communicator as named in the trace
   std::uint8_t kind;      // Kind
   std::int8_t operation;  // Operation of a collective, file or window call, else -1
-  std::uint8_t level;     // 0: a line of the trace, 1: a part of a collective
+  std::uint8_t level;     // 0: a line of the trace, 1: part of a collective
   std::uint8_t idle;      // a wait or test for a request that is no longer pending
 };
 
-// Time that a rank spends not going on. Those of a rank follow one another without a gap: a rank
-// takes no time for anything else.
+// Interval in which a rank does not advance. The states of a rank are contiguous: a rank takes no
+// time for anything else.
 struct StateRecord {
   double start, end;  // seconds
   std::int32_t rank;
@@ -53,11 +52,11 @@ struct StateRecord {
 // The message whose arrival ended a state.
 struct WaitRecord {
   double sent, received;  // when its send and its receive were posted
-  double started;         // when its transfer did, which ended with the state
-  std::int64_t message;   // its number
+  double started;         // start of its transfer, whose end is the end of the state
+  std::int64_t message;   // message number
   std::int64_t bytes;
   std::int32_t source, destination;
-  std::uint8_t receives;  // the rank that waited receives it
+  std::uint8_t receives;  // whether the waiting rank is the receiver
 };
 
 struct SentRecord {
@@ -66,21 +65,21 @@ struct SentRecord {
   std::int32_t source;
 };
 
-// A message that its receiver has completed, or that nobody received.
+// A message completed by its receiver, or never received.
 struct MessageRecord {
   double sent = kNoTime, received = kNoTime;    // when its send and its receive were posted
-  double started = kNoTime, arrived = kNoTime;  // its transfer
+  double started = kNoTime, arrived = kNoTime;  // start and end of its transfer
   std::int64_t number = kNoMessage;
   std::int64_t bytes = 0;
   std::int32_t source = 0, destination = 0, tag = 0;
-  std::uint8_t collective = 0;  // it belongs to one
-  std::uint8_t detached = 0;    // its sender went on at once
+  std::uint8_t collective = 0;  // whether it is part of a collective
+  std::uint8_t detached = 0;    // whether its sender continued at once
 };
 
 enum class Entry : std::uint8_t { action, state, wait, sent, received, unattended, lost };
 
-// Records of one kind in the order in which they happened, and in `order` how the kinds follow one
-// another. `wait` stands for a state and the wait that belongs to it.
+// Records by kind, each in order of occurrence; `order` gives the interleaving of the kinds. `wait`
+// stands for a state and its wait record.
 struct Records {
   std::vector<Entry> order;
   std::vector<ActionStart> actions;
@@ -93,7 +92,7 @@ struct Records {
   void clear();
 };
 
-// The root of a collective over `members` ranks, -1: it has none.
+// Returns the root of a collective over `members` ranks, or -1 if it has none.
 std::int32_t root_of(const Call& call, std::int32_t members);
 
 class EventLog {
@@ -102,14 +101,13 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  // From now on events are logged, of that many ranks. `room`: entries before they should be taken.
+  // Starts logging the events of `ranks` ranks. `room`: entries after which the log is full.
   void open(std::size_t room, std::size_t ranks, double now);
   bool is_open() const { return is_open_; }
   bool is_full() const { return is_open_ && records_.order.size() >= room_; }
-  // `spare`: what was taken before, whose memory is used again.
+  // `spare`: records taken before, whose memory is reused.
   Records take(Records spare = {});
 
-  // More ranks.
   void add_ranks(std::size_t count, double now);
 
   void begin_action(const ActionStart& action) {
@@ -118,17 +116,17 @@ class EventLog {
   }
 
   void stop_rank(std::int32_t rank, double now) { stopped_[at(rank)].since = now; }
-  // `message` is what the rank waits for, and wakes it.
+  // Notes that `message`, which the rank waits for, wakes it.
   void note_waker(std::int32_t rank, std::int32_t message) { stopped_[at(rank)].waker = message; }
-  // If this message has woken the rank, the waker is not a message but the access of a file.
+  // If this message woke the rank, records a file access as the waker instead.
   void mark_access(std::int32_t rank, std::int32_t message) {
     if (stopped_[at(rank)].waker == message) stopped_[at(rank)].waker = kAccess;
   }
   bool was_woken_by_access(std::int32_t rank) const { return stopped_[at(rank)].waker == kAccess; }
-  // The rank goes on; until now it was in `phase` (Phase).
+  // The rank continues; until `now` it was in `phase` (Phase).
   void continue_rank(std::int32_t rank, std::uint8_t phase, double now);
 
-  // Messages by their index in the matcher.
+  // Messages are given by their index in the matcher.
   struct SentMessage {
     std::int64_t bytes;
     std::int32_t source, destination, tag;
@@ -138,18 +136,18 @@ class EventLog {
   void post_receive(std::int32_t index, double now) { under_way(index).received = now; }
   void start_transfer(std::int32_t index, double now) { under_way(index).started = now; }
   void arrive(std::int32_t index, double now) { under_way(index).arrived = now; }
-  void complete_receive(std::int32_t index);     // its receiver goes on
-  void complete_unattended(std::int32_t index);  // nobody waits for it
+  void complete_receive(std::int32_t index);     // its receiver continues
+  void complete_unattended(std::int32_t index);  // no rank waits for it
   void withdraw_send(std::int32_t index);        // it is never received
   void release(std::int32_t index) { under_way(index) = MessageRecord{}; }
-  // Nothing happens any more: what was sent and never received is lost.
+  // The simulation is over: messages sent and never received are lost.
   void close_messages();
 
  private:
   static constexpr std::int32_t kAccess = -2;
 
   struct Stopped {
-    double since = 0.0;  // when the rank stopped going on
+    double since = 0.0;  // when the rank stopped advancing
     std::int32_t waker = -1;
   };
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -161,8 +159,8 @@ class EventLog {
   bool is_open_ = false;
   std::size_t room_ = 0;
   Records records_;
-  std::vector<Stopped> stopped_;          // each rank
-  std::vector<MessageRecord> under_way_;  // each message
+  std::vector<Stopped> stopped_;          // by rank
+  std::vector<MessageRecord> under_way_;  // by message index
   std::int64_t numbers_ = 0;
 };
 

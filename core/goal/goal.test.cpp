@@ -1,4 +1,4 @@
-// Schedules of GOAL: run, as the lines of a rank, and messages that none receives.
+// GOAL schedules: replay, conversion to the lines of a rank, and unmatched messages.
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -86,7 +86,7 @@ TEST("goal: numbers outside their range are refused, with the line") {
     } catch (const GoalError& error) {
       line = error.line;
     }
-    CHECK(line == 1);  // and takes no memory for so many ranks
+    CHECK(line == 1);  // and allocates nothing for that many ranks
   }
 }
 

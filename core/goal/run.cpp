@@ -68,7 +68,7 @@ Stop GoalRun::run(std::int64_t events) {
   return Stop::pause;
 }
 
-// The network goes on until the next event, and until what arrives at the same instant has arrived.
+// Advances the network to the next event, and then past all arrivals at that same instant.
 Stop GoalRun::advance_network() {
   const double date = queue_.empty() ? kForever : queue_.top().date;
   Stop stop = network_->run(date);
@@ -81,7 +81,7 @@ Stop GoalRun::advance_network() {
   for (const Completion& completion : network_->take_completions()) {
     const auto travelling = under_way_.find(completion.index);
     const Message& message = messages_[travelling->second];
-    // A message whose route has failed is lost.
+    // A message whose route failed is lost.
     if (completion.type == CompletionType::activity)
       push(network_->now(), message.number, What::arrival, message.to, travelling->second);
     under_way_.erase(travelling);
@@ -116,7 +116,7 @@ void GoalRun::allow(std::int32_t rank, std::span<const std::uint32_t> ops, doubl
   }
 }
 
-// Sends before receives before computations, as LogGOPSim starts them.
+// Starts sends before receives before computations, as in LogGOPSim.
 void GoalRun::start_freed() {
   std::sort(touched_.begin(), touched_.end());
   for (const std::int32_t index : touched_) {
@@ -133,7 +133,7 @@ void GoalRun::start_freed() {
   touched_.clear();
 }
 
-// False: the processor is busy, and what has happened waits for it.
+// Returns false if the processor is busy; the event then waits for it.
 bool GoalRun::take_processor(const Event& event, std::uint32_t cpu) {
   Processor& taken = processor(event.rank, cpu);
   if (taken.free <= event.date + kInstant / 2) return true;
@@ -143,7 +143,7 @@ bool GoalRun::take_processor(const Event& event, std::uint32_t cpu) {
   return false;
 }
 
-// The oldest of those that wait for a processor has its turn, if the processor is free.
+// Runs the oldest event waiting for a processor, if the processor is free.
 void GoalRun::wake_processor(const Event& event) {
   Processor& woken = processor(event.rank, event.index);
   if (woken.waiting.empty() || woken.waiting.top().number != event.number) return;
@@ -165,7 +165,7 @@ void GoalRun::wake_processor(const Event& event) {
   }
 }
 
-// False: a route is missing.
+// Returns false if a route is missing.
 bool GoalRun::act(const Event& event) {
   switch (event.what) {
     case What::op:

@@ -1,9 +1,9 @@
-// GOAL schedules, executed on a platform: when each operation begins and ends.
+// Replays GOAL schedules on a platform, computing when each operation begins and ends.
 //
-// As in LogGOPSim, an operation begins when what it requires has ended or begun and its processor
-// is free; of several, that which could begin first. A send takes its processor for an overhead,
-// then its bytes go through the network, and the receiver's processor of the same number takes them
-// in for another overhead. Messages above a size end for their sender when they are received.
+// As in LogGOPSim, an operation begins when its dependencies are satisfied and its processor is
+// free; the one that became ready first goes first. A send occupies its processor for an overhead,
+// the network transfers its bytes, and the receiver's processor of the same number is occupied for
+// another overhead. Sends from a threshold size on complete when the message is received.
 #pragma once
 
 #include <cstddef>
@@ -24,44 +24,43 @@ namespace tisim {
 
 class GoalRun {
  public:
-  // `network`: null, messages take no time. By rank: its host, and the seconds of a nanosecond of
-  // computing. `model`: the overheads of sends and receives, and the size from which senders wait;
-  // null: none.
-  // Throws std::invalid_argument.
+  // `network`: if null, messages take no time. `hosts`, `seconds`: by rank, its host and the
+  // seconds per nanosecond of computation. `model`: overheads of sends and receives, and the
+  // rendezvous threshold; if null, none apply. Throws std::invalid_argument.
   GoalRun(std::shared_ptr<const GoalSchedule> schedule, Simulation* network,
           std::vector<std::int32_t> hosts, std::vector<double> seconds, const Model* model);
   GoalRun(const GoalRun&) = delete;
   GoalRun& operator=(const GoalRun&) = delete;
 
-  // Goes on for so many events. `need_route`: see `Simulation::missing_route`, add it and go on;
-  // `deadlock`: operations are left that will never begin or end.
+  // Runs up to `events` events. `need_route`: add the route given by `Simulation::missing_route`
+  // and call again; `deadlock`: some remaining operations can never begin or end.
   Stop run(std::int64_t events);
   double now() const { return now_; }
   std::int64_t done() const { return done_; }
   std::int64_t operations() const { return operations_; }
   std::int64_t messages() const { return messages_sent_; }
-  // Messages that nobody has received.
+  // Number of messages not received.
   std::int64_t unexpected() const;
-  // By rank: when its last operation has ended and its processors are free.
+  // By rank: when its last operation ended and its processors are free.
   std::vector<double> ends() const;
 
   struct Standing {
     std::int32_t rank;
-    std::uint32_t op, line;  // the line is 0 in a binary schedule
+    std::uint32_t op, line;  // line: 0 in a binary schedule
     bool has_begun;
   };
-  // Operations that have begun and not ended, or wait for some, at most so many.
+  // Returns up to `most` operations that have begun but not ended, or still have dependencies.
   std::vector<Standing> standing(std::size_t most) const;
 
  private:
   enum class What : std::uint8_t { op, inject, arrival, processor };
   struct Event {
     double date;
-    double instant;        // the date in whole picoseconds: such as differ by rounding are one
-    std::uint64_t number;  // of events at one instant the older one first
+    double instant;  // the date in whole picoseconds, so that rounding does not separate events
+    std::uint64_t number;  // order at one instant: the smaller number first
     What what;
     std::int32_t rank;
-    std::uint32_t index;  // the operation, the message, or the processor
+    std::uint32_t index;  // of the operation, message or processor
     bool operator>(const Event& other) const {
       return std::pair(instant, number) > std::pair(other.instant, other.number);
     }
@@ -71,25 +70,25 @@ class GoalRun {
     bool operator()(const Event& a, const Event& b) const { return a.number > b.number; }
   };
   struct Processor {
-    double free = 0;  // from when on
+    double free = 0;  // date from which it is free
     std::priority_queue<Event, std::vector<Event>, Younger> waiting;
   };
   struct Message {
     std::int32_t from = 0, to = 0;
-    std::uint32_t op = 0;  // of the sender
+    std::uint32_t op = 0;  // the sender's operation
     std::uint64_t number = 0;
-    double taken = 0;  // when the receiver's processor has it
+    double taken = 0;  // when the receiver's processor has taken it in
   };
   enum class State : std::uint8_t { waiting, begun, ended };
   struct Rank {
-    std::vector<double> ready;  // by operation: when what it requires allows it
+    std::vector<double> ready;  // by operation: when its dependencies allow it to begin
     std::vector<std::uint32_t> needs;
     std::vector<State> states;
     Unmatched posted;                  // receives
     Unmatched unexpected;              // messages
     std::vector<std::uint32_t> freed;  // operations that may begin
     std::vector<Processor> processors;
-    double last = 0;  // when an operation has ended
+    double last = 0;  // when its last operation ended
   };
 
   const GoalOp& op_of(std::int32_t rank, std::uint32_t op) const {
@@ -97,7 +96,7 @@ class GoalRun {
   }
   const Overheads& overheads_of(std::int32_t rank) const;
   Rank& rank_of(std::int32_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  // The processor of a number that the rank, or one that sends to it, uses.
+  // Returns a processor of the rank, created on first use by the rank or by a sender to it.
   Processor& processor(std::int32_t rank, std::uint32_t cpu) {
     std::vector<Processor>& processors = rank_of(rank).processors;
     if (cpu >= processors.size()) processors.resize(cpu + 1);
@@ -124,7 +123,7 @@ class GoalRun {
   Simulation* network_;
   std::vector<std::int32_t> hosts_;
   std::vector<double> seconds_;
-  std::vector<Overheads> overheads_;  // of kinds of hosts
+  std::vector<Overheads> overheads_;  // by kind of host
   std::int64_t threshold_;
   std::vector<Rank> ranks_;
   Queue queue_;

@@ -15,10 +15,10 @@ using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 constexpr std::uint64_t kMagic = 4223;
 constexpr std::uint32_t kMostRanks = 1 << 24;
-constexpr std::size_t kRankBytes = 8;  // of a rank in a text, at least
+constexpr std::size_t kRankBytes = 8;  // minimum size of a rank in the text
 constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
 
-// Reads the text word by word.
+// Parses the text token by token.
 class Text {
  public:
   explicit Text(std::string_view text) : text_(text) {}
@@ -31,7 +31,7 @@ class Text {
       if (word_ == "num_ranks") {
         if (counted) fail("num_ranks stands once, above the ranks");
         const std::int64_t count = number(1, kMostRanks);
-        // Before they take memory: each has a line "rank N {}".
+        // Checked before allocating: each rank has at least a line "rank N {}".
         if (static_cast<std::size_t>(count) > text_.size() / kRankBytes + 1)
           fail("ends before its " + std::to_string(count) + " ranks");
         counted = true;
@@ -63,7 +63,7 @@ class Text {
   }
 
  private:
-  // Bytes of the file are shown as far as they are ASCII.
+  // Bytes outside printable ASCII are shown as '?'.
   [[noreturn]] void fail(std::string what) const {
     std::replace_if(
         what.begin(), what.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -71,7 +71,7 @@ class Text {
   }
   std::string shown() const { return std::string(word_.substr(0, 60)); }
 
-  // The next word: what stands between blanks, a brace, or a colon with what precedes it.
+  // Reads the next word: text between blanks, a brace, or text that ends with a colon.
   bool next() {
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
@@ -97,12 +97,12 @@ class Text {
       ++at_;
       if (c == ':' || c == '{' || c == '}') break;
     }
-    if (at_ == begin && at_ < text_.size()) ++at_;  // a '/' that begins no comment
+    if (at_ == begin && at_ < text_.size()) ++at_;  // a '/' that does not begin a comment
     word_ = text_.substr(begin, at_ - begin);
     return !word_.empty();
   }
 
-  // Looks ahead for an optional part.
+  // Consumes the next word if it is `wanted`.
   bool next_is(std::string_view wanted) {
     const std::size_t at = at_, line = line_;
     const std::string_view word = word_;
@@ -137,7 +137,7 @@ class Text {
     while (next()) {
       if (word_ == "}") {
         rank.set_dependencies(pairs);
-        rank.lines.push_back(0);  // the rank is there, even if it has no operations
+        rank.lines.push_back(0);  // marks the rank as defined, even if it has no operations
         return;
       }
       std::string_view label;
@@ -169,7 +169,7 @@ class Text {
     fail("ends within rank " + std::to_string(number));
   }
 
-  // Shows the line of the word.
+  // Reports the line of the current word.
   [[noreturn]] void fail_unknown() const {
     const auto at = static_cast<std::size_t>(word_.data() - text_.data());
     std::string_view row = text_.substr(text_.rfind('\n', at) + 1);
@@ -249,7 +249,7 @@ class Bytes {
                   0);
 }
 
-// A node takes 39 bytes.
+// Size of a node in bytes.
 constexpr std::size_t kNodeBytes = 39;
 
 void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& made) {
@@ -265,10 +265,10 @@ void read_binary_rank(std::string_view data, std::size_t number, GoalSchedule& m
   struct List {
     std::uint32_t size, at;
   };
-  std::vector<List> lists;  // of ends and beginnings in turn
+  std::vector<List> lists;  // by operation: the dependents of its end, then those of its start
   for (std::uint32_t i = 0; i < count; ++i) {
     GoalOp op;
-    bytes.take<std::uint32_t>();  // counted anew
+    bytes.take<std::uint32_t>();  // the node's number, assigned anew here
     const auto kind = bytes.take<std::uint8_t>();
     const auto peer = bytes.take<std::uint32_t>();
     const auto size = bytes.take<std::uint64_t>();

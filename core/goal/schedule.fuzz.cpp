@@ -1,5 +1,5 @@
-// Any bytes as a GOAL schedule: it is refused by a GoalError, or runs until it is done or stuck,
-// and its ranks become lines or are refused.
+// Fuzzes GOAL schedules: any bytes are either rejected with a GoalError or run until done or
+// deadlocked, and converting the ranks to lines succeeds or is rejected.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       while (!sequence.take(100).empty()) continue;
     }
   } catch (const GoalError&) {
-    // Refuses what is not a schedule.
+    // Rejected: not a valid schedule.
   }
   return 0;
 }

@@ -1,7 +1,7 @@
-// GOAL schedules: for each rank operations that wait for the end or the beginning of others.
+// GOAL schedules: for each rank, operations that depend on the end or start of others.
 //
-// LogGOPSim simulates them (Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010). They are text, or what
-// its txt2bin makes of that.
+// The input format of LogGOPSim (Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010): text, or the
+// binary form that its txt2bin makes of the text.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tisim {
 
-// Of a rank: an operation has a number of 32 bits, and one bit is for its beginning or end.
+// Per rank: an operation number and one bit for its start or end fit in 32 bits.
 inline constexpr std::size_t kMostGoalOps = (std::size_t{1} << 31) - 1;
 
 enum class GoalKind : std::uint8_t { send = 1, receive = 2, compute = 3 };
@@ -24,22 +24,22 @@ struct GoalOp {
   GoalKind kind = GoalKind::compute;
   std::uint8_t cpu = 0;
   std::int32_t peer = 0, tag = 0;
-  std::uint32_t needs = 0;  // how many ends and beginnings it waits for
+  std::uint32_t needs = 0;  // number of ends and starts that it depends on
   std::int64_t amount = 0;  // bytes, or nanoseconds
 };
 
 struct GoalRank {
   std::vector<GoalOp> ops;
-  std::vector<std::uint32_t> lines;  // of the text; empty of a binary schedule
-  // Where an operation is: "line 4", or "operation 2" of a binary schedule.
+  std::vector<std::uint32_t> lines;  // in the text; empty for a binary schedule
+  // Returns the location of an operation: "line 4", or "operation 2" of a binary schedule.
   std::string place(std::uint32_t op) const {
     return lines.empty() ? "operation " + std::to_string(op) : "line " + std::to_string(lines[op]);
   }
-  // The operations that wait for the end, or the beginning, of an operation.
+  // Operations that depend on the end, or the start, of an operation.
   std::span<const std::uint32_t> after_end(std::uint32_t op) const { return of(op, 0); }
   std::span<const std::uint32_t> after_start(std::uint32_t op) const { return of(op, 1); }
 
-  // Pairs: an operation, twice its number and one more for its beginning, and one that waits.
+  // Each pair: twice the number of an operation, plus one for its start, and a dependent operation.
   void set_dependencies(std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
 
  private:
@@ -54,7 +54,7 @@ struct GoalSchedule {
   std::vector<GoalRank> ranks;
 };
 
-// The error of a schedule; the line is 0 where there is none.
+// An invalid schedule; the line is 0 if unknown.
 struct GoalError : std::runtime_error {
   GoalError(const std::string& what, std::size_t at) : std::runtime_error(what), line(at) {}
   std::size_t line;

@@ -75,7 +75,7 @@ std::string GoalSequence::take(std::size_t bytes) {
   return std::move(text_);
 }
 
-// Puts an operation where it belongs, now that what it waits for has changed.
+// Moves an operation to the right set after its dependencies have changed.
 void GoalSequence::sort(std::uint32_t op) {
   const State& state = states_[op];
   if (state.starts == 0 && state.ends > 0 && state.under_way == state.ends) {
@@ -115,7 +115,7 @@ void GoalSequence::post(std::uint32_t op) {
 void GoalSequence::compute(std::uint32_t op) {
   computations_.pop();
   begin(op);
-  // Operations that may begin when a computation does, stand before it in a sequence.
+  // Operations that may begin when a computation begins precede it in a sequence.
   while (!messages_.empty()) post(messages_.top());
   volume_ += static_cast<double>(rank_.ops[op].amount) * 1e-9 * speed_;
   end(op, false);
@@ -147,7 +147,7 @@ void GoalSequence::wait() {
   const std::uint32_t first = *waiting_.begin();
   std::vector<std::uint32_t> needed;
   for (const std::uint32_t op : earlier(first)) {
-    // A schedule may say twice that one waits for the other.
+    // A schedule may state the same dependency twice.
     if (!states_[op].has_ended && (needed.empty() || needed.back() != op)) needed.push_back(op);
   }
   for (auto other = std::next(waiting_.begin()); other != waiting_.end(); ++other) {
@@ -163,7 +163,7 @@ void GoalSequence::wait() {
   for (const std::uint32_t op : needed) end(op, true);
 }
 
-// Waits for messages under way.
+// Writes a wait for messages in flight.
 void GoalSequence::complete(const std::vector<std::uint32_t>& ops) {
   if (ops.empty()) return;
   write_volume();

@@ -1,9 +1,9 @@
-// A rank of a GOAL schedule as the lines of a trace, in which one call follows the other.
+// Converts a rank of a GOAL schedule to the lines of a trace, a sequential list of calls.
 //
-// Messages begin as soon as the schedule lets them, as in LogGOPSim: each is a non-blocking call.
-// Then comes the first computation that may begin, and when nothing may, a wait for the messages
-// that the first waiting operation needs. Where the schedule leaves open which of several waits
-// ends first, a sequence cannot: the order of the schedule decides.
+// Messages begin as soon as the schedule allows, as in LogGOPSim: each is a non-blocking call. Then
+// comes the first computation that may begin; when none may, a wait for the messages that the first
+// waiting operation depends on. A schedule may leave open which of several waits ends first. A
+// sequence cannot: it uses the order of the schedule.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,24 @@ namespace tisim {
 
 class GoalSequence {
  public:
-  // `speed`: the volume of a second of computing. Throws GoalError where no sequence of calls can
-  // say what the rank does.
+  // `speed`: volume per second of computation. Throws GoalError if no sequence of calls can express
+  // the rank.
   GoalSequence(std::shared_ptr<const GoalSchedule> schedule, std::size_t rank, double speed);
 
-  // The next lines, each with its newline: about so many bytes; empty behind the last one.
+  // Returns the next lines, about `bytes` bytes, each with its newline; empty after the last one.
   // Throws GoalError if operations wait for one another, or a volume is infinite.
   std::string take(std::size_t bytes);
 
-  // How often it was open which of several messages ends first, and the first operation that
-  // waited there.
+  // How often the schedule left open which of several messages ends first, and the first operation
+  // that waited in that case.
   std::uint64_t open_waits() const { return open_waits_; }
   std::uint32_t first_open() const { return first_open_; }
 
  private:
   using Numbers = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
   struct State {
-    std::uint32_t ends = 0, starts = 0;  // of others, that it waits for
-    std::uint32_t under_way = 0;         // such of `ends` as have begun
+    std::uint32_t ends = 0, starts = 0;  // unsatisfied dependencies on ends and starts
+    std::uint32_t under_way = 0;         // those of `ends` that have begun
     std::uint32_t request = 0;
     bool has_ended = false;
   };
@@ -66,12 +66,12 @@ class GoalSequence {
   std::size_t number_;
   double speed_;
   std::vector<State> states_;
-  // The operations whose end an operation waits for from the beginning, in their order.
+  // For each operation, the operations whose end it depends on from the start, in order.
   std::vector<std::uint32_t> first_, earlier_;
-  Numbers messages_, computations_;  // that may begin
-  std::set<std::uint32_t> waiting_;  // for nothing but the end of messages under way
+  Numbers messages_, computations_;  // ready to begin
+  std::set<std::uint32_t> waiting_;  // only for the end of messages in flight
   Numbers free_requests_;
-  std::uint32_t requests_ = 0;  // numbers given out
+  std::uint32_t requests_ = 0;  // request numbers allocated
   std::size_t left_;
   double volume_ = 0;  // computed since the last line
   std::string text_;

@@ -1,7 +1,7 @@
 // Receives without messages, or messages without receives, of a rank.
 //
-// The class promises: `take` gives the oldest one that fits, in constant time unless the source or
-// the tag that is asked for is any.
+// `take` returns the oldest match, in constant time unless the requested source or tag is a
+// wildcard.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tisim {
 
 class Unmatched {
  public:
-  // The source and the tag may be kGoalAny.
+  // `source` and `tag` may be kGoalAny.
   void add(std::int32_t source, std::int32_t tag, std::uint32_t value) {
     ++size_;
     std::int32_t place = static_cast<std::int32_t>(entries_.size());
@@ -70,9 +70,9 @@ class Unmatched {
 
  private:
   struct Entry {
-    std::uint64_t number = 0;  // the older one has the smaller
+    std::uint64_t number = 0;  // smaller is older
     std::uint32_t value = 0;
-    std::int32_t next = -1;  // of its queue, or free too
+    std::int32_t next = -1;  // next in its queue, or in the free list
   };
   struct Queue {
     std::int32_t first, last;
@@ -88,7 +88,7 @@ class Unmatched {
   }
   Entry& entry(std::int32_t place) { return entries_[static_cast<std::size_t>(place)]; }
 
-  Queues queues_;  // by source and tag; none is empty
+  Queues queues_;  // by source and tag; never empty
   std::vector<Entry> entries_;
   std::int32_t free_ = -1;
   std::uint64_t number_ = 0;

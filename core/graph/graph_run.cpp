@@ -11,7 +11,7 @@ namespace tisim {
 
 namespace {
 
-// The least share of a GPU that collectives leave, however many run at once.
+// Minimum share of a GPU left to kernels, however many collectives run at once.
 constexpr double kLeastShare = 1.0 / 128;
 
 }  // namespace
@@ -93,7 +93,7 @@ bool GraphRun::run(std::int64_t events) {
   return !heap_.empty() || !flows_.idle();
 }
 
-// The next event.
+// Processes the next event.
 void GraphRun::step() {
   if (!flows_.idle() && flows_.is_solved()) {
     const double end = flows_.next_end();
@@ -122,7 +122,7 @@ void GraphRun::step() {
   }
 }
 
-// Streams go on until each of them waits for something.
+// Advances streams until each of them is blocked.
 void GraphRun::settle() {
   while (!to_advance_.empty()) {
     const std::int32_t next = to_advance_.back();
@@ -131,7 +131,7 @@ void GraphRun::settle() {
   }
 }
 
-// The host thread goes on until it waits for a stream.
+// Advances the host thread until it waits for a stream.
 void GraphRun::launch(std::int32_t index) {
   Lane& lane = lanes_[static_cast<std::size_t>(index)];
   if (lane.blocked_by >= 0) {
@@ -201,7 +201,7 @@ void GraphRun::push(std::int32_t to, const Entry& entry) {
   }
 }
 
-// The stream's node is done. The host thread, if it waited for that, goes on.
+// Removes the stream's finished node. Resumes the host thread if it waited for that.
 void GraphRun::pop(std::int32_t from) {
   Stream& s = stream(from);
   s.head = static_cast<std::uint32_t>((s.head + 1) % s.queue.size());
@@ -300,7 +300,7 @@ void GraphRun::arrive(std::int32_t index) {
                                       static_cast<std::uint32_t>(called.target));
 }
 
-// The seconds of a meeting are over, and its bytes move.
+// The fixed time of a meeting is over: starts moving its bytes.
 void GraphRun::move(std::int32_t index) {
   Meeting& meeting = meetings_[static_cast<std::size_t>(index)];
   meeting.moves = false;
@@ -350,7 +350,7 @@ void GraphRun::end_node(std::int32_t index) {
   to_advance_.push_back(index);
 }
 
-// Gives the kernels of a lane their rates. A kernel whose rate stays keeps its date to the bit.
+// Updates the rates of a lane's kernels. A kernel with an unchanged rate keeps its exact end date.
 void GraphRun::share(Lane& lane) {
   const double sms = std::max(1 - lane.sms, kLeastShare);
   const double memory = std::max(1 - lane.memory, kLeastShare);
@@ -367,7 +367,7 @@ void GraphRun::share(Lane& lane) {
   }
 }
 
-// Counts the time since the last change to what the GPU did.
+// Adds the time since the last change to the GPU's current occupation.
 void GraphRun::account(Lane& lane) {
   const bool computes = !lane.computing.empty();
   const Occupation did = computes && lane.meetings > 0 ? Occupation::overlapped

@@ -1,8 +1,8 @@
-// Programs that are graphs, executed: when each node of each stream begins and ends.
+// Executes programs that are graphs: when each node of each stream begins and ends.
 //
-// Kernels that run at once on a GPU share it equally. A collective takes SMs and memory bandwidth
-// from the kernels beside it: a kernel of `arithmetic` and `memory` seconds then takes
-// max(arithmetic / free SMs, memory / free bandwidth), each as a share of all.
+// Concurrent kernels share a GPU equally. A collective takes SMs and memory bandwidth from kernels
+// that run at the same time: a kernel of `arithmetic` and `memory` seconds then takes
+// max(arithmetic / free SMs, memory / free bandwidth), each as a fraction of the total.
 #pragma once
 
 #include <cstddef>
@@ -16,66 +16,68 @@
 
 namespace tisim {
 
-// The state of a GPU at a time; the first that holds of a meeting under way and of a kernel.
+// The state of a GPU: kernels only, kernels and a meeting, a meeting only, waiting to meet, or
+// idle.
 enum class Occupation : std::uint8_t { compute, overlapped, exposed, waiting, idle };
 inline constexpr std::size_t kOccupations = 5;
 
-// A kernel or a meeting, from its start (of a meeting: from when the lane was there) to its end.
+// A kernel or a meeting, from its begin (for a meeting: the lane's arrival) to its end.
 struct GraphSpan {
-  std::int32_t stream, node;  // streams of all lanes are counted on
+  std::int32_t stream, node;  // streams are numbered across all lanes
   double begin, start, end;
 };
 
 class GraphRun {
  public:
-  // Throws std::invalid_argument. `logs`: keep the spans.
+  // Throws std::invalid_argument. `logs`: whether to keep the spans.
   GraphRun(GraphPrograms programs, bool logs);
   GraphRun(const GraphRun&) = delete;
   GraphRun& operator=(const GraphRun&) = delete;
 
-  // Goes on for so many events. False: nothing is left to happen. Throws GraphMismatch.
+  // Runs up to `events` events. Returns false if none are left. Throws GraphMismatch.
   bool run(std::int64_t events);
   double now() const { return now_; }
 
-  // The functions below replace `run` where the caller has a clock and a network; dates never go
-  // back. From this call on, the caller moves the bytes, and `launched` is filled.
+  // The functions below replace `run` for a caller with its own clock and network; dates must not
+  // decrease. After this call, the caller moves the bytes, and `take_launched` reports idle host
+  // threads.
   void run_outside() { is_outside_ = true; }
-  // The host thread of a lane, which has nothing else to do, launches a block so many times.
+  // Lets the idle host thread of a lane launch a block `times` times.
   void launch(std::int32_t lane, std::int32_t block, std::int32_t times, double date);
-  // Does what happens up to a date.
+  // Processes all events up to a date.
   void advance(double date);
-  // When something happens next that nobody outside says; infinite: never.
+  // Returns the date of the next event that does not depend on the caller; infinite if none.
   double next_date() const;
-  // The bytes of a meeting, which is one of `moving`, have moved.
+  // Ends a meeting returned by `take_moving`: its bytes have moved.
   void end_meeting(std::int32_t meeting, double date);
-  // Meetings, and their calls, whose bytes began to move.
+  // Returns the meetings, and their calls, whose bytes began to move.
   std::vector<std::pair<std::int32_t, std::int32_t>> take_moving() {
     return std::exchange(moving_, {});
   }
-  // Lanes whose host thread has launched all that it was told to, and when.
+  // Returns the lanes whose host thread has launched all its work, and when.
   std::vector<std::pair<std::int32_t, double>> take_launched() {
     return std::exchange(free_threads_, {});
   }
   const GraphPrograms& programs() const { return p_; }
 
   std::int64_t launched() const { return launched_; }
-  // True once all lanes have ended; if false when nothing is left to happen, they wait in a circle.
+  // True once all lanes have ended; if false and no events are left, they wait in a cycle.
   bool is_done() const { return ended_ == lanes_.size(); }
 
   std::size_t lanes() const { return lanes_.size(); }
-  // When the lane's last node ended; negative: it has not ended.
+  // When the lane's last node ended; negative if it has not.
   double end_of(std::size_t lane) const { return lanes_[lane].end; }
-  // Seconds of a lane by Occupation, until its end.
+  // Seconds of a lane by Occupation, up to its end.
   const double* occupations(std::size_t lane) const { return lanes_[lane].seconds; }
   const std::vector<GraphSpan>& spans() const { return spans_; }
-  // The nodes at which streams of lanes that have not ended stand: stream, node.
+  // Returns the current node of each stream with nodes left: stream, node.
   std::vector<std::pair<std::int32_t, std::int32_t>> standing() const;
 
   // Throws BrokenInvariant.
   void verify() const;
 
  private:
-  // Nodes that a stream holds before the host thread waits, as CUDA's queues.
+  // Number of nodes a stream can queue before the host thread blocks, as in CUDA.
   static constexpr std::uint32_t kQueue = 1024;
 
   enum class Doing : std::uint8_t {
@@ -93,13 +95,13 @@ class GraphRun {
     double date;           // of the launch
   };
   struct Stream {
-    std::vector<Entry> queue;  // a ring, as large as needed
+    std::vector<Entry> queue;  // ring buffer, grown on demand
     std::uint32_t head = 0, size = 0;
     Doing doing = Doing::nothing;
     std::int32_t lane = 0;
-    double begin = 0;           // of its node
-    double left = 0, rate = 0;  // of its kernel: fraction, fraction per second
-    double since = 0;           // when `left` was true
+    double begin = 0;           // of its current node
+    double left = 0, rate = 0;  // of its kernel: remaining fraction, fraction per second
+    double since = 0;           // date at which `left` was computed
   };
   struct Event {
     std::int32_t launched = 0, done = 0;  // versions
@@ -110,18 +112,18 @@ class GraphRun {
   };
   struct Lane {
     std::vector<Frame> frames;
-    double host = 0;               // the date of the host thread
+    double host = 0;               // current date of the host thread
     std::int32_t blocked_by = -1;  // the stream that the host thread waits for
     std::vector<std::int32_t> computing;
     std::int32_t meetings = 0, arrivals = 0, busy = 0;  // busy: streams with nodes
-    double sms = 0, memory = 0;                         // taken by meetings
+    double sms = 0, memory = 0;                         // used by meetings
     double since = 0, end = -1;
     double seconds[kOccupations] = {};
   };
   struct Meeting {
-    std::vector<std::int32_t> streams;  // that are there
+    std::vector<std::int32_t> streams;  // that have arrived
     double start = 0;
-    bool moves = false;  // its bytes are next, when its seconds are over
+    bool moves = false;  // its bytes move after its fixed time
   };
   struct Positions {
     std::vector<std::int32_t>* at;
@@ -166,7 +168,7 @@ class GraphRun {
   std::vector<Event> events_;
   std::vector<Meeting> meetings_;
   std::vector<std::int32_t> positions_;
-  EventHeap<Positions> heap_;             // streams, and after them meetings
+  EventHeap<Positions> heap_;             // indices: streams, then meetings
   std::vector<std::int32_t> to_advance_;  // streams whose next node may begin
   std::vector<GraphSpan> spans_;
 };

@@ -8,7 +8,7 @@ namespace tisim {
 
 namespace {
 
-// Two lanes that compute beside a meeting of half of the SMs, so often.
+// Two lanes that compute during a meeting that takes half of the SMs, `times` times.
 GraphPrograms overlapping(std::int32_t times) {
   GraphPrograms p;
   p.nodes = {{NodeKind::compute, 0, 0, 0, 3.0, 0.0},
@@ -58,7 +58,7 @@ TEST("graph: repeated blocks fill a queue, and the host thread waits") {
   finish(run);
   CHECK(run.is_done());
   CHECK(run.launched() == 2 * 4 * 5000);
-  // The next meeting begins with the kernel: 2 s beside it, 2 s alone.
+  // The next meeting begins with the kernel: 2 s in parallel, 2 s alone.
   CHECK(test::close(run.now(), 4.0 * 5000, 1e-9));
 }
 
@@ -101,7 +101,7 @@ TEST("graph: channels of meetings share links, and the rest goes on alone") {
   p.nodes = {{NodeKind::meet, 0, 0, 0}, {NodeKind::meet, 1, 1, 1}};
   p.blocks = {{0, 2}};
   p.lanes = {0, 0};
-  // One channel of 4 and three of 2 bytes, on links of 4 and 1.5 bytes/s.
+  // One channel of 4 bytes and three of 2 bytes, on links of 4 and 1.5 bytes/s.
   p.calls = {{.seconds = 1.0, .bytes = 4.0, .rate = 2.0},
              {.seconds = 1.0, .bytes = 2.0, .rate = 9.0}};
   p.parties = {2, 2};
@@ -112,7 +112,7 @@ TEST("graph: channels of meetings share links, and the rest goes on alone") {
   GraphRun run(p, true);
   finish(run);
   CHECK(run.is_done());
-  // Each channel has 1 byte/s of the four: 2 s; then the first has its 2 bytes/s.
+  // Each channel gets 1 byte/s of the four: 2 s; then the first gets its 2 bytes/s.
   CHECK(run.spans().size() == 4);
   CHECK(test::close(run.spans()[0].end, 3.0, 1e-12));
   CHECK(test::close(run.now(), 4.0, 1e-12));

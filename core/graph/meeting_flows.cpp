@@ -4,7 +4,7 @@ namespace tisim {
 
 namespace {
 
-// The part of a bandwidth below which nothing is left of it.
+// Fraction of a bandwidth below which the remainder counts as zero.
 constexpr double kPrecision = 1e-12;
 
 max_min::System system_of(const std::vector<double>& links) {

@@ -1,8 +1,8 @@
-// Meetings that move bytes, as flows on links that they share max-min fairly.
+// The data transfers of meetings, as flows on links that they share max-min fairly.
 //
-// The channels of a meeting move in step: a meeting is one flow, whose share is the rate of a
-// channel, bytes/s, and it takes so many channels' worth of each link that it loads. So all
-// channels on a link get the same unless something else holds them back.
+// The channels of a meeting move in lockstep: a meeting is one flow, whose share is the rate of one
+// channel in bytes/s and whose weight on a link is the number of its channels there. So all
+// channels on a link get the same rate unless another constraint limits them.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace tisim {
 
 class MeetingFlows {
  public:
-  // Keeps a reference.
+  // Keeps a reference to `programs`.
   explicit MeetingFlows(const GraphPrograms& programs);
   MeetingFlows(const MeetingFlows&) = delete;
   MeetingFlows& operator=(const MeetingFlows&) = delete;
 
   void start(std::int32_t meeting, std::int32_t call, double now);
 
-  // Shares the links anew after all changes of an instant.
+  // Recomputes the shares after all changes of an instant.
   void solve(double now) {
     flows_.set_now(now);
     solver_.solve();
@@ -33,16 +33,16 @@ class MeetingFlows {
   bool is_solved() const { return solver_.is_solved(); }
 
   bool idle() const { return flows_.in_progress() == 0; }
-  // All is solved.
+  // Requires that all is solved.
   double next_end() { return flows_.next_end(); }
-  // The meetings that end at `now`, in the order in which they started; overwritten by the next.
+  // Returns the meetings that end at `now`, in starting order; invalidated by the next call.
   const Stack<std::int32_t>& ended(double now) {
     ended_.clear();
     flows_.collect_ended(now, ended_);
     return ended_;
   }
 
-  // Throws BrokenInvariant; to be called when all is solved.
+  // Throws BrokenInvariant; requires that all is solved.
   void verify(double now) const;
 
  private:
@@ -52,7 +52,7 @@ class MeetingFlows {
   max_min::System system_;
   Flows flows_;
   MaxMinSolver solver_;
-  std::vector<std::int32_t> variables_;  // by call; negative: there is none yet
+  std::vector<std::int32_t> variables_;  // by call; negative if not created yet
   Stack<std::int32_t> ended_;
 };
 

@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-// Nodes of a lane, repetitions counted.
+// Maximum number of nodes of a lane, counting repetitions.
 constexpr double kMostNodes = 1e12;
 
 void require(bool holds, const char* what) {
@@ -74,7 +74,7 @@ void GraphPrograms::check() const {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const MeetingCall& call = calls[i];
     require(is_time(call.seconds) && is_time(call.bytes), "a call takes a time from 0 on");
-    // Without links, bytes would move in no time.
+    // Without links, bytes would move instantly.
     require(
         call.bytes == 0 || (is_rate(call.rate) && !uses_of(static_cast<std::int32_t>(i)).empty()),
         "a call that moves bytes has a rate and a link");

@@ -1,12 +1,12 @@
 // Computations that share the cores of a host (SimGrid's Cas01 model).
 //
-// Each computation gets at most the speed of one core; all on a host share cores * speed equally,
-// or what its memory allows where that is less (tisim/models/processors.py has the equation).
-// As all of them run at the same rate, a host has one virtual clock, in flops
-// (resource/shared_resources.hpp). Probes may use less than a core (smpi/iprobe-cpu-usage): they
-// are then further resources, with a clock of their own, behind those of the hosts.
+// Each computation gets at most the speed of one core; all computations on a host share cores *
+// speed equally, or the throughput of its memory where that is lower (equation in
+// tisim/models/processors.py). As they all run at the same rate, a host has one virtual clock, in
+// flops (resource/shared_resources.hpp). Probes may use less than a core (smpi/iprobe-cpu-usage):
+// they are then separate resources with their own clock, indexed after those of the hosts.
 //
-// The class promises: after `settle`, the agenda has the next end of a computation of every host.
+// Invariant: after `settle`, the agenda contains the next end of a computation of every host.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace tisim {
 
 class Cpu {
  public:
-  // `probe_share`: of a core, the most that a probe uses.
+  // `probe_share`: maximum fraction of a core that a probe uses.
   Cpu(const PlatformData& platform, double precision, Agenda& agenda, double probe_share = 1.0)
       : platform_(platform),
         busy_cores_(busy_cores(platform)),
@@ -33,29 +33,29 @@ class Cpu {
   Cpu(const Cpu&) = delete;
   Cpu& operator=(const Cpu&) = delete;
 
-  // Events of the agenda that are those of probes, behind those of all resources of the platform.
+  // Number of agenda events of probes, numbered after those of all resources of the platform.
   static std::size_t probe_events(const PlatformData& platform, double probe_share) {
     return probe_share < 1 ? platform.host_speed.size() : 0;
   }
 
-  // `owner` is told of the end.
+  // `owner` is notified of the end.
   void start(std::int32_t host, double flops, std::int32_t owner, double now) {
     hosts_.start(host, flops, owner, now);
     if (probe_share_ < 1) hosts_.disturb(hosts() + host, now);
   }
-  // The same of a probe.
+  // Starts a probe.
   void start_probe(std::int32_t host, double flops, std::int32_t owner, double now) {
     if (probe_share_ >= 1) return start(host, flops, owner, now);
     hosts_.start(hosts() + host, flops, owner, now);
     hosts_.disturb(host, now);
   }
 
-  // On how many cores of a host so many threads can run.
+  // Number of cores of a host that run this many threads.
   std::int32_t cores(std::int32_t host, std::int32_t threads) const {
     return std::min(threads, platform_.host_cores[static_cast<std::size_t>(host)]);
   }
-  // Further threads of a computation that has just been started: each takes a share of the cores as
-  // the computation does, and ends with it. Of their ends nobody is told.
+  // Adds threads to a computation just started: each takes a share of the cores like the
+  // computation and ends with it. Their ends are not reported.
   void add_threads(std::int32_t host, double flops, std::int32_t owner, std::int32_t threads,
                    double now) {
     for (std::int32_t i = 0; i < threads; ++i) {
@@ -64,11 +64,11 @@ class Cpu {
     threads_ += threads;
   }
 
-  // Dates the ends anew, after all changes of an instant.
+  // Reschedules the ends, after all changes of an instant.
   void settle(double now) { hosts_.settle(now); }
   bool is_settled() const { return hosts_.is_settled(); }
 
-  // Appends the owners of the computations of an event that end at `now` (or within the precision).
+  // Appends the owners of the event's computations that end at `now` (or within the precision).
   void collect_ended(std::int32_t event, double now, Stack<std::int32_t>& owners) {
     const std::size_t before = owners.size();
     hosts_.collect_ended(resource_of(event), now, owners);
@@ -76,13 +76,13 @@ class Cpu {
     if (probe_share_ < 1) hosts_.disturb(beside(resource_of(event)), now);
   }
 
-  // From now on a core does `fraction` of its speed; `settle` follows.
+  // Sets the speed of a core to `fraction` of the nominal speed; `settle` must follow.
   void set_fraction(std::int32_t host, double fraction, double now) {
     hosts_.set_capacity(host, fraction * speed(host), now);
     if (probe_share_ < 1) hosts_.set_capacity(hosts() + host, fraction * speed(host), now);
   }
 
-  // Takes the computation of an owner out; nobody is told. False: there is none.
+  // Removes an owner's computation without notification. Returns false if it has none.
   bool drop(std::int32_t host, std::int32_t owner, double now) {
     if (hosts_.drop(host, owner, now)) {
       while (threads_ != 0 && owner >= 0 && hosts_.drop(host, kFirstThread + owner, now)) {
@@ -102,14 +102,14 @@ class Cpu {
     if (probe_share_ < 1) hosts_.list_owners(hosts() + host, owners);
   }
 
-  // Calls f(owner, seconds) for each computation of an event, further threads included: when it
-  // ends as things are, counted from `now`.
+  // Calls f(owner, seconds) for each computation of an event, including extra threads, with the
+  // time from `now` to its end at current rates.
   template <class F>
   void for_each_end(std::int32_t event, double now, F f) const {
     hosts_.for_each_end(resource_of(event), now, f);
   }
 
-  // Appends the hosts that compute without any speed.
+  // Appends the hosts whose computations have zero rate.
   void list_starving(std::vector<std::int32_t>& starving) const {
     hosts_.list_starved(starving);
     for (std::int32_t& resource : starving) resource = host_of(resource);
@@ -120,12 +120,12 @@ class Cpu {
     return platform_.host_speed[static_cast<std::size_t>(host)];
   }
 
-  // Throws BrokenInvariant where computations are out of order or late. To be called when
-  // everything is settled.
+  // Throws BrokenInvariant if computations are out of order or overdue. Requires that everything is
+  // settled.
   void verify(double now) const { hosts_.verify(now); }
 
  private:
-  // Owners from here on, far below those of activities, are the further threads of ranks.
+  // Owners in this range, far below those of activities, are the extra threads of ranks.
   static constexpr std::int32_t kFirstThread = std::numeric_limits<std::int32_t>::min();
   static constexpr std::int32_t kLastThread = kFirstThread / 2;
 
@@ -141,7 +141,7 @@ class Cpu {
     owners.resize(kept, {});
   }
 
-  // How many cores of each host its memory can keep busy.
+  // Number of cores of each host that its memory can keep busy.
   static std::vector<double> busy_cores(const PlatformData& platform) {
     std::vector<double> all(platform.host_cores.begin(), platform.host_cores.end());
     for (std::size_t host = 0; host < platform.host_memory.size(); ++host) {
@@ -150,7 +150,7 @@ class Cpu {
     return all;
   }
 
-  // A resource is a host, or the probes on it; its capacity is the speed of one core.
+  // A resource is a host, or its probes; the capacity is the speed of one core.
   struct Cores {
     Cpu& cpu;
     Agenda& agenda;
@@ -169,7 +169,7 @@ class Cpu {
     }
   };
 
-  // Where probes use less than a core they leave the rest to the computations.
+  // Computations get the capacity that probes, limited to less than a core, leave unused.
   double rate(std::int32_t resource, double speed, double all, std::size_t own) const {
     const std::size_t others = hosts_.actions(beside(resource));
     const double most = probe_share_ * this->speed(host_of(resource));
@@ -197,7 +197,7 @@ class Cpu {
   std::int32_t beside(std::int32_t resource) const {
     return resource < hosts() ? resource + hosts() : resource - hosts();
   }
-  // The events of disks are in between.
+  // Events of disks are numbered in between.
   std::int32_t event_of(std::int32_t resource) const {
     return resource < hosts() ? resource : resource + channels();
   }
@@ -209,7 +209,7 @@ class Cpu {
   const std::vector<double> busy_cores_;
   const double probe_share_;
   SharedResources<Cores> hosts_;
-  std::int64_t threads_ = 0;  // further ones that run
+  std::int64_t threads_ = 0;  // extra threads running
 };
 
 }  // namespace tisim

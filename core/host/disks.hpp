@@ -1,12 +1,12 @@
 // Reads and writes that share the disks of hosts (SimGrid's S19 model).
 //
-// A disk has a bandwidth for what is read, one for what is written, and both together get the
-// larger of the two. Shares are max-min fair, so all reads of a disk go on at one rate, and so do
-// all its writes: a disk is two *channels*, resources with a virtual clock each, in bytes
-// (resource/shared_resources.hpp). SimGrid 3.32 rounds what each action has done to whole bytes at
-// every event (disk_s19.cpp); here nothing is rounded (ADR 33).
+// A disk has a read bandwidth and a write bandwidth; reads and writes together get the larger of
+// the two. Shares are max-min fair, so all reads of a disk have the same rate, and so do all its
+// writes: a disk is two *channels*, each a resource with a virtual clock in bytes
+// (resource/shared_resources.hpp). SimGrid 3.32 rounds the progress of each action to whole bytes
+// at every event (disk_s19.cpp); nothing is rounded here (ADR 33).
 //
-// The class promises: after `settle`, the agenda has the next end on every channel.
+// Invariant: after `settle`, the agenda contains the next end on every channel.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,9 @@ struct DiskRates {
     const double readers = static_cast<double>(reads);
     const double writers = static_cast<double>(writes);
     const double fair = both / (readers + writers);
-    DiskRates rates{read_bandwidth / readers, write_bandwidth / writers};  // infinite if nobody is
+    DiskRates rates{read_bandwidth / readers, write_bandwidth / writers};  // infinite without users
     if (fair <= rates.read && fair <= rates.write) return {fair, fair};
-    // The bottleneck of progressive filling first; the others get what it leaves.
+    // The bottleneck of progressive filling comes first; the other side gets the rest.
     if (rates.read < rates.write) {
       rates.write = std::min(rates.write, (both - read_bandwidth) / writers);
     } else {
@@ -57,7 +57,7 @@ class Disks {
   Disks(const Disks&) = delete;
   Disks& operator=(const Disks&) = delete;
 
-  // `owner` is told of the end.
+  // `owner` is notified of the end.
   void start(std::int32_t disk, Access kind, double bytes, std::int32_t owner, double now) {
     const std::int32_t index = 2 * disk + static_cast<std::int32_t>(kind);
     channels_.start(index, bytes, owner, now);
@@ -65,11 +65,12 @@ class Disks {
     channels_.disturb(other(index), now);
   }
 
-  // Dates the ends anew, after all changes of an instant.
+  // Reschedules the ends, after all changes of an instant.
   void settle(double now) { channels_.settle(now); }
   bool is_settled() const { return channels_.is_settled(); }
 
-  // Appends the owners of what ends at `now` (or within the precision) on the channel of an event.
+  // Appends the owners of accesses ending at `now` (or within the precision) on the event's
+  // channel.
   void collect_ended(std::int32_t event, double now, Stack<std::int32_t>& owners) {
     const std::int32_t index = event - hosts();
     const std::size_t before = owners.size();
@@ -77,7 +78,7 @@ class Disks {
     leave(index, owners.size() - before, now);
   }
 
-  // Takes what an owner reads from a disk or writes to it out; nobody is told. False: nothing.
+  // Removes an owner's accesses to a disk without notification. Returns false if it has none.
   bool drop(std::int32_t disk, std::int32_t owner, double now) {
     bool dropped = false;
     for (std::int32_t index = 2 * disk; index < 2 * disk + 2; ++index) {
@@ -89,13 +90,13 @@ class Disks {
     return dropped;
   }
 
-  // Appends the owners of what a disk is busy with.
+  // Appends the owners of all accesses in progress on a disk.
   void list_owners(std::int32_t disk, std::vector<std::int32_t>& owners) const {
     channels_.list_owners(2 * disk, owners);
     channels_.list_owners(2 * disk + 1, owners);
   }
 
-  // Throws BrokenInvariant where something is out of order or late. To be called when everything is
+  // Throws BrokenInvariant if anything is out of order or overdue. Requires that everything is
   // settled.
   void verify(double now) const { channels_.verify(now); }
 
@@ -104,7 +105,7 @@ class Disks {
     const PlatformData& platform;
     Agenda& agenda;
     const std::vector<std::uint32_t>& users;  // of each channel
-    std::int32_t first_event;                 // the events before are those of hosts
+    std::int32_t first_event;                 // events before it are those of hosts
 
     double rate(std::int32_t index, double, std::size_t) const {
       const auto disk = static_cast<std::size_t>(index / 2);
@@ -130,7 +131,7 @@ class Disks {
   static std::int32_t other(std::int32_t index) { return index ^ 1; }
   std::int32_t hosts() const { return channels_.policy().first_event; }
 
-  // So many have left a channel: those of the other one may get more.
+  // `count` users left a channel, so the other channel may get a larger share.
   void leave(std::int32_t index, std::size_t count, double now) {
     users_[static_cast<std::size_t>(index)] -= static_cast<std::uint32_t>(count);
     channels_.disturb(index, now);

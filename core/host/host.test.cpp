@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-// Hosts with computations that start at given dates; when each of them ends.
+// Hosts with computations that start at given dates; computes when each of them ends.
 class Machine {
  public:
   Machine(double speed, std::int32_t cores, std::int32_t hosts = 1) {
@@ -22,14 +22,14 @@ class Machine {
     starts_.push_back({date, flops, host});
   }
 
-  // The memory of a host allows all its cores together so many flop/s.
+  // Limits the total speed of all cores of a host, flop/s.
   void share_memory(std::size_t host, double speed) {
     platform_.host_memory.assign(platform_.host_speed.size(),
                                  std::numeric_limits<double>::infinity());
     platform_.host_memory[host] = speed;
   }
 
-  // The owner of the computation that was added as number i is i.
+  // The owner of the i-th computation added is i.
   std::vector<double> ends() {
     Agenda agenda(platform_.host_speed.size());
     Cpu cpu(platform_, 1e-9, agenda);
@@ -106,7 +106,7 @@ TEST("cpu: computations share what memory allows, and none is faster than its co
   for (int i = 0; i < 3; ++i) machine.add(0.0, 0.5e9 + 0.25e9 * i, 0);
   for (int i = 0; i < 4; ++i) machine.add(0.0, 1e9, 1);
   // Three at 0.5 Gflop/s each, two at 0.75, the last at the speed of its core; on the other host
-  // nobody is slowed down.
+  // there is no slowdown.
   CHECK(same(machine.ends(), {1.0, 4.0 / 3.0, 4.0 / 3.0 + 0.25, 1.0, 1.0, 1.0, 1.0}));
 }
 
@@ -127,7 +127,7 @@ TEST("cpu: the threads of a computation take shares of the cores and are told of
   cpu.collect_ended(0, 1.5, owners);
   CHECK(owners.size() == 2);
   CHECK(owners[0] + owners[1] == 7);
-  // With the owner the threads are gone.
+  // The threads are dropped with their owner.
   cpu.start(0, 1e9, 3, 2.0);
   cpu.add_threads(0, 1e9, 3, 1, 2.0);
   CHECK(cpu.drop(0, 3, 2.0));
@@ -140,7 +140,7 @@ TEST("cpu: probes that use half a core leave the rest to computations") {
   PlatformData platform;
   platform.host_speed = {1e9, 1e9};
   platform.host_cores = {1, 1};
-  platform.disk_host = {0};  // its events lie between those of hosts and of probes
+  platform.disk_host = {0};  // its events are numbered between those of hosts and probes
   constexpr double kShare = 0.5;
   Agenda agenda(platform.resources() + Cpu::probe_events(platform, kShare));
   Cpu cpu(platform, 1e-9, agenda, kShare);
@@ -156,7 +156,7 @@ TEST("cpu: probes that use half a core leave the rest to computations") {
     CHECK(owners.size() == 1);
     return owners[0];
   };
-  // Alone at half the speed; beside one computation both at half; beside two all at a third.
+  // Alone at half the speed; next to one computation both at half; next to two all at a third.
   cpu.start_probe(1, 0.5e9, 0, 0.0);
   cpu.settle(0.0);
   CHECK(ends(1.0) == 0);
@@ -170,7 +170,7 @@ TEST("cpu: probes that use half a core leave the rest to computations") {
   CHECK(ends(2.6) == 3);
   CHECK(ends(2.8) == 4);
   CHECK(ends(3.2) == 1);
-  // What is dropped leaves its part to the others, on either side.
+  // A dropped action leaves its share to the others, on either side.
   cpu.start_probe(1, 1e9, 5, 4.0);
   cpu.start(1, 1e9, 6, 4.0);
   cpu.settle(4.0);
@@ -182,7 +182,7 @@ TEST("cpu: probes that use half a core leave the rest to computations") {
 
 namespace {
 
-// One disk on the second of two hosts; accesses that all start at 0, and when they end.
+// One disk on the second of two hosts; computes when accesses that all start at 0 end.
 class DiskMachine {
  public:
   DiskMachine(double read_bandwidth, double write_bandwidth) {
@@ -240,9 +240,9 @@ TEST("disks: reads and writes together get the larger bandwidth, max-min fairly"
   CHECK(same(DiskMachine(200.0, 80.0)
                  .ends({{kRead, 150.0}, {kRead, 150.0}, {kRead, 150.0}, {kWrite, 50.0}}),
              {2.5, 2.5, 2.5, 1.0}));
-  // The slow side may be that of reads.
+  // Reads may be the slow side.
   CHECK(same(DiskMachine(80.0, 200.0).ends({{kRead, 80.0}, {kWrite, 320.0}}), {1.0, 2.0}));
-  // Equal bandwidths are one.
+  // Equal bandwidths behave as one.
   CHECK(same(DiskMachine(100.0, 100.0).ends({{kRead, 50.0}, {kWrite, 50.0}}), {1.0, 1.0}));
 }
 

@@ -1,9 +1,8 @@
-// Collective reads and writes that an algorithm carries out (two-phase I/O, ADR 42).
+// Collective reads and writes executed by an algorithm (two-phase I/O, ADR 42).
 //
-// A call goes through two stages, each a schedule of its rank that Python writes: in `parts` the
-// ranks tell each other what they want of the file, so behind it all of them have come; in
-// `transfer` they move data, by messages and by reads and writes of the ranks that the algorithm
-// chooses.
+// A call has two stages, each with a schedule per rank that Python generates: in `parts` the ranks
+// exchange their requests, so all of them have entered when it ends; in `transfer` they move the
+// data, by messages and by reads and writes of the ranks that the algorithm chooses.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +18,19 @@
 
 namespace tisim {
 
-// The requests of the ranks of a communicator for a file.
+// The file requests of the ranks of a communicator.
 struct CollectiveTransfer {
   std::int64_t number = 0;  // in the simulation
   bool writes = false;
-  std::int32_t disk = -1;             // that holds the file; file systems count after all disks
-  std::int32_t comm = 0;              // index
-  std::int32_t entered = 0;           // ranks
-  std::int32_t left = 0;              // ranks that are still in it
+  std::int32_t disk = -1;    // that stores the file; file systems are numbered after all disks
+  std::int32_t comm = 0;     // index
+  std::int32_t entered = 0;  // ranks
+  std::int32_t left = 0;     // ranks that have not left yet
   std::vector<std::int64_t> offsets;  // by rank of the communicator
   std::vector<std::int64_t> bytes;
-  // Offsets and bytes of each rank, where views leave holes in some part; empty: nowhere.
+  // Offset and size of each piece, by rank; empty if views leave no holes in any part.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> pieces;
-  std::int64_t count = 0;  // of pieces
+  std::int64_t count = 0;  // total number of pieces
 };
 
 class CollectiveTransfers {
@@ -48,15 +47,15 @@ class CollectiveTransfers {
     std::int64_t position = 0;  // in the view
     std::int64_t offset = 0;    // in the file
     std::int64_t bytes = 0;
-    const FileView* view = nullptr;  // that leaves holes in the part
+    const FileView* view = nullptr;  // set if it leaves holes in the part
   };
-  // A rank enters, its operation is the barrier of the call. False: a schedule is asked for, or the
-  // ranks of the communicator call different collectives.
+  // Enters a rank whose operation is the barrier of the call. Returns false if a schedule is
+  // needed, or the ranks of the communicator call different collectives.
   bool enter(Rank& rank, std::int32_t index, const Part& part);
-  // The schedule of the stage that the rank is in has ended.
+  // Called when the schedule of the rank's current stage has ended.
   bool next_stage(Rank& rank, std::int32_t index);
 
-  // The request of a rank that is in a call.
+  // The request of a rank in a call.
   const Part& part_of(std::int32_t index) const { return ranks_.at(index).part; }
   const CollectiveTransfer& of_rank(std::int32_t index) const {
     return open_.at(ranks_.at(index).key);
@@ -70,7 +69,7 @@ class CollectiveTransfers {
     Part part;
     std::int32_t number = 0;  // in the communicator
   };
-  // A plan of more pieces in one call would take too much memory.
+  // Maximum number of pieces per call, which limits the memory of a plan.
   static constexpr std::int64_t kMostPieces = std::int64_t{1} << 22;
 
   void add_pieces(const Rank& rank, CollectiveTransfer& transfer, std::size_t place,
@@ -79,7 +78,7 @@ class CollectiveTransfers {
   Runtime runtime_;
   Mpi& mpi_;
   std::map<Key, CollectiveTransfer> open_;
-  std::unordered_map<std::int32_t, Member> ranks_;  // that are in a call
+  std::unordered_map<std::int32_t, Member> ranks_;  // ranks in a call
   std::int64_t calls_ = 0;
 };
 

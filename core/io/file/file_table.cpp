@@ -13,7 +13,7 @@ std::int64_t FileTable::end_of(std::int64_t offset, std::int64_t bytes) {
   return offset > kMost - bytes ? kMost : offset + bytes;
 }
 
-// Disk and name as one text, so that a file takes one entry.
+// Joins disk and name into one key, so that a file takes one map entry.
 const std::string& FileTable::key_of(std::int32_t disk, std::string_view name) {
   scratch_ = std::to_string(disk);
   scratch_ += kSeparator;
@@ -47,9 +47,9 @@ std::string FileTable::name(std::int32_t file) const {
 std::int64_t FileTable::growth(std::int32_t file, std::int64_t offset, std::int64_t bytes) const {
   const std::int64_t length = (*this)[file].length;
   const std::int64_t end = end_of(offset, bytes);
-  // The overwritten part of a file that was there before is unknown.
+  // How much of a preexisting file of unknown length is overwritten is unknown: count no growth.
   if (length == kUnknownSize || end <= length) return 0;
-  return std::min(end - length, bytes);  // holes take no room
+  return std::min(end - length, bytes);  // holes take no space
 }
 
 bool FileTable::extend(std::int32_t file, std::int64_t end, std::int64_t more) {

@@ -17,10 +17,10 @@ std::vector<double> capacities_of(const PlatformData& platform) {
   return capacities;
 }
 
-// Reads and writes on a disk of a host are aligned to its pages.
+// Page size to which reads and writes on a host's disk are aligned.
 constexpr std::int64_t kPage = 4096;
 
-// True if algorithms may carry out a call.
+// Returns true if an algorithm may execute the call.
 bool may_be_two_phase(Operation call) {
   if (file_traits_of(call).is_shared) return false;
   const Operation does = own_part_of(call);
@@ -49,7 +49,7 @@ bool Files::begin(Rank& rank, std::int32_t index) {
   if (rank.schedule >= 0) return move_part(rank, index);
   const Operation call = file_call_of(rank.op);
   if (ends_split(call)) return end_split(rank, index);
-  // A call that synchronises: a barrier follows, then what the rank itself does.
+  // A synchronising call: a barrier follows, then the rank's own part.
   if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) {
     if (begins_split(call) && runtime_.model.overlaps_splits) return begin_split(rank, index);
     return !runtime_.model.two_phase || !may_be_two_phase(call) || enter_transfer(rank, index);
@@ -157,8 +157,8 @@ void Files::seek(Rank& rank, std::int32_t index) {
   ++sums_of(index).calls;
 }
 
-// The rank's view of the file from here on. Positions are counted anew, unless they were and stay
-// bytes of the file.
+// Sets the rank's view of the file. Positions restart at 0 unless both old and new ones are plain
+// byte offsets.
 void Files::set_view(const Rank& rank, OpenFile& opened) {
   const std::vector<double>& numbers = runtime_.jobs.call_of(rank).arguments;
   if (opened.view || !numbers.empty()) {
@@ -168,7 +168,7 @@ void Files::set_view(const Rank& rank, OpenFile& opened) {
   opened.view = numbers.empty() ? nullptr : std::make_unique<const FileView>(numbers);
 }
 
-// The length that all ranks of a file give it.
+// A length that all ranks with the open file set collectively.
 bool Files::resize(Rank& rank, std::int32_t index) {
   const OpenFile& opened = checked_handle(rank, index);
   const std::int64_t length = table_[opened.file].length;
@@ -274,7 +274,7 @@ bool Files::finish(Rank& rank, std::int32_t index) {
   return !piecewise_.contains(index) || next_piece(rank, index);
 }
 
-// A file that a rank opens is one of those with its name.
+// Returns the access statistics of the file's name, for a rank that opens it.
 FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
   const std::int32_t file_system = is_file_system(disk) ? disk - disks_ : -1;
   const std::int64_t alignment = is_file_system(disk) ? file_systems_.stripe(file_system) : kPage;
@@ -330,7 +330,7 @@ void Files::fail(const Rank& rank, const std::string& message) const {
                      message + " (rank " + std::to_string(rank.number) + ", at " + date + " s)");
 }
 
-// The reads and writes of ranks, by themselves and in schedules of collective calls.
+// Reads and writes of ranks, both individual and in schedules of collective calls.
 
 bool Files::transfer(Rank& rank, std::int32_t index) {
   const Operation call = own_part_of(file_call_of(rank.op));
@@ -371,8 +371,8 @@ bool Files::access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool w
   return begin_access(rank, index, opened, writes, range.offset, range.bytes);
 }
 
-// The first step of a split collective call, where it only starts the rank's own part: in place of
-// the barrier. The rank's operation becomes its own part.
+// The first step of a split collective call where it only starts the rank's own part. Skips the
+// barrier: the rank's operation becomes its own part.
 bool Files::begin_split(Rank& rank, std::int32_t index) {
   source_.next(rank);
   rank.op = source_.next(rank);
@@ -388,7 +388,7 @@ bool Files::end_split(Rank& rank, std::int32_t index) {
   return false;
 }
 
-// The time of a read or write begins.
+// Starts a read or write that may take time.
 bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                          std::int64_t offset, std::int64_t bytes) {
   const FileTransfers::Transfer transfer =
@@ -418,7 +418,7 @@ void Files::check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
                  " of " + table_.name(file) + ", which ends at " + std::to_string(length));
 }
 
-// A collective read or write that an algorithm carries out. The rank's operation becomes the
+// Enters a collective read or write executed by an algorithm. The rank's operation becomes the
 // barrier of the line.
 bool Files::enter_transfer(Rank& rank, std::int32_t index) {
   const Operation call = own_part_of(file_call_of(rank.op));
@@ -428,7 +428,7 @@ bool Files::enter_transfer(Rank& rank, std::int32_t index) {
   OpenFile& opened = checked_handle(rank, index);
   const std::int32_t handle = rank.op.peer;
   const Op barrier = source_.next(rank);
-  source_.next(rank);  // the rank's own part, which the first operation has too
+  source_.next(rank);  // the rank's own part, already given by the first operation
   const std::int64_t position = has_offset ? source_.next(rank).bytes : opened.position;
   if (!has_offset) opened.position = position + bytes;
   const Range range = range_of(rank, opened, position, bytes);
@@ -444,8 +444,8 @@ bool Files::enter_transfer(Rank& rank, std::int32_t index) {
                             .view = range.has_holes() ? opened.view.get() : nullptr});
 }
 
-// In a collective read, what an aggregator reads ends where the part of some rank does. In a write
-// it may reach behind the end of the file, as the buffer does.
+// In a collective read, an aggregator reads up to the end of some rank's part. In a collective
+// write its reads may extend past the end of the file, like the buffer, and are cut there.
 bool Files::move_part(Rank& rank, std::int32_t index) {
   const CollectiveTransfers::Part part = collective_.part_of(index);
   OpenFile& opened = open_[handle_key(index, part.handle)];
@@ -470,7 +470,7 @@ bool Files::move_part(Rank& rank, std::int32_t index) {
   return begin_access(rank, index, opened, writes, offset, bytes);
 }
 
-// Pieces of a view, one by one or by data sieving.
+// Pieces of a view, accessed one by one or by data sieving.
 
 bool Files::begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                          const Range& range) {
@@ -498,7 +498,7 @@ bool Files::next_piece(Rank& rank, std::int32_t index) {
     while (access.left > 0) {
       const std::int64_t position = access.position;
       FileView::Piece piece = access.view->first_piece(position, access.left);
-      // On a disk of a host, pieces one after the other take the time of all together.
+      // On a host's disk, consecutive pieces take as long as one access.
       if (!is_file_system(table_[access.file].disk)) piece.bytes = access.left;
       if (access.writes && !write_pieces(index, access, piece.bytes)) return false;
       access.position += piece.bytes;
@@ -516,7 +516,7 @@ bool Files::write_pieces(std::int32_t index, const PiecewiseAccess& access, std:
   const FileView& view = *access.view;
   const std::int64_t begin = access.position;
   const std::int64_t length = table_[access.file].length;
-  // Bytes of the view behind the end of the file take room; holes take none.
+  // Bytes of the view past the end of the file take space; holes take none.
   std::int64_t more = 0;
   if (length != kUnknownSize) {
     more = begin + bytes - std::clamp(view.position_before(length), begin, begin + bytes);
@@ -524,8 +524,8 @@ bool Files::write_pieces(std::int32_t index, const PiecewiseAccess& access, std:
   return write(index, access.file, {begin, view.place(begin), bytes, view.end(begin, bytes)}, more);
 }
 
-// As ROMIO does it (ADIOI_GEN_ReadStrided, ADIOI_GEN_WriteStrided): buffers begin at a byte that is
-// wanted and reach to the last one at most. False: the rank waits.
+// Follows ROMIO (ADIOI_GEN_ReadStrided, ADIOI_GEN_WriteStrided): a buffer begins at a requested
+// byte and ends at the last one at the latest. Returns false if the rank waits.
 bool Files::next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access) {
   using Step = PiecewiseAccess::Step;
   while (true) {
@@ -544,7 +544,7 @@ bool Files::next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access)
         return false;
       case Step::read: {
         access.step = access.writes ? Step::write : Step::piece;
-        // Bytes behind the end of the file cannot be read.
+        // Bytes past the end of the file cannot be read.
         const std::int64_t length = table_[access.file].length;
         const std::int64_t behind = length == kUnknownSize ? end : std::min(length, end);
         const std::int64_t bytes = std::max<std::int64_t>(behind - access.begin, 0);
@@ -564,7 +564,7 @@ bool Files::next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access)
   }
 }
 
-// False: the rank waits.
+// Returns false if the rank waits.
 bool Files::move_piece(Rank& rank, std::int32_t index, const PiecewiseAccess& access, bool writes,
                        std::int64_t offset, std::int64_t bytes) {
   if (bytes == 0) return true;

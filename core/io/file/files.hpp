@@ -1,5 +1,4 @@
-// File calls of ranks: handles, positions, and the disks and file systems that calls take their
-// time on.
+// File calls of ranks: handles, positions, and the disks and file systems on which calls take time.
 #pragma once
 
 #include <cstddef>
@@ -26,25 +25,25 @@
 
 namespace tisim {
 
-// A call on a view with holes. Its pieces are read or written one after the other. With data
-// sieving one buffer replaces all pieces in it; to write, it is locked, read, written and unlocked.
+// A call on a view with holes. Its pieces are accessed one after the other. With data sieving one
+// buffer replaces all pieces within it; for a write, it is locked, read, written and unlocked.
 struct PiecewiseAccess {
   enum class Step : std::uint8_t { piece, lock, read, write, unlock };
 
   const FileView* view = nullptr;
   std::int32_t file = 0;
-  std::int32_t use = -1;  // of `FileHabits::uses`
+  std::int32_t use = -1;  // index into `FileHabits::uses`
   bool writes = false;
-  bool makes_request = false;  // that is complete at once
-  std::int64_t position = 0;   // in the view, of what is left
-  std::int64_t left = 0;       // bytes
-  std::int64_t end = 0;        // behind the last byte, in the file
+  bool makes_request = false;  // which completes at once
+  std::int64_t position = 0;   // in the view, of the remainder
+  std::int64_t left = 0;       // remaining bytes
+  std::int64_t end = 0;        // in the file, after the last byte
   std::int64_t buffer = 0;     // bytes; 0: no data sieving
   Step step = Step::piece;
-  std::int64_t begin = 0;  // of the buffer at hand, in the file
-  std::int64_t size = 0;   // its bytes
+  std::int64_t begin = 0;  // of the current buffer, in the file
+  std::int64_t size = 0;   // of the current buffer, bytes
 
-  // The next buffer begins at the first byte that is left.
+  // Advances to the next buffer, which begins at the first remaining byte.
   void next_buffer() {
     begin = view->place(position);
     size = end - begin < buffer ? end - begin : buffer;
@@ -55,16 +54,16 @@ struct PiecewiseAccess {
   }
 };
 
-// Reads and writes that are going on, and what the files of each name carry over time.
+// Reads and writes in progress, and the bytes moved over time by file name.
 class FileTransfers {
  public:
   struct Transfer {
-    std::int32_t use = -1;  // of `FileHabits::uses`
+    std::int32_t use = -1;  // index into `FileHabits::uses`
     bool writes = false;
     std::int64_t bytes = 0;
   };
 
-  // `moved` takes the bytes over time.
+  // `moved` records the bytes over time.
   explicit FileTransfers(TimeBins& moved) : moved_(moved) {}
 
   FileHabits::Ends open(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
@@ -73,14 +72,14 @@ class FileTransfers {
     return ends;
   }
 
-  // One that takes no time ends at once and is not told.
+  // Records an access. One that takes no time needs no `begin` and `end`.
   Transfer access(FileHabits::Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
                   std::int64_t behind) {
     habits_.access(ends, writes, offset, bytes, behind);
     return {ends.use, writes, bytes};
   }
 
-  // A rank waits for it.
+  // Begins a transfer that the rank waits for.
   void begin(std::int32_t rank, const Transfer& transfer) { of_rank_[rank] = transfer; }
   void end(std::int32_t rank, double since, double now) {
     const auto transfer = of_rank_.find(rank);
@@ -90,7 +89,7 @@ class FileTransfers {
     of_rank_.erase(transfer);
   }
 
-  // It goes on while its rank does; the activity ends with it.
+  // Begins a transfer that overlaps with its rank; it ends with the activity.
   void start(std::int32_t activity, const Transfer& transfer, double now) {
     of_activity_.emplace(activity, std::pair{transfer, now});
   }
@@ -101,7 +100,7 @@ class FileTransfers {
   }
 
   const FileHabits& habits() const { return habits_; }
-  // For each use, the series of the bytes read, followed by that of the bytes written.
+  // For each use, the series of bytes read, followed by that of bytes written.
   const std::vector<std::size_t>& series() const { return series_; }
 
  private:
@@ -116,26 +115,26 @@ class FileTransfers {
   FileHabits habits_;
   std::vector<std::size_t> series_;
   std::unordered_map<std::int32_t, Transfer> of_rank_;
-  std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // and since when
+  std::unordered_map<std::int32_t, std::pair<Transfer, double>> of_activity_;  // and start date
 };
 
-// The use of files by a rank.
+// File statistics of a rank.
 struct FileSums {
-  double seconds = 0.0;  // that it was held up
+  double seconds = 0.0;  // blocked in file calls
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
   std::int64_t calls = 0;
 };
 
-// A write that its disk has no room for.
+// A write that does not fit on its disk.
 struct FullDisk {
   std::int32_t rank = -1;              // in the simulation
-  std::int32_t disk = -1;              // further numbers are those of file systems
+  std::int32_t disk = -1;              // file systems are numbered after all disks
   std::string file;                    // its name in quotes
   double capacity = 0.0;               // bytes, of the disk
-  double used = 0.0;                   // of these
+  double used = 0.0;                   // bytes
   std::int64_t offset = 0, bytes = 0;  // of the write
-  std::int64_t wanted = 0;             // bytes of these that take room
+  std::int64_t wanted = 0;             // bytes of the write that need space
 };
 
 class Files {
@@ -145,39 +144,41 @@ class Files {
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
 
-  // Carries out an operation of kind `file`. False: the rank waits, its phase says for what.
+  // Executes an operation of kind `file`. Returns false if the rank waits; its phase gives the
+  // reason.
   bool begin(Rank& rank, std::int32_t index);
-  // A schedule of the rank's collective read or write has ended.
+  // Called when a schedule of the rank's collective read or write has ended.
   bool next_stage(Rank& rank, std::int32_t index) { return collective_.next_stage(rank, index); }
-  // The call that a schedule is asked for, and on what its file lies (numbered after all disks: a
-  // file system).
+  // The call for which a schedule is needed, with the disk of its file (file systems are numbered
+  // after all disks).
   const CollectiveTransfer& asked_transfer(std::int32_t index) const {
     return collective_.of_rank(index);
   }
-  // Python has found a route to a server: what was begun goes on. False: the rank waits.
+  // Resumes the rank's request after Python added a missing route to a server. Returns false if the
+  // rank waits.
   bool ask_servers(Rank& rank, std::int32_t index);
-  // The read or write of the rank, or its call to a file system, is over. False: it was a part of a
-  // call that goes on.
+  // Called when the rank's read, write or file system call has ended. Returns false if it was part
+  // of a call that continues.
   bool finish(Rank& rank, std::int32_t index);
-  // An activity has ended. False: it is not a read or write that its rank does not wait for.
+  // Handles the end of an activity. Returns false if it is not an asynchronous read or write.
   bool end_started(std::int32_t activity, bool failed);
-  // The rank dies in a read or write.
+  // The rank is killed in a read or write.
   void abandon(std::int32_t index);
 
-  // A process on a host reads or writes a file of a file system. False: a route is missing.
+  // A process on a host accesses a file of a file system. Returns false if a route is missing.
   bool access(std::int32_t file_system, std::string_view name, FileRequest request,
               std::int32_t client, std::int32_t owner);
 
-  // The file whose disk a rank asks for (Stop::need_disk), and the answer.
+  // The file whose disk a rank needs (Stop::need_disk), and the answer.
   std::string asked_name(const Rank& rank) const;
   void answer(std::int32_t disk) { answer_ = disk; }
 
-  // Why the run stopped with Stop::disk_full.
+  // The reason for Stop::disk_full.
   const FullDisk& full_disk() const { return full_disk_; }
 
-  // Sums of the ranks that have made file calls, by number; shorter where the last have made none.
+  // Statistics by rank; trailing ranks without file calls are omitted.
   const std::vector<FileSums>& sums() const { return sums_; }
-  // Transfers of files by name; `FileSystems::moved` has the series of their bytes over time.
+  // Transfers by file name; `FileSystems::moved` contains the series of their bytes over time.
   const FileTransfers& transfers() const { return transfers_; }
   // Throws BrokenInvariant.
   void verify() const {
@@ -191,14 +192,14 @@ class Files {
     std::int32_t file = FileTable::kNone;
     std::int64_t position = 0;
     FileHabits::Ends ends;
-    std::unique_ptr<const FileView> view;  // null: bytes of the file
+    std::unique_ptr<const FileView> view;  // null: plain bytes
   };
-  // Bytes of a file that a call is about.
+  // The bytes of a file that a call accesses.
   struct Range {
     std::int64_t position = 0;  // in the view
     std::int64_t offset = 0;    // in the file
     std::int64_t bytes = 0;
-    std::int64_t end = 0;  // in the file, behind the last byte
+    std::int64_t end = 0;  // in the file, after the last byte
 
     bool has_holes() const { return end - offset != bytes; }
   };
@@ -223,10 +224,11 @@ class Files {
                  std::int64_t bytes) const;
   void check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
                  std::int64_t bytes) const;
-  // The rank's own part of a call, as in a call of its own. False: the rank waits.
+  // Executes the rank's own part of a call, as if called individually. Returns false if the rank
+  // waits.
   bool access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                    const Range& range);
-  // The rest of a part with holes.
+  // Continues a part with holes.
   bool begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     const Range& range);
   bool next_piece(Rank& rank, std::int32_t index);
@@ -237,14 +239,14 @@ class Files {
   bool begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     std::int64_t offset, std::int64_t bytes);
   bool resize(Rank& rank, std::int32_t index);
-  // False: there is no room, and the run stops.
+  // Returns false if the disk is full and the run stops.
   bool write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes);
-  // `more`: bytes of these that take room.
+  // `more`: bytes of these that need space.
   bool write(std::int32_t index, std::int32_t file, const Range& range, std::int64_t more);
-  // The next bytes of an access with holes, however many pieces these are.
+  // Writes the next bytes of an access with holes, in however many pieces.
   bool write_pieces(std::int32_t index, const PiecewiseAccess& access, std::int64_t bytes);
 
-  // The time of a call begins. False: the rank waits for it; true: it takes none.
+  // Starts the timed part of a call. Returns false if the rank waits, true if it takes no time.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
   // The same without waiting, unless a route is missing.
   bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
@@ -255,10 +257,10 @@ class Files {
   std::int32_t add_file(std::int32_t disk, std::string_view name, std::int64_t length);
   bool is_file_system(std::int32_t disk) const { return disk >= disks_; }
 
-  // The disk that Python has said; none: it is asked.
+  // Whether Python has given the disk; if not, requests it.
   bool has_answer(Rank& rank, std::int32_t index);
   OpenFile& checked_handle(const Rank& rank, std::int32_t index);
-  // The position that the rank's call moves.
+  // The position that the rank's call advances.
   std::int64_t& position_of(const Rank& rank, OpenFile& opened);
   FileSums& sums_of(std::int32_t index);
   FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
@@ -272,8 +274,8 @@ class Files {
   StartedAccesses started_;
   Schedules& schedules_;
   CollectiveTransfers collective_;
-  std::int32_t disks_;              // further numbers are those of file systems
-  std::vector<double> capacities_;  // bytes of each disk, then of each file system
+  std::int32_t disks_;              // file systems are numbered from here on
+  std::vector<double> capacities_;  // bytes, by disk, then by file system
   FileTable table_;
   std::unordered_map<std::uint64_t, OpenFile> open_;                 // by rank and handle
   std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
@@ -284,8 +286,8 @@ class Files {
   RangeLocks locks_;
   std::int32_t answer_ = kNoDisk;
   FullDisk full_disk_;
-  FileRequest asked_;              // for which a route is missing
-  std::int32_t asked_owner_ = -1;  // who is told of its end
+  FileRequest asked_;              // the request whose route is missing
+  std::int32_t asked_owner_ = -1;  // notified of its end
 };
 
 }  // namespace tisim

@@ -59,7 +59,7 @@ TEST("file table: nobody knows the end of a file that was there before") {
 
 namespace {
 
-// The same as plainly as can be: every rank that waits is looked at.
+// A naive reference implementation: it scans all waiting ranks.
 class PlainLocks {
  public:
   bool take(std::int64_t begin, std::int64_t end, std::int32_t rank) {

@@ -1,4 +1,4 @@
-// Locks of ranges of bytes, and the ranges that wait for them.
+// Locks of byte ranges, and the ranges waiting for them.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 
 namespace tisim {
 
-// Ranges that ranks wait for, in the order in which they asked: a treap (Seidel and Aragon 1996) by
-// where ranges begin, whose nodes know the least end and the first to ask below them.
+// Waiting ranges in the order of their begins: a treap (Seidel and Aragon 1996) whose nodes store
+// the smallest end and the earliest request of their subtrees.
 //
-// To find who asked first among those that fit into a gap takes the logarithm of their number,
-// unless ranges of very different lengths are mixed.
+// Finding the earliest request that fits into a gap takes logarithmic time, unless ranges of very
+// different lengths are mixed.
 
-// Bytes of a file, at least one, that a rank has or wants. `order`: the order of asking.
+// A non-empty byte range that a rank holds or waits for. `order`: the order of requests.
 struct LockedRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::uint64_t order = 0;
-  std::int32_t rank = -1;  // -1: there is no such range
+  std::int32_t rank = -1;  // -1: no range
 };
 
 class WaitingRanges {
@@ -42,7 +42,7 @@ class WaitingRanges {
     root_ = merge(merge(before, added), behind);
   }
 
-  // Takes out a range that is there.
+  // Removes a range that is present.
   void erase(const LockedRange& range) {
     const auto [before, rest] = split(root_, range);
     LockedRange next = range;
@@ -52,7 +52,7 @@ class WaitingRanges {
     root_ = merge(before, behind);
   }
 
-  // The first that was asked for of those that lie between `begin` and `end`.
+  // Returns the earliest request among the ranges between `begin` and `end`.
   LockedRange first_within(std::int64_t begin, std::int64_t end) const {
     LockedRange best;
     best.order = kLast;
@@ -66,14 +66,14 @@ class WaitingRanges {
   struct Node {
     LockedRange range;
     std::int32_t left = -1, right = -1;
-    std::int64_t least_end = 0;     // of the range and those below
-    std::uint64_t first_order = 0;  // the same
+    std::int64_t least_end = 0;     // of the subtree
+    std::uint64_t first_order = 0;  // of the subtree
   };
 
   static bool is_before(const LockedRange& a, const LockedRange& b) {
     return std::pair(a.begin, a.order) < std::pair(b.begin, b.order);
   }
-  // Every run draws the same: a node is above those whose priorities are less.
+  // Deterministic priorities; a node is above those of lower priority.
   std::uint64_t priority(std::int32_t node) const { return hash_of(nodes_[node].range.order + 1); }
 
   void update(std::int32_t at) {
@@ -87,7 +87,7 @@ class WaitingRanges {
     }
   }
 
-  // The locks before a range, and the others.
+  // Splits a subtree into the ranges before a range, and the rest.
   std::pair<std::int32_t, std::int32_t> split(std::int32_t at, const LockedRange& range) {
     if (at < 0) return {-1, -1};
     if (is_before(nodes_[at].range, range)) {
@@ -102,7 +102,7 @@ class WaitingRanges {
     return {before, at};
   }
 
-  // All of `before` are before all of `behind`.
+  // Requires all of `before` to precede all of `behind`.
   std::int32_t merge(std::int32_t before, std::int32_t behind) {
     if (before < 0) return behind;
     if (behind < 0) return before;
@@ -134,15 +134,15 @@ class WaitingRanges {
   std::int32_t root_ = -1;
 };
 
-// Locks of ranges of files, as ROMIO takes them while it changes a part of a buffer of a file.
+// Locks of ranges of files, as ROMIO takes them while it modifies part of a buffer of a file.
 //
-// A rank has its range when nobody else holds a part of it. When a range is given back, those that
-// fit into what is free then get theirs, in the order in which they asked. Thousands of ranks may
-// wait for parts of one file: nothing here looks at all of them.
+// A rank gets its range when no other rank holds part of it. When a range is released, the waiting
+// ranges that fit into the free space are granted in the order of requests. Thousands of ranks may
+// wait for parts of one file, so nothing here iterates over all of them.
 class RangeLocks {
  public:
-  // False: another rank holds a part of the range, which is not empty; the rank gets it later. It
-  // has no other range of the file.
+  // Requests a non-empty range. Returns false if another rank holds part of it; the rank gets it
+  // later. A rank has at most one range per file.
   bool take(std::int32_t file, std::int64_t begin, std::int64_t end, std::int32_t rank) {
     const LockedRange range{begin, end, ++asked_, rank};
     Locks& locks = locks_[file];
@@ -156,8 +156,8 @@ class RangeLocks {
     return is_free;
   }
 
-  // The rank holds nothing of the file any more, and wants nothing. Calls wake(rank) for those that
-  // now have their range, in the order in which they wanted it.
+  // Releases the rank's range of the file, held or waiting. Calls wake(rank) for the ranks that are
+  // granted their range, in the order of requests.
   template <class Wake>
   void release(std::int32_t file, std::int32_t rank, Wake&& wake) {
     const auto entry = locks_.find(file);
@@ -182,7 +182,7 @@ class RangeLocks {
     std::int64_t begin = std::numeric_limits<std::int64_t>::min();
     std::int64_t end = std::numeric_limits<std::int64_t>::max();
   };
-  // The range that gets a part of a gap first.
+  // A gap and the first range to be granted in it.
   struct Next {
     Gap gap;
     LockedRange range;
@@ -194,7 +194,7 @@ class RangeLocks {
   };
 
   struct Locks {
-    std::map<std::int64_t, std::int64_t> held;  // begin and end; they do not overlap
+    std::map<std::int64_t, std::int64_t> held;  // begin and end; not overlapping
     WaitingRanges wanted;
     std::unordered_map<std::int32_t, Place> of_rank;
 
@@ -203,7 +203,7 @@ class RangeLocks {
       return behind == held.begin() || std::prev(behind)->second <= range.begin;
     }
 
-    // Around a byte that nobody holds.
+    // The gap around a byte that no rank holds.
     Gap gap_at(std::int64_t byte) const {
       Gap gap;
       const auto behind = held.upper_bound(byte);
@@ -212,7 +212,7 @@ class RangeLocks {
       return gap;
     }
 
-    // Whoever fits into a gap gets a part of it, which leaves two smaller ones.
+    // Grants the ranges that fit into a gap; each splits it into two smaller ones.
     template <class Wake>
     void give(const Gap& whole, Wake&& wake) {
       std::priority_queue<Next> next;

@@ -52,7 +52,7 @@ bool StartedAccesses::end(std::int32_t activity, bool failed) {
   if (entry == message_of_.end()) return false;
   const std::int32_t index = entry->second;
   message_of_.erase(entry);
-  if (failed) return true;  // whoever waits for it waits for ever
+  if (failed) return true;  // the rank waits forever
   Message& message = matcher_.message(index);
   message.arrived = true;
   const std::int32_t rank = message.source;

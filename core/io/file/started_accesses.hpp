@@ -1,7 +1,7 @@
-// Reads and writes of files that go on while their ranks do.
+// Reads and writes of files that overlap with their ranks.
 //
-// Each is an activity, and the request of its rank is that of a message to nobody, which arrives
-// when the activity ends. So waits and tests know nothing of files.
+// Each is an activity. The rank's request is that of a message without a receiver, which arrives
+// when the activity ends, so waits and tests need no special case for files.
 #pragma once
 
 #include <cstddef>
@@ -26,25 +26,25 @@ class StartedAccesses {
         requests_(requests),
         messages_(messages) {}
 
-  // A request of the rank is pending until the activity ends, whose number is returned.
+  // Adds a pending request of the rank and returns the activity whose end completes it.
   std::int32_t begin(Rank& rank, std::int32_t index);
-  // The same for what takes no time.
+  // The same for an access that takes no time.
   void begin_nothing(Rank& rank) { requests_.add_unnamed(rank, kSender, -1); }
-  // The first step of a split collective call, by the key of its handle: an activity without a
+  // Starts a split collective call, identified by the key of its handle: an activity without a
   // request.
   std::int32_t begin_split(std::uint64_t handle);
-  // The second step. False: the rank waits, and is woken at the end.
+  // Ends a split collective call. Returns false if the rank waits; it is woken at the end.
   bool end_split(std::uint64_t handle, std::int32_t rank);
-  // An activity has ended. False: it is none of these.
+  // Handles the end of an activity. Returns false if it is not one of these.
   bool end(std::int32_t activity, bool failed);
 
-  // Each has a message. Throws BrokenInvariant.
+  // Checks that each has a message. Throws BrokenInvariant.
   void verify() const;
 
  private:
   struct SplitCall {
     bool has_ended = false;
-    std::int32_t waiting = -1;  // the rank that is in the second step
+    std::int32_t waiting = -1;  // the rank in the second step
   };
 
   Runtime runtime_;
@@ -52,9 +52,9 @@ class StartedAccesses {
   Matcher& matcher_;
   RequestTable& requests_;
   PointToPoint& messages_;
-  std::unordered_map<std::int32_t, std::int32_t> message_of_;  // each activity
+  std::unordered_map<std::int32_t, std::int32_t> message_of_;  // by activity
   std::unordered_map<std::uint64_t, SplitCall> splits_;        // by handle
-  std::unordered_map<std::int32_t, std::uint64_t> split_of_;   // each activity
+  std::unordered_map<std::int32_t, std::uint64_t> split_of_;   // by activity
 };
 
 }  // namespace tisim

@@ -38,7 +38,7 @@ std::int32_t FileSystems::host_of(const FileSystemData& data, std::int32_t serve
   return platform_.disk_host[static_cast<std::size_t>(disk)];
 }
 
-// Calls f(server, bytes) for each server that a request is about.
+// Calls f(server, bytes) for each server that a request involves.
 template <class F>
 void FileSystems::for_each_server(const FileRequest& request, F f) const {
   const FileSystemData& data = *systems_[static_cast<std::size_t>(request.file_system)].data;
@@ -65,7 +65,7 @@ bool FileSystems::has_routes(const FileRequest& request, std::int32_t client) {
   return connected;
 }
 
-// The cache of a client that a request concerns; null: none.
+// Returns the client cache that a request involves, or null.
 WriteBehind* FileSystems::client_cache(const FileRequest& request, std::int32_t client) {
   System& asked = system(request.file_system);
   if (asked.data->client_cache == 0) return nullptr;
@@ -102,13 +102,13 @@ bool FileSystems::begin(const FileRequest& request, std::int32_t client, std::in
 
 void FileSystems::add_streams(std::int32_t call) {
   const FileRequest request = calls_[call].request;
-  calls_[call].streams = 1;  // so that no stream that ends at once ends the call
+  calls_[call].streams = 1;  // keeps the call alive if a stream ends at once
   for_each_server(
       request, [&](std::int32_t server, std::int64_t bytes) { add_stream(call, server, bytes); });
-  if (--calls_[call].streams == 0) end_call(call);  // it asks for nothing
+  if (--calls_[call].streams == 0) end_call(call);  // it has no streams
 }
 
-// A cache takes writes, or has written what a sync or close waits for.
+// Handles writes accepted by a cache, and syncs or closes whose earlier writes are complete.
 void FileSystems::collect_of_client(WriteBehind& cache) {
   const std::size_t before = tickets_.size();
   cache.collect(tickets_);
@@ -136,7 +136,7 @@ void FileSystems::wake_owner(std::int32_t call) {
   clock_.wake(owner);
 }
 
-// The server of a stream in the order of sums.
+// Index of a stream's server in the sums.
 std::int32_t FileSystems::place_of(const Stream& stream) const {
   if (stream.server != kNone) return stream.server;
   const Call& call = calls_[stream.call];
@@ -161,7 +161,7 @@ void FileSystems::add_stream(std::int32_t call, std::int32_t server, std::int64_
   } while (streams_[stream].left > 0 && streams_[stream].under_way < data.window);
 }
 
-// A request sets out to its server.
+// Sends a request to its server.
 void FileSystems::send(std::int32_t stream, std::int64_t bytes) {
   Stream& sender = streams_[stream];
   const Call& call = calls_[sender.call];
@@ -244,8 +244,7 @@ void FileSystems::access_disk(std::int32_t number) {
   follow(activities_.access(disk, kind, static_cast<double>(request.bytes)), number);
 }
 
-// The data of a request are in the cache of its server. What goes from there to the disk is a
-// request of its own.
+// The data of a request are in its server's cache. Draining them to the disk is a separate request.
 void FileSystems::take_into_cache(std::int32_t number) {
   const std::int32_t drain = requests_.acquire();
   const Stream& stream = streams_[requests_[number].stream];
@@ -275,7 +274,7 @@ void FileSystems::end_on_disk(std::int32_t number) {
   collect_of_server(cache);
 }
 
-// A cache takes the data of requests, or its disk has what a sync waits for: the server replies.
+// Replies to requests whose data the cache has accepted, or whose sync has reached the disk.
 void FileSystems::collect_of_server(WriteBehind& cache) {
   const std::size_t before = tickets_.size();
   cache.collect(tickets_);
@@ -339,13 +338,13 @@ void FileSystems::end_call(std::int32_t number) {
   const Call& call = calls_[number];
   if (call.write != kNone) client_cache(call.request, call.client)->end(call.write);
   calls_[number].last_stream = kNone;
-  if (!calls_[number].is_accepted) return;  // its cache still tells of it
+  if (!calls_[number].is_accepted) return;  // its cache reports it later
   wake_owner(number);
   last_.clear();
   calls_.release(number);
 }
 
-// Its client, its server or a link has failed: a rank waits for ever, an activity fails.
+// The client, the server or a link failed: a rank waits forever, an activity fails.
 void FileSystems::lose(std::int32_t number) {
   if (requests_[number].step == Step::to_disk) return;
   const Stream& stream = streams_[requests_[number].stream];
@@ -359,7 +358,7 @@ void FileSystems::abandon(std::int32_t rank) {
   if (place >= call_of_.size() || call_of_[place] == kNone) return;
   Call& call = calls_[std::exchange(call_of_[place], kNone)];
   call.owner = kNobody;
-  if (call.write != kNone) return;  // the cache of the host goes on
+  if (call.write != kNone) return;  // the cache of the host keeps writing
   for (std::int32_t i = call.last_stream; i != kNone; i = streams_[i].previous) {
     streams_[i].left = 0;
   }
@@ -377,7 +376,7 @@ FileSystems::Wait FileSystems::wait_of(std::int32_t rank) const {
   return wait;
 }
 
-// The promises of `FileSystems`.
+// The invariants of `FileSystems`.
 
 void FileSystems::verify() const {
   ensure(calls_.is_consistent() && streams_.is_consistent() && requests_.is_consistent(),

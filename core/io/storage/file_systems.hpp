@@ -1,21 +1,21 @@
-// File systems on servers: requests that travel over the network to a server, are served there, and
-// whose replies travel back (ADR 33).
+// File systems on servers: requests travel over the network to a server and are served there;
+// replies travel back (ADR 33).
 //
-// A *call* of a client is one operation of the metadata server, or a read or write of bytes that
-// lie on some servers of the file. What a call moves at one server is a *stream*: requests of
-// limited size, of which a limited number is under way at a time. A write carries its data to the
-// server, a read carries them back; at the server they are an access of its disk. A call ends when
-// all its streams have.
+// A *call* of a client is one operation of the metadata server, or a read or write of bytes stored
+// on some servers of the file. The part of a call at one server is a *stream*: requests of limited
+// size, of which a limited number is in flight at a time. A write carries its data to the server, a
+// read carries them back; at the server they are an access of its disk. A call ends when all its
+// streams have ended.
 //
-// Caches hold what is written, up to a limit (storage/write_behind.hpp). Where hosts have them, a
-// write ends as soon as the cache of its host takes it, and its streams go on; a sync first waits
-// for all streams of the writes before it. Where servers have them, a server replies as soon as its
-// cache takes the data, and the access of its disk goes on.
+// Caches store written data up to a limit (storage/storage_servers.hpp). With host caches, a write
+// ends as soon as the cache of its host accepts it, and its streams continue; a sync first waits
+// for all streams of earlier writes. With server caches, a server replies as soon as its cache
+// accepts the data, and the access of its disk continues.
 //
-// Everything that takes time is an activity: a flow of the network, an access of a disk, a date.
+// Everything that takes time is an activity: a network flow, a disk access, or a timer.
 //
-// The class promises: each request under way has one activity; each stream has as many requests
-// under way as it may.
+// Invariants: each request in flight has one activity; each stream has as many requests in flight
+// as its limit allows.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,12 @@ struct FileRequest {
   std::int64_t bytes = 0;
 };
 
-// The requests to one server.
+// Statistics of one server.
 struct ServerSums {
   std::int64_t requests = 0;
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
-  double seconds = 0.0;  // from the arrival of each request at the server to its reply, added up
+  double seconds = 0.0;  // total time from each request's arrival at the server to its reply
 };
 
 class FileSystems {
@@ -58,26 +58,26 @@ class FileSystems {
   FileSystems(const FileSystems&) = delete;
   FileSystems& operator=(const FileSystems&) = delete;
 
-  // The first server of the next new file: one after the other, as Lustre allocates them.
+  // Returns the first server of the next new file: round-robin, as in Lustre.
   std::int32_t place_file(std::int32_t file_system);
 
   // Begins a call of a client on a host; its owner, a rank or ~ an activity, is woken at its end.
-  // False: a route is missing (`Network::missing_source`), and nothing has begun.
+  // Returns false if a route is missing (`Network::missing_source`); then nothing has begun.
   bool begin(const FileRequest& request, std::int32_t client, std::int32_t owner);
-  // The rank is told of nothing any more, and asks for nothing further.
+  // The rank gets no more notifications and makes no more requests.
   void abandon(std::int32_t rank);
 
-  // An activity has ended. False: it is not a request's.
+  // Handles the end of an activity. Returns false if it does not belong to a request.
   bool advance(std::int32_t activity, bool failed);
 
-  // The file system and the hosts of servers that a rank waits for, for reports.
+  // The file system and the server hosts that a rank waits for, for reports.
   struct Wait {
     std::int32_t file_system = -1;
     std::vector<std::int32_t> hosts;
   };
   Wait wait_of(std::int32_t rank) const;
 
-  // Sums of a file system: of each server in its order, then of the metadata server.
+  // Statistics of a file system: each server in order, then the metadata server.
   const std::vector<ServerSums>& sums(std::int32_t file_system) const {
     return systems_[static_cast<std::size_t>(file_system)].sums;
   }
@@ -86,11 +86,11 @@ class FileSystems {
     return systems_[static_cast<std::size_t>(file_system)].waits;
   }
 
-  // Bytes over time: of the servers of each file system in the order of `sums` what is read, and
-  // behind it what is written; further series are its users'.
+  // Bytes over time: for the servers of each file system, in the order of `sums`, a series of bytes
+  // read and one of bytes written; users may add further series.
   TimeBins& moved() { return moved_; }
   const TimeBins& moved() const { return moved_; }
-  // The series of what a server reads.
+  // The series of the bytes read from a server.
   std::size_t series_of(std::int32_t file_system, std::size_t server) const {
     return systems_[static_cast<std::size_t>(file_system)].first_series + 2 * server;
   }
@@ -103,17 +103,17 @@ class FileSystems {
 
  private:
   static constexpr std::int32_t kNone = -1;
-  static constexpr std::size_t kBins = 128;  // of time
+  static constexpr std::size_t kBins = 128;  // time bins
   static constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::min();
 
   struct System {
     const FileSystemData* data;
     MetadataServer metadata;
     std::vector<ServerSums> sums;
-    std::vector<WriteBehind> servers;                       // caches; empty: they have none
-    std::unordered_map<std::int32_t, WriteBehind> clients;  // caches of hosts
-    std::int64_t files = 0;                                 // that have been placed
-    std::size_t first_series = 0;                           // of `moved_`
+    std::vector<WriteBehind> servers;                       // server caches; empty without them
+    std::unordered_map<std::int32_t, WriteBehind> clients;  // host caches
+    std::int64_t files = 0;                                 // number of files placed
+    std::size_t first_series = 0;                           // in `moved_`
     ServerWaits waits;
   };
   struct Call {
@@ -121,27 +121,27 @@ class FileSystems {
     FileRequest request;
     std::int32_t client = 0;  // host
     std::int32_t last_stream = kNone;
-    std::int32_t streams = 0;    // that have not ended
-    std::int64_t write = kNone;  // in the cache of the client
+    std::int32_t streams = 0;    // number of streams in progress
+    std::int64_t write = kNone;  // number in the client cache
     bool is_accepted = true;     // by that cache
     double since = 0.0;          // seconds
   };
   struct Stream {
     std::int32_t call = kNone;
     std::int32_t previous = kNone;  // of the same call
-    std::int32_t server = kNone;    // of the file system; none: its metadata server
+    std::int32_t server = kNone;    // index in the file system; kNone: its metadata server
     std::int32_t host = 0;          // of the server
-    std::int32_t under_way = 0;     // requests
-    std::int64_t left = 0;          // bytes that no request has asked for
-    double ended = 0.0;             // when its last reply came, seconds
+    std::int32_t under_way = 0;     // requests in flight
+    std::int64_t left = 0;          // bytes not yet requested
+    double ended = 0.0;             // date of the last reply, seconds
   };
   enum class Step : std::uint8_t { to_server, to_cache, at_server, to_client, to_disk };
   struct Request {
     std::int32_t stream = kNone;
     Step step = Step::to_server;
     std::int64_t bytes = 0;
-    double arrival = 0.0;  // at the server, seconds
-    // For data on the way from the cache of a server to its disk:
+    double arrival = 0.0;  // date at the server, seconds
+    // For data in transit from a server's cache to its disk:
     std::int32_t file_system = kNone;
     std::int32_t server = kNone;
     std::int64_t write = kNone;
@@ -179,11 +179,13 @@ class FileSystems {
   Pool<Call> calls_;
   Pool<Stream> streams_;
   Pool<Request> requests_;
-  std::vector<std::int32_t> request_of_;  // each activity; shorter where the last ones have none
-  std::vector<std::int32_t> call_of_;     // each rank, likewise
-  Stack<std::int32_t> tickets_;           // scratch
+  std::vector<std::int32_t>
+      request_of_;                     // by activity; trailing ones without a request are omitted
+  std::vector<std::int32_t> call_of_;  // by rank, likewise
+  Stack<std::int32_t> tickets_;        // scratch
   TimeBins moved_{0, kBins};
-  std::vector<std::int32_t> last_;  // servers whose replies end a call now, in the order of sums
+  std::vector<std::int32_t>
+      last_;  // servers whose replies end the current call, in the order of sums
 };
 
 }  // namespace tisim

@@ -34,7 +34,7 @@ std::vector<ServerWait> ServerWaits::longest(std::size_t most) const {
 
 std::vector<ServerWait> ServerWaits::by_server(std::size_t servers) const {
   std::vector<ServerWait> sums(servers);
-  // In one order, so that the sums are the same in every run.
+  // In a fixed order, so that sums are reproducible.
   for (const ServerWait& wait : longest(waits_.size())) {
     ServerWait& sum = sums[static_cast<std::size_t>(wait.server)];
     sum.server = wait.server;

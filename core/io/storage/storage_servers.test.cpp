@@ -31,7 +31,7 @@ TEST("striping: parts of a file are those that its stripes give one by one") {
 
 namespace {
 
-// The same, by going through all writes each time.
+// A reference implementation that scans all writes at each step.
 struct Reference {
   struct Write {
     std::int64_t left = 0;
